@@ -1,0 +1,15 @@
+// Package optimizer holds the arithmetic of training: what a parameter is, how a gradient changes it, and the small
+// contracts between whoever computes gradients and whoever keeps weights.
+//
+// A [Rule] is one update formula for one slice of float32. It knows nothing of servers, tables or networks, so the same
+// Adam runs on a server's shard, on one embedding row and in a process alone:
+//
+//	rule := optimizer.Adam{LR: 1e-3}
+//	state := make([]float32, rule.StateLen(len(w)))
+//	rule.Update(w, g, state, &optimizer.State{Step: 1})
+//
+// A [Param] is a dense array or an embedding: a table of rows found by id and born when first touched. An [Objective] is
+// what is minimised (a loss node of package nn, or a user's own): it lists its params and is bound to a [Trainer], which
+// brings weights before a step and takes gradients after it. The trainer may be a fleet of servers or package
+// optimizer/local; the objective can't tell.
+package optimizer

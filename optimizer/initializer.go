@@ -1,0 +1,85 @@
+package optimizer
+
+import "math"
+
+// Initializer gives a param its values before the first update. Fill sets every element of w; element i must be a pure
+// function of the initializer's fields, key and i, so that a row born on any server, in any order, or again after it was
+// dropped, has the same values. Implementations are plain comparable structs: their printed form (%T%+v) is part of the
+// fingerprint that servers and workers compare.
+type Initializer interface {
+	Fill(w []float32, key uint64)
+}
+
+// Key is the stream of random numbers that belongs to the param of that name under that seed.
+func Key(seed uint64, name string) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a, frozen: it decides initial values
+	for i := range len(name) {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	return mix(h ^ mix(seed+0x9e3779b97f4a7c15))
+}
+
+// mix is the finaliser of splitmix64.
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// unit is the i-th number of the stream, uniform in [0, 1) with 53 bits.
+func unit(key uint64, i int) float64 {
+	return float64(mix(key+uint64(i+1)*0x9e3779b97f4a7c15)>>11) * 0x1p-53
+}
+
+// normal is the i-th standard normal number of the stream (Box-Muller over two numbers of it).
+func normal(key uint64, i int) float64 {
+	r := math.Sqrt(-2 * math.Log(1-unit(key, 2*i)))
+	return r * math.Cos(2*math.Pi*unit(key, 2*i+1))
+}
+
+// Constant sets every element to Value.
+type Constant struct{ Value float32 }
+
+// Fill implements [Initializer].
+func (c Constant) Fill(w []float32, _ uint64) {
+	for i := range w {
+		w[i] = c.Value
+	}
+}
+
+// Uniform draws from [Low, High).
+type Uniform struct{ Low, High float32 }
+
+// Fill implements [Initializer].
+func (u Uniform) Fill(w []float32, key uint64) {
+	low, span := float64(u.Low), float64(u.High)-float64(u.Low)
+	for i := range w {
+		w[i] = float32(low + span*unit(key, i))
+	}
+}
+
+// Normal draws from a normal distribution.
+type Normal struct{ Mean, Std float32 }
+
+// Fill implements [Initializer].
+func (n Normal) Fill(w []float32, key uint64) {
+	for i := range w {
+		w[i] = float32(float64(n.Mean) + float64(n.Std)*normal(key, i))
+	}
+}
+
+// TruncatedNormal draws from a normal distribution cut at two standard deviations on each side.
+type TruncatedNormal struct{ Mean, Std float32 }
+
+// Fill implements [Initializer].
+func (n TruncatedNormal) Fill(w []float32, key uint64) {
+	low, high := normalCDF(-2), normalCDF(2)
+	for i := range w {
+		z := math.Sqrt2 * math.Erfinv(2*(low+(high-low)*unit(key, i))-1)
+		w[i] = float32(float64(n.Mean) + float64(n.Std)*z)
+	}
+}
+
+func normalCDF(z float64) float64 { return (1 + math.Erf(z/math.Sqrt2)) / 2 }

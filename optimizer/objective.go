@@ -1,0 +1,65 @@
+package optimizer
+
+import (
+	"context"
+	"io"
+)
+
+// Objective is what is minimised. A loss node of package nn is one; a user with his own autograd writes another.
+type Objective interface {
+	// Params lists every variable behind the objective, in a fixed order that is the same in every process of a job.
+	Params() []*Param
+	// Bind gives the objective the trainer to train with. It is called once, by Minimize.
+	Bind(Trainer)
+}
+
+// Trainer keeps the weights of an objective: a fleet of servers, or one process alone.
+type Trainer interface {
+	// Open starts a session for one training thread. params are the thread's own arrays: the objective's params, or copies
+	// of them with the same names and shapes (a second thread has its own W and G).
+	Open(params []*Param) (Session, error)
+	// EndEpoch says that this worker has no more batches in this epoch: in sync mode the others go on without it until
+	// all have ended.
+	EndEpoch(ctx context.Context) error
+}
+
+// Session is one thread's training: Begin and End alternate, Begin first. After an error of either the session is
+// finished.
+type Session interface {
+	// Begin brings the weights for a step: it sets W of every dense param and fills Rows.W of every Rows in the step.
+	Begin(ctx context.Context, s *Step) error
+	// End hands over the gradients of the step that Begin opened: G of every dense param that is not frozen and Rows.G. All
+	// slices are free again when it returns. A step with Eval set ends without gradients.
+	End(ctx context.Context, s *Step) error
+	// Close waits until everything handed over has been applied and frees the session.
+	Close(ctx context.Context) error
+}
+
+// Step is one batch as the keeper of the weights sees it.
+type Step struct {
+	// Samples is the number of examples in the batch; gradients are of the mean loss over them.
+	Samples int
+	// Eval marks a step that only reads: no gradients, and no row is born.
+	Eval bool
+	// Rows has one entry for each embedding that the objective uses, in the order of Params.
+	Rows []Rows
+}
+
+// Rows are the rows of one embedding that a batch touches.
+type Rows struct {
+	Param *Param
+	// IDs are the batch's ids, unique and strictly increasing.
+	IDs []uint64
+	// W and G have len(IDs) rows of Param.Dim() floats. Begin fills W; the caller fills G before End.
+	W, G []float32
+	// Next are the ids of the batch to come, unique and strictly increasing, or nil when it is not known. A trainer may fetch
+	// them early.
+	Next []uint64
+}
+
+// Model is what can be saved for inference.
+type Model interface {
+	Params() []*Param
+	// WriteGraph writes the computation, without weights, in a form that package nn (or the user's own loader) reads back.
+	WriteGraph(io.Writer) error
+}

@@ -1,0 +1,91 @@
+package optimizer
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Param is one trainable variable: a dense array, or (Embedding true) a table of rows.
+//
+// A dense param has Shape of any rank and W and G of as many elements, row-major. An embedding has Shape
+// {height, dim}: a height of 0 means that every uint64 is an id, otherwise ids are below height. An embedding's W and G are
+// nil: its rows travel in [Rows].
+//
+// W changes only inside [Session.Begin] and [Session.End]; G is read only inside [Session.End].
+type Param struct {
+	Name      string
+	Shape     []int
+	Embedding bool
+
+	W, G []float32
+
+	// Init gives the values before the first update; nil means zeros.
+	Init Initializer
+	// Seed makes the initial values of one job: they are a pure function of (Seed, Name, row, column).
+	Seed uint64
+	// Frozen marks what no rule may change, such as the statistics of batch norm. A frozen param has no G.
+	Frozen bool
+}
+
+// Size is the number of elements of a dense param, and of an embedding with a height; 0 for an embedding without one.
+func (p *Param) Size() int {
+	n := 1
+	for _, d := range p.Shape {
+		n *= d
+	}
+	return n
+}
+
+// Dim is the width of a row: the product of all dimensions but the first, 1 for a vector.
+func (p *Param) Dim() int {
+	n := 1
+	for _, d := range p.Shape[min(1, len(p.Shape)):] {
+		n *= d
+	}
+	return n
+}
+
+// Height is the number of rows an embedding declares, 0 when its ids are open.
+func (p *Param) Height() int { return p.Shape[0] }
+
+// InitDense sets w, all elements of a dense param, to the initial values.
+func (p *Param) InitDense(w []float32) { fill(p.Init, w, Key(p.Seed, p.Name)) }
+
+// InitRow sets w, one row of an embedding, to the initial values of that id.
+func (p *Param) InitRow(w []float32, id uint64) { fill(p.Init, w, mix(Key(p.Seed, p.Name)^mix(id+1))) }
+
+func fill(init Initializer, w []float32, key uint64) {
+	if init == nil {
+		clear(w)
+		return
+	}
+	init.Fill(w, key)
+}
+
+// Check says what is wrong with the param's description, or nil.
+func (p *Param) Check() error {
+	if p.Name == "" {
+		return errors.New("optimizer: a param has no name")
+	}
+	if len(p.Shape) == 0 {
+		return fmt.Errorf("optimizer: param %q has no shape (a scalar has shape [1])", p.Name)
+	}
+	for i, d := range p.Shape {
+		if d < 0 || d == 0 && !(p.Embedding && i == 0) {
+			return fmt.Errorf("optimizer: param %q: dimension %d of shape %v is not positive", p.Name, i, p.Shape)
+		}
+	}
+	if p.Embedding {
+		if len(p.Shape) != 2 {
+			return fmt.Errorf("optimizer: embedding %q needs shape [height dim], has %v", p.Name, p.Shape)
+		}
+		return nil
+	}
+	if len(p.W) != p.Size() {
+		return fmt.Errorf("optimizer: param %q of shape %v needs %d weights, has %d", p.Name, p.Shape, p.Size(), len(p.W))
+	}
+	if !p.Frozen && len(p.G) != p.Size() {
+		return fmt.Errorf("optimizer: param %q of shape %v needs room for %d gradients, has %d", p.Name, p.Shape, p.Size(), len(p.G))
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package optimizer
+
+// Rule is an update formula for one slice of weights, whatever the slice is: a whole variable, a block of one, or a row of
+// an embedding.
+//
+// Contract: Update changes w and state in place and nothing else, element by element in index order, without allocating,
+// and gives the same result for a slice as for its parts (slice-invariance), so that placement can't change training. The
+// three slices have len(w) == len(g) and len(state) == StateLen(len(w)); state is zero before the first update. Update may be
+// called from many goroutines at once with different slices and a State of the goroutine's own. Rules are plain comparable
+// structs whose printed form (%T%+v) is part of the fingerprint that servers and workers compare.
+type Rule interface {
+	// Name is the rule's name in the original, in lower case: "sgd", "adam".
+	Name() string
+	// StateLen is how many floats of state (moments, accumulators) a slice of n weights needs.
+	StateLen(n int) int
+	// Update applies the gradient g to w.
+	Update(w, g, state []float32, s *State)
+}
+
+// State is what an update knows beside its slices. The zero value with a Step is ready to use; callers keep one per
+// goroutine and variable and change Step.
+type State struct {
+	// Step counts the updates of the variable, 1 for the first.
+	Step int64
+	// Row says that the slice is a row of an embedding which only steps that touch it update.
+	Row bool
+
+	// Memo is a rule's scratch: what it derived from Step (a bias correction), so that thousands of rows share the work. It
+	// belongs to the step MemoStep; 0 means that it is empty.
+	Memo     [4]float32
+	MemoStep int64
+}
+
+// A Sweeper is a rule whose rows move in steps that don't touch them (moments decay and pull the weight along), as the
+// original's Adam without lazy_mode does. Tables replay the missed steps, each an update with a zero gradient, before a row
+// is next read or written.
+type Sweeper interface {
+	Rule
+	// Sweeps says whether this configuration of the rule does so.
+	Sweeps() bool
+}

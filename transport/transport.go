@@ -1,0 +1,53 @@
+package transport
+
+import (
+	"context"
+	"errors"
+)
+
+// Transport carries requests to endpoints and answers back. [FastHTTP] and [Memory] are the two of the house; a user may
+// bring his own and try it with package transporttest.
+//
+// Contract, for every implementation:
+//   - Call sends the concatenation of req and gives the answer's body to read, once, on the calling goroutine. The body
+//     belongs to the transport again when read returns; an error of read is returned by Call as it is.
+//   - Call returns when ctx ends, with an error that wraps ctx's cause. The request may have been served all the same: Call
+//     never repeats a request by itself, and callers that repeat must make that safe.
+//   - An error that proves that no server saw the request wraps [ErrUnreachable]; every error names the endpoint.
+//   - A message over the implementation's bound is refused with [ErrTooLarge] on the side that sends it.
+//   - The slices of req are only read, and only until Call returns.
+//   - Everything is safe for concurrent use.
+type Transport interface {
+	Call(ctx context.Context, endpoint string, req [][]byte, read func(body []byte) error) error
+	// Listen claims an endpoint. "host:0" picks a free port; Listener.Endpoint says which.
+	Listen(endpoint string) (Listener, error)
+}
+
+// Listener is a claimed endpoint. Requests that arrive between Listen and Serve wait.
+type Listener interface {
+	// Endpoint is the address that clients call.
+	Endpoint() string
+	// Serve answers requests with h, each on a goroutine of its own that h may block, until Close. It returns nil after Close.
+	Serve(h Handler) error
+	// Close stops taking requests, waits for the handlers in flight until ctx ends, and frees the endpoint.
+	Close(ctx context.Context) error
+}
+
+// Handler answers one request. req is valid until Handler returns. A panic in it ends that call with an error on the
+// client's side and nothing else.
+type Handler func(req []byte, reply *Reply)
+
+// Reply is the answer in the making.
+type Reply struct {
+	// Parts are sent one after another. They must stay unchanged until Done is called.
+	Parts [][]byte
+	// Done, if set, is called once when the transport no longer needs Parts, sent or not.
+	Done func()
+}
+
+var (
+	// ErrUnreachable says that no server saw the request: nobody listens, or the connection could not be made.
+	ErrUnreachable = errors.New("endpoint unreachable")
+	// ErrTooLarge says that a message is over the transport's bound.
+	ErrTooLarge = errors.New("message too large")
+)
