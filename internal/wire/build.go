@@ -1,0 +1,113 @@
+package wire
+
+import "encoding/binary"
+
+// Builder writes a frame as parts: heads and ids lie in a buffer of its own, floats stay where the caller has them. A
+// builder is used again after Reset and then allocates nothing once its buffers have grown.
+type Builder struct {
+	head     [headerSize]byte
+	header   Header
+	sections int
+	scratch  []byte
+	parts    [][]byte
+	open     int // start in scratch of what was written since the last part
+}
+
+// Reset begins a new frame. Parts of the last one are no longer valid.
+func (b *Builder) Reset(h Header) {
+	b.header, b.sections, b.open = h, 0, 0
+	b.scratch, b.parts = b.scratch[:0], append(b.parts[:0], nil)
+}
+
+// Header is the header of the frame in the making; it may be changed until Parts.
+func (b *Builder) Header() *Header { return &b.header }
+
+// Parts ends the frame. The parts stay valid until Reset, and as long as the floats given do not change.
+func (b *Builder) Parts() [][]byte {
+	b.flush()
+	b.parts[0] = b.header.append(b.head[:0], b.sections)
+	return b.parts
+}
+
+// Dense adds the floats of a server's dense blocks.
+func (b *Builder) Dense(pieces ...[]float32) {
+	n := 0
+	for _, p := range pieces {
+		n += len(p)
+	}
+	b.begin(KindDense, 0, 0, 4*n)
+	for _, p := range pieces {
+		b.floats(p)
+	}
+	b.end(4 * n)
+}
+
+// IDs asks for the rows of ids, which are strictly increasing.
+func (b *Builder) IDs(table uint32, ids []uint64) { b.rows(KindIDs, table, ids, nil) }
+
+// Rows adds ids and their rows.
+func (b *Builder) Rows(table uint32, ids []uint64, rows []float32) {
+	b.rows(KindRows, table, ids, rows)
+}
+
+// Bare adds rows in the order of the ids that were asked for.
+func (b *Builder) Bare(table uint32, rows []float32) {
+	b.begin(KindRows, flagBare, table, 4*len(rows))
+	b.floats(rows)
+	b.end(4 * len(rows))
+}
+
+// Blob adds bytes.
+func (b *Builder) Blob(data []byte) {
+	b.begin(KindBlob, 0, 0, len(data))
+	b.scratch = append(b.scratch, data...)
+	b.end(len(data))
+}
+
+func (b *Builder) rows(kind Kind, table uint32, ids []uint64, rows []float32) {
+	b.begin(kind, 0, table, 0)
+	start := len(b.scratch)
+	b.scratch = append(b.scratch, 0, 0, 0, 0, 0, 0, 0, 0)
+	next := uint64(0)
+	for _, id := range ids {
+		b.scratch = binary.AppendUvarint(b.scratch, id-next)
+		next = id + 1
+	}
+	le := binary.LittleEndian
+	idBytes := len(b.scratch) - start - 8
+	le.PutUint32(b.scratch[start:], uint32(len(ids)))
+	le.PutUint32(b.scratch[start+4:], uint32(idBytes))
+	b.zeros(pad(idBytes) - idBytes)
+	size := len(b.scratch) - start + 4*len(rows)
+	le.PutUint64(b.scratch[start-8:], uint64(size))
+	b.floats(rows)
+	b.end(size)
+}
+
+func (b *Builder) begin(kind Kind, flags byte, table uint32, size int) {
+	b.sections++
+	b.scratch = append(b.scratch, byte(kind), flags, 0, 0)
+	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, table)
+	b.scratch = binary.LittleEndian.AppendUint64(b.scratch, uint64(size))
+}
+
+func (b *Builder) end(size int) { b.zeros(pad(size) - size) }
+
+func (b *Builder) zeros(n int) { b.scratch = append(b.scratch, make([]byte, 7)[:n]...) }
+
+// floats adds f as a part of its own, aliased if this machine is little-endian.
+func (b *Builder) floats(f []float32) {
+	if len(f) == 0 {
+		return
+	}
+	b.flush()
+	b.parts = append(b.parts, bytesOf(f))
+}
+
+// flush makes a part of what lies in scratch. Growing scratch later leaves that part on the old array, which is as good.
+func (b *Builder) flush() {
+	if len(b.scratch) > b.open {
+		b.parts = append(b.parts, b.scratch[b.open:len(b.scratch):len(b.scratch)])
+		b.open = len(b.scratch)
+	}
+}

@@ -1,0 +1,31 @@
+// Package wire is the frame that workers and servers exchange: one message for each server and step, holding whatever
+// gradients, ids and weights that step has for that server.
+//
+// A frame is little-endian. It starts with a header of 64 bytes:
+//
+//	 0  u32  magic "gfl1"
+//	 4  u8   version (1)
+//	 5  u8   op
+//	 6  u16  status: 0, or why the request was refused (replies only)
+//	 8  u64  job: generation and fingerprint of the cluster, so that a stray process can't join
+//	16  u32  worker index
+//	20  u32  worker epoch: counts the lives of that worker
+//	24  u64  step: numbers the worker's requests; with worker and epoch it makes a push count once
+//	32  u64  round: phase<<32 | index, the sync round a push belongs to or a pull must reflect
+//	40  u64  acked: every step below this one was acknowledged, so the server may forget it
+//	48  u64  version of the dense weights: held by the worker (request), sent (reply)
+//	56  u32  samples behind the gradients
+//	60  u32  number of sections
+//
+// Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 table, u64 size of
+// the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and sent as
+// uvarints of their differences less one (the first as it is); after them come zeros up to a multiple of 8:
+//
+//	KindDense  floats of all the server's dense blocks, in plan order
+//	KindIDs    u32 count, u32 bytes of ids, ids
+//	KindRows   u32 count, u32 bytes of ids, ids, floats of count rows; the answer to KindIDs leaves the ids out (flag Bare)
+//	KindBlob   bytes: the JSON of a control message, or an error's text
+//
+// [Builder] writes a frame as a list of slices that alias the caller's floats; [Parse] reads one without copying. Nothing is
+// allocated before its size was checked against the bytes that are there.
+package wire

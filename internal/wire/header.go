@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Op says what a frame asks for.
+type Op uint8
+
+// The requests a server answers. A reply repeats the op of its request.
+const (
+	OpHello     Op = iota + 1 // are you ready, and do we build the same model?
+	OpJoin                    // server 0: begin a life as worker i
+	OpPublish                 // initial values, set if absent
+	OpStep                    // push and pull of one training step
+	OpPeek                    // pull for evaluation: nothing is born
+	OpPark                    // no more batches in this epoch
+	OpLeave                   // no more steps at all
+	OpHeartbeat               // still here
+	OpGather                  // server 0: everybody's blob, once all have sent theirs
+	OpFreeze                  // hold pushes for a checkpoint's cut
+	OpSave                    // write this server's part
+	OpCommit                  // server 0: all parts are there, write the manifest
+	OpScan                    // a page of a table's rows
+	OpFence                   // between servers: a worker is dead, what do you have of it?
+	OpDrop                    // between servers: forget what is beyond
+	opEnd
+)
+
+var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop"}
+
+func (o Op) String() string {
+	if o > 0 && o < opEnd {
+		return opNames[o]
+	}
+	return fmt.Sprintf("op(%d)", uint8(o))
+}
+
+// Header is the fixed part of a frame; the package's doc says what each field means.
+type Header struct {
+	Op      Op
+	Status  uint16
+	Job     uint64
+	Worker  uint32
+	Epoch   uint32
+	Step    uint64
+	Round   uint64
+	Acked   uint64
+	Version uint64
+	Samples uint32
+}
+
+const (
+	headerSize = 64
+	magic      = 0x316c6667 // "gfl1"
+	version    = 1
+)
+
+var (
+	// ErrFrame says that bytes are not a frame of this protocol.
+	ErrFrame = errors.New("not a frame of this protocol")
+	// ErrVersion says that the other side speaks another version of the protocol.
+	ErrVersion = errors.New("other version of the protocol")
+)
+
+func (h *Header) append(b []byte, sections int) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint32(b, magic)
+	b = append(b, version, byte(h.Op))
+	b = le.AppendUint16(b, h.Status)
+	b = le.AppendUint64(b, h.Job)
+	b = le.AppendUint32(b, h.Worker)
+	b = le.AppendUint32(b, h.Epoch)
+	b = le.AppendUint64(b, h.Step)
+	b = le.AppendUint64(b, h.Round)
+	b = le.AppendUint64(b, h.Acked)
+	b = le.AppendUint64(b, h.Version)
+	b = le.AppendUint32(b, h.Samples)
+	return le.AppendUint32(b, uint32(sections))
+}
+
+func (h *Header) parse(b []byte) (sections int, err error) {
+	le := binary.LittleEndian
+	switch {
+	case len(b) < headerSize:
+		return 0, fmt.Errorf("wire: %d bytes, a header has %d: %w", len(b), headerSize, ErrFrame)
+	case le.Uint32(b) != magic:
+		return 0, fmt.Errorf("wire: magic %08x: %w", le.Uint32(b), ErrFrame)
+	case b[4] != version:
+		return 0, fmt.Errorf("wire: version %d, this build speaks %d: %w", b[4], version, ErrVersion)
+	case b[5] == 0 || Op(b[5]) >= opEnd:
+		return 0, fmt.Errorf("wire: unknown op %d: %w", b[5], ErrFrame)
+	}
+	*h = Header{
+		Op: Op(b[5]), Status: le.Uint16(b[6:]), Job: le.Uint64(b[8:]),
+		Worker: le.Uint32(b[16:]), Epoch: le.Uint32(b[20:]), Step: le.Uint64(b[24:]), Round: le.Uint64(b[32:]),
+		Acked: le.Uint64(b[40:]), Version: le.Uint64(b[48:]), Samples: le.Uint32(b[56:]),
+	}
+	return int(le.Uint32(b[60:])), nil
+}

@@ -1,0 +1,155 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Kind says what a section holds.
+type Kind uint8
+
+// The kinds of section.
+const (
+	KindDense Kind = iota + 1
+	KindIDs
+	KindRows
+	KindBlob
+	kindEnd
+)
+
+// flagBare marks rows without ids: they answer the ids of a request, in its order.
+const flagBare = 1
+
+const sectionSize = 16
+
+// Section is one part of a parsed frame. It aliases the frame's bytes.
+type Section struct {
+	Kind  Kind
+	Table uint32
+	bare  bool
+	data  []byte
+}
+
+// Frame is a parsed message.
+type Frame struct {
+	Header
+	Sections []Section
+}
+
+// Parse reads a frame that fills body. Its sections alias body. f's slice of sections is used again.
+func (f *Frame) Parse(body []byte) error {
+	f.Sections = f.Sections[:0]
+	n, err := f.Header.parse(body)
+	if err != nil {
+		return err
+	}
+	rest := body[headerSize:]
+	if n > len(rest)/sectionSize {
+		return fmt.Errorf("wire: %d sections in %d bytes: %w", n, len(rest), ErrFrame)
+	}
+	for i := range n {
+		var s Section
+		if rest, err = s.parse(rest); err != nil {
+			return fmt.Errorf("wire: section %d of %d: %w", i+1, n, err)
+		}
+		f.Sections = append(f.Sections, s)
+	}
+	if len(rest) != 0 {
+		return fmt.Errorf("wire: %d bytes after the last section: %w", len(rest), ErrFrame)
+	}
+	return nil
+}
+
+func (s *Section) parse(b []byte) (rest []byte, err error) {
+	if len(b) < sectionSize {
+		return nil, fmt.Errorf("head cut off: %w", ErrFrame)
+	}
+	size := binary.LittleEndian.Uint64(b[8:])
+	*s = Section{Kind: Kind(b[0]), bare: b[1]&flagBare != 0, Table: binary.LittleEndian.Uint32(b[4:])}
+	b = b[sectionSize:]
+	if s.Kind == 0 || s.Kind >= kindEnd {
+		return nil, fmt.Errorf("unknown kind %d: %w", s.Kind, ErrFrame)
+	}
+	if size > uint64(len(b)) {
+		return nil, fmt.Errorf("payload of %d bytes, %d are there: %w", size, len(b), ErrFrame)
+	}
+	padded := pad(int(size))
+	if padded > len(b) {
+		return nil, fmt.Errorf("padding cut off: %w", ErrFrame)
+	}
+	s.data = b[:size]
+	return b[padded:], nil
+}
+
+// Blob is the payload of a KindBlob section.
+func (s Section) Blob() []byte { return s.data }
+
+// Dense is the floats of a KindDense section. They alias the frame where its bytes are aligned, which a transport's
+// buffers are; otherwise they are a copy.
+func (s Section) Dense() ([]float32, error) { return floats(s.data) }
+
+// Count is the number of ids a KindIDs or KindRows section announces; 0 for bare rows.
+func (s Section) Count() int {
+	if s.bare || len(s.data) < 8 {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32(s.data))
+}
+
+// IDs appends the section's ids, strictly increasing, to dst.
+func (s Section) IDs(dst []uint64) ([]uint64, error) {
+	ids, _, err := s.split()
+	if err != nil {
+		return dst, err
+	}
+	return appendIDs(dst, ids, s.Count())
+}
+
+// Rows is the floats of a KindRows section; like Dense they alias the frame if they can.
+func (s Section) Rows() ([]float32, error) {
+	if s.bare {
+		return floats(s.data)
+	}
+	_, rows, err := s.split()
+	if err != nil {
+		return nil, err
+	}
+	return floats(rows)
+}
+
+// split cuts a payload with ids into the ids' bytes and what follows their padding.
+func (s Section) split() (ids, rest []byte, err error) {
+	if s.bare || len(s.data) < 8 {
+		return nil, nil, fmt.Errorf("wire: section of table %d has no ids: %w", s.Table, ErrFrame)
+	}
+	size := int64(binary.LittleEndian.Uint32(s.data[4:]))
+	if size > int64(len(s.data)-8) || int64(s.Count()) > size {
+		return nil, nil, fmt.Errorf("wire: table %d: %d ids in %d bytes of a payload of %d: %w", s.Table, s.Count(), size, len(s.data), ErrFrame)
+	}
+	end := min(8+pad(int(size)), len(s.data))
+	return s.data[8 : 8+size], s.data[end:], nil
+}
+
+// appendIDs decodes n ids that fill b.
+func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
+	next := uint64(0) // the smallest id that may follow
+	for i := range n {
+		d, k := binary.Uvarint(b)
+		if k <= 0 {
+			return dst, fmt.Errorf("wire: id %d of %d is cut off: %w", i+1, n, ErrFrame)
+		}
+		id := next + d
+		if id < next || id == math.MaxUint64 && i < n-1 {
+			return dst, fmt.Errorf("wire: id %d of %d is beyond 64 bits: %w", i+1, n, ErrFrame)
+		}
+		dst = append(dst, id)
+		next, b = id+1, b[k:]
+	}
+	if len(b) != 0 {
+		return dst, fmt.Errorf("wire: %d bytes after the last id: %w", len(b), ErrFrame)
+	}
+	return dst, nil
+}
+
+func pad(n int) int { return (n + 7) &^ 7 }

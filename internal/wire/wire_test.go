@@ -1,0 +1,225 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func join(parts [][]byte) []byte { return bytes.Join(parts, nil) }
+
+// TestGoldenFrame pins the bytes of a frame: a change here is a new version of the protocol.
+func TestGoldenFrame(t *testing.T) {
+	var b Builder
+	b.Reset(Header{Op: OpStep, Status: 2, Job: 0x1122334455667788, Worker: 3, Epoch: 1, Step: 7, Round: 1<<32 | 5, Acked: 6, Version: 9, Samples: 512})
+	b.Dense([]float32{1, -2}, []float32{0.5})
+	b.Rows(4, []uint64{0, 1, 300}, []float32{1, 2, 3})
+	b.Bare(4, []float32{8})
+	b.IDs(5, []uint64{math.MaxUint64})
+	b.Blob([]byte("hi"))
+	want := "67666c31" + "01" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
+		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "05000000" +
+		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
+		"0300000004000000" + "1c00000000000000" + "0300000004000000" + "0000aa0200000000" + "0000803f0000004000004040" + "00000000" +
+		"0301000004000000" + "0400000000000000" + "00000041" + "00000000" +
+		"0200000005000000" + "1800000000000000" + "010000000a000000" + "ffffffffffffffffff01" + "000000000000" +
+		"0400000000000000" + "0200000000000000" + "6869000000000000"
+	if got := hex.EncodeToString(join(b.Parts())); got != want {
+		t.Errorf("frame:\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := Header{Op: OpStep, Worker: rapid.Uint32().Draw(t, "worker"), Step: rapid.Uint64().Draw(t, "step"), Version: rapid.Uint64().Draw(t, "version")}
+		ids := rapid.SliceOfDistinct(rapid.Uint64(), func(id uint64) uint64 { return id }).Draw(t, "ids")
+		sortIDs(ids)
+		rows := make([]float32, 3*len(ids))
+		for i := range rows {
+			rows[i] = float32(i)
+		}
+		dense := rapid.SliceOf(rapid.Float32()).Draw(t, "dense")
+		blob := rapid.SliceOf(rapid.Byte()).Draw(t, "blob")
+		var b Builder
+		b.Reset(h)
+		b.Dense(dense)
+		b.Rows(1, ids, rows)
+		b.IDs(2, ids)
+		b.Blob(blob)
+		var f Frame
+		if err := f.Parse(join(b.Parts())); err != nil {
+			t.Fatal(err)
+		}
+		if f.Header != h {
+			t.Fatalf("header %+v, want %+v", f.Header, h)
+		}
+		gotDense, err := f.Sections[0].Dense()
+		equal(t, dense, gotDense, err)
+		gotIDs, err := f.Sections[1].IDs(nil)
+		equal(t, ids, gotIDs, err)
+		gotRows, err := f.Sections[1].Rows()
+		equal(t, rows, gotRows, err)
+		gotIDs, err = f.Sections[2].IDs(nil)
+		equal(t, ids, gotIDs, err)
+		if !bytes.Equal(f.Sections[3].Blob(), blob) {
+			t.Fatal("blob changed")
+		}
+	})
+}
+
+func equal[T comparable](t *rapid.T, want, got []T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want) == 0 && len(got) == 0 {
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("changed on the wire (-want +got):\n%s", diff)
+	}
+}
+
+func sortIDs(ids []uint64) {
+	for i := range ids {
+		for j := i; j > 0 && ids[j] < ids[j-1]; j-- {
+			ids[j], ids[j-1] = ids[j-1], ids[j]
+		}
+	}
+}
+
+func TestDamagedFramesAreRefused(t *testing.T) {
+	var b Builder
+	b.Reset(Header{Op: OpStep})
+	b.Rows(1, []uint64{1, 2, 3}, []float32{1, 2, 3})
+	good := join(b.Parts())
+	change := func(at int, v byte) []byte {
+		c := bytes.Clone(good)
+		c[at] = v
+		return c
+	}
+	for _, c := range []struct {
+		name string
+		body []byte
+		want error
+		text string
+	}{
+		{"empty", nil, ErrFrame, "0 bytes"},
+		{"magic", change(0, 'x'), ErrFrame, "magic"},
+		{"version", change(4, 2), ErrVersion, "version 2, this build speaks 1"},
+		{"op", change(5, 200), ErrFrame, "unknown op 200"},
+		{"more sections than bytes", change(63, 255), ErrFrame, "sections in"},
+		{"section kind", change(64, 9), ErrFrame, "unknown kind 9"},
+		{"payload too long", change(79, 1), ErrFrame, "payload of"},
+		{"cut", good[:len(good)-8], ErrFrame, "payload of"},
+		{"trailing", append(bytes.Clone(good), 0), ErrFrame, "1 bytes after"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := new(Frame).Parse(c.body)
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("got error %v, want %v with %q", err, c.want, c.text)
+			}
+		})
+	}
+}
+
+func TestDamagedSectionsAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		data []byte
+		text string
+	}{
+		{"no room for counts", []byte{1, 2, 3}, "has no ids"},
+		{"more ids than bytes", []byte{9, 0, 0, 0, 1, 0, 0, 0, 5}, "9 ids in 1 bytes"},
+		{"ids longer than payload", []byte{1, 0, 0, 0, 200, 0, 0, 0, 5}, "1 ids in 200 bytes"},
+		{"id cut off", []byte{1, 0, 0, 0, 1, 0, 0, 0, 0x80}, "cut off"},
+		{"overflow", []byte{2, 0, 0, 0, 11, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0}, "beyond 64 bits"},
+		{"bytes after ids", []byte{1, 0, 0, 0, 2, 0, 0, 0, 1, 1}, "after the last id"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Section{Kind: KindIDs, data: c.data}.IDs(nil)
+			if !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("got error %v, want %q", err, c.text)
+			}
+		})
+	}
+	if _, err := (Section{Kind: KindDense, data: make([]byte, 6)}).Dense(); !errors.Is(err, ErrFrame) {
+		t.Errorf("6 bytes as floats: %v", err)
+	}
+}
+
+// TestUnalignedFloats reads floats that start at an odd address: they are copied, not refused.
+func TestUnalignedFloats(t *testing.T) {
+	var b Builder
+	b.Reset(Header{Op: OpStep})
+	b.Dense([]float32{1, 2, 3})
+	body := append([]byte{0}, join(b.Parts())...)[1:]
+	var f Frame
+	if err := f.Parse(body); err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Sections[0].Dense()
+	if err != nil || !cmp.Equal(got, []float32{1, 2, 3}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestBuilderSteadyStateAllocatesNothing(t *testing.T) {
+	var b Builder
+	ids, rows, dense := []uint64{1, 5, 9}, make([]float32, 24), make([]float32, 100)
+	var f Frame
+	body := make([]byte, 0, 4096)
+	scratch := make([]uint64, 0, 8)
+	step := func() {
+		b.Reset(Header{Op: OpStep})
+		b.Dense(dense)
+		b.Rows(1, ids, rows)
+		body = body[:0]
+		for _, p := range b.Parts() {
+			body = append(body, p...)
+		}
+		if err := f.Parse(body); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Sections[1].IDs(scratch[:0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	if n := testing.AllocsPerRun(100, step); n > 0 {
+		t.Errorf("%v allocations a frame", n)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	var b Builder
+	b.Reset(Header{Op: OpStep})
+	b.Dense([]float32{1})
+	b.Rows(1, []uint64{3, 4}, []float32{1, 2})
+	b.IDs(2, []uint64{7})
+	b.Bare(2, []float32{1})
+	b.Blob([]byte("x"))
+	f.Add(join(b.Parts()))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var fr Frame
+		if fr.Parse(body) != nil {
+			return
+		}
+		for _, s := range fr.Sections {
+			ids, err := s.IDs(nil)
+			for i := 1; err == nil && i < len(ids); i++ {
+				if ids[i] <= ids[i-1] {
+					t.Fatalf("ids not increasing: %v", ids)
+				}
+			}
+			_, _ = s.Rows()
+			_, _ = s.Dense()
+		}
+	})
+}
