@@ -1,0 +1,35 @@
+package optimizer
+
+// Adagrad divides each element's rate by the root of all its squared gradients (Duchi, Hazan and Singer, 2011):
+//
+//	a ← a + g²
+//	w ← w − lr·g / (√a + ε)
+type Adagrad struct {
+	// LR is the learning rate; 0 means 0.001.
+	LR float64
+	// Epsilon keeps the first steps finite; 0 means 1e-6.
+	Epsilon float64
+	// InitialAccumulator is the value of a before the first update.
+	InitialAccumulator float64
+}
+
+// Name implements [Rule].
+func (Adagrad) Name() string { return "adagrad" }
+
+// StateLen implements [Rule]: one accumulator for each weight.
+func (Adagrad) StateLen(n int) int { return n }
+
+// InitState implements [StateIniter].
+func (r Adagrad) InitState(state []float32) { Constant{float32(r.InitialAccumulator)}.Fill(state, 0) }
+
+// Update implements [Rule].
+func (r Adagrad) Update(w, g, state []float32, _ *State) {
+	lr, eps := float32(or(r.LR, 0.001)), float32(or(r.Epsilon, 1e-6))
+	g, state = g[:len(w)], state[:len(w)]
+	for i := range w {
+		gi := g[i]
+		a := state[i] + gi*gi
+		state[i] = a
+		w[i] -= lr * gi / (sqrt(a) + eps)
+	}
+}

@@ -1,0 +1,91 @@
+package optimizer
+
+import "math"
+
+// Adam keeps decaying means of the gradient and of its square (Kingma and Ba, 2015):
+//
+//	m ← β₁m + (1−β₁)g
+//	v ← β₂v + (1−β₂)g²
+//	w ← w − lr·(m/(1−β₁ᵗ)) / (√(v/(1−β₂ᵗ)) + ε)
+//
+// t is the step of the variable. A row of an embedding is lazy by default: only the steps that touch it change it, with the
+// exponent t+1 in place of t, as the original computes it. With Dense every row moves in every step, touched or not.
+type Adam struct {
+	// LR is the learning rate; 0 means 0.001.
+	LR float64
+	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8. [NewAdam] takes a zero for what it is.
+	Beta1, Beta2, Epsilon float64
+	// Dense makes rows decay in the steps that don't touch them too.
+	Dense bool
+
+	exact bool // zeros are meant
+}
+
+// NewAdam returns Adam with exactly these numbers, zeros included: NewAdam(lr, 0, 0.999, 1e-8) is RMSProp with bias
+// correction.
+func NewAdam(lr, beta1, beta2, epsilon float64) Adam {
+	return Adam{LR: lr, Beta1: beta1, Beta2: beta2, Epsilon: epsilon, exact: true}
+}
+
+// Name implements [Rule].
+func (Adam) Name() string { return "adam" }
+
+// StateLen implements [Rule]: n first moments, then n second moments.
+func (Adam) StateLen(n int) int { return 2 * n }
+
+// Sweeps implements [Sweeper].
+func (r Adam) Sweeps() bool { return r.Dense }
+
+// Rests implements [Rester]: without moments a zero gradient moves nothing.
+func (Adam) Rests(_, state []float32) bool { return allZero(state) }
+
+// Update implements [Rule].
+func (r Adam) Update(w, g, state []float32, s *State) {
+	r = r.withDefaults()
+	rate, eps := r.corrected(s)
+	b1, b2 := float32(r.Beta1), float32(r.Beta2)
+	c1, c2 := 1-b1, 1-b2
+	n := len(w)
+	g = g[:n]
+	m, v := state[:n], state[n:][:n]
+	for i := range w {
+		gi := g[i]
+		mi := b1*m[i] + c1*gi
+		vi := b2*v[i] + c2*gi*gi
+		m[i], v[i] = mi, vi
+		w[i] -= rate * (mi / (sqrt(vi) + eps))
+	}
+}
+
+// corrected is the rate and ε with the bias corrections of the step folded in: lr·√(1−β₂ᵗ)/(1−β₁ᵗ) and ε·√(1−β₂ᵗ).
+func (r Adam) corrected(s *State) (rate, eps float32) {
+	if s.MemoStep != s.Step || s.Step == 0 {
+		t := float64(s.Step)
+		if s.Row && !r.Dense {
+			t++
+		}
+		root := math.Sqrt(1 - math.Pow(float64(float32(r.Beta2)), t))
+		s.Memo[0] = float32(r.LR * root / (1 - math.Pow(float64(float32(r.Beta1)), t)))
+		s.Memo[1] = float32(r.Epsilon * root)
+		s.MemoStep = s.Step
+	}
+	return s.Memo[0], s.Memo[1]
+}
+
+func (r Adam) withDefaults() Adam {
+	if !r.exact {
+		r.LR, r.Beta1, r.Beta2, r.Epsilon = or(r.LR, 0.001), or(r.Beta1, 0.9), or(r.Beta2, 0.999), or(r.Epsilon, 1e-8)
+	}
+	return r
+}
+
+func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
+
+func allZero(x []float32) bool {
+	for _, v := range x {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
+}

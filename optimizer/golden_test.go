@@ -1,0 +1,89 @@
+package optimizer
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// golden is testdata/optimizers.json: weights after each of six updates, as the original computes them.
+type golden struct {
+	W0    []float32   `json:"w0"`
+	Grads [][]float32 `json:"grads"`
+	Cases []goldenCase
+}
+
+type goldenCase struct {
+	Name  string
+	Hyper map[string]any
+	W     [][]float64
+}
+
+func (c goldenCase) number(name string, def float64) float64 {
+	if v, ok := c.Hyper[name].(float64); ok {
+		return v
+	}
+	return def
+}
+
+func readGolden(t *testing.T, name string, into any) {
+	t.Helper()
+	dir := os.Getenv("GOLDEN_DIR")
+	if dir == "" {
+		dir = "testdata"
+	}
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// goldenRule is the rule of a case, nil when the case is of a rule that isn't built.
+func goldenRule(c goldenCase) Rule {
+	lr := c.number("learning_rate", 0)
+	switch c.Name {
+	case "sgd":
+		return SGD{LR: lr}
+	case "adam":
+		return Adam{LR: lr, Beta1: c.number("beta1", 0), Beta2: c.number("beta2", 0), Epsilon: c.number("epsilon", 0)}
+	case "adagrad":
+		return Adagrad{LR: lr, Epsilon: c.number("epsilon", 0), InitialAccumulator: c.number("initial_accumulator_value", 0)}
+	}
+	return nil
+}
+
+func TestGoldenRules(t *testing.T) {
+	var g golden
+	readGolden(t, "optimizers.json", &g)
+	seen := 0
+	for _, c := range g.Cases {
+		if rule := goldenRule(c); rule != nil {
+			t.Run(c.Name, func(t *testing.T) { testGoldenCase(t, g, c, rule) })
+			seen++
+		}
+	}
+	if seen < 5 {
+		t.Fatalf("only %d golden cases were found", seen)
+	}
+}
+
+func testGoldenCase(t *testing.T, g golden, c goldenCase, rule Rule) {
+	w := append([]float32(nil), g.W0...)
+	state := make([]float32, rule.StateLen(len(w)))
+	InitState(rule, state)
+	s := &State{}
+	for k, want := range c.W {
+		s.Step++
+		rule.Update(w, g.Grads[k], state, s)
+		for i := range w {
+			if d := math.Abs(float64(w[i]) - want[i]); !(d <= 1e-5*math.Abs(want[i])+1e-6) {
+				t.Fatalf("%+v, step %d: w[%d] = %v, want %v", rule, s.Step, i, w[i], want[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package optimizertest
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Exam says what is particular about a rule. The zero value asks what every rule must do.
+type Exam struct {
+	// Twin is the formula in float64: it changes w and state (StateLen(len(w)) numbers laid out as the rule's own) for the
+	// step that is given. nil leaves the comparison out.
+	Twin func(w, g, state []float64, step int64)
+	// Row examines the rule as the rule of an embedding's rows: State.Row is set.
+	Row bool
+	// Whole says that the rule looks at a slice as a whole (a norm, a number shared by a row), so that cutting the slice
+	// changes the result.
+	Whole bool
+	// MovesOnZero says that a first gradient of zero changes the weights (weight decay, noise).
+	MovesOnZero bool
+	// Tolerance is the largest difference to the twin, relative to the weight (and absolute below 1); 0 means 1e-5.
+	Tolerance float64
+}
+
+const (
+	steps = 12
+	size  = 37 // odd, so that unrolled loops have a tail
+)
+
+// Run examines the rule: each question is a subtest.
+func Run(t *testing.T, rule optimizer.Rule, e Exam) {
+	t.Helper()
+	t.Run("twin", func(t *testing.T) { e.twin(t, rule) })
+	t.Run("slices", func(t *testing.T) { e.slices(t, rule) })
+	t.Run("memo", func(t *testing.T) { e.memo(t, rule) })
+	t.Run("zero gradient", func(t *testing.T) { e.zeroGradient(t, rule) })
+	t.Run("touches only its slices", func(t *testing.T) { e.bounds(t, rule) })
+	t.Run("allocates nothing", func(t *testing.T) { e.allocations(t, rule) })
+	t.Run("a NaN shows", func(t *testing.T) { e.nan(t, rule) })
+	if r, ok := rule.(optimizer.Rester); ok {
+		t.Run("rests", func(t *testing.T) { e.rests(t, rule, r) })
+	}
+}
+
+// slice is a variable in training.
+type slice struct{ w, state []float32 }
+
+func newSlice(rule optimizer.Rule, w []float32) slice {
+	s := slice{append([]float32(nil), w...), make([]float32, rule.StateLen(len(w)))}
+	optimizer.InitState(rule, s.state)
+	return s
+}
+
+func random(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
+func (e Exam) state(step int64) *optimizer.State { return &optimizer.State{Step: step, Row: e.Row} }
+
+func (e Exam) twin(t *testing.T, rule optimizer.Rule) {
+	if e.Twin == nil {
+		t.Skip("the exam has no twin")
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	s := newSlice(rule, random(r, size))
+	w, state := widen(s.w), widen(s.state)
+	for step := int64(1); step <= steps; step++ {
+		g := random(r, size)
+		rule.Update(s.w, g, s.state, e.state(step))
+		e.Twin(w, widen(g), state, step)
+		e.compare(t, "w", step, s.w, w)
+		e.compare(t, "state", step, s.state, state)
+	}
+}
+
+func (e Exam) compare(t *testing.T, what string, step int64, got []float32, want []float64) {
+	t.Helper()
+	limit := e.Tolerance
+	if limit == 0 {
+		limit = 1e-5
+	}
+	for i := range got {
+		if d := math.Abs(float64(got[i]) - want[i]); !(d <= limit*max(1, math.Abs(want[i]))) {
+			t.Fatalf("step %d: %s[%d] = %v, the twin has %v", step, what, i, got[i], want[i])
+		}
+	}
+}
+
+func widen(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
+
+// slices trains one variable whole and in pieces: not one bit may differ.
+func (e Exam) slices(t *testing.T, rule optimizer.Rule) {
+	if e.Whole {
+		t.Skip("the rule sees its slice as a whole")
+	}
+	if rule.StateLen(size)%size != 0 {
+		t.Fatalf("StateLen(%d) = %d is no multiple of the slice: such a rule needs Exam.Whole", size, rule.StateLen(size))
+	}
+	for _, cuts := range [][]int{{0, 1, size}, {0, 8, 16, 24, size}, {0, 17, 18, size}} {
+		r := rand.New(rand.NewPCG(2, 2))
+		whole := newSlice(rule, random(r, size))
+		parts := cut(rule, whole.w, cuts)
+		for step := int64(1); step <= steps; step++ {
+			g := random(r, size)
+			rule.Update(whole.w, g, whole.state, e.state(step))
+			for i, p := range parts {
+				rule.Update(p.w, g[cuts[i]:cuts[i+1]], p.state, e.state(step))
+			}
+		}
+		for i, p := range parts {
+			equal(t, "w", whole.w[cuts[i]:cuts[i+1]], p.w)
+			e.equalSlots(t, whole, p, cuts[i])
+		}
+	}
+}
+
+func cut(rule optimizer.Rule, w []float32, cuts []int) []slice {
+	var parts []slice
+	for i := range len(cuts) - 1 {
+		parts = append(parts, newSlice(rule, w[cuts[i]:cuts[i+1]]))
+	}
+	return parts
+}
+
+// equalSlots compares a part's state with its piece of every slot of the whole.
+func (e Exam) equalSlots(t *testing.T, whole, part slice, at int) {
+	t.Helper()
+	n, k := len(whole.w), len(part.w)
+	for slot := range len(whole.state) / n {
+		equal(t, "state", whole.state[slot*n+at:][:k], part.state[slot*k:][:k])
+	}
+}
+
+func equal(t *testing.T, what string, a, b []float32) {
+	t.Helper()
+	for i := range a {
+		if math.Float32bits(a[i]) != math.Float32bits(b[i]) {
+			t.Fatalf("%s[%d]: %v and %v", what, i, a[i], b[i])
+		}
+	}
+}
+
+// memo runs steps with one State kept and with a fresh one each time.
+func (e Exam) memo(t *testing.T, rule optimizer.Rule) {
+	r := rand.New(rand.NewPCG(3, 3))
+	w := random(r, size)
+	kept, fresh := newSlice(rule, w), newSlice(rule, w)
+	s := e.state(0)
+	for _, step := range []int64{1, 2, 2, 3, 7, 5, 1 << 40} {
+		g := random(r, size)
+		s.Step = step
+		rule.Update(kept.w, g, kept.state, s)
+		rule.Update(fresh.w, g, fresh.state, e.state(step))
+	}
+	equal(t, "w", kept.w, fresh.w)
+	equal(t, "state", kept.state, fresh.state)
+}
+
+func (e Exam) zeroGradient(t *testing.T, rule optimizer.Rule) {
+	if e.MovesOnZero {
+		t.Skip("the rule moves weights without a gradient")
+	}
+	w := random(rand.New(rand.NewPCG(4, 4)), size)
+	s := newSlice(rule, w)
+	rule.Update(s.w, make([]float32, size), s.state, e.state(1))
+	equal(t, "w", w, s.w)
+}
+
+// bounds puts guards around w and state and checks that they and g stay as they were.
+func (e Exam) bounds(t *testing.T, rule optimizer.Rule) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, n := range []int{0, 1, 7, 8, size} {
+		w, state := random(r, n+2), random(r, rule.StateLen(n)+2)
+		g := random(r, n)
+		before := append([]float32(nil), g...)
+		optimizer.InitState(rule, state[1:len(state)-1])
+		ends := []float32{w[0], w[n+1], state[0], state[len(state)-1]}
+		rule.Update(w[1:n+1], g, state[1:len(state)-1], e.state(1))
+		equal(t, "g", before, g)
+		equal(t, "guard", ends, []float32{w[0], w[n+1], state[0], state[len(state)-1]})
+	}
+}
+
+func (e Exam) allocations(t *testing.T, rule optimizer.Rule) {
+	r := rand.New(rand.NewPCG(6, 6))
+	s, g := newSlice(rule, random(r, size)), random(r, size)
+	st := e.state(0)
+	n := testing.AllocsPerRun(100, func() {
+		st.Step++
+		rule.Update(s.w, g, s.state, st)
+	})
+	if n != 0 {
+		t.Fatalf("an update allocates %v times", n)
+	}
+}
+
+func (e Exam) nan(t *testing.T, rule optimizer.Rule) {
+	r := rand.New(rand.NewPCG(7, 7))
+	s, g := newSlice(rule, random(r, size)), random(r, size)
+	g[5] = float32(math.NaN())
+	rule.Update(s.w, g, s.state, e.state(1))
+	if s.w[5] == s.w[5] {
+		t.Fatalf("the gradient is NaN and the weight is %v: training that diverged would look healthy", s.w[5])
+	}
+}
+
+// rests checks the promise of a Rester: what rests now doesn't move under zero gradients.
+func (e Exam) rests(t *testing.T, rule optimizer.Rule, r optimizer.Rester) {
+	s := newSlice(rule, random(rand.New(rand.NewPCG(8, 8)), size))
+	if !r.Rests(s.w, s.state) {
+		t.Fatal("a slice that was never updated doesn't rest")
+	}
+	before := newSlice(rule, s.w)
+	g := make([]float32, size)
+	for step := int64(1); step <= steps; step++ {
+		rule.Update(s.w, g, s.state, e.state(step))
+	}
+	equal(t, "w", before.w, s.w)
+	equal(t, "state", before.state, s.state)
+}

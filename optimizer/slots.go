@@ -1,0 +1,27 @@
+package optimizer
+
+// The state of a slice of n weights is laid out as slots: all n values of the first slot (Adam's first moments), then all n
+// of the second, and so on. StateLen(n) is then a multiple of n, and whoever cuts a block of weights cuts each slot at the
+// same places. A rule with a StateLen that is no multiple of n (one number shared by a whole row) can't be cut; it serves
+// rows only.
+
+// A StateIniter is a rule whose state is not zero before the first update.
+type StateIniter interface {
+	// InitState sets all of state, the state of one slice or row, to what it is before the first update.
+	InitState(state []float32)
+}
+
+// InitState sets state to what it is before the rule's first update: what its InitState says, zeros if it has none.
+func InitState(r Rule, state []float32) {
+	if s, ok := r.(StateIniter); ok {
+		s.InitState(state)
+		return
+	}
+	clear(state)
+}
+
+// A Rester is a [Sweeper] that can tell when steps with a zero gradient will never again change a slice, so that a row which
+// was not touched for a million steps is brought up to date at once.
+type Rester interface {
+	Rests(w, state []float32) bool
+}
