@@ -1,0 +1,13 @@
+// Package mode holds the ways of training: when a server applies what workers push, and what a worker may read. A mode is a
+// file; the server's half and the worker's half stand together in it, as state machines without clock, lock, network or
+// goroutine: messages in, decisions out. Package server and package client feed them and do what they say.
+//
+//	sync   every worker's gradient of a round, folded into one update (sync.go)
+//	async  every push is an update of its own (async.go)
+//
+// The halves talk in rounds. A [Round] has a phase, which ends when every worker has run out of batches, and an index within
+// the phase. A push belongs to a round; a pull names the round whose predecessors it must reflect. Async answers at once.
+//
+// fold.go has the arithmetic of making one gradient out of a round's, weighted by samples and in worker order, so that
+// training on N workers equals training on the joined batch and two runs are bit-identical.
+package mode

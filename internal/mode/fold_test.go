@@ -1,0 +1,107 @@
+package mode
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestVectorsOfTheOriginal: N=2, SGD 0.1, w=1, g=(0.2, 0.4), and a row that only worker 1 touched.
+func TestVectorsOfTheOriginal(t *testing.T) {
+	step := func(g float32) float64 { return math.Round(float64(1-0.1*g)*1e6) / 1e6 }
+	for _, c := range []struct {
+		weighting  Weighting
+		dense, row float64
+	}{{BySamples, 0.97, 0.98}, {Equally, 0.97, 0.98}, {ByPushes, 0.97, 0.96}} {
+		factors := c.weighting.Factors(nil, []int{10, 10})
+		dense := []float32{0}
+		FoldDense(dense, [][]float32{{0.2}, {0.4}}, factors)
+		if got := step(dense[0]); got != c.dense {
+			t.Errorf("weighting %d: dense %v, want %v", c.weighting, got, c.dense)
+		}
+		rows := new(Folder).Fold(1, []Rows{{}, {IDs: []uint64{7}, G: []float32{0.4}}}, factors, c.weighting)
+		if got := step(rows.G[0]); got != c.row {
+			t.Errorf("weighting %d: row %v, want %v", c.weighting, got, c.row)
+		}
+	}
+}
+
+func TestUnevenBatchesWeighBySamples(t *testing.T) {
+	got := BySamples.Factors(nil, []int{30, 10})
+	if diff := cmp.Diff([]float32{0.75, 0.25}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := Equally.Factors(nil, []int{30, 10}); got[0] != 0.5 || got[1] != 0.5 {
+		t.Errorf("equally: %v", got)
+	}
+}
+
+// TestOneMemberIsUnchanged: a round of one worker must be bit-identical to training alone.
+func TestOneMemberIsUnchanged(t *testing.T) {
+	g := []float32{0.1, -3e-7, 1e30}
+	out := make([]float32, 3)
+	FoldDense(out, [][]float32{g}, BySamples.Factors(nil, []int{17}))
+	if !slices.Equal(out, g) {
+		t.Errorf("%v became %v", g, out)
+	}
+}
+
+// TestFoldAgainstMap compares with the obvious way.
+func TestFoldAgainstMap(t *testing.T) {
+	var f Folder
+	rapid.Check(t, func(t *rapid.T) {
+		const dim = 2
+		weighting := Weighting(rapid.IntRange(0, 2).Draw(t, "weighting"))
+		members := make([]Rows, rapid.IntRange(1, 4).Draw(t, "members"))
+		samples := make([]int, len(members))
+		for m := range members {
+			samples[m] = rapid.IntRange(1, 9).Draw(t, "samples")
+			ids := rapid.SliceOfDistinct(rapid.Uint64Range(0, 12), func(id uint64) uint64 { return id }).Draw(t, "ids")
+			slices.Sort(ids)
+			members[m] = Rows{IDs: ids, G: rapid.SliceOfN(rapid.Float32Range(-1, 1), dim*len(ids), dim*len(ids)).Draw(t, "g")}
+		}
+		factors := weighting.Factors(nil, samples)
+		got := f.Fold(dim, members, factors, weighting)
+		sums, pushes := map[uint64][dim]float64{}, map[uint64]float64{}
+		for m, r := range members {
+			for i, id := range r.IDs {
+				s, w := sums[id], float64(factors[m])
+				if weighting == ByPushes {
+					w = 1
+				}
+				for d := range dim {
+					s[d] += w * float64(r.G[i*dim+d])
+				}
+				sums[id], pushes[id] = s, pushes[id]+1
+			}
+		}
+		if len(got.IDs) != len(sums) || !slices.IsSorted(got.IDs) {
+			t.Fatalf("ids %v, want the %d of the map in order", got.IDs, len(sums))
+		}
+		for i, id := range got.IDs {
+			for d := range dim {
+				want := sums[id][d]
+				if weighting == ByPushes {
+					want /= pushes[id]
+				}
+				if math.Abs(float64(got.G[i*dim+d])-want) > 1e-5 {
+					t.Fatalf("row %d: got %v, want %v", id, got.G[i*dim:][:dim], want)
+				}
+			}
+		}
+	})
+}
+
+func TestParseWeighting(t *testing.T) {
+	for name, want := range map[string]Weighting{"": BySamples, "samples": BySamples, "equal": Equally, "pushes": ByPushes} {
+		if got, err := ParseWeighting(name); err != nil || got != want {
+			t.Errorf("%q: %v, %v", name, got, err)
+		}
+	}
+	if _, err := ParseWeighting("loud"); err == nil {
+		t.Error("unknown weighting was taken")
+	}
+}
