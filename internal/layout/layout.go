@@ -1,0 +1,90 @@
+package layout
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy/placement"
+)
+
+// Layout is where everything lives. It does not change.
+type Layout struct {
+	Params []*optimizer.Param
+	Plan   *placement.Plan
+	// Parts has one entry for each server.
+	Parts []Part
+	// Embeddings are the indices in Params of the embeddings, in order.
+	Embeddings []int
+
+	variable []int // index of a param in the plan, -1 if it has no place there (frozen)
+}
+
+// Part is what one server holds of the dense params.
+type Part struct {
+	Blocks []Block
+	// Floats is the number of elements in Blocks.
+	Floats int
+}
+
+// Block is a contiguous piece of a dense param.
+type Block struct {
+	Name         string
+	Param        int
+	Offset, Size int // elements within the param
+	At           int // where it begins among the floats of its part
+}
+
+// New lays out params over that many servers. Frozen params stay on the workers.
+func New(params []*optimizer.Param, servers int, o placement.Options) (*Layout, error) {
+	l := &Layout{Params: params, Parts: make([]Part, servers), variable: make([]int, len(params))}
+	var vars []placement.Variable
+	for i, p := range params {
+		if err := p.Check(); err != nil {
+			return nil, err
+		}
+		l.variable[i] = -1
+		if p.Embedding {
+			l.Embeddings = append(l.Embeddings, i)
+		}
+		if p.Frozen {
+			continue
+		}
+		l.variable[i] = len(vars)
+		vars = append(vars, placement.Variable{Name: p.Name, Shape: p.Shape, Open: p.Embedding && p.Height() == 0})
+	}
+	plan, err := placement.New(vars, servers, o)
+	if err != nil {
+		return nil, err
+	}
+	l.Plan = plan
+	l.deal()
+	return l, nil
+}
+
+// deal gives every part its dense blocks.
+func (l *Layout) deal() {
+	for param, v := range l.variable {
+		if v < 0 || l.Params[param].Embedding {
+			continue
+		}
+		for _, b := range l.Plan.BlocksOf(v) {
+			part := &l.Parts[b.Server]
+			part.Blocks = append(part.Blocks, Block{Name: b.Name, Param: param, Offset: b.Offset, Size: b.Size, At: part.Floats})
+			part.Floats += b.Size
+		}
+	}
+}
+
+// Owns says whether server s owns row id of the embedding Params[param].
+func (l *Layout) Owns(s, param int, id uint64) bool {
+	return l.Plan.ServerOf(l.variable[param], id) == s
+}
+
+// CheckIDs says which of ids, which are increasing, the embedding Params[param] can't have.
+func (l *Layout) CheckIDs(param int, ids []uint64) error {
+	p := l.Params[param]
+	if h := uint64(p.Height()); h > 0 && len(ids) > 0 && ids[len(ids)-1] >= h {
+		return fmt.Errorf("id %d of embedding %q, whose height is %d", ids[len(ids)-1], p.Name, h)
+	}
+	return nil
+}
