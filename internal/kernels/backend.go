@@ -1,0 +1,46 @@
+package kernels
+
+// backend is a path: the set of inner loops that public functions run on. Their callers have checked lengths, so an inner
+// loop may rely on all its slices being as long as the last one (and on nothing being empty only where it says so).
+type backend struct {
+	name  string
+	micro microKernel
+
+	axpy  func(alpha float32, x, y []float32)
+	scale func(alpha float32, x []float32)
+	add   func(dst, x, y []float32)
+	mul   func(dst, x, y []float32)
+	dot   func(x, y []float32) float32
+	sum   func(x []float32) float32
+	max   func(x []float32) float32
+
+	relu    func(dst, x []float32)
+	exp     func(dst, x []float32, shift float32)
+	log     func(dst, x []float32)
+	sigmoid func(dst, x []float32)
+	tanh    func(dst, x []float32)
+
+	reluGrad    gradLoop
+	sigmoidGrad gradLoop
+	tanhGrad    gradLoop
+	softmaxGrad func(dx, y, dy []float32, dot float32, accumulate bool)
+}
+
+// gradLoop writes (or adds) to dx the gradient of an elementwise function with output y, given the gradient dy of y.
+type gradLoop func(dx, y, dy []float32, accumulate bool)
+
+// active is the path in use. Tests replace it to make every path sit the same exam.
+var active = fastest()
+
+// Path names the path in use: "portable", "avx2" or "avx512".
+func Path() string { return active.name }
+
+// portable is the path that works everywhere.
+var portable = backend{
+	name:  "portable",
+	micro: microKernel{rows: 4, cols: 4, run: micro4x4},
+
+	axpy: axpy, scale: scale, add: add, mul: mul, dot: dot, sum: sum, max: maximum,
+	relu: relu, exp: exp, log: log, sigmoid: sigmoid, tanh: tanh,
+	reluGrad: reluGrad, sigmoidGrad: sigmoidGrad, tanhGrad: tanhGrad, softmaxGrad: softmaxGrad,
+}

@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package kernels
+
+// fastest is the best path of this processor.
+func fastest() *backend { return &portable }
+
+// paths are all that this processor can run.
+func paths() []*backend { return []*backend{&portable} }

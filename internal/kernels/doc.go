@@ -1,0 +1,30 @@
+// Package kernels provides the arithmetic that nn spends its time in: matrix products, elementwise functions and their
+// gradients, softmax, and the handling of embedding rows. Everything works on contiguous, row-major []float32.
+//
+//	kernels.Gemm(false, false, batch, out, in, x, w, y, false) // y = x·w, x is batch×in, w is in×out
+//	kernels.AddBias(y, bias)                                    // every row of y += bias
+//	kernels.ReLU(y, y)                                          // in place
+//
+// and back:
+//
+//	kernels.ReLUGrad(dy, y, dy, false)
+//	kernels.SumRows(db, dy, true)                               // db += column sums of dy
+//	kernels.Gemm(true, false, in, out, batch, x, dy, dw, true)  // dw += xᵀ·dy
+//	kernels.Gemm(false, true, batch, in, out, dy, w, dx, false) // dx = dy·wᵀ
+//
+// # Paths
+//
+// There is one portable path, written in Go, that is always right; and faster ones in assembly, chosen once by what the
+// processor can do: [Path] names the one in use. All of them sit the same exam. A path gives the same bits for the same
+// input every time, whatever the number of threads; different paths may differ in the last bits, since they add in another
+// order and fuse multiplications with additions. To compare machines bit by bit, make them use the same path: the
+// environment variable GODEBUG=cpu.avx512f=off (or cpu.avx2=off) forbids the faster ones.
+//
+// # Rules
+//
+// A destination may be one of the sources itself, where a function doesn't say otherwise; slices that overlap in part are
+// not allowed. Arithmetic follows IEEE 754: a NaN or an infinity is never replaced by a number to look at.
+//
+// The package is called from inside the house only, with shapes that were checked before: slices of the wrong length are a
+// programming error and panic. Nothing here starts a goroutine that outlives the call.
+package kernels

@@ -1,0 +1,27 @@
+package kernels
+
+// gemv writes op(A)·x to y, or adds it there: a product in which one side is a vector. A is m×k, or k×m when trans is set.
+func gemv(trans bool, m, k int, a, x, y []float32, accumulate bool) {
+	if !trans {
+		for i := range m {
+			put(&y[i], active.dot(a[i*k:(i+1)*k], x), accumulate)
+		}
+		return
+	}
+	if !accumulate {
+		clear(y)
+	}
+	for p, v := range x {
+		active.axpy(v, a[p*m:(p+1)*m], y)
+	}
+}
+
+// outer writes the product of a column and a row, x·yᵀ, to c, or adds it there.
+func outer(x, y, c []float32, accumulate bool) {
+	if !accumulate {
+		clear(c)
+	}
+	for i, v := range x {
+		active.axpy(v, y, c[i*len(y):(i+1)*len(y)])
+	}
+}
