@@ -1,0 +1,190 @@
+package strategy_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func ExampleRead() {
+	file := strings.NewReader(`{"mode": "sync", "codec": "zstd", "worker_timeout": "1m"}`)
+	s, err := strategy.Read(file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.Mode, s.Codec, s.WorkerTimeout, s.WithDefaults().Placement)
+	// Output: sync zstd 1m0s RoundRobin
+}
+
+func TestReadEveryField(t *testing.T) {
+	const file = `{
+		"mode": "sync", "placement": "Mine", "min_block_size": 100, "small_blocks": true, "codec": "gzip",
+		"heartbeat_interval": "500ms", "worker_timeout": "1m30s", "start_timeout": "10s", "wait_timeout": "1h",
+		"weighting": "pushes"
+	}`
+	want := strategy.Strategy{
+		Mode:              strategy.ModeSync,
+		Placement:         "Mine",
+		MinBlockSize:      100,
+		SmallBlocks:       true,
+		Codec:             "gzip",
+		HeartbeatInterval: strategy.Duration(500 * time.Millisecond),
+		WorkerTimeout:     strategy.Duration(90 * time.Second),
+		StartTimeout:      strategy.Duration(10 * time.Second),
+		WaitTimeout:       strategy.Duration(time.Hour),
+		Weighting:         strategy.WeightPushes,
+	}
+	got, err := strategy.Read(strings.NewReader(file))
+	if err != nil || got != want {
+		t.Errorf("error %v, difference (-want +got):\n%s", err, cmp.Diff(want, got))
+	}
+	got, err = strategy.Read(strings.NewReader(`{"no_slice": true}`))
+	if err != nil || got != (strategy.Strategy{NoSlice: true}) {
+		t.Errorf("no_slice gives %v, error %v", got, err)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	const known = "there are mode, placement, no_slice, min_block_size, small_blocks, codec, heartbeat_interval, " +
+		"worker_timeout, start_timeout, wait_timeout, weighting"
+	tests := []struct{ name, file, want string }{
+		{"unknown", `{"mode": "sync", "speed": 3}`, `unknown field "speed"; ` + known},
+		{"several unknown", `{"b": 1, "a": 1}`, `unknown field "a", "b"; there are`},
+		{"unknown and null", `{"speed": null}`, `unknown field "speed"`},
+		{"another case", `{"Mode": "sync"}`, `unknown field "Mode"`},
+		{"sync_mode", `{"sync_mode": true}`, `"sync_mode" (that is "mode": "sync" or "async")`},
+		{"a_sync", `{"a_sync": true}`, `"a_sync" (that is "mode"`},
+		{"split_method", `{"split_method": "HashName"}`, `"split_method" (that is "placement"`},
+		{"slice_var_up", `{"slice_var_up": true}`, `"slice_var_up" (that is "no_slice", with the opposite meaning)`},
+		{"wrong type", `{"no_slice": "yes"}`, `no_slice is "yes"; it must be of type bool`},
+		{"fraction", `{"min_block_size": 1.5}`, `min_block_size is 1.5; it must be of type int`},
+		{"bare number", `{"wait_timeout": 30}`, `wait_timeout is 30; write a duration as a string, like "30s"`},
+		{"bad duration", `{"wait_timeout": "30 s"}`, `wait_timeout: "30 s" is not a duration`},
+		{"bad value", `{"mode": "geo"}`, `mode is "geo"`},
+		{"array", `[]`, "not a JSON object"},
+		{"empty", ``, "unexpected end"},
+		{"cut off", `{"mode": "sync"`, "unexpected end"},
+		{"two objects", `{} {}`, "after top-level value"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := strategy.Read(strings.NewReader(tt.file))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("strategy %v, error %v, want %q", s, err, tt.want)
+			}
+			if n := strings.Count(err.Error(), "strategy: "); !strings.HasPrefix(err.Error(), "strategy: ") || n != 1 {
+				t.Errorf("error %q says %d times whose it is, want once, in front", err, n)
+			}
+		})
+	}
+}
+
+func TestUnmarshalAmends(t *testing.T) {
+	s := strategy.Sync()
+	s.Codec = "s2"
+	if err := json.Unmarshal([]byte(`{"placement": "HashName"}`), &s); err != nil {
+		t.Fatal(err)
+	}
+	if want := (strategy.Strategy{Mode: "sync", Codec: "s2", Placement: "HashName"}); s != want {
+		t.Errorf("amended strategy is %v, want %v", s, want)
+	}
+	if err := json.Unmarshal([]byte(`{"codec": "gzip", "wait_timeout": "never"}`), &s); err == nil || s.Codec != "s2" {
+		t.Errorf("error %v left codec %q, want s2 untouched", err, s.Codec)
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := strategy.Strategy{
+			Mode:              rapid.SampledFrom(strategy.Modes()).Draw(t, "mode"),
+			Placement:         rapid.StringMatching(`[A-Za-z"é ]{0,6}`).Draw(t, "placement"),
+			MinBlockSize:      rapid.IntRange(8192, 1<<40).Draw(t, "min"),
+			Codec:             rapid.SampledFrom(strategy.Codecs()).Draw(t, "codec"),
+			HeartbeatInterval: strategy.Duration(rapid.Int64Range(0, 1e9).Draw(t, "heartbeat")),
+			WorkerTimeout:     strategy.Duration(rapid.Int64Range(2e9, 1e18).Draw(t, "timeout")),
+			WaitTimeout:       strategy.Duration(rapid.Int64Range(0, 1e18).Draw(t, "wait")),
+		}
+		var file strings.Builder
+		if err := want.Write(&file); err != nil {
+			t.Fatal(err)
+		}
+		got, err := strategy.Read(strings.NewReader(file.String()))
+		if err != nil || got != want {
+			t.Fatalf("wrote %s, read %v, error %v", file.String(), got, err)
+		}
+	})
+}
+
+func TestWriteLeavesOutZeros(t *testing.T) {
+	var file strings.Builder
+	if err := strategy.Sync().Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	if want := "{\n  \"mode\": \"sync\"\n}\n"; file.String() != want {
+		t.Errorf("wrote %q, want %q", file.String(), want)
+	}
+}
+
+func TestStringHasTheDefaults(t *testing.T) {
+	const want = `{"mode":"async","placement":"RoundRobin","min_block_size":8192,"codec":"none","heartbeat_interval":"1s",` +
+		`"worker_timeout":"30s","start_timeout":"3m0s","wait_timeout":"15m0s"}`
+	if got := fmt.Sprint(strategy.Strategy{}); got != want {
+		t.Errorf("the zero strategy prints\n%s, want\n%s", got, want)
+	}
+}
+
+func TestSaveAndLoad(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "strategy.json")
+	want := strategy.Strategy{Mode: "sync", Codec: "zstd", WaitTimeout: strategy.Duration(time.Minute)}
+	if err := want.Save(name); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := strategy.Load(name); err != nil || got != want {
+		t.Errorf("loaded %v, error %v; want %v", got, err, want)
+	}
+	if err := (strategy.Strategy{Mode: "geo"}).Save(name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := strategy.Load(name); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("error %v does not name the file", err)
+	}
+	if _, err := strategy.Load(name + ".none"); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("error %v does not name the missing file", err)
+	}
+}
+
+func TestErrorsOfReadersAndWriters(t *testing.T) {
+	broken := errors.New("cable pulled")
+	if _, err := strategy.Read(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("reading: error %v", err)
+	}
+	_, w := io.Pipe()
+	w.CloseWithError(broken)
+	if err := strategy.Sync().Write(w); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("writing: error %v", err)
+	}
+	if err := strategy.Sync().Save(t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), "strategy: ") {
+		t.Errorf("saving over a directory: error %v", err)
+	}
+}
+
+func TestDurationInFlags(t *testing.T) {
+	var d strategy.Duration
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	flags.TextVar(&d, "wait", strategy.DefaultWaitTimeout, "how long")
+	if err := flags.Parse([]string{"-wait=90s"}); err != nil || d.Std() != 90*time.Second {
+		t.Errorf("-wait=90s gives %v, error %v", d, err)
+	}
+}

@@ -1,0 +1,52 @@
+package strategy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Mode is how workers' gradients meet.
+type Mode string
+
+const (
+	// ModeSync applies one averaged update a round, when every worker of the round has contributed.
+	ModeSync Mode = "sync"
+	// ModeAsync applies each worker's gradient on arrival.
+	ModeAsync Mode = "async"
+)
+
+// Modes are all modes.
+func Modes() []Mode { return []Mode{ModeSync, ModeAsync} }
+
+// Weighting is what each worker's gradient g_i, a mean over its n_i samples, counts in a round of sync mode.
+type Weighting string
+
+const (
+	// WeightSamples gives Σ n_i·g_i / Σ n_i, the gradient of the joined batch whatever its parts' sizes.
+	WeightSamples Weighting = "samples"
+	// WeightEqual gives Σ g_i / N over the N members of the round, for a row of an embedding also when few members touched
+	// it. With equal batches it is the same as WeightSamples.
+	WeightEqual Weighting = "equal"
+	// WeightPushes is WeightEqual except for a row of an embedding, whose sum is divided by the number of members that
+	// touched that row.
+	WeightPushes Weighting = "pushes"
+)
+
+// Weightings are all weightings.
+func Weightings() []Weighting { return []Weighting{WeightSamples, WeightEqual, WeightPushes} }
+
+// Codecs are the names of all codecs.
+func Codecs() []string { return []string{"none", "s2", "zstd", "gzip"} }
+
+// list is names for a sentence: "a", "b" or "c".
+func list[T ~string](names []T) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = fmt.Sprintf("%q", n)
+	}
+	last := len(quoted) - 1
+	if last < 1 {
+		return strings.Join(quoted, "")
+	}
+	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+}

@@ -1,0 +1,93 @@
+package strategy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/strategy/placement"
+)
+
+// Strategy is how a job trains. The zero value is asynchronous training with every default.
+type Strategy struct {
+	// Mode is how workers' gradients meet: "sync" or "async". Empty means async.
+	Mode Mode `json:"mode,omitempty"`
+
+	// Placement names the policy that gives blocks of parameters their servers: "RoundRobin" (the default), "HashName", or one
+	// that the program registers.
+	Placement string `json:"placement,omitempty"`
+	// NoSlice keeps every variable in one block instead of cutting large ones over the servers.
+	NoSlice bool `json:"no_slice,omitempty"`
+	// MinBlockSize is the smallest block that a variable is cut into, in elements; 0 means 8192.
+	MinBlockSize int `json:"min_block_size,omitempty"`
+	// SmallBlocks permits a MinBlockSize below 8192, as tests of small models need.
+	SmallBlocks bool `json:"small_blocks,omitempty"`
+
+	// Codec compresses messages: "none" (the default), "s2", "zstd" or "gzip". A message is sent raw if it does not shrink.
+	Codec string `json:"codec,omitempty"`
+
+	// HeartbeatInterval is how often a worker that has nothing else to say shows that it lives; 0 means 1s.
+	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
+	// WorkerTimeout is the silence after which a worker counts as dead; 0 means 30s.
+	WorkerTimeout Duration `json:"worker_timeout,omitempty"`
+	// StartTimeout bounds how long a worker waits for servers, and a server for workers, to appear; 0 means 3m.
+	StartTimeout Duration `json:"start_timeout,omitempty"`
+	// WaitTimeout bounds every wait for another worker: a barrier, a round, a save; 0 means 15m.
+	WaitTimeout Duration `json:"wait_timeout,omitempty"`
+
+	// Weighting is what a worker's gradient counts in a round of sync mode; empty means "samples". Async mode has no rounds
+	// and refuses it.
+	Weighting Weighting `json:"weighting,omitempty"`
+}
+
+// The defaults of a strategy's times.
+const (
+	DefaultHeartbeatInterval = Duration(time.Second)
+	DefaultWorkerTimeout     = Duration(30 * time.Second)
+	DefaultStartTimeout      = Duration(180 * time.Second)
+	DefaultWaitTimeout       = Duration(15 * time.Minute)
+)
+
+// Sync is training in rounds: every worker's gradient of a step is averaged into one update, so many workers train as one
+// process with the joined batch would, at the speed of the slowest.
+func Sync() Strategy { return Strategy{Mode: ModeSync} }
+
+// Async is training without rounds: a server applies each gradient when it arrives and answers with the newest
+// parameters. Nobody waits; gradients may be computed on parameters that have moved on since.
+func Async() Strategy { return Strategy{Mode: ModeAsync} }
+
+// Factory is the preset of that name, "sync" or "async".
+func Factory(name string) (Strategy, error) {
+	switch Mode(name) {
+	case ModeSync:
+		return Sync(), nil
+	case ModeAsync:
+		return Async(), nil
+	}
+	return Strategy{}, fmt.Errorf("strategy: no preset is called %q; there are %s", name, list(Modes()))
+}
+
+// WithDefaults fills in the default of every zero field that has one in this mode. The result means the same.
+func (s Strategy) WithDefaults() Strategy {
+	set(&s.Mode, ModeAsync)
+	set(&s.Placement, placement.RoundRobin{}.Name())
+	set(&s.Codec, "none")
+	set(&s.HeartbeatInterval, DefaultHeartbeatInterval)
+	set(&s.WorkerTimeout, DefaultWorkerTimeout)
+	set(&s.StartTimeout, DefaultStartTimeout)
+	set(&s.WaitTimeout, DefaultWaitTimeout)
+	if !s.NoSlice {
+		set(&s.MinBlockSize, placement.DefaultMinBlockSize)
+	}
+	if s.Mode == ModeSync {
+		set(&s.Weighting, WeightSamples)
+	}
+	return s
+}
+
+// set gives a zero field its default.
+func set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

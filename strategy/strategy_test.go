@@ -1,0 +1,82 @@
+package strategy_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+func TestPresets(t *testing.T) {
+	for name, want := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
+		got, err := strategy.Factory(name)
+		if err != nil || got != want {
+			t.Errorf("preset %q is %v, error %v; want %v", name, got, err, want)
+		}
+		if string(got.Mode) != name {
+			t.Errorf("preset %q has mode %q", name, got.Mode)
+		}
+		if err := got.Validate(); err != nil {
+			t.Errorf("preset %q: %v", name, err)
+		}
+	}
+}
+
+func TestFactoryNamesThePresets(t *testing.T) {
+	_, err := strategy.Factory("geo")
+	if err == nil || !strings.Contains(err.Error(), `"geo"`) || !strings.Contains(err.Error(), `"sync" or "async"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	want := strategy.Strategy{
+		Mode:              "async",
+		Placement:         "RoundRobin",
+		MinBlockSize:      8192,
+		Codec:             "none",
+		HeartbeatInterval: strategy.Duration(time.Second),
+		WorkerTimeout:     strategy.Duration(30 * time.Second),
+		StartTimeout:      strategy.Duration(3 * time.Minute),
+		WaitTimeout:       strategy.Duration(15 * time.Minute),
+	}
+	if got := (strategy.Strategy{}).WithDefaults(); got != want {
+		t.Errorf("the zero strategy is\n%v, want\n%v", got, want)
+	}
+	want.Mode, want.Weighting = "sync", "samples"
+	if got := strategy.Sync().WithDefaults(); got != want {
+		t.Errorf("sync is\n%v, want\n%v", got, want)
+	}
+}
+
+func TestDefaultsKeepWhatIsSet(t *testing.T) {
+	set := strategy.Strategy{
+		Mode:              "sync",
+		Placement:         "HashName",
+		MinBlockSize:      100,
+		SmallBlocks:       true,
+		Codec:             "s2",
+		HeartbeatInterval: 1,
+		WorkerTimeout:     2,
+		StartTimeout:      3,
+		WaitTimeout:       4,
+		Weighting:         "equal",
+	}
+	if got := set.WithDefaults(); got != set {
+		t.Errorf("defaults changed what was set: %v", got)
+	}
+}
+
+// Filling in defaults twice changes nothing, and never makes a valid strategy invalid.
+func TestDefaultsAreStable(t *testing.T) {
+	for _, s := range []strategy.Strategy{{}, strategy.Sync(), strategy.Async(), {NoSlice: true}, {Mode: "sync", Weighting: "pushes"}} {
+		once := s.WithDefaults()
+		if twice := once.WithDefaults(); twice != once {
+			t.Errorf("%v becomes %v", once, twice)
+		}
+		if err := once.Validate(); err != nil {
+			t.Errorf("%v: %v", once, err)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package strategy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/strategy/placement"
+)
+
+// Validate says everything that is wrong with the strategy, or nil: each problem with the field and its value. It cannot
+// know whether a placement policy of that name is registered; [Strategy.PlacementOptions] does.
+func (s Strategy) Validate() error {
+	s = s.WithDefaults()
+	return errors.Join(
+		oneOf("mode", s.Mode, Modes()),
+		oneOf("codec", s.Codec, Codecs()),
+		s.checkWeighting(),
+		s.checkBlocks(),
+		s.checkTimes(),
+	)
+}
+
+func oneOf[T ~string](field string, value T, names []T) error {
+	if slices.Contains(names, value) {
+		return nil
+	}
+	return fmt.Errorf("strategy: %s is %q; it can be %s", field, value, list(names))
+}
+
+func (s Strategy) checkWeighting() error {
+	if s.Weighting == "" {
+		return nil
+	}
+	if s.Mode == ModeAsync {
+		return fmt.Errorf("strategy: weighting is %q, but mode async has no rounds to weigh; leave it out", s.Weighting)
+	}
+	return oneOf("weighting", s.Weighting, Weightings())
+}
+
+func (s Strategy) checkBlocks() error {
+	const least = placement.DefaultMinBlockSize
+	switch {
+	case s.NoSlice && s.MinBlockSize != 0:
+		return fmt.Errorf("strategy: min_block_size is %d, but no_slice cuts nothing; leave one out", s.MinBlockSize)
+	case s.NoSlice && s.SmallBlocks:
+		return errors.New("strategy: small_blocks is true, but no_slice cuts nothing; leave one out")
+	case s.MinBlockSize < 0:
+		return fmt.Errorf("strategy: min_block_size is %d; it counts elements", s.MinBlockSize)
+	case !s.NoSlice && s.MinBlockSize < least && !s.SmallBlocks:
+		return fmt.Errorf("strategy: min_block_size is %d, below %d; set small_blocks if that is meant", s.MinBlockSize, least)
+	}
+	return nil
+}
+
+func (s Strategy) checkTimes() error {
+	var errs []error
+	for _, t := range s.times() {
+		if t.value < 0 {
+			errs = append(errs, fmt.Errorf("strategy: %s is %v; it can't be negative", t.field, t.value))
+		}
+	}
+	if s.HeartbeatInterval > s.WorkerTimeout/2 {
+		errs = append(errs, fmt.Errorf("strategy: heartbeat_interval is %v and worker_timeout is %v; "+
+			"a worker must be able to miss one heartbeat, so worker_timeout must be at least twice as long",
+			s.HeartbeatInterval, s.WorkerTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+type namedTime struct {
+	field string
+	value Duration
+}
+
+func (s Strategy) times() []namedTime {
+	return []namedTime{
+		{"heartbeat_interval", s.HeartbeatInterval},
+		{"worker_timeout", s.WorkerTimeout},
+		{"start_timeout", s.StartTimeout},
+		{"wait_timeout", s.WaitTimeout},
+	}
+}

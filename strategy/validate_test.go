@@ -1,0 +1,58 @@
+package strategy_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+func TestValidate(t *testing.T) {
+	const second = strategy.Duration(time.Second)
+	tests := []struct {
+		name string
+		s    strategy.Strategy
+		want string // "" if valid
+	}{
+		{"zero", strategy.Strategy{}, ""},
+		{"custom placement", strategy.Strategy{Placement: "Mine"}, ""},
+		{"small blocks", strategy.Strategy{MinBlockSize: 16, SmallBlocks: true}, ""},
+		{"large blocks", strategy.Strategy{MinBlockSize: 81920}, ""},
+		{"slow heartbeat", strategy.Strategy{HeartbeatInterval: 20 * second, WorkerTimeout: 60 * second}, ""},
+
+		{"mode", strategy.Strategy{Mode: "geo"}, `mode is "geo"; it can be "sync" or "async"`},
+		{"mode's case", strategy.Strategy{Mode: "Sync"}, `mode is "Sync"`},
+		{"codec", strategy.Strategy{Codec: "lz4"}, `codec is "lz4"; it can be "none", "s2", "zstd" or "gzip"`},
+		{"weighting", strategy.Strategy{Mode: "sync", Weighting: "mean"},
+			`weighting is "mean"; it can be "samples", "equal" or "pushes"`},
+		{"weighting in async", strategy.Strategy{Weighting: "equal"}, `weighting is "equal", but mode async has no rounds`},
+		{"negative block", strategy.Strategy{MinBlockSize: -5}, "min_block_size is -5"},
+		{"small block", strategy.Strategy{MinBlockSize: 8191}, "min_block_size is 8191, below 8192; set small_blocks"},
+		{"blocks of nothing", strategy.Strategy{NoSlice: true, MinBlockSize: 8192}, "min_block_size is 8192, but no_slice"},
+		{"small blocks of nothing", strategy.Strategy{NoSlice: true, SmallBlocks: true}, "small_blocks is true, but no_slice"},
+		{"negative time", strategy.Strategy{StartTimeout: -second}, "start_timeout is -1s"},
+		{"slow heartbeat", strategy.Strategy{HeartbeatInterval: 20 * second}, "heartbeat_interval is 20s and worker_timeout is 30s"},
+		{"quick death", strategy.Strategy{WorkerTimeout: second}, "heartbeat_interval is 1s and worker_timeout is 1s"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := tt.s.Validate()
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("%v: %v", tt.s, err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestValidateReportsEverything(t *testing.T) {
+	err := strategy.Strategy{Mode: "geo", Codec: "lz4", WaitTimeout: -1}.Validate()
+	for _, field := range []string{"mode", "codec", "wait_timeout"} {
+		if err == nil || !strings.Contains(err.Error(), "strategy: "+field+" is ") {
+			t.Errorf("error %v does not name %s", err, field)
+		}
+	}
+}
