@@ -10,6 +10,13 @@ type Initializer interface {
 	Fill(w []float32, key uint64)
 }
 
+// A RowInitializer knows the values of rows by id, as values read from a file do. Every process of a job must have the same.
+type RowInitializer interface {
+	Initializer
+	// FillRow sets w to row id of an embedding.
+	FillRow(w []float32, id uint64)
+}
+
 // Key is the stream of random numbers that belongs to the param of that name under that seed.
 func Key(seed uint64, name string) uint64 {
 	h := uint64(14695981039346656037) // FNV-1a, frozen: it decides initial values

@@ -52,7 +52,13 @@ func (p *Param) Height() int { return p.Shape[0] }
 func (p *Param) InitDense(w []float32) { fill(p.Init, w, Key(p.Seed, p.Name)) }
 
 // InitRow sets w, one row of an embedding, to the initial values of that id.
-func (p *Param) InitRow(w []float32, id uint64) { fill(p.Init, w, mix(Key(p.Seed, p.Name)^mix(id+1))) }
+func (p *Param) InitRow(w []float32, id uint64) {
+	if r, ok := p.Init.(RowInitializer); ok {
+		r.FillRow(w, id)
+		return
+	}
+	fill(p.Init, w, mix(Key(p.Seed, p.Name)^mix(id+1)))
+}
 
 func fill(init Initializer, w []float32, key uint64) {
 	if init == nil {

@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Hello is the blob of OpHello and OpJoin.
+type Hello struct {
+	Fingerprint []string `json:"fingerprint"`
+}
+
+// Welcome answers them.
+type Welcome struct {
+	// Epoch is the life that begins (OpJoin).
+	Epoch uint32 `json:"epoch,omitempty"`
+	// Round is the open round, where a worker that joins late begins.
+	Round uint64 `json:"round"`
+	// Published says that the dense weights are there already.
+	Published bool `json:"published"`
+}
+
+// Gather is the blob of OpGather: the n-th collective of that name.
+type Gather struct {
+	Name string `json:"name"`
+	N    uint64 `json:"n"`
+	Data []byte `json:"data"`
+}
+
+// Gathered answers it: what each worker sent, nothing for one that is gone.
+type Gathered struct {
+	Data [][]byte `json:"data"`
+}
+
+// Leave is the blob of OpLeave, OpFence and OpDrop.
+type Leave struct {
+	Worker int    `json:"worker"`
+	Epoch  uint32 `json:"epoch"`
+	// Forget drops what the worker pushed for the open round (OpDrop).
+	Forget bool `json:"forget,omitempty"`
+}
+
+// Fenced answers OpFence.
+type Fenced struct {
+	Round  uint64 `json:"round"`
+	Pushed bool   `json:"pushed"` // the open round holds a gradient of the worker
+}
+
+// Save is the blob of OpFreeze, OpSave and OpCommit.
+type Save struct {
+	Dir string `json:"dir"`
+	// ID names one save: all its messages carry it, and its files have it in their names.
+	ID string `json:"id"`
+	// Steps is the cut: the last step of each worker that the checkpoint holds.
+	Steps []uint64 `json:"steps,omitempty"`
+	// Parts are the files the servers have written (OpCommit).
+	Parts []Part `json:"parts,omitempty"`
+	// Round is the step of training the checkpoint is of.
+	Round uint64 `json:"round"`
+}
+
+// Part is a file of a checkpoint.
+type Part struct {
+	File   string `json:"file"`
+	Bytes  int64  `json:"bytes"`
+	Sum    string `json:"sum"`
+	Server int    `json:"server"`
+	Step   int64  `json:"step"`
+	Rows   int64  `json:"rows"`
+}
+
+// Frozen answers OpFreeze.
+type Frozen struct {
+	Steps []uint64 `json:"steps"`
+}
+
+// Scan is the blob of OpScan: rows of a table after a cursor.
+type Scan struct {
+	Table  uint32 `json:"table"`
+	Cursor uint64 `json:"cursor"`
+	Rows   int    `json:"rows"` // at most
+}
+
+// Scanned answers it, with a section of rows.
+type Scanned struct {
+	Cursor uint64 `json:"cursor"`
+	Done   bool   `json:"done"`
+}
+
+// JSON adds a control message as a blob.
+func (b *Builder) JSON(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("wire: %T: %w", v, err)
+	}
+	b.Blob(data)
+	return nil
+}
+
+// JSON reads the frame's control message into v.
+func (f *Frame) JSON(v any) error {
+	data, ok := f.Blob()
+	if !ok {
+		return fmt.Errorf("wire: %v without a message: %w", f.Op, ErrFrame)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("wire: message of %v: %w: %w", f.Op, ErrFrame, err)
+	}
+	return nil
+}
+
+// Blob is the frame's first blob, if it has one.
+func (f *Frame) Blob() ([]byte, bool) {
+	for _, s := range f.Sections {
+		if s.Kind == KindBlob {
+			return s.Blob(), true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,65 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The statuses of a reply.
+const (
+	StatusOK       uint16 = iota
+	StatusRefused         // the request is wrong; repeating it won't help
+	StatusMismatch        // the other side builds another model or strategy
+	StatusNotReady        // come back later
+	StatusStale           // from a life or round that is over
+	StatusFailed          // the job has failed; the text says why
+)
+
+// What a [Refusal] is, for errors.Is.
+var (
+	ErrRefused  = errors.New("request refused")
+	ErrMismatch = errors.New("worker and server differ")
+	ErrNotReady = errors.New("server not ready")
+	ErrStale    = errors.New("out of date")
+	ErrFailed   = errors.New("job failed")
+)
+
+// Refusal is a server's answer that it did not do what a request asked.
+type Refusal struct {
+	Status uint16
+	Text   string
+}
+
+// Refuse makes a refusal.
+func Refuse(status uint16, format string, args ...any) *Refusal {
+	return &Refusal{Status: status, Text: fmt.Sprintf(format, args...)}
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Unwrap gives the sentinel of the refusal's status.
+func (r *Refusal) Unwrap() error {
+	switch r.Status {
+	case StatusMismatch:
+		return ErrMismatch
+	case StatusNotReady:
+		return ErrNotReady
+	case StatusStale:
+		return ErrStale
+	case StatusFailed:
+		return ErrFailed
+	}
+	return ErrRefused
+}
+
+// Refusal is the refusal that a reply carries, nil if it is none.
+func (f *Frame) Refusal() error {
+	if f.Status == StatusOK {
+		return nil
+	}
+	text := "no reason given"
+	if b, ok := f.Blob(); ok {
+		text = string(b)
+	}
+	return &Refusal{Status: f.Status, Text: text}
+}
