@@ -18,7 +18,7 @@ type microKernel struct {
 const (
 	blockDepth = 512
 	blockWidth = 1024
-	chunkRows  = 64 // rows of C that a goroutine takes at a time, a multiple of every micro-kernel's rows
+	chunkRows  = 48 // rows of C that a goroutine takes at a time, a multiple of every micro-kernel's rows
 )
 
 // gemmBlocked is Gemm for matrices: B is packed block by block, and chunks of rows of C go to whichever goroutine is free.
