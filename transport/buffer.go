@@ -1,0 +1,86 @@
+package transport
+
+import (
+	"io"
+	"math/bits"
+	"sync"
+)
+
+// buffer is a pooled slice of bytes. Its first byte is 8-aligned, as every allocation of 16 bytes and more is, so that a
+// reader may look at the floats in it without copying them.
+type buffer struct {
+	B     []byte
+	class int
+}
+
+const (
+	smallestClass = 10 // 1 KiB
+	largestClass  = 26 // 64 MiB; what is larger is left to the garbage collector
+	trusted       = 16 << 20
+)
+
+var pools [largestClass + 1]sync.Pool
+
+// newBuffer returns a buffer of n bytes with arbitrary content.
+func newBuffer(n int) *buffer {
+	class := max(smallestClass, bits.Len(uint(max(n, 1)-1)))
+	if class > largestClass {
+		return &buffer{B: make([]byte, n), class: class}
+	}
+	if b, ok := pools[class].Get().(*buffer); ok {
+		b.B = b.B[:n]
+		return b
+	}
+	return &buffer{B: make([]byte, n, 1<<class), class: class}
+}
+
+// release gives the bytes back. Nobody may look at them afterwards. A nil buffer is released by doing nothing.
+func (b *buffer) release() {
+	if b != nil && b.class <= largestClass {
+		pools[b.class].Put(b)
+	}
+}
+
+// readBuffer reads n announced bytes. What an announcement alone can make it allocate ends at 16 MiB; beyond that the
+// buffer grows as bytes arrive.
+func readBuffer(r io.Reader, n int) (*buffer, error) {
+	b := newBuffer(min(n, trusted))
+	for have := 0; ; {
+		got, err := io.ReadFull(r, b.B[have:])
+		have += got
+		if err != nil {
+			b.release()
+			return nil, err
+		}
+		if have == n {
+			return b, nil
+		}
+		b = b.grow(min(n, 2*have))
+	}
+}
+
+func (b *buffer) grow(n int) *buffer {
+	larger := newBuffer(n)
+	copy(larger.B, b.B)
+	b.release()
+	return larger
+}
+
+// sizeOf is the length of the parts together.
+func sizeOf(parts [][]byte) int {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	return n
+}
+
+// join copies the parts into one buffer.
+func join(parts [][]byte, size int) *buffer {
+	b := newBuffer(size)
+	rest := b.B
+	for _, p := range parts {
+		rest = rest[copy(rest, p):]
+	}
+	return b
+}

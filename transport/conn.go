@@ -1,0 +1,170 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	requestPath = "/gofleet"
+	contentType = "application/x-gofleet" // not one that a web page may send across origins unasked
+	bufferSize  = 32 << 10
+	textLimit   = 4 << 10 // of an error's text
+)
+
+// clientConn is a connection that one call at a time has for itself.
+type clientConn struct {
+	net.Conn
+	br     *bufio.Reader
+	bw     *bufio.Writer
+	head   fasthttp.RequestHeader
+	answer fasthttp.ResponseHeader
+
+	probe   probe
+	broken  bool          // not to be used again
+	abort   func()        // makes what blocks on the connection return
+	aborted chan struct{} // closed by abort, which runs once at most: a connection that saw it is broken
+}
+
+// newClientConn prepares conn; raw is the socket below it.
+func newClientConn(conn, raw net.Conn, token string) *clientConn {
+	c := &clientConn{
+		Conn:    conn,
+		br:      bufio.NewReaderSize(conn, bufferSize),
+		bw:      bufio.NewWriterSize(conn, bufferSize),
+		aborted: make(chan struct{}),
+	}
+	c.abort = func() {
+		_ = c.SetDeadline(time.Unix(1, 0))
+		close(c.aborted)
+	}
+	c.probe.watch(raw)
+	c.head.SetMethod(fasthttp.MethodPost)
+	c.head.SetRequestURI(requestPath)
+	c.head.SetHost("gofleet")
+	c.head.SetUserAgent("gofleet")
+	c.head.SetContentType(contentType)
+	if token != "" {
+		c.head.Set(fasthttp.HeaderAuthorization, bearer(token))
+	}
+	return c
+}
+
+func (c *clientConn) close() { _ = c.Conn.Close() }
+
+// alive says whether the server has kept the idle connection open and silent.
+func (c *clientConn) alive() bool { return c.br.Buffered() == 0 && c.probe.quiet() }
+
+// watch lets the end of ctx abort the connection until leave is called. It costs no goroutine unless ctx does end.
+func (c *clientConn) watch(ctx context.Context) (leave func()) {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	stop := context.AfterFunc(ctx, c.abort)
+	return func() {
+		if !stop() {
+			<-c.aborted
+			c.broken = true
+		}
+	}
+}
+
+// roundTrip sends a request and reads its answer. After an error that leaves the connection between two messages it is
+// broken; after an answer, even a refusal, it is not.
+func (c *clientConn) roundTrip(req [][]byte, size, limit int) (*buffer, error) {
+	if err := c.send(req, size); err != nil {
+		c.broken = true
+		return nil, c.sendError(err)
+	}
+	if err := c.answer.Read(c.br); err != nil {
+		c.broken = true
+		return nil, readError(err)
+	}
+	n := c.answer.ContentLength()
+	c.broken = c.broken || c.answer.ConnectionClose() || n < 0
+	if status := c.answer.StatusCode(); status != fasthttp.StatusOK {
+		return nil, c.refusal(status, n)
+	}
+	return c.body(n, limit)
+}
+
+func (c *clientConn) send(req [][]byte, size int) error {
+	c.head.SetContentLength(size)
+	if err := c.head.Write(c.bw); err != nil {
+		return err
+	}
+	for _, part := range req {
+		if _, err := c.bw.Write(part); err != nil {
+			return err
+		}
+	}
+	return c.bw.Flush()
+}
+
+func (c *clientConn) body(n, limit int) (*buffer, error) {
+	if n < 0 {
+		return nil, errors.New("the answer has no length; is this a gofleet server?")
+	}
+	if n > limit {
+		c.broken = true
+		return nil, oversize("answer", n, limit)
+	}
+	body, err := readBuffer(c.br, n)
+	if err != nil {
+		c.broken = true
+		return nil, fmt.Errorf("the connection broke inside the answer: %w", err)
+	}
+	return body, nil
+}
+
+// sendError explains why a request could not be sent whole. A handler starts only when it has all of it. Where the server
+// closed the connection, its reason may be there to read.
+func (c *clientConn) sendError(err error) error {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		_, readErr := c.br.Peek(1)
+		if refusal := tlsRefusal(readErr); refusal != nil {
+			return refusal
+		}
+	}
+	return fmt.Errorf("%w: the connection broke before the request was sent whole: %w", ErrUnreachable, err)
+}
+
+func readError(err error) error {
+	if refusal := tlsRefusal(err); refusal != nil {
+		return refusal
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("the connection broke before the answer; the request may have been served: %w", err)
+}
+
+// refusal reads the text of an answer that is not one and turns its status into an error.
+func (c *clientConn) refusal(status, n int) error {
+	text := make([]byte, min(max(n, 0), textLimit))
+	if _, err := io.ReadFull(c.br, text); err != nil || len(text) != n {
+		c.broken = true
+	}
+	switch status {
+	case fasthttp.StatusRequestEntityTooLarge, fasthttp.StatusInsufficientStorage:
+		return fmt.Errorf("%w: %s", ErrTooLarge, text)
+	case fasthttp.StatusInternalServerError:
+		return fmt.Errorf("the server answers: %s", text)
+	}
+	return fmt.Errorf("%w: status %d: %s", ErrRefused, status, text)
+}
+
+func bearer(token string) string { return "Bearer " + token }
+
+func sameToken(got []byte, want string) bool {
+	return subtle.ConstantTimeCompare(got, []byte(bearer(want))) == 1
+}

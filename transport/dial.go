@@ -1,0 +1,94 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+)
+
+// dial makes a new connection, with TLS where it is configured. Its errors prove that no server saw a request.
+func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, error) {
+	network, addr, err := address(endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	config, err := f.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.dialTimeout())
+	defer cancel()
+	dialer := net.Dialer{Control: f.guard(config, "call")}
+	raw, err := dialer.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, dialError(err)
+	}
+	if config == nil || network == "unix" {
+		return newClientConn(raw, raw, f.Token), nil
+	}
+	secured, err := shakeHands(ctx, raw, addr, config)
+	if err != nil {
+		return nil, err
+	}
+	return newClientConn(secured, raw, f.Token), nil
+}
+
+func (f *FastHTTP) dialTimeout() time.Duration {
+	if f.DialTimeout > 0 {
+		return f.DialTimeout
+	}
+	return 5 * time.Second
+}
+
+// guard refuses, before a byte leaves, an address to which plaintext may not go.
+func (f *FastHTTP) guard(config *tls.Config, verb string) func(network, addr string, _ syscall.RawConn) error {
+	return func(network, addr string, _ syscall.RawConn) error {
+		if config != nil || f.Insecure || onThisMachine(network, addr) {
+			return nil
+		}
+		return plaintextRefused(verb, addr, f.Token != "")
+	}
+}
+
+func dialError(err error) error {
+	if errors.Is(err, ErrRefused) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnreachable, err)
+}
+
+func shakeHands(ctx context.Context, raw net.Conn, addr string, config *tls.Config) (net.Conn, error) {
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	secured := tls.Client(raw, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = raw.Close()
+		if refusal := tlsRefusal(err); refusal != nil {
+			return nil, refusal
+		}
+		return nil, fmt.Errorf("%w: TLS handshake: %w", ErrUnreachable, err)
+	}
+	return secured, nil
+}
+
+// tlsRefusal tells a refusal inside TLS from a broken connection; nil for the latter.
+func tlsRefusal(err error) error {
+	var op *net.OpError
+	var verify *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &verify):
+		return fmt.Errorf("%w: the server's certificate does not do: %w", ErrRefused, err)
+	case errors.As(err, &record):
+		return fmt.Errorf("%w: the server does not speak TLS; give it a TLSDir (FLEET_TLS_DIR) too: %w", ErrRefused, err)
+	case errors.As(err, &op) && op.Op == "remote error":
+		return fmt.Errorf("%w: the server does not accept our certificate: %w", ErrRefused, err)
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+// Package transport carries bytes between workers and servers, and nothing else: it knows requests, answers and endpoints,
+// not tables or gradients.
+//
+// A server claims an endpoint and serves it:
+//
+//	t := &transport.FastHTTP{}
+//	l, err := t.Listen("127.0.0.1:0")
+//	go l.Serve(func(req []byte, reply *transport.Reply) {
+//		reply.Parts = [][]byte{answer(req)}
+//	})
+//	defer l.Close(ctx)
+//
+// A worker calls it. The request is given in parts, so that a header and the floats it describes need not be copied
+// together; the answer is read where it lies:
+//
+//	err := t.Call(ctx, l.Endpoint(), [][]byte{header, floats}, func(body []byte) error {
+//		return decode(body)
+//	})
+//
+// [Memory] is a whole network inside one process: many instances of a program meet on it in a test. [FastHTTP] sends POST
+// requests over TCP ("10.0.0.7:6001") or a unix socket ("unix:/run/fleet.sock") and keeps connections open between calls.
+// [Compressed] is put around either and shrinks the messages for which it pays.
+//
+// # Who owns the bytes
+//
+// A slice that a function is given is lent for the length of the call: a request's parts until Call returns, the body inside
+// read until read returns, a handler's req until the handler returns. Only a reply's parts live longer, until Done.
+//
+// # What an error tells
+//
+// [ErrUnreachable] proves that no server saw the request, so it may be sent again without care. [ErrRefused] says that the
+// two sides do not trust or understand each other, so sending again does not help. [ErrTooLarge] says that the message is
+// over the bound. Any other error, the end of ctx included, leaves open whether the request was served: who sends again
+// must make that harmless. Call itself never repeats a request.
+//
+// # Who may talk
+//
+// Plaintext stays on the machine: loopback addresses and unix sockets. Anything else needs a directory of certificates, or a
+// token besides it, or Insecure written out; see [FastHTTP] and [FromEnv]. [NewCA] makes certificates for tests and small
+// clusters. Proxies named in the environment are never used.
+package transport

@@ -1,0 +1,61 @@
+package transport
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+)
+
+// address splits an endpoint into what package net wants: "unix:/run/a.sock" is a unix socket, the rest is TCP.
+func address(endpoint string) (network, addr string, err error) {
+	if path, ok := strings.CutPrefix(endpoint, "unix:"); ok {
+		if path == "" {
+			return "", "", fmt.Errorf("transport: endpoint %q has no path; write unix:/path/to/socket", endpoint)
+		}
+		return "unix", path, nil
+	}
+	if _, _, err := net.SplitHostPort(endpoint); err != nil {
+		return "", "", fmt.Errorf("transport: endpoint %q is neither host:port nor unix:/path: %w", endpoint, err)
+	}
+	return "tcp", endpoint, nil
+}
+
+// onThisMachine says whether bytes sent to a resolved address stay on this machine.
+func onThisMachine(network, addr string) bool {
+	if strings.HasPrefix(network, "unix") {
+		return true
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	host, _, _ = strings.Cut(host, "%") // an IPv6 zone
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// named is the endpoint that clients call: the host as it was written, the port as it was given.
+func named(endpoint string, ln net.Listener) string {
+	tcp, ok := ln.Addr().(*net.TCPAddr)
+	if !ok {
+		return endpoint
+	}
+	host, _, _ := net.SplitHostPort(endpoint)
+	return net.JoinHostPort(host, fmt.Sprint(tcp.Port))
+}
+
+// sweep removes a socket that a dead process left behind, so that its path can be listened on again.
+func sweep(path string) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&os.ModeSocket == 0 {
+		return
+	}
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err != nil {
+		_ = os.Remove(path)
+		return
+	}
+	_ = conn.Close()
+}

@@ -1,0 +1,31 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrRefused says that one side refused the other, by a certificate, a token, the rule on plaintext or because it does not
+// speak the same protocol. No handler saw the request, and sending it again does not help.
+var ErrRefused = errors.New("refused")
+
+// failed names the endpoint in an error of a call.
+func failed(endpoint string, err error) error {
+	return fmt.Errorf("transport: call %s: %w", endpoint, err)
+}
+
+// ended is the reason of a ctx that ended: its error and, where the caller gave one, his cause besides.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// oversize is ErrTooLarge with the figures.
+func oversize(what string, size, bound int) error {
+	return fmt.Errorf("%w: %s of %d bytes, the bound is %d; send it in pieces or raise MaxMessage on both sides",
+		ErrTooLarge, what, size, bound)
+}

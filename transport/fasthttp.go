@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// FastHTTP carries each request as one HTTP/1.1 POST, over TCP ("host:port") or a unix socket ("unix:/path"). Its zero value
+// works between processes of one machine; use it by pointer and do not copy it.
+//
+// # Who may talk
+//
+// Without TLS it listens on and calls loopback addresses and unix sockets only. To reach other machines, choose one of:
+//   - TLSDir alone: TLS 1.3, and both sides show a certificate that the directory's ca.pem signed;
+//   - TLSDir and Token: TLS 1.3, the server shows a certificate, the client the token;
+//   - TLS: the same two, with a configuration of your own;
+//   - Insecure: plaintext, for networks that are closed by other means.
+//
+// With TLS, every TCP connection uses it, loopback too, and the server's certificate must name the host of the endpoint that is
+// called. Unix sockets never do: their file is open to its owner alone. A token is checked wherever it is set.
+type FastHTTP struct {
+	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
+	MaxMessage int
+	// IdleConns is how many connections to a server stay open between calls. Calls in flight are not limited by it: each has
+	// a connection of its own. 0 means 16.
+	IdleConns int
+	// DialTimeout bounds name resolution, connection and TLS handshake together. 0 means 5 s; ctx may end it sooner.
+	DialTimeout time.Duration
+	// TLSDir is a directory with ca.pem, cert.pem and key.pem. A client that has a Token may lack the last two.
+	TLSDir string
+	// TLS is used instead of TLSDir, for clients and listeners. Below version 1.3 it is raised to it. A listener wants
+	// Certificates, and either ClientAuth = RequireAndVerifyClientCert or a Token.
+	TLS *tls.Config
+	// Token is a secret that client and server share.
+	Token string
+	// Insecure allows plaintext beyond this machine.
+	Insecure bool
+	// Logger receives panics of handlers and refused connections. nil means slog.Default().
+	Logger *slog.Logger
+
+	loadTLS sync.Once
+	tls     *tls.Config // nil for plaintext
+	tlsErr  error
+	idle    idlePool
+}
+
+// MessageLimit implements [Limited].
+func (f *FastHTTP) MessageLimit() int { return orDefault(f.MaxMessage, DefaultMaxMessage) }
+
+// CloseIdleConnections implements [IdleCloser].
+func (f *FastHTTP) CloseIdleConnections() { f.idle.closeAll() }
+
+func (f *FastHTTP) logger() *slog.Logger {
+	if f.Logger != nil {
+		return f.Logger
+	}
+	return slog.Default()
+}
+
+// Call implements [Transport].
+func (f *FastHTTP) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	size := sizeOf(req)
+	if limit := f.MessageLimit(); size > limit {
+		return failed(endpoint, oversize("request", size, limit))
+	}
+	body, err := f.exchange(ctx, endpoint, req, size)
+	if err != nil {
+		return failed(endpoint, f.explain(ctx, err))
+	}
+	defer body.release()
+	return read(body.B)
+}
+
+// exchange makes one round trip on a connection that it has for itself.
+func (f *FastHTTP) exchange(ctx context.Context, endpoint string, req [][]byte, size int) (*buffer, error) {
+	c, err := f.connect(ctx, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	leave := c.watch(ctx)
+	body, err := c.roundTrip(req, size, f.MessageLimit())
+	leave()
+	if c.broken || !f.idle.put(endpoint, c, orDefault(f.IdleConns, 16)) {
+		c.close()
+	}
+	return body, err
+}
+
+// connect takes an idle connection that is still good, or dials.
+func (f *FastHTTP) connect(ctx context.Context, endpoint string) (*clientConn, error) {
+	if ctx.Err() != nil {
+		return nil, ErrUnreachable
+	}
+	for c := f.idle.take(endpoint); c != nil; c = f.idle.take(endpoint) {
+		if c.alive() {
+			return c, nil
+		}
+		c.close()
+	}
+	return f.dial(ctx, endpoint)
+}
+
+// explain puts the end of ctx, where that is the reason, in place of what the connection said about it.
+func (f *FastHTTP) explain(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() == nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrTooLarge):
+		return err
+	case errors.Is(err, ErrUnreachable):
+		return fmt.Errorf("%w: %w", ErrUnreachable, ended(ctx))
+	}
+	return ended(ctx)
+}

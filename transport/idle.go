@@ -1,0 +1,49 @@
+package transport
+
+import "sync"
+
+// idlePool keeps connections between calls: for each endpoint a stack, so that the one used last is used next.
+type idlePool struct {
+	mu    sync.Mutex
+	conns map[string][]*clientConn
+}
+
+func (p *idlePool) take(endpoint string) *clientConn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stack := p.conns[endpoint]
+	if len(stack) == 0 {
+		return nil
+	}
+	c := stack[len(stack)-1]
+	stack[len(stack)-1] = nil
+	p.conns[endpoint] = stack[:len(stack)-1]
+	return c
+}
+
+// put keeps c, or says no when there are enough.
+func (p *idlePool) put(endpoint string, c *clientConn, enough int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stack := p.conns[endpoint]
+	if len(stack) >= enough {
+		return false
+	}
+	if p.conns == nil {
+		p.conns = make(map[string][]*clientConn)
+	}
+	p.conns[endpoint] = append(stack, c)
+	return true
+}
+
+func (p *idlePool) closeAll() {
+	p.mu.Lock()
+	conns := p.conns
+	p.conns = nil
+	p.mu.Unlock()
+	for _, stack := range conns {
+		for _, c := range stack {
+			c.close()
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+)
+
+// Memory is a network inside one process: what listens on it can be called on it, by any name. Requests and answers are
+// copied, never shared. It starts no goroutine but one for each running handler and touches neither clock nor socket, so it
+// works inside a testing/synctest bubble. The zero value is an empty network.
+type Memory struct {
+	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
+	MaxMessage int
+
+	mu        sync.Mutex
+	listeners map[string]*memoryListener
+	lastPort  int
+}
+
+// NewMemory returns an empty network.
+func NewMemory() *Memory { return &Memory{} }
+
+// MessageLimit implements [Limited].
+func (m *Memory) MessageLimit() int { return orDefault(m.MaxMessage, DefaultMaxMessage) }
+
+// Listen implements [Transport]. Any name is an endpoint; one that ends in ":0" gets a number of its own.
+func (m *Memory) Listen(endpoint string) (Listener, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if endpoint == "" {
+		return nil, fmt.Errorf("transport: listen: empty endpoint; give a name such as \"server-0:1\"")
+	}
+	endpoint = m.fresh(endpoint)
+	if m.listeners[endpoint] != nil {
+		return nil, fmt.Errorf("transport: listen %s: somebody listens there already", endpoint)
+	}
+	if m.listeners == nil {
+		m.listeners = make(map[string]*memoryListener)
+	}
+	l := newMemoryListener(m, endpoint)
+	m.listeners[endpoint] = l
+	return l, nil
+}
+
+// fresh replaces port 0 by one that nobody has had yet.
+func (m *Memory) fresh(endpoint string) string {
+	host, port, err := net.SplitHostPort(endpoint)
+	if err != nil || port != "0" {
+		return endpoint
+	}
+	for {
+		m.lastPort++
+		if name := net.JoinHostPort(host, strconv.Itoa(m.lastPort)); m.listeners[name] == nil {
+			return name
+		}
+	}
+}
+
+func (m *Memory) find(endpoint string) *memoryListener {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.listeners[endpoint]
+}
+
+func (m *Memory) forget(l *memoryListener) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.listeners[l.endpoint] == l {
+		delete(m.listeners, l.endpoint)
+	}
+}
+
+// Call implements [Transport].
+func (m *Memory) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if ctx.Err() != nil {
+		return failed(endpoint, fmt.Errorf("%w: %w", ErrUnreachable, ended(ctx)))
+	}
+	size := sizeOf(req)
+	if limit := m.MessageLimit(); size > limit {
+		return failed(endpoint, oversize("request", size, limit))
+	}
+	l := m.find(endpoint)
+	if l == nil {
+		return failed(endpoint, fmt.Errorf("%w: nobody listens there", ErrUnreachable))
+	}
+	answer, err := l.deliver(ctx, join(req, size))
+	if err != nil {
+		return failed(endpoint, err)
+	}
+	defer answer.release()
+	return read(answer.B)
+}

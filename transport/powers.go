@@ -1,0 +1,23 @@
+package transport
+
+// Limited is an optional power of a [Transport]: it knows its bound. [Memory], [FastHTTP] and [Compressed] have it.
+type Limited interface {
+	// MessageLimit is the number of bytes up to which Call and Reply take a message.
+	MessageLimit() int
+}
+
+// IdleCloser is an optional power of a [Transport] that keeps connections between calls. [FastHTTP] and [Compressed] have it.
+type IdleCloser interface {
+	// CloseIdleConnections closes the connections that no call uses. Later calls open new ones.
+	CloseIdleConnections()
+}
+
+// DefaultMaxMessage is the bound of a message, in bytes, where no other is set: 1 GiB.
+const DefaultMaxMessage = 1 << 30
+
+func orDefault(n, otherwise int) int {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}

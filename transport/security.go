@@ -1,0 +1,94 @@
+package transport
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// FromEnv returns a FastHTTP that is secured as the environment says:
+//
+//	FLEET_TLS_DIR    a directory with ca.pem, cert.pem and key.pem (FastHTTP.TLSDir)
+//	FLEET_TOKEN      a secret shared by all processes, for use with FLEET_TLS_DIR (FastHTTP.Token)
+//	FLEET_INSECURE   1: plaintext between machines (FastHTTP.Insecure)
+func FromEnv() (*FastHTTP, error) {
+	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: os.Getenv("FLEET_TOKEN")}
+	if v := os.Getenv("FLEET_INSECURE"); v != "" {
+		insecure, err := strconv.ParseBool(v)
+		if err != nil {
+			return nil, fmt.Errorf("transport: FLEET_INSECURE=%q is neither 1 nor 0", v)
+		}
+		f.Insecure = insecure
+	}
+	if _, err := f.tlsConfig(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// plaintextRefused is the rule on plaintext, with the ways out of it.
+func plaintextRefused(verb, addr string, token bool) error {
+	why := "plaintext may not leave this machine"
+	if token {
+		why += ", and a token in plaintext protects nothing"
+	}
+	return fmt.Errorf("%w: %s %s: %s; set FLEET_TLS_DIR to a directory with ca.pem, cert.pem and key.pem, "+
+		"or FLEET_TOKEN besides it, or FLEET_INSECURE=1 on a network that is closed by other means "+
+		"(in a program: FastHTTP.TLSDir, Token, Insecure)", ErrRefused, verb, addr, why)
+}
+
+// tlsConfig is the configuration of clients and listeners, loaded once; nil means plaintext.
+func (f *FastHTTP) tlsConfig() (*tls.Config, error) {
+	f.loadTLS.Do(func() {
+		switch {
+		case f.TLS != nil:
+			f.tls = f.TLS.Clone()
+			f.tls.MinVersion = max(f.tls.MinVersion, tls.VersionTLS13)
+		case f.TLSDir != "":
+			f.tls, f.tlsErr = readTLSDir(f.TLSDir, f.Token != "")
+		}
+	})
+	return f.tls, f.tlsErr
+}
+
+// serverTLS is tlsConfig, checked for what a listener needs.
+func (f *FastHTTP) serverTLS() (*tls.Config, error) {
+	config, err := f.tlsConfig()
+	switch {
+	case err != nil || config == nil:
+		return nil, err
+	case len(config.Certificates) == 0 && config.GetCertificate == nil && config.GetConfigForClient == nil:
+		return nil, fmt.Errorf("%w: a server needs cert.pem and key.pem besides ca.pem", ErrRefused)
+	case f.Token == "" && config.ClientAuth != tls.RequireAndVerifyClientCert && config.GetConfigForClient == nil:
+		return nil, fmt.Errorf("%w: TLS without client certificates needs a Token; set it, or "+
+			"ClientAuth to tls.RequireAndVerifyClientCert", ErrRefused)
+	}
+	return config, nil
+}
+
+// readTLSDir loads a directory of certificates. Besides a token, a client may do without one of its own.
+func readTLSDir(dir string, token bool) (*tls.Config, error) {
+	pem, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+	if err != nil {
+		return nil, fmt.Errorf("transport: TLS directory: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("transport: TLS directory: %s holds no certificate", filepath.Join(dir, "ca.pem"))
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	if token {
+		config.ClientAuth = tls.VerifyClientCertIfGiven
+	}
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
+	if err == nil {
+		config.Certificates = []tls.Certificate{pair}
+	} else if !token || !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("transport: TLS directory %s: %w", dir, err)
+	}
+	return config, nil
+}

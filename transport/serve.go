@@ -1,0 +1,211 @@
+package transport
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// serverConn is a connection that a listener serves, with the answer in the making.
+type serverConn struct {
+	net.Conn // raw, or TLS over it
+	raw      net.Conn
+	state    atomic.Int32
+	reply    Reply
+	req      *buffer
+	size     int // of the answer
+}
+
+const (
+	connIdle    int32 = iota // between requests, or still reading one
+	connBusy                 // from the start of a handler until its answer is sent
+	connRetired              // closed by the listener
+)
+
+// retire closes the connection unless a handler runs on it.
+func (c *serverConn) retire() bool {
+	if !c.state.CompareAndSwap(connIdle, connRetired) {
+		return false
+	}
+	_ = c.raw.Close()
+	return true
+}
+
+// serveConn serves one connection until either side closes it.
+func (l *listener) serveConn(raw net.Conn) {
+	defer raw.Close()
+	c := &serverConn{Conn: raw, raw: raw}
+	if !l.add(c) {
+		return
+	}
+	defer l.remove(c)
+	if l.tls != nil {
+		secured, err := l.shakeHands(raw)
+		if err != nil {
+			return
+		}
+		c.Conn = secured
+	}
+	defer c.finish()
+	_ = l.server.ServeConn(c) // its error is the client's, who has been told or is gone
+}
+
+func (l *listener) add(c *serverConn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stop {
+		return false
+	}
+	l.conns[c] = struct{}{}
+	return true
+}
+
+func (l *listener) remove(c *serverConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, c)
+}
+
+// shakeHands secures a connection. A client that is refused is told, and heard out for a moment so that it can read why.
+func (l *listener) shakeHands(raw net.Conn) (net.Conn, error) {
+	_ = raw.SetDeadline(time.Now().Add(l.f.dialTimeout()))
+	secured := tls.Server(raw, l.tls)
+	err := secured.Handshake()
+	if err == nil {
+		_ = raw.SetDeadline(time.Time{})
+		return secured, nil
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
+		l.f.logger().Warn("transport: connection refused", "endpoint", l.endpoint, "from", raw.RemoteAddr().String(), "error", err)
+	}
+	linger(raw, err)
+	return nil, err
+}
+
+func linger(raw net.Conn, err error) {
+	var record tls.RecordHeaderError
+	if errors.As(err, &record) && record.Conn != nil {
+		const text = "this server speaks TLS; set FLEET_TLS_DIR"
+		_, _ = fmt.Fprintf(raw, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+	}
+	if half, ok := raw.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+		_, _ = io.Copy(io.Discard, raw)
+	}
+}
+
+// serveRequest judges a request by its header, reads its body, runs the handler and leaves the answer to be sent.
+func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
+	c := ctx.Conn().(*serverConn)
+	n := ctx.Request.Header.ContentLength()
+	if status, text := l.judge(&ctx.Request.Header, n); status != 0 {
+		l.refuse(ctx, n, status, text)
+		return
+	}
+	var err error
+	if c.req, err = readBuffer(ctx.RequestBodyStream(), n); err != nil || !c.state.CompareAndSwap(connIdle, connBusy) {
+		c.finish()
+		ctx.SetConnectionClose()
+		ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+		return
+	}
+	if err := safely(l.handler, c.req.B, &c.reply, l.f.logger(), l.endpoint); err != nil {
+		c.finish()
+		say(ctx, fasthttp.StatusInternalServerError, err.Error())
+		return
+	}
+	c.size = sizeOf(c.reply.Parts)
+	if limit := l.f.MessageLimit(); c.size > limit {
+		c.finish()
+		say(ctx, fasthttp.StatusInsufficientStorage, oversize("answer", c.size, limit).Error())
+		return
+	}
+	ctx.SetBodyStream((*answer)(c), c.size)
+}
+
+// judge returns the status of a refusal, or 0.
+func (l *listener) judge(h *fasthttp.RequestHeader, n int) (status int, text string) {
+	limit := l.f.MessageLimit()
+	switch {
+	case !h.IsPost() || string(h.RequestURI()) != requestPath || string(h.ContentType()) != contentType:
+		return fasthttp.StatusNotFound, "this is a gofleet server and answers its own clients only"
+	case l.f.Token != "" && !sameToken(h.Peek(fasthttp.HeaderAuthorization), l.f.Token):
+		return fasthttp.StatusUnauthorized, "wrong token; set the same FLEET_TOKEN on both sides"
+	case n < 0:
+		return fasthttp.StatusLengthRequired, "a request needs its length"
+	case n > limit:
+		return fasthttp.StatusRequestEntityTooLarge, oversize("request", n, limit).Error()
+	}
+	return 0, ""
+}
+
+// refuse answers a request that is not served. Its body is read away first, for a client that cannot send cannot listen;
+// one that is far over the bound is cut off.
+func (l *listener) refuse(ctx *fasthttp.RequestCtx, n, status int, text string) {
+	if body := ctx.RequestBodyStream(); body != nil {
+		drained, _ := io.CopyN(io.Discard, body, int64(2*l.f.MessageLimit()))
+		if drained != int64(n) {
+			ctx.SetConnectionClose()
+		}
+	}
+	say(ctx, status, text)
+}
+
+func say(ctx *fasthttp.RequestCtx, status int, text string) {
+	ctx.SetStatusCode(status)
+	ctx.SetBodyString(text)
+}
+
+// connState is told by fasthttp when an answer has been sent.
+func (l *listener) connState(conn net.Conn, state fasthttp.ConnState) {
+	if state != fasthttp.StateIdle {
+		return
+	}
+	c := conn.(*serverConn)
+	c.state.CompareAndSwap(connBusy, connIdle)
+	select {
+	case <-l.closing:
+		c.retire()
+	default:
+	}
+}
+
+// finish gives back what the request and the answer hold.
+func (c *serverConn) finish() {
+	c.reply.done()
+	c.reply.Parts = nil
+	c.req.release()
+	c.req = nil
+}
+
+// answer is the view of a connection that fasthttp sends as the body of a response: it writes the parts as they lie, and
+// finishes when they are sent or cannot be.
+type answer serverConn
+
+func (a *answer) WriteTo(w io.Writer) (int64, error) {
+	n := int64(0)
+	for _, part := range a.reply.Parts {
+		m, err := w.Write(part)
+		n += int64(m)
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Read is there to make an io.Reader; fasthttp prefers WriteTo.
+func (a *answer) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func (a *answer) Close() error {
+	(*serverConn)(a).finish()
+	return nil
+}
+
+var _ io.WriterTo = (*answer)(nil)
