@@ -1,0 +1,90 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// showJob says what is about to start: the arguments, then what the first server and the first worker are told.
+func showJob(con *console, o *options, j *job) {
+	con.print(arguments(o))
+	for _, given := range o.ignoredDevices() {
+		con.say("%s is ignored: gofleet computes on CPUs", given)
+	}
+	for _, k := range []kind{server, worker} {
+		if first, ok := j.first(k); ok {
+			con.say("Local %s start %d processes. First process distributed environment info (Only For Debug):", k, j.count(k))
+			con.print(table(j.environment(first)) + "\n")
+		}
+	}
+}
+
+// arguments lists the command line, a line each.
+func arguments(o *options) string {
+	var b strings.Builder
+	b.WriteString("-----------  Configuration Arguments -----------\n")
+	show := func(name string, value any) { fmt.Fprintf(&b, "%s: %v\n", name, value) }
+	programShown := false
+	o.flags.VisitAll(func(f *flag.Flag) {
+		if !programShown && f.Name > "training_script" {
+			show("training_script", o.program)
+			show("training_script_args", fmt.Sprintf("%q", o.args))
+			programShown = true
+		}
+		if !o.refused[f.Name] {
+			show(f.Name, f.Value)
+		}
+	})
+	b.WriteString("------------------------------------------------\n")
+	return b.String()
+}
+
+// Columns of a table of variables.
+const (
+	nameWidth  = 40
+	valueWidth = 45
+	tableWidth = nameWidth + 2 + valueWidth
+)
+
+// table draws variables: names to the right, values in the middle, lists of endpoints over as many lines as they need.
+func table(vars []variable) string {
+	var b strings.Builder
+	line := func(ends, body string) { fmt.Fprintf(&b, "    %s%s%s\n", ends, body, ends) }
+	row := func(name, value string) {
+		line("|", fmt.Sprintf("%*s  %s", nameWidth, name, centre(value, valueWidth)))
+	}
+	line("+", strings.Repeat("=", tableWidth))
+	row("Distributed Envs", "Value")
+	line("+", strings.Repeat("-", tableWidth))
+	for _, v := range vars {
+		name := v.name
+		for _, part := range fold(v.value, valueWidth) {
+			row(name, part)
+			name = ""
+		}
+	}
+	line("+", strings.Repeat("=", tableWidth))
+	return b.String()
+}
+
+// centre pads text with spaces on both sides, the odd one on the right.
+func centre(text string, width int) string {
+	gap := max(0, width-utf8.RuneCountInString(text))
+	return strings.Repeat(" ", gap/2) + text + strings.Repeat(" ", gap-gap/2)
+}
+
+// fold breaks a list after its commas into lines of at most width, where no single entry is longer.
+func fold(list string, width int) []string {
+	lines := []string{""}
+	for part := range strings.SplitAfterSeq(list, ",") {
+		last := &lines[len(lines)-1]
+		if *last != "" && len(*last)+len(part) > width {
+			lines = append(lines, part)
+			continue
+		}
+		*last += part
+	}
+	return lines
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// console is where a person reads along: output belongs to a worker, and what fleetrun says goes to errors.
+type console struct {
+	out, err io.Writer // of the worker on the console; they never fail
+	live     bool      // output is a terminal
+
+	mu      sync.Mutex
+	midLine bool // the terminal's cursor is behind an unfinished line
+}
+
+func newConsole(stdout, stderr *os.File) *console {
+	c := &console{live: term.IsTerminal(int(stdout.Fd()))}
+	c.out, c.err = stream{c, stdout}, stream{c, stderr}
+	return c
+}
+
+// stream is one of the two. A reader that went away (fleetrun | head) doesn't end the job: its logs go on.
+type stream struct {
+	con *console
+	w   io.Writer
+}
+
+func (s stream) Write(b []byte) (int, error) {
+	s.con.mu.Lock()
+	defer s.con.mu.Unlock()
+	if len(b) > 0 {
+		s.con.midLine = b[len(b)-1] != '\n'
+		s.w.Write(b)
+	}
+	return len(b), nil
+}
+
+// print shows text on a line of its own.
+func (c *console) print(text string) {
+	c.mu.Lock()
+	broken := c.live && c.midLine
+	c.mu.Unlock()
+	if broken {
+		text = "\n" + text
+	}
+	io.WriteString(c.err, text)
+}
+
+// say shows a message of fleetrun's.
+func (c *console) say(format string, args ...any) {
+	stamp := time.Now().Format("2006-01-02 15:04:05,000")
+	c.print(fmt.Sprintf("INFO %s fleetrun] %s\n", stamp, fmt.Sprintf(format, args...)))
+}
+
+// fail shows why fleetrun itself gives up.
+func (c *console) fail(err error) { c.print(fmt.Sprintf("fleetrun: %v\n", err)) }

@@ -1,0 +1,86 @@
+// Fleetrun starts a parameter-server job: servers and workers, each a process of the same program, each told by its
+// environment who it is.
+//
+// Usage:
+//
+//	fleetrun --server_num=2 --worker_num=2 [flags] program [args]
+//
+// The program is a package of Go (./examples/wide_and_deep, or an import path), built once into a directory that goes
+// away with the job, or an executable file, run as it is. What follows it is handed on untouched:
+//
+//	go run ./fleet/fleetrun --server_num=2 --worker_num=2 ./examples/wide_and_deep -epochs=2
+//
+// Note that "go run" makes every failure exit code 1; a built fleetrun gives the code of the role that failed.
+//
+// # Flags
+//
+//	--server_num N        servers to start on this machine, on 127.0.0.1 and free ports
+//	--worker_num N        workers to start on this machine
+//	--servers LIST        the servers of the whole job, "ip:port,ip:port": rank is the place in the list
+//	--workers LIST        its workers, "ip[:port],…"; without a port it is 6170 plus the rank
+//	--nproc_per_node N    the workers of one machine. Where all run here it is another way to say --worker_num; with
+//	                      --workers it is checked against what the list gives this machine
+//	--log_dir DIR         where logs go (log)
+//	--grace DURATION      how long roles may take to end when asked to, before they are killed (10s)
+//	--ips, --gpus, --selected_gpus, --xpus
+//	                      accepted so that old command lines go on working, where they mean nothing here: gofleet computes
+//	                      on CPUs, and --ips names the machines of collective jobs
+//
+// A count next to its list must agree with it. --http_port and the --heter_ flags are refused, with the reason.
+//
+// # What a role is told
+//
+// Every role gets TRAINING_ROLE (PSERVER or TRAINER), PADDLE_PSERVERS_IP_PORT_LIST, PADDLE_TRAINER_ENDPOINTS and
+// PADDLE_TRAINERS_NUM; a server also POD_IP and PADDLE_PORT, a worker PADDLE_TRAINER_ID. The PADDLE_GLOO_ variables are
+// set as older programs expect them; gofleet needs none of them, and PADDLE_WITH_GLOO is 0 unless it was set before.
+// The first server's and the first worker's environment are shown when the job starts. Everything else is inherited,
+// FLEET_TOKEN and proxies included. Variables that would tell a role that it is somebody else are not.
+//
+// FLEET_PROGRESS is "live" for the worker on a terminal and "plain" for everybody else: a program that reports progress
+// draws a moving line for the one and writes lines for the other.
+//
+// Roles inherit GOMAXPROCS. Four roles on a machine of two cores do better if each knows that it is not alone:
+//
+//	GOMAXPROCS=1 fleetrun --server_num=2 --worker_num=2 ./examples/wide_and_deep
+//
+// # Logs
+//
+// Server N writes log/serverlog.N and worker N log/workerlog.N, replacing those of the last job. The first worker of a
+// machine is on the terminal too, its output on fleetrun's output and its errors on fleetrun's errors. What fleetrun has
+// to say goes to its errors, so that output belongs to the worker. In a log, a line that moved on the terminal is
+// written at most every ten seconds, and at its end.
+//
+// # How a job ends
+//
+// When every worker has exited with 0 the servers get the grace period to end by themselves, and are terminated after it;
+// fleetrun exits with 0. A server that ends with 0 while workers run is no failure: that is what servers do after the last
+// StopWorker. If workers still run three seconds later fleetrun says so.
+//
+// The first role that fails ends the job: the others are asked to end (SIGTERM), killed after the grace period, the last
+// twenty lines of the failed role's log are shown, and its exit code is fleetrun's, or 128 and the number of the signal
+// that killed it.
+//
+// An interrupt (^C), SIGTERM or SIGHUP to fleetrun asks all roles to end; a second one kills them. The exit code is 130, 143
+// or 129. No process is left behind: each role leads a process group, and what is left of the group is killed when the
+// role has ended. On Linux the roles also die with a fleetrun that was killed itself.
+//
+// # Several machines
+//
+// Name all roles in two lists and type the same command on every machine; each starts the roles whose address it has:
+//
+//	fleetrun --servers=10.89.176.11:36000,10.89.176.12:36000 --workers=10.89.176.11,10.89.176.12 ./train
+//
+// POD_IP says which address is this machine's where that isn't plain: host names, addresses behind NAT, containers. Lists of
+// loopback addresses run all here, and setting POD_IP rehearses several machines on one:
+//
+//	POD_IP=127.0.0.1 fleetrun --servers=127.0.0.1:36000,127.0.0.2:36000 --workers=127.0.0.1,127.0.0.2 ./train &
+//	POD_IP=127.0.0.2 fleetrun --servers=127.0.0.1:36000,127.0.0.2:36000 --workers=127.0.0.1,127.0.0.2 ./train
+//
+// Logs carry the rank in the whole job, so that machines may share a directory. A machine whose workers have ended lets its
+// servers run until they end by themselves, since workers elsewhere may need them. A failure ends the roles of its own
+// machine; the others notice by missing heartbeats. Between machines gofleet refuses plaintext unless it is asked for:
+// set FLEET_TLS_DIR, FLEET_TOKEN or FLEET_INSECURE=1 on all of them.
+//
+// Kubernetes and Slurm start processes themselves and need no fleetrun: package rolemaker reads who a process is from what
+// operators, mpirun and srun set.
+package main

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// endpoint is an address of a role, host and port as they were typed.
+type endpoint struct{ host, port string }
+
+func (e endpoint) String() string { return net.JoinHostPort(e.host, e.port) }
+
+// firstWorkerPort is the port of worker 0 where a list names hosts only; worker i gets the i-th after it.
+const firstWorkerPort = 6170
+
+// parseList reads the value of --servers or --workers. portOf gives the port of an entry without one; nil demands one.
+func parseList(flag, list string, portOf func(rank int) int) ([]endpoint, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var out []endpoint
+	for item := range strings.SplitSeq(list, ",") {
+		e, err := parseEndpoint(strings.TrimSpace(item))
+		if err == nil && e.port == "" {
+			if portOf == nil {
+				err = errors.New("it needs a port, as in 10.0.0.1:36000")
+			} else {
+				e.port = strconv.Itoa(portOf(len(out)))
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--%s=%s, entry %d (%q): %w", flag, list, len(out), item, err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// parseEndpoint reads "host" or "host:port"; an IPv6 address with a port stands in brackets.
+func parseEndpoint(item string) (endpoint, error) {
+	e := endpoint{host: strings.Trim(item, "[]")}
+	if _, err := netip.ParseAddr(e.host); err != nil && strings.Contains(item, ":") {
+		host, port, err := net.SplitHostPort(item)
+		if err != nil {
+			return e, errors.New("expected ip:port")
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return e, fmt.Errorf("a port is a number from 1 to 65535, not %q", port)
+		}
+		e = endpoint{host, port}
+	}
+	return e, checkHost(e.host)
+}
+
+func checkHost(host string) error {
+	if host == "" {
+		return errors.New("it names no host")
+	}
+	if strings.ContainsAny(host, " \t/[]") {
+		return errors.New("expected ip:port")
+	}
+	if a, err := netip.ParseAddr(host); err == nil && a.IsUnspecified() {
+		return errors.New("nobody can call that address: name one that the other machines reach")
+	}
+	return nil
+}
+
+// loopback tells whether a host is this machine on every machine.
+func loopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.Unmap().IsLoopback()
+}
+
+// join writes endpoints as the environment carries them.
+func join(list []endpoint) string {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = e.String()
+	}
+	return strings.Join(texts, ",")
+}

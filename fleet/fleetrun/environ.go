@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// variable is one entry of an environment.
+type variable struct{ name, value string }
+
+// environment tells a role who it is.
+func (j *job) environment(r role) []variable {
+	if r.kind == server {
+		own := j.servers[r.rank]
+		return append(j.common("PSERVER", "plain"), variable{"POD_IP", own.host}, variable{"PADDLE_PORT", own.port})
+	}
+	progress := "plain"
+	if shown, _ := j.first(worker); j.live && r == shown {
+		progress = "live"
+	}
+	return append(j.common("TRAINER", progress), variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)})
+}
+
+// common is what roles of a kind share. Programs that look for gloo, which gofleet has no use for, find it switched off and
+// its meeting point where gofleet's barriers meet: at server 0.
+func (j *job) common(trainingRole, progress string) []variable {
+	return []variable{
+		{"PADDLE_TRAINERS_NUM", strconv.Itoa(len(j.workers))},
+		{"TRAINING_ROLE", trainingRole},
+		{"PADDLE_PSERVERS_IP_PORT_LIST", join(j.servers)},
+		{"PADDLE_TRAINER_ENDPOINTS", join(j.workers)},
+		{"PADDLE_HETER_TRAINER_IP_PORT_LIST", ""},
+		{"PADDLE_WITH_GLOO", withGloo(os.Getenv("PADDLE_WITH_GLOO"))},
+		{"PADDLE_GLOO_RENDEZVOUS", "3"},
+		{"PADDLE_GLOO_HTTP_ENDPOINT", j.servers[0].String()},
+		{"PADDLE_GLOO_FS_PATH", j.scratch},
+		{"FLEET_PROGRESS", progress},
+	}
+}
+
+func withGloo(inherited string) string {
+	if inherited == "" {
+		return "0"
+	}
+	return inherited
+}
+
+// identities are the variables that say who a process is. A role inherits none of them.
+var identities = []string{"POD_IP", "PADDLE_PORT", "PADDLE_TRAINER_ID", "PADDLE_TRAINING_ROLE", "PADDLE_PSERVERS",
+	"PADDLE_TRAINERS", "PADDLE_CURRENT_ENDPOINT"}
+
+// inherit returns base ("NAME=value" each) with vars set and every other identity removed.
+func inherit(base []string, vars []variable) []string {
+	mine := func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(identities, name) || slices.ContainsFunc(vars, func(v variable) bool { return v.name == name })
+	}
+	env := slices.DeleteFunc(slices.Clone(base), mine)
+	for _, v := range vars {
+		env = append(env, v.name+"="+v.value)
+	}
+	return env
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// keeper decides what becomes of a job as its roles end. It starts and stops nothing: events go in, orders come out.
+type keeper struct {
+	grace time.Duration
+	whole bool // all workers of the job are among the roles
+	say   func(format string, args ...any)
+
+	alive   map[role]bool
+	early   []role // servers that ended with 0 while workers ran
+	phase   phase
+	code    int   // of fleetrun, so far
+	culprit *exit // the first failure, if any
+}
+
+// phase is how far a job is.
+type phase int
+
+const (
+	training  phase = iota // workers run
+	finishing              // all workers here have ended well, servers may take the grace period
+	ending                 // everybody was asked to end
+)
+
+// order is what to do with the roles that are alive, and in how long to call expired.
+type order struct {
+	stop stop
+	wait time.Duration // 0 leaves the timer as it is
+}
+
+type stop int
+
+const (
+	carryOn stop = iota
+	terminate
+	kill
+)
+
+// patience is how long servers may be gone before workers without servers are worth a word.
+const patience = 3 * time.Second
+
+func newKeeper(j *job, grace time.Duration, say func(string, ...any)) *keeper {
+	k := &keeper{grace: grace, whole: j.whole(), say: say, alive: map[role]bool{}}
+	for _, r := range j.here {
+		k.alive[r] = true
+	}
+	return k
+}
+
+func (k *keeper) done() bool { return len(k.alive) == 0 }
+
+// exited takes note that a role has ended.
+func (k *keeper) exited(e exit) order {
+	delete(k.alive, e.role)
+	switch {
+	case k.phase == ending:
+		return order{}
+	case e.code != 0:
+		return k.fail(e)
+	case e.role.kind == worker:
+		return k.workerLeft()
+	}
+	return k.serverLeft(e.role)
+}
+
+func (k *keeper) fail(e exit) order {
+	k.culprit, k.code = &e, e.code
+	if k.done() {
+		k.say("%v failed: %s", e.role, e.how)
+		return order{}
+	}
+	k.say("%v failed: %s. Ending the others: %s", e.role, e.how, k.names(""))
+	return k.end()
+}
+
+func (k *keeper) workerLeft() order {
+	if k.names(worker) != "" {
+		return order{}
+	}
+	k.phase = finishing
+	if !k.whole {
+		k.say("all workers of this machine exit. Servers go on until the workers elsewhere have stopped.")
+		return order{}
+	}
+	k.say("all workers exit, going to finish parameter server.")
+	return order{wait: max(k.grace, 1)}
+}
+
+func (k *keeper) serverLeft(r role) order {
+	if k.phase == training && k.names(worker) != "" {
+		k.early = append(k.early, r)
+		return order{wait: patience}
+	}
+	return order{}
+}
+
+// signalled takes note that somebody wants the job to end: at once, if it is not the first time.
+func (k *keeper) signalled(s os.Signal) order {
+	if k.phase == ending {
+		k.say("%v: killing %s", s, k.names(""))
+		return order{stop: kill}
+	}
+	k.code = interrupted{s}.exitCode()
+	k.say("%v: ending %s. Once more kills them", s, k.names(""))
+	return k.end()
+}
+
+// end asks everybody to end.
+func (k *keeper) end() order {
+	k.phase = ending
+	return order{terminate, max(k.grace, 1)}
+}
+
+// expired takes note that the time of the last order is over.
+func (k *keeper) expired() order {
+	switch {
+	case k.phase == ending:
+		k.say("still running after %v: %s. Killing", k.grace, k.names(""))
+		return order{stop: kill}
+	case k.phase == finishing && k.whole:
+		k.say("still running after %v: %s. Terminating", k.grace, k.names(""))
+		return k.end()
+	case k.phase == training:
+		k.say("%s ended with exit code 0 while still running: %s", list(k.early), k.names(worker))
+	}
+	return order{}
+}
+
+// names lists who is alive of a kind, or of both.
+func (k *keeper) names(of kind) string {
+	var who []role
+	for r := range k.alive {
+		if of == "" || r.kind == of {
+			who = append(who, r)
+		}
+	}
+	slices.SortFunc(who, func(a, b role) int {
+		if a.kind != b.kind {
+			return strings.Compare(string(a.kind), string(b.kind))
+		}
+		return a.rank - b.rank
+	})
+	return list(who)
+}
+
+// list names roles; many are counted.
+func list(who []role) string {
+	const shown = 4
+	var texts []string
+	for _, r := range who[:min(len(who), shown)] {
+		texts = append(texts, r.String())
+	}
+	if more := len(who) - shown; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, ", ")
+}

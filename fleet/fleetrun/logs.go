@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// logPath is where a role's output goes: log/serverlog.0, log/workerlog.1.
+func logPath(dir string, r role) string {
+	return filepath.Join(dir, fmt.Sprintf("%slog.%d", r.kind, r.rank))
+}
+
+// createLog starts a role's log anew. The old file is left to whoever still writes it.
+func createLog(dir string, r role) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("no log directory: %w", err)
+	}
+	path := logPath(dir, r)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("the old log stays in the way: %w", err)
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o666)
+}
+
+// tee writes a stream to the console as it comes and to a log as plain lines. A log that can't be written, say on a full
+// disk, doesn't end the training: it is reported once.
+type tee struct {
+	shown  io.Writer
+	log    *plainLog
+	report func(error)
+}
+
+func newTee(shown io.Writer, log *os.File, con *console) *tee {
+	return &tee{shown, &plainLog{w: log, now: time.Now}, func(err error) { con.say("%v: that log is incomplete", err) }}
+}
+
+func (t *tee) Write(b []byte) (int, error) {
+	t.shown.Write(b)
+	if _, err := t.log.Write(b); err != nil {
+		t.broken(err)
+	}
+	return len(b), nil
+}
+
+func (t *tee) Close() {
+	if err := t.log.Close(); err != nil {
+		t.broken(err)
+	}
+}
+
+func (t *tee) broken(err error) {
+	if t.report != nil {
+		t.report(err)
+	}
+	t.report, t.log.w = nil, io.Discard
+}
+
+// Bounds of what is shown of a failed role's log.
+const (
+	tailLines = 20
+	tailBytes = 64 << 10
+)
+
+// tail returns the last lines of a file.
+func tail(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-tailBytes), tailBytes))
+	text = bytes.TrimRight(text, "\r\n")
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
+	lines := strings.Split(string(text), "\n")
+	return lines[max(0, len(lines)-tailLines):], nil
+}

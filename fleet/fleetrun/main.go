@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+)
+
+func main() {
+	// Roles die with the thread that started them (see ownGroup on Linux), so that thread must be one that stays.
+	runtime.LockOSThread()
+	os.Exit(run(os.Args[1:], newConsole(os.Stdout, os.Stderr)))
+}
+
+// run is the command without the process around it: it returns the exit code.
+func run(args []string, con *console) int {
+	opts, err := parseArgs(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(con.out, opts.usage())
+		return 0
+	}
+	if err != nil {
+		con.fail(err)
+		return exitUsage
+	}
+	code, err := launch(opts, con)
+	if err != nil {
+		con.fail(err)
+	}
+	return code
+}
+
+// Exit codes of fleetrun's own. A failed role's code is handed on as it is.
+const (
+	exitFailure = 1 // the job could not be started
+	exitUsage   = 2 // the command line makes no sense
+)
+
+// launch plans, builds, starts and watches a job, and returns its exit code. The error, if any, was not shown yet.
+func launch(opts *options, con *console) (int, error) {
+	job, err := plan(opts, thisMachine())
+	if err != nil {
+		return exitUsage, err
+	}
+	signals, release := catchSignals()
+	defer release()
+	scratch, err := os.MkdirTemp("", "fleetrun-")
+	if err != nil {
+		return exitFailure, fmt.Errorf("no directory for temporary files: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+	program, err := findProgram(opts.program, scratch, signals, con)
+	if err != nil {
+		return exitCodeOf(err), err
+	}
+	job.scratch, job.live = scratch, con.live
+	showJob(con, opts, job)
+	c := &crew{program: program, args: opts.args, job: job, logDir: opts.logDir, con: con}
+	return c.run(signals, opts.grace)
+}
+
+// interrupted is the end of a job by a signal to fleetrun.
+type interrupted struct{ signal os.Signal }
+
+func (e interrupted) Error() string { return fmt.Sprintf("ended by a signal (%v)", e.signal) }
+
+// exitCode is the shell's convention: 130 for SIGINT, 143 for SIGTERM.
+func (e interrupted) exitCode() int {
+	if s, ok := e.signal.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return exitFailure
+}
+
+func exitCodeOf(err error) int {
+	if e, ok := errors.AsType[interrupted](err); ok {
+		return e.exitCode()
+	}
+	return exitFailure
+}
