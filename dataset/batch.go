@@ -1,0 +1,80 @@
+package dataset
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+)
+
+// Batch is what one training step is fed: a tensor for every feed. A float32 or int64 column is [N, Shape...]; a varying one
+// is [total], with its offsets beside it.
+type Batch = map[string]*tensor.Dense
+
+// held is how many yielded batches keep their values: the last one, the two before it.
+const held = 3
+
+// slot is the memory of one batch, used again and again.
+type slot struct {
+	table *Table
+	bound []bound // by column
+	batch Batch   // what is yielded; a user may change the map
+}
+
+// bound is a fixed column's tensor and the first value it lies over.
+type bound struct {
+	tensor *tensor.Dense
+	float  *float32
+	int    *int64
+}
+
+func newSlot(columns []Column, size int) *slot {
+	s := &slot{table: newTable(columns), bound: make([]bound, len(columns)), batch: Batch{}}
+	s.table.reserve(min(size, maxReserve))
+	return s
+}
+
+// maxReserve bounds the rows for which room is made before it is known that there are so many.
+const maxReserve = 1 << 14
+
+// bind makes the batch of what the table holds: at least one row. Tensors whose memory and shape are as before are kept.
+func (s *slot) bind() (Batch, error) {
+	clear(s.batch)
+	for c := range s.table.columns {
+		v := &s.table.columns[c]
+		if v.Varying {
+			if v.size() == 0 { // a tensor can't be empty
+				return nil, fmt.Errorf("%w %q: no row of a batch has a value; pad empty rows with one", ErrColumn, v.Name)
+			}
+			s.batch[v.Name] = v.tensor(v.size())
+			s.batch[v.Name+".offsets"] = tensor.New(tensor.WithShape(len(v.offsets)), tensor.WithBacking(v.offsets))
+			continue
+		}
+		s.bound[c].bind(v, s.table.Len())
+		s.batch[v.Name] = s.bound[c].tensor
+	}
+	return s.batch, nil
+}
+
+// bind lays the tensor over n rows of v, unless it lies there already.
+func (b *bound) bind(v *values, n int) {
+	if v.isFloat() {
+		if b.float == &v.floats[0] && b.tensor.Shape()[0] == n {
+			return
+		}
+		b.float = &v.floats[0]
+	} else {
+		if b.int == &v.ints[0] && b.tensor.Shape()[0] == n {
+			return
+		}
+		b.int = &v.ints[0]
+	}
+	b.tensor = v.tensor(v.batchShape(n)...)
+}
+
+// tensor is the column as a tensor over the same memory.
+func (v *values) tensor(shape ...int) *tensor.Dense {
+	if v.isFloat() {
+		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v.floats))
+	}
+	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v.ints))
+}

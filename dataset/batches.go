@@ -1,0 +1,86 @@
+package dataset
+
+import (
+	"errors"
+	"io"
+	"iter"
+)
+
+// Batches cuts one pass over the rows into batches of size rows; the last may be shorter ([Dataset.DropLast]).
+//
+// A batch belongs to the loop until two more have been yielded; then its memory is used again. Copy what must live longer.
+// After an error nothing more is yielded. The loop may break at any time, and the sequence may be ranged over again: that is
+// another pass, in the same order unless [Dataset.Epoch] says otherwise.
+func (d *Dataset) Batches(size int) iter.Seq2[Batch, error] {
+	if size < 1 {
+		d = d.fail("Batches(%d): want 1 row or more in a batch", size)
+	}
+	return func(yield func(Batch, error) bool) {
+		if d.err != nil {
+			yield(nil, d.err)
+			return
+		}
+		p := &pass{Dataset: d, size: size}
+		var err error
+		if p.reader, err = d.source.Open(d.epoch); err != nil {
+			yield(nil, err)
+			return
+		}
+		defer p.reader.Close()
+		if d.ahead > 0 {
+			p.runAhead(yield)
+		} else {
+			p.run(yield)
+		}
+	}
+}
+
+// pass is one range over batches.
+type pass struct {
+	*Dataset
+	reader Reader
+	size   int
+}
+
+func (p *pass) newSlot() *slot { return newSlot(p.Columns(), p.size) }
+
+// run makes each batch when it is asked for.
+func (p *pass) run(yield func(Batch, error) bool) {
+	var ring [held]*slot
+	for i := 0; ; i++ {
+		if ring[i%held] == nil {
+			ring[i%held] = p.newSlot()
+		}
+		batch, err := p.fill(ring[i%held])
+		if err == io.EOF || !yield(batch, err) || err != nil {
+			return
+		}
+	}
+}
+
+// fill makes the next batch in s; io.EOF after the last one.
+func (p *pass) fill(s *slot) (Batch, error) {
+	s.table.reset()
+	for s.table.Len() < p.size {
+		_, err := p.reader.Read(s.table, p.size-s.table.Len())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if s.table.Len() == 0 || p.dropLast && s.table.Len() < p.size {
+		return nil, io.EOF
+	}
+	batch, err := s.bind()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range p.maps {
+		if err := f(batch); err != nil {
+			return nil, err
+		}
+	}
+	return batch, nil
+}

@@ -1,0 +1,112 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Criteo is the raw form of the Criteo display advertising data: label, 13 counts (I1–I13), 26 tokens (C1–C26), tab separated,
+// where an empty count or token is a missing one. Rows become
+//
+//	dense_input [N,13] float32    the counts, by Dense; 0 where missing
+//	C           [N,26] int64      HashID("0", C1) … HashID("25", C26), below Height; a missing token is hashed as ""
+//	label       [N,1]  float32    0 or 1
+type Criteo struct {
+	// Dense is how counts become numbers; MinMax by default.
+	Dense CriteoDense
+	// Height is the number of ids; 1,000,001 when 0.
+	Height int64
+}
+
+// CriteoDense is how [Criteo] turns a count into a number.
+type CriteoDense int
+
+const (
+	// MinMax is (x − min) / diff with the fixed min and diff of the wide & deep example; above 1 where x is above its maximum.
+	MinMax CriteoDense = iota
+	// Log1p is ln(1 + max(x, 0)).
+	Log1p
+)
+
+const (
+	criteoCounts = 13
+	criteoTokens = 26
+	criteoHeight = 1_000_001
+)
+
+var (
+	criteoMin  = [criteoCounts]float32{0, -3}
+	criteoDiff = [criteoCounts]float32{20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50}
+)
+
+// Columns are dense_input, C and label.
+func (c Criteo) Columns() ([]Column, error) {
+	if c.Height < 0 {
+		return nil, fmt.Errorf("%w Criteo.Height is %d: want 1 or more, or 0 for %d", ErrOption, c.Height, criteoHeight)
+	}
+	if c.Dense != MinMax && c.Dense != Log1p {
+		return nil, fmt.Errorf("%w Criteo.Dense is %d: want MinMax or Log1p", ErrOption, c.Dense)
+	}
+	return []Column{Floats("dense_input", criteoCounts), Ints("C", criteoTokens), Floats("label")}, nil
+}
+
+// NewParser returns a parser of Criteo's lines.
+func (c Criteo) NewParser() (Parser, error) {
+	if _, err := c.Columns(); err != nil {
+		return nil, err
+	}
+	p := &criteoParser{log: c.Dense == Log1p}
+	if c.Height == 0 {
+		c.Height = criteoHeight
+	}
+	for i := range p.hash {
+		p.hash[i] = newHasher(strconv.Itoa(i), c.Height)
+	}
+	return p, nil
+}
+
+type criteoParser struct {
+	log  bool
+	hash [criteoTokens]hasher
+}
+
+func (p *criteoParser) ParseLine(line []byte, row Row) error {
+	if n := bytes.Count(line, tab) + 1; n != 1+criteoCounts+criteoTokens {
+		return badCount("count", 1+criteoCounts+criteoTokens, n, "fields between tabs")
+	}
+	label, line, _ := bytes.Cut(line, tab)
+	if len(label) != 1 || label[0]&^1 != '0' {
+		return badField("label", "0 or 1", label)
+	}
+	row.Floats(2)[0] = float32(label[0] - '0')
+	var field []byte
+	dense := row.Floats(0)
+	for i := range dense {
+		field, line, _ = bytes.Cut(line, tab)
+		if len(field) == 0 {
+			continue
+		}
+		x, ok := parseFloat(field)
+		if !ok {
+			return badField("I"+strconv.Itoa(i+1), "a number or nothing", field)
+		}
+		dense[i] = p.scale(i, x)
+	}
+	ids := row.Ints(1)
+	for i := range ids {
+		field, line, _ = bytes.Cut(line, tab)
+		ids[i] = p.hash[i].id(field)
+	}
+	return nil
+}
+
+var tab = []byte{'\t'}
+
+func (p *criteoParser) scale(i int, x float32) float32 {
+	if p.log {
+		return float32(math.Log1p(max(float64(x), 0)))
+	}
+	return (x - criteoMin[i]) / criteoDiff[i]
+}

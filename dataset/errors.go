@@ -1,0 +1,58 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What can be wrong when a dataset is described.
+var (
+	// ErrColumn says that a column's description can't be used.
+	ErrColumn = errors.New("dataset: column")
+	// ErrOption says that an argument or an option has a value that can't be used.
+	ErrOption = errors.New("dataset: option")
+)
+
+// What can be wrong when data are read.
+var (
+	// ErrBadLine is what every [*LineError] is.
+	ErrBadLine = errors.New("dataset: bad line")
+	// ErrTooManyBad says that more lines were bad than [Files] may skip.
+	ErrTooManyBad = errors.New("dataset: too many bad lines")
+	// ErrIDX says that a file isn't an IDX file, or holds less or more than its header says.
+	ErrIDX = errors.New("dataset: idx file")
+	// ErrOnePass says that a source made from an io.Reader was read a second time.
+	ErrOnePass = errors.New("dataset: source can be read once only")
+)
+
+// LineError says where a file could not be understood: which file, line and field, what was expected and what stood there.
+// A [Parser] fills Field, Want and Got; the reader adds the place.
+type LineError struct {
+	File  string
+	Line  int // from 1
+	Field string
+	Want  string
+	Got   string
+}
+
+func (e *LineError) Error() string {
+	return fmt.Sprintf("%s:%d: field %s: want %s, got %s", e.File, e.Line, e.Field, e.Want, e.Got)
+}
+
+// Is says that every LineError is [ErrBadLine].
+func (e *LineError) Is(target error) bool { return target == ErrBadLine }
+
+const maxQuote = 40
+
+// badField is the error for text that stands where want was expected.
+func badField(field, want string, got []byte) error {
+	if len(got) > maxQuote {
+		return &LineError{Field: field, Want: want, Got: fmt.Sprintf("%q… (%d bytes)", got[:maxQuote], len(got))}
+	}
+	return &LineError{Field: field, Want: want, Got: fmt.Sprintf("%q", got)}
+}
+
+// badCount is the error for a number of things other than the expected one.
+func badCount(field string, want, got int, things string) error {
+	return &LineError{Field: field, Want: fmt.Sprintf("%d %s", want, things), Got: fmt.Sprint(got)}
+}

@@ -1,0 +1,93 @@
+package dataset
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"sync/atomic"
+)
+
+// Files is a source that reads text files one after the other, each plain or gzip. Empty lines are passed over.
+//
+//	d := dataset.New(&dataset.Files{Paths: paths, Format: dataset.Criteo{}, SkipBad: 100})
+type Files struct {
+	Paths  []string
+	Format Format
+	// FS is where the paths lie; nil is the machine's file system.
+	FS fs.FS
+	// SkipBad is how many bad lines one pass may pass over before it fails. 0, the default, fails at the first.
+	SkipBad int
+	// OnBad, if set, is told of every bad line that is passed over, on the goroutine that reads.
+	OnBad func(*LineError)
+
+	reader         io.Reader // read once, in place of paths
+	used           *atomic.Bool
+	index, workers int // which worker's lines; workers 0: all
+}
+
+// FromFiles is a dataset of text files; any bad line ends it. [Files] has more options.
+func FromFiles(format Format, paths ...string) *Dataset {
+	return New(&Files{Paths: paths, Format: format})
+}
+
+// FromReader is a dataset of one text, plain or gzip, that can be passed over once. Name stands for it in errors.
+func FromReader(r io.Reader, name string, format Format) *Dataset {
+	return New(&Files{Paths: []string{name}, Format: format, reader: r, used: new(atomic.Bool)})
+}
+
+// Columns are those of the format, or none when its options are wrong.
+func (f *Files) Columns() []Column {
+	if f.Format == nil {
+		return nil
+	}
+	columns, err := f.Format.Columns()
+	if err != nil {
+		return nil
+	}
+	return columns
+}
+
+// check says what is wrong with the options.
+func (f *Files) check() error {
+	if f.Format == nil {
+		return fmt.Errorf("%w Files.Format: want a format such as dataset.Criteo{}", ErrOption)
+	}
+	if f.SkipBad < 0 {
+		return fmt.Errorf("%w Files.SkipBad is %d: want 0 or more lines", ErrOption, f.SkipBad)
+	}
+	_, err := f.Format.Columns()
+	return err
+}
+
+// Shard is the same files with only the lines of one worker. Numbers count all lines that aren't empty, bad or good, over all files.
+func (f *Files) Shard(index, workers int) Source {
+	if f.workers > 0 { // a shard of a shard goes by what is left
+		return &chosen{f, selection{func(i int) bool { return i%workers == index }, endless}}
+	}
+	next := *f
+	next.index, next.workers = index, workers
+	return &next
+}
+
+// Open starts a pass. Epoch makes no difference.
+func (f *Files) Open(int) (Reader, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if f.used != nil && f.used.Swap(true) {
+		return nil, fmt.Errorf("%w: %s", ErrOnePass, f.Paths[0])
+	}
+	return &filesReader{Files: f, paths: f.Paths}, nil
+}
+
+// open opens the file at path, or the reader that stands for it.
+func (f *Files) open(path string) (io.ReadCloser, error) {
+	if f.reader == nil {
+		return openFile(f.FS, path)
+	}
+	r, err := unpack(f.reader)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	return io.NopCloser(r), nil
+}

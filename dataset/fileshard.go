@@ -1,0 +1,19 @@
+package dataset
+
+import "fmt"
+
+// FileShard is worker index's part of a list of files: contiguous blocks of len(files)/workers, of which the first
+// len(files)%workers have one more. A worker beyond the last file gets none.
+func FileShard(files []string, index, workers int) ([]string, error) {
+	if workers < 1 || index < 0 || index >= workers {
+		return nil, fmt.Errorf("%w FileShard(%d files, %d, %d): want an index from 0 to below the number of workers",
+			ErrOption, len(files), index, workers)
+	}
+	size, more := len(files)/workers, len(files)%workers
+	lo := index*size + min(index, more)
+	hi := lo + size
+	if index < more {
+		hi++
+	}
+	return files[lo:hi:hi], nil
+}

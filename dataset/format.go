@@ -1,0 +1,22 @@
+package dataset
+
+// Format is a text format with one row a line: [Criteo], [SlotText], [MultiSlot], [CSV], or a user's own.
+type Format interface {
+	// Columns describes the rows that lines become, or says why the format's options can't be used.
+	Columns() ([]Column, error)
+	// NewParser returns a parser for one file.
+	NewParser() (Parser, error)
+}
+
+// Parser turns the lines of one file into rows. It is used by one goroutine.
+type Parser interface {
+	// ParseLine sets row, which begins as zeros, from a line without its end. The line is valid until it returns. What is wrong with
+	// a line is told by a [*LineError].
+	ParseLine(line []byte, row Row) error
+}
+
+// HeaderParser is a parser that wants the first line of a file for itself.
+type HeaderParser interface {
+	Parser
+	ParseHeader(line []byte) error
+}

@@ -1,0 +1,47 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxLine bounds a line, so that a file without line ends can't fill the memory.
+const maxLine = 1 << 20
+
+// lines cuts a text into lines without copying them.
+type lines struct {
+	r      *bufio.Reader
+	number int // of the last line, from 1
+}
+
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, maxLine)} }
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// next is the next line that isn't empty, without its end; io.EOF after the last. It is valid until the next call.
+func (l *lines) next() ([]byte, error) {
+	for {
+		line, err := l.r.ReadSlice('\n')
+		l.number++
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, fmt.Errorf("the line is longer than %d bytes; is this a text file?", maxLine)
+		}
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		if l.number == 1 {
+			line = bytes.TrimPrefix(line, byteOrderMark)
+		}
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if len(line) > 0 {
+			return line, nil
+		}
+		if err == io.EOF {
+			return nil, io.EOF
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package dataset
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+)
+
+// Values are a column and all its values, row by row.
+type Values struct {
+	Column
+	floats []float32
+	ints   []int64
+}
+
+// FloatValues is a float32 column with its values; without a shape a sample is one value. The slice is used, not copied.
+func FloatValues(name string, values []float32, shape ...int) Values {
+	return Values{Column: Floats(name, shape...), floats: values}
+}
+
+// IntValues is an int64 column with its values; without a shape a sample is one value. The slice is used, not copied.
+func IntValues(name string, values []int64, shape ...int) Values {
+	return Values{Column: Ints(name, shape...), ints: values}
+}
+
+// FromColumns is a dataset of columns in memory, which must have as many rows each.
+func FromColumns(columns ...Values) *Dataset {
+	t := &Table{}
+	var err error
+	for i, v := range columns {
+		n, e := v.rows()
+		if e == nil && i > 0 && n != t.rows {
+			e = fmt.Errorf("%w %q: it has %d rows, the columns before it have %d", ErrColumn, v.Name, n, t.rows)
+		}
+		if err == nil {
+			err = e
+		}
+		t.rows = n
+		t.columns = append(t.columns, values{Column: v.Column, width: v.Width(), floats: v.floats, ints: v.ints})
+	}
+	d := FromIndexed(tableSource{t})
+	if err != nil {
+		d.err = err
+	}
+	return d
+}
+
+func (v Values) rows() (int, error) {
+	if err := v.check(); err != nil {
+		return 0, err
+	}
+	size := len(v.floats)
+	if v.Type == tensor.Int64 {
+		size = len(v.ints)
+	}
+	if size%v.Width() != 0 {
+		return 0, fmt.Errorf("%w %q: %d values are no whole number of rows of %d", ErrColumn, v.Name, size, v.Width())
+	}
+	return size / v.Width(), nil
+}
+
+// FromTable is a dataset of a table, which must not change any more.
+func FromTable(t *Table) *Dataset { return FromIndexed(tableSource{t}) }
+
+type tableSource struct{ *Table }
+
+func (s tableSource) Gather(t *Table, rows []int) error {
+	t.gather(s.Table, rows)
+	return nil
+}

@@ -1,0 +1,93 @@
+package dataset
+
+import (
+	"math"
+	"strconv"
+)
+
+// powers of ten that float64 holds exactly.
+var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+// parseFloat is strconv.ParseFloat(string(b), 32), faster for plain decimals: digits that fit 53 bits, times or over a power of
+// ten that is exact, are rounded once (Clinger, "How to read floating point numbers accurately", 1990).
+func parseFloat(b []byte) (float32, bool) {
+	digits, point, n := uint64(0), -1, 0
+	i := 0
+	if i < len(b) && (b[0] == '-' || b[0] == '+') {
+		i++
+	}
+	for ; i < len(b); i++ {
+		c := b[i]
+		switch {
+		case c == '.' && point < 0:
+			point = n
+		case c >= '0' && c <= '9' && n < 19:
+			digits = digits*10 + uint64(c-'0')
+			n++
+		default:
+			return parseFloatSlow(b)
+		}
+	}
+	if point < 0 {
+		point = n
+	}
+	if n == 0 || digits >= 1<<53 || n-point >= len(pow10) {
+		return parseFloatSlow(b)
+	}
+	f := float64(digits) / pow10[n-point]
+	if !roundsTwiceAlike(f) {
+		return parseFloatSlow(b)
+	}
+	if b[0] == '-' {
+		f = -f
+	}
+	return float32(f), true
+}
+
+// roundsTwiceAlike reports whether rounding to float64 and then to float32 gives what rounding once gives: f must not lie in the
+// middle between two float32, nor beyond their normal range.
+func roundsTwiceAlike(f float64) bool {
+	if f == 0 {
+		return true
+	}
+	const dropped = 52 - 23
+	return math.Float64bits(f)&(1<<dropped-1) != 1<<(dropped-1) && f >= 0x1p-126 && f < 0x1p127
+}
+
+// parseFloatSlow takes what strconv takes, but no word for infinity or not-a-number, no hexadecimals and no underscores.
+func parseFloatSlow(b []byte) (float32, bool) {
+	for _, c := range b {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
+		}
+	}
+	f, err := strconv.ParseFloat(string(b), 32)
+	return float32(f), err == nil
+}
+
+// parseInt is strconv.ParseInt(string(b), 10, 64).
+func parseInt(b []byte) (int64, bool) {
+	i := 0
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		i++
+	}
+	if len(b) == i || len(b) > i+18 {
+		return parseIntSlow(b)
+	}
+	n := int64(0)
+	for _, c := range b[i:] {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if b[0] == '-' {
+		n = -n
+	}
+	return n, true
+}
+
+func parseIntSlow(b []byte) (int64, bool) {
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	return n, err == nil
+}

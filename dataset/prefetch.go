@@ -1,0 +1,76 @@
+package dataset
+
+import "io"
+
+// Prefetch makes up to n batches ahead of the loop, on a goroutine that ends with it: when the loop breaks, the loop waits
+// for the batch in the making. 0, the default, makes each batch when it is asked for.
+func (d *Dataset) Prefetch(n int) *Dataset {
+	if n < 0 {
+		return d.fail("Prefetch(%d): want 0 or more batches", n)
+	}
+	next := *d
+	next.ahead = n
+	return &next
+}
+
+// made is a batch on its way to the loop, or how the pass ended.
+type made struct {
+	slot  *slot
+	batch Batch
+	err   error
+}
+
+// runAhead runs the maker and hands its batches to the loop. Slots go round: free, filled, ready, yielded, free.
+func (p *pass) runAhead(yield func(Batch, error) bool) {
+	free := make(chan *slot, held+p.ahead)
+	for range held + p.ahead {
+		free <- nil // made when first used
+	}
+	ready, stop, ended := make(chan made, p.ahead), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(ready)
+		p.makeAhead(free, ready, stop)
+	}()
+	defer func() { <-ended }()
+	defer close(stop)
+
+	var ring [held]*slot
+	for i := 0; ; i++ {
+		m, open := <-ready
+		if !open || !yield(m.batch, m.err) || m.err != nil {
+			return
+		}
+		// The batch before the last is one that the loop may still use; the one before that is free.
+		if old := ring[(i+1)%held]; old != nil {
+			free <- old
+		}
+		ring[i%held] = m.slot
+	}
+}
+
+// makeAhead makes batches until the last one, an error, or stop.
+func (p *pass) makeAhead(free <-chan *slot, ready chan<- made, stop <-chan struct{}) {
+	for {
+		var m made
+		select {
+		case m.slot = <-free:
+		case <-stop:
+			return
+		}
+		if m.slot == nil {
+			m.slot = p.newSlot()
+		}
+		if m.batch, m.err = p.fill(m.slot); m.err == io.EOF {
+			return
+		}
+		select {
+		case ready <- m:
+		case <-stop:
+			return
+		}
+		if m.err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package dataset
+
+import "iter"
+
+// QueueDataset streams a list of files through a queue of batches that one goroutine fills: nothing is kept in memory, and nothing
+// can be shuffled. It is the original's name for this over [Dataset].
+type QueueDataset struct {
+	FileList []string
+	Format   Format
+	// BatchSize is the number of rows of a batch; 1 when 0.
+	BatchSize int
+	// Capacity is the number of batches in the queue; 4 when 0.
+	Capacity int
+	// SkipBad is how many bad lines may be passed over; 0 fails at the first.
+	SkipBad int
+}
+
+// SetFileList names the files of the next pass.
+func (d *QueueDataset) SetFileList(files ...string) { d.FileList = files }
+
+// Batches passes over the files once; see [Dataset.Batches].
+func (d *QueueDataset) Batches() iter.Seq2[Batch, error] {
+	capacity := d.Capacity
+	if capacity == 0 {
+		capacity = 4
+	}
+	rows := New(&Files{Paths: d.FileList, Format: d.Format, SkipBad: d.SkipBad})
+	return rows.Prefetch(capacity).Batches(sizeOrOne(d.BatchSize))
+}

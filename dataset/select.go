@@ -1,0 +1,127 @@
+package dataset
+
+import (
+	"io"
+	"math"
+)
+
+// selection says which rows stay, by their position from 0 in the order they come.
+type selection struct {
+	keep func(i int) bool
+	end  int // no row from here on stays
+}
+
+const endless = math.MaxInt
+
+// Take keeps the first n rows.
+func (d *Dataset) Take(n int) *Dataset {
+	if n < 0 {
+		return d.fail("Take(%d): want 0 or more rows", n)
+	}
+	return d.choose(selection{func(int) bool { return true }, n})
+}
+
+// Skip leaves out the first n rows; with the same order it goes on where a pass of n rows was cut off.
+func (d *Dataset) Skip(n int) *Dataset {
+	if n < 0 {
+		return d.fail("Skip(%d): want 0 or more rows", n)
+	}
+	return d.choose(selection{func(i int) bool { return i >= n }, endless})
+}
+
+// Split divides the rows at random into two datasets: each row goes to the first with probability ratio. Which one it goes to
+// is a function of seed and of the row's position alone, so the two never overlap, and files too long for memory are
+// split the same way as rows in memory.
+func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
+	if !(ratio >= 0 && ratio <= 1) {
+		bad := d.fail("Split(%v): want a ratio between 0 and 1", ratio)
+		return bad, bad
+	}
+	mine := func(i int) bool { return unit(mix(seed^mix(uint64(i)+1))) < ratio }
+	return d.choose(selection{mine, endless}), d.choose(selection{func(i int) bool { return !mine(i) }, endless})
+}
+
+// Shard keeps one worker's rows: those whose position divided by workers leaves index. After [Dataset.Shuffle] with one seed
+// on all workers each gets a random part, and together they have every row once. Straight after [FromFiles] positions are
+// those of lines, so that lines of other workers need not be parsed.
+func (d *Dataset) Shard(index, workers int) *Dataset {
+	if workers < 1 || index < 0 || index >= workers {
+		return d.fail("Shard(%d, %d): want an index from 0 to below the number of workers", index, workers)
+	}
+	if s, ok := d.source.(Sharder); ok {
+		return d.with(s.Shard(index, workers))
+	}
+	return d.choose(selection{func(i int) bool { return i%workers == index }, endless})
+}
+
+func (d *Dataset) choose(s selection) *Dataset {
+	if v, ok := d.source.(*view); ok {
+		return d.with(s.view(v))
+	}
+	return d.with(&chosen{d.source, s})
+}
+
+// view applies the selection to the order of rows in memory.
+func (s selection) view(v *view) *view {
+	end := min(s.end, v.len)
+	n := 0
+	for i := range end {
+		if s.keep(i) {
+			n++
+		}
+	}
+	return v.then(n, func(order []int, _ int) []int {
+		kept := order[:0]
+		for i, row := range order[:end] {
+			if s.keep(i) {
+				kept = append(kept, row)
+			}
+		}
+		return kept
+	})
+}
+
+// chosen applies a selection to rows that stream by.
+type chosen struct {
+	Source
+	selection
+}
+
+func (c *chosen) Open(epoch int) (Reader, error) {
+	r, err := c.Source.Open(epoch)
+	if err != nil {
+		return nil, err
+	}
+	return &chosenReader{Reader: r, selection: c.selection}, nil
+}
+
+type chosenReader struct {
+	Reader
+	selection
+	seen int
+}
+
+// Read reads straight into t and closes the gaps that rows leave which don't stay.
+func (r *chosenReader) Read(t *Table, n int) (int, error) {
+	before := t.Len()
+	for t.Len()-before < n {
+		want := min(n-(t.Len()-before), r.end-r.seen)
+		if want == 0 {
+			break
+		}
+		first := t.Len()
+		got, err := r.Reader.Read(t, want)
+		t.keep(first, func(i int) bool { return r.keep(r.seen + i) })
+		r.seen += got
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return t.Len() - before, err
+		}
+	}
+	if t.Len() == before {
+		return 0, io.EOF
+	}
+	return t.Len() - before, nil
+}

@@ -1,0 +1,107 @@
+package dataset
+
+import (
+	"io"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// Shuffle puts the rows in a random order that is a function of seed and [Dataset.Epoch] alone. The rows must be in memory:
+// [Dataset.Load] brings files there, [Dataset.ShuffleWindow] does without.
+func (d *Dataset) Shuffle(seed uint64) *Dataset {
+	v, ok := d.source.(*view)
+	if !ok {
+		return d.fail("Shuffle: rows stream by; call Load first, or shuffle within ShuffleWindow")
+	}
+	return d.with(v.then(v.len, func(order []int, epoch int) []int {
+		permute(order, seed, epoch, 0)
+		return order
+	}))
+}
+
+// ShuffleWindow shuffles rows that stream by, each run of that many rows for itself.
+func (d *Dataset) ShuffleWindow(rows int, seed uint64) *Dataset {
+	if rows < 1 {
+		return d.fail("ShuffleWindow(%d): want a window of 1 row or more", rows)
+	}
+	return d.with(&windowed{d.source, rows, seed})
+}
+
+type windowed struct {
+	Source
+	rows int
+	seed uint64
+}
+
+func (w *windowed) Open(epoch int) (Reader, error) {
+	r, err := w.Source.Open(epoch)
+	if err != nil {
+		return nil, err
+	}
+	return &windowReader{Reader: r, windowed: w, window: newTable(w.Columns()), epoch: epoch}, nil
+}
+
+type windowReader struct {
+	Reader
+	*windowed
+	epoch, number int
+	window        *Table
+	rest          []int
+}
+
+func (r *windowReader) Read(t *Table, n int) (int, error) {
+	if len(r.rest) == 0 {
+		if err := r.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n = min(n, len(r.rest))
+	t.gather(r.window, r.rest[:n])
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// fill reads the next window and draws its order.
+func (r *windowReader) fill() error {
+	r.window.reset()
+	for r.window.Len() < r.rows {
+		_, err := r.Reader.Read(r.window, r.rows-r.window.Len())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.window.Len() == 0 {
+		return io.EOF
+	}
+	r.rest = count(r.window.Len())
+	permute(r.rest, r.seed, r.epoch, r.number)
+	r.number++
+	return nil
+}
+
+// Columns and Open are both the reader's and the source's: say which.
+func (r *windowReader) Close() error { return r.Reader.Close() }
+
+// permute shuffles order (Fisher and Yates, from the end) with the stream of random numbers that belongs to this seed, epoch
+// and window. It is written out so that orders stay the same over releases of Go.
+func permute(order []int, seed uint64, epoch, window int) {
+	random := rand.NewPCG(mix(seed), mix(uint64(epoch)+1)^uint64(window))
+	for i := len(order) - 1; i > 0; i-- {
+		j, _ := bits.Mul64(random.Uint64(), uint64(i)+1)
+		order[i], order[j] = order[j], order[i]
+	}
+}
+
+// mix spreads the bits of x (the finaliser of splitmix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// unit maps x to [0, 1).
+func unit(x uint64) float64 { return float64(x>>11) / (1 << 53) }

@@ -1,0 +1,154 @@
+package dataset
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// SlotColumn is a column and the slots of a line that fill it. A column as wide as the sum of what its slots hold: one slot of 13
+// values, or 26 slots of one id each. A varying column takes all values of one slot.
+type SlotColumn struct {
+	Column
+	// Slots are the names of the slots, in the column's order; nil is one slot with the column's name.
+	Slots []string
+}
+
+func (c SlotColumn) slots() []string {
+	if c.Slots == nil {
+		return []string{c.Name}
+	}
+	return c.Slots
+}
+
+// criteoSlots are the columns of [CriteoSlots].
+func criteoSlots() []SlotColumn {
+	ids := make([]string, criteoTokens)
+	for i := range ids {
+		ids[i] = strconv.Itoa(i + 1)
+	}
+	return []SlotColumn{
+		{Floats("dense_input", criteoCounts), []string{"dense_feature"}},
+		{Ints("C", criteoTokens), ids},
+		{Floats("label"), []string{"click"}},
+	}
+}
+
+// slotUse is what becomes of a slot: which column gets its values, and where in the row, each of its values in turn.
+type slotUse struct {
+	name  string
+	table int // the column
+	at    int // the first value
+	size  int // how many values it must have; 0: any number
+	float bool
+}
+
+// slotLayout is where slots go.
+type slotLayout struct {
+	columns []Column
+	uses    []slotUse
+	byName  map[string]int // into uses
+}
+
+func newSlotLayout(columns []SlotColumn) (*slotLayout, error) {
+	l := &slotLayout{byName: map[string]int{}}
+	for i, c := range columns {
+		l.columns = append(l.columns, c.Column)
+		if err := c.Column.check(); err != nil {
+			return nil, err
+		}
+		if err := l.add(i, c); err != nil {
+			return nil, err
+		}
+	}
+	return l, checkColumns(l.columns)
+}
+
+// add gives each slot of a column an equal share of its width.
+func (l *slotLayout) add(column int, c SlotColumn) error {
+	slots := c.slots()
+	if len(slots) == 0 || !c.Varying && c.Width()%len(slots) != 0 || c.Varying && len(slots) != 1 {
+		return fmt.Errorf("%w %q: %d values a row can't be shared by %d slots", ErrColumn, c.Name, c.Width(), len(slots))
+	}
+	share := c.Width() / len(slots)
+	for i, name := range slots {
+		if _, twice := l.byName[name]; twice {
+			return fmt.Errorf("%w %q: slot %q is used twice", ErrColumn, c.Name, name)
+		}
+		l.byName[name] = len(l.uses)
+		l.uses = append(l.uses, slotUse{name, column, i * share, share, c.isFloat()})
+	}
+	return nil
+}
+
+// slotParser puts values where their slot goes and counts them.
+type slotParser struct {
+	*slotLayout
+	counts []int // by use, of this line
+	pad    bool
+}
+
+func newSlotParser(columns []SlotColumn, pad bool) (slotParser, error) {
+	l, err := newSlotLayout(columns)
+	if err != nil {
+		return slotParser{}, err
+	}
+	return slotParser{l, make([]int, len(l.uses)), pad}, nil
+}
+
+// set adds a value to slot use u.
+func (p *slotParser) set(u int, text []byte, row Row) error {
+	use := &p.uses[u]
+	n := p.counts[u]
+	if use.size > 0 && n == use.size {
+		return badCount(use.name, use.size, n+1, "values, not more")
+	}
+	p.counts[u]++
+	if use.float {
+		x, ok := parseFloat(text)
+		if !ok {
+			return badField(use.name, "a number", text)
+		}
+		use.setFloat(row, n, x)
+		return nil
+	}
+	x, ok := parseInt(text)
+	if !ok {
+		return badField(use.name, "an integer", text)
+	}
+	use.setInt(row, n, x)
+	return nil
+}
+
+func (u *slotUse) setFloat(row Row, n int, x float32) {
+	if u.size == 0 {
+		row.AppendFloat(u.table, x)
+	} else {
+		row.Floats(u.table)[u.at+n] = x
+	}
+}
+
+func (u *slotUse) setInt(row Row, n int, x int64) {
+	if u.size == 0 {
+		row.AppendInt(u.table, x)
+	} else {
+		row.Ints(u.table)[u.at+n] = x
+	}
+}
+
+// end checks that every slot had its values, or leaves (or puts) zeros where it may pad, and begins the next line.
+func (p *slotParser) end(row Row) error {
+	for u := range p.uses {
+		use, n := &p.uses[u], p.counts[u]
+		p.counts[u] = 0
+		switch {
+		case n > 0 && (n == use.size || use.size == 0):
+		case !p.pad:
+			return badCount(use.name, max(use.size, 1), n, "values")
+		case use.size == 0 && use.float:
+			row.AppendFloat(use.table, 0)
+		case use.size == 0:
+			row.AppendInt(use.table, 0)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package dataset
+
+import "bytes"
+
+// SlotText is text of "slot:value" pairs between blanks, one row a line. A slot of several values stands several times:
+//
+//	click:0 dense_feature:0.05 dense_feature:0.08 1:737395 2:210498
+//
+// Slots that no column names are passed over; their order makes no difference.
+type SlotText struct {
+	Slots []SlotColumn
+	// Pad puts zeros where a line lacks values of a slot. By default such a line is bad.
+	Pad bool
+}
+
+// CriteoSlots is Criteo's data as slot text: 13 dense_feature already scaled, slots 1 to 26 of one id each, click. Its rows have the
+// columns of [Criteo].
+func CriteoSlots() SlotText { return SlotText{Slots: criteoSlots()} }
+
+// Columns are those of Slots.
+func (f SlotText) Columns() ([]Column, error) {
+	l, err := newSlotLayout(f.Slots)
+	if err != nil {
+		return nil, err
+	}
+	return l.columns, nil
+}
+
+// NewParser returns a parser of slot text.
+func (f SlotText) NewParser() (Parser, error) {
+	p, err := newSlotParser(f.Slots, f.Pad)
+	return &slotTextParser{p}, err
+}
+
+type slotTextParser struct{ slotParser }
+
+func (p *slotTextParser) ParseLine(line []byte, row Row) error {
+	clear(p.counts)
+	for len(line) > 0 {
+		var pair []byte
+		if pair, line = cutBlank(line); len(pair) == 0 {
+			continue
+		}
+		colon := bytes.IndexByte(pair, ':')
+		if colon < 1 {
+			return badField("of slots", "slot:value", pair)
+		}
+		if use, known := p.byName[string(pair[:colon])]; known {
+			if err := p.set(use, pair[colon+1:], row); err != nil {
+				return err
+			}
+		}
+	}
+	return p.end(row)
+}
+
+// cutBlank is the text before the first blank or tab, and what comes after it.
+func cutBlank(line []byte) (word, rest []byte) {
+	for i, c := range line {
+		if c == ' ' || c == '\t' {
+			return line[:i], line[i+1:]
+		}
+	}
+	return line, nil
+}

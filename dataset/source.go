@@ -1,0 +1,35 @@
+package dataset
+
+// Source is where rows come from: a file format, a generator, a user's own reader. [New] makes a [Dataset] of it.
+type Source interface {
+	// Columns describes the rows. It is the same at every call.
+	Columns() []Column
+	// Open starts a pass over the rows. What differs from pass to pass (an order, a random draw) is a function of epoch
+	// alone. The passes of one source may run at the same time.
+	Open(epoch int) (Reader, error)
+}
+
+// Reader is one pass over a source. It is used by one goroutine.
+type Reader interface {
+	// Read appends at most n rows to t, whose columns are the source's, and returns how many. It returns io.EOF, and no rows,
+	// after the last one. After an error the rows appended so far stay good.
+	Read(t *Table, n int) (int, error)
+	// Close ends the pass, early or not.
+	Close() error
+}
+
+// Indexed is a source whose rows can be had in any order, and so can be shuffled whole.
+type Indexed interface {
+	Columns() []Column
+	// Len is the number of rows.
+	Len() int
+	// Gather appends these rows (each in [0, Len)) to t. It may be called from several goroutines.
+	Gather(t *Table, rows []int) error
+}
+
+// Sharder is a source that can leave out rows of other workers more cheaply than by reading them.
+type Sharder interface {
+	Source
+	// Shard is the same source with only the records whose number, from 0, has the remainder index when divided by workers.
+	Shard(index, workers int) Source
+}

@@ -1,0 +1,190 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Table is rows held in memory, column by column. It is what a [Reader] appends to; it is not safe for concurrent use.
+type Table struct {
+	columns []values
+	rows    int
+}
+
+// values is one column of a table: floats or ints, and for a varying column where each row ends.
+type values struct {
+	Column
+	width   int
+	floats  []float32
+	ints    []int64
+	offsets []int64 // of a varying column: rows+1 of them, the first 0
+}
+
+// NewTable returns an empty table of these columns.
+func NewTable(columns ...Column) (*Table, error) {
+	if err := checkColumns(columns); err != nil {
+		return nil, err
+	}
+	return newTable(columns), nil
+}
+
+func newTable(columns []Column) *Table {
+	t := &Table{columns: make([]values, len(columns))}
+	for i, c := range columns {
+		t.columns[i] = values{Column: c, width: c.Width()}
+		if c.Varying {
+			t.columns[i].offsets = []int64{0}
+		}
+	}
+	return t
+}
+
+// Len is the number of rows.
+func (t *Table) Len() int { return t.rows }
+
+// Columns describes the table's columns, in order.
+func (t *Table) Columns() []Column {
+	out := make([]Column, len(t.columns))
+	for i := range t.columns {
+		out[i] = t.columns[i].Column
+	}
+	return out
+}
+
+// Floats are all values of float32 column c, row by row; nil when the column is int64. They belong to the table.
+func (t *Table) Floats(c int) []float32 { return t.columns[c].floats }
+
+// Ints are all values of int64 column c, row by row; nil when the column is float32. They belong to the table.
+func (t *Table) Ints(c int) []int64 { return t.columns[c].ints }
+
+// Add appends one row: fill gets it as zeros and sets it. If fill returns an error the row is taken back, and Add returns the error.
+func (t *Table) Add(fill func(Row) error) error {
+	if err := fill(t.begin()); err != nil {
+		t.truncate(t.rows)
+		return err
+	}
+	t.commit()
+	return nil
+}
+
+// Append copies these rows of src, which has the same columns, to the end of t.
+func (t *Table) Append(src *Table, rows ...int) error {
+	if len(src.columns) != len(t.columns) {
+		return fmt.Errorf("%w: a table of %d columns can't be appended to one of %d", ErrColumn, len(src.columns), len(t.columns))
+	}
+	for c := range t.columns {
+		a, b := t.columns[c].Column, src.columns[c].Column
+		if a.Type != b.Type || a.Varying != b.Varying || a.Width() != b.Width() {
+			return fmt.Errorf("%w %q: it differs between the two tables", ErrColumn, a.Name)
+		}
+	}
+	t.gather(src, rows)
+	return nil
+}
+
+// gather appends rows of a table with the same columns.
+func (t *Table) gather(src *Table, rows []int) {
+	for c := range t.columns {
+		to, from := &t.columns[c], &src.columns[c]
+		for _, r := range rows {
+			to.copyRow(from, r)
+		}
+	}
+	t.rows += len(rows)
+}
+
+// reset empties the table and keeps its memory.
+func (t *Table) reset() { t.truncate(0) }
+
+// truncate keeps the first n rows and drops what was begun after them.
+func (t *Table) truncate(n int) {
+	for c := range t.columns {
+		t.columns[c].truncate(n)
+	}
+	t.rows = n
+}
+
+// keep drops the rows from first on for which ok(0), ok(1), … is false.
+func (t *Table) keep(first int, ok func(i int) bool) {
+	to := first
+	for r := first; r < t.rows; r++ {
+		if !ok(r - first) {
+			continue
+		}
+		if to != r {
+			for c := range t.columns {
+				t.columns[c].moveRow(to, r)
+			}
+		}
+		to++
+	}
+	t.truncate(to)
+}
+
+// reserve makes room for n rows of the fixed columns.
+func (t *Table) reserve(n int) {
+	for c := range t.columns {
+		v := &t.columns[c]
+		if v.isFloat() {
+			v.floats = slices.Grow(v.floats, n*v.width)
+		} else {
+			v.ints = slices.Grow(v.ints, n*v.width)
+		}
+	}
+}
+
+func (v *values) isFloat() bool { return v.Column.isFloat() }
+
+// span is where row r lies in floats or ints.
+func (v *values) span(r int) (lo, hi int) {
+	if v.Varying {
+		return int(v.offsets[r]), int(v.offsets[r+1])
+	}
+	return r * v.width, (r + 1) * v.width
+}
+
+func (v *values) size() int { return max(len(v.floats), len(v.ints)) }
+
+// close ends the row being written.
+func (v *values) close() {
+	if v.Varying {
+		v.offsets = append(v.offsets, int64(v.size()))
+	}
+}
+
+func (v *values) copyRow(from *values, r int) {
+	lo, hi := from.span(r)
+	if v.isFloat() {
+		v.floats = append(v.floats, from.floats[lo:hi]...)
+	} else {
+		v.ints = append(v.ints, from.ints[lo:hi]...)
+	}
+	v.close()
+}
+
+// moveRow puts row r in place of an earlier row to, which begins where the row before it ends.
+func (v *values) moveRow(to, r int) {
+	lo, hi := v.span(r)
+	at, _ := v.span(to)
+	if v.isFloat() {
+		copy(v.floats[at:], v.floats[lo:hi])
+	} else {
+		copy(v.ints[at:], v.ints[lo:hi])
+	}
+	if v.Varying {
+		v.offsets[to+1] = int64(at + hi - lo)
+	}
+}
+
+func (v *values) truncate(rows int) {
+	end := rows * v.width
+	if v.Varying {
+		v.offsets = v.offsets[:rows+1]
+		end = int(v.offsets[rows])
+	}
+	if v.isFloat() {
+		v.floats = v.floats[:end]
+	} else {
+		v.ints = v.ints[:end]
+	}
+}

@@ -1,0 +1,52 @@
+package dataset
+
+import "io"
+
+// view is an indexed source and the order in which its rows go by. Orders are built by composing: each combinator makes a
+// new one of the last.
+type view struct {
+	Indexed
+	len   int
+	order func(epoch int) []int // freshly made at each call
+}
+
+func newView(s Indexed) *view {
+	return &view{Indexed: s, len: s.Len(), order: func(int) []int { return count(s.Len()) }}
+}
+
+// Len is the number of rows that go by, which may be fewer than the source has.
+func (v *view) Len() int { return v.len }
+
+func (v *view) Open(epoch int) (Reader, error) { return &viewReader{v.Indexed, v.order(epoch)}, nil }
+
+// then is v with its order passed through f, which gets a slice it may change and returns n rows.
+func (v *view) then(n int, f func(order []int, epoch int) []int) *view {
+	return &view{v.Indexed, n, func(epoch int) []int { return f(v.order(epoch), epoch) }}
+}
+
+type viewReader struct {
+	source Indexed
+	rest   []int
+}
+
+func (r *viewReader) Read(t *Table, n int) (int, error) {
+	n = min(n, len(r.rest))
+	if n == 0 {
+		return 0, io.EOF
+	}
+	before := t.Len()
+	err := r.source.Gather(t, r.rest[:n])
+	r.rest = r.rest[n:]
+	return t.Len() - before, err
+}
+
+func (r *viewReader) Close() error { return nil }
+
+// count returns 0, 1, … n-1.
+func count(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
