@@ -25,3 +25,16 @@ func InitState(r Rule, state []float32) {
 type Rester interface {
 	Rests(w, state []float32) bool
 }
+
+// WholeVariable is a rule that looks at its slice as a whole (it takes norms, like LARS and LAMB), so that a variable cut in
+// two would train differently. Placement keeps such a rule's variables in one piece, and a row of an embedding is one.
+type WholeVariable interface {
+	// WholeVariable says whether this configuration of the rule does so.
+	WholeVariable() bool
+}
+
+// NeedsWhole says whether the rule's variables must not be cut.
+func NeedsWhole(r Rule) bool {
+	w, ok := r.(WholeVariable)
+	return ok && w.WholeVariable()
+}

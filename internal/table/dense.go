@@ -1,0 +1,114 @@
+package table
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// denseChunk is how many weights share a lock: readers and writers of a large block follow one another through it.
+const denseChunk = 16 << 10
+
+// Dense is one block of a dense variable: its weights and the rule's state. All methods may be called from many goroutines at
+// once; each chunk of 16,384 weights is read and written whole.
+type Dense struct {
+	rule   optimizer.Rule
+	n      int
+	chunks []chunk
+}
+
+// chunk is a piece of a block. Its state is laid out as the rule lays out a slice of its length.
+type chunk struct {
+	sync.RWMutex
+	w, state []float32
+	step     int64
+	memo     optimizer.State
+}
+
+// NewDense returns a block of n weights, all zero. A nil rule makes a block that is only set and read (a frozen variable's).
+func NewDense(n int, rule optimizer.Rule) *Dense {
+	size := denseChunk
+	if rule != nil && (optimizer.NeedsWhole(rule) || rule.StateLen(size)%size != 0) {
+		size = max(n, 1)
+	}
+	d := &Dense{rule: rule, n: n, chunks: make([]chunk, (n+size-1)/size)}
+	w := make([]float32, n)
+	for i := range d.chunks {
+		c := &d.chunks[i]
+		c.w = w[i*size : min((i+1)*size, n)]
+		c.state = make([]float32, stateLen(rule, len(c.w)))
+		c.initState(rule)
+	}
+	return d
+}
+
+func (c *chunk) initState(rule optimizer.Rule) {
+	if rule != nil {
+		optimizer.InitState(rule, c.state)
+	}
+}
+
+// Len is the number of weights.
+func (d *Dense) Len() int { return d.n }
+
+// Step is the number of the last update, 0 before the first.
+func (d *Dense) Step() int64 {
+	if d.n == 0 {
+		return 0
+	}
+	c := &d.chunks[0]
+	c.RLock()
+	defer c.RUnlock()
+	return c.step
+}
+
+// Pull copies the weights into w.
+func (d *Dense) Pull(w []float32) error {
+	return d.each("pull", w, func(c *chunk, w []float32) {
+		c.RLock()
+		defer c.RUnlock()
+		copy(w, c.w)
+	})
+}
+
+// Set gives the block explicit weights. State and step stay.
+func (d *Dense) Set(w []float32) error {
+	return d.each("set", w, func(c *chunk, w []float32) {
+		c.Lock()
+		defer c.Unlock()
+		copy(c.w, w)
+	})
+}
+
+// Push applies the rule with the gradients g as the update number step, or as the next one when step is 0.
+func (d *Dense) Push(g []float32, step int64) error {
+	if d.rule == nil {
+		return fmt.Errorf("table: push to a dense block of %d weights that has no rule (it is frozen)", d.n)
+	}
+	return d.each("push", g, func(c *chunk, g []float32) { c.push(d.rule, g, step) })
+}
+
+func (c *chunk) push(rule optimizer.Rule, g []float32, step int64) {
+	c.Lock()
+	defer c.Unlock()
+	if step == 0 {
+		step = c.step + 1
+	}
+	c.step = max(c.step, step)
+	c.memo.Step = step
+	rule.Update(c.w, g, c.state, &c.memo)
+}
+
+// each calls do with every chunk and the part of x that belongs to it.
+func (d *Dense) each(what string, x []float32, do func(*chunk, []float32)) error {
+	if len(x) != d.n {
+		return fmt.Errorf("%w: %s of a dense block of %d weights with %d", ErrShape, what, d.n, len(x))
+	}
+	for i := range d.chunks {
+		c := &d.chunks[i]
+		do(c, x[:len(c.w)])
+		x = x[len(c.w):]
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package table
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Row is one row with all that the table knows of it.
+type Row struct {
+	ID      uint64
+	W       []float32 // dim weights
+	State   []float32 // the rule's StateLen(dim) numbers
+	Step    int64     // the last step that was applied
+	Seen    uint32    // the table's clock at the last pull or push
+	Updates uint32    // how often it was pushed
+}
+
+// IDs returns the ids of all rows, ascending.
+func (t *Sparse) IDs() []uint64 {
+	var ids []uint64
+	for i := range t.shards {
+		ids = t.shards[i].appendIDs(ids)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (s *shard) appendIDs(ids []uint64) []uint64 {
+	s.Lock()
+	defer s.Unlock()
+	ids = slices.Grow(ids, int(s.arena.rows))
+	for row := range s.arena.rows {
+		ids = append(ids, s.arena.at(row).id)
+	}
+	return ids
+}
+
+// Rows yields every row in ascending order of ids, those of a rule that sweeps brought up to step. The table may be used
+// meanwhile: each row is read whole, rows born after the call began are left out. A yielded row's slices are valid until the
+// next.
+func (t *Sparse) Rows(step int64) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		const batch = 1024
+		buffer := make([]float32, batch*(t.dim+t.state))
+		rows := make([]Row, batch)
+		for ids := range slices.Chunk(t.IDs(), batch) {
+			t.read(ids, rows, buffer, step)
+			for _, r := range rows[:len(ids)] {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// read copies rows that exist.
+func (t *Sparse) read(ids []uint64, rows []Row, buffer []float32, step int64) {
+	c := t.calls.Get().(*call)
+	defer t.calls.Put(c)
+	c.group(ids, len(t.shards), t.seed)
+	c.begin(nil, step, 0)
+	c.out, c.buffer = rows, buffer
+	for i := range t.shards {
+		t.runShard(i, c, (*Sparse).readBlock)
+	}
+	c.out, c.buffer = nil, nil
+}
+
+func (t *Sparse) readBlock(_ *shard, c *call) {
+	for i, it := range c.block.items {
+		h := c.block.rows[i]
+		if t.sweeps {
+			t.replay(c, h, c.step)
+		}
+		space := c.buffer[int(it.at)*(t.dim+t.state):][:t.dim+t.state]
+		r := Row{ID: h.id, W: space[:t.dim], State: space[t.dim:], Step: h.step, Seen: h.seen, Updates: h.updates}
+		copy(r.W, t.weights(h))
+		copy(r.State, t.slots(h))
+		c.out[it.at] = r
+	}
+}
+
+// Restore puts a row back as [Sparse.Rows] gave it, over the row of that id if there is one. A row without state (from a file
+// of weights alone) gets the rule's initial state.
+func (t *Sparse) Restore(r Row) error {
+	if len(r.W) != t.dim || len(r.State) != t.state && len(r.State) != 0 {
+		return fmt.Errorf("%w: restore of row %d of %q: %d weights and %d of state, need %d and %d", ErrShape, r.ID, t.param.Name,
+			len(r.W), len(r.State), t.dim, t.state)
+	}
+	if height := t.param.Height(); height > 0 && r.ID >= uint64(height) {
+		return fmt.Errorf("%w: restore of %q: id %d, the height is %d", ErrID, t.param.Name, r.ID, height)
+	}
+	s, hash := t.shardOf(r.ID)
+	s.Lock()
+	defer s.Unlock()
+	h, _ := s.born(t, item{id: r.ID, hash: hash})
+	copy(t.weights(h), r.W)
+	t.initState(h)
+	copy(t.slots(h), r.State)
+	h.step, h.seen, h.updates = r.Step, r.Seen, r.Updates
+	return nil
+}

@@ -1,0 +1,166 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Errors of a call that was refused as a whole, wrapped with the table's name and the numbers.
+var (
+	ErrShape = errors.New("table: wrong number of values")
+	ErrID    = errors.New("table: id out of range")
+)
+
+// Options are the choices of a sparse table.
+type Options struct {
+	// Shards is how many parts with a lock of their own the table has, rounded up to a power of two; 0 means 8 for each CPU.
+	Shards int
+}
+
+// Sparse is a table of rows found by id. All methods may be called from many goroutines at once.
+type Sparse struct {
+	layout
+	param  *optimizer.Param
+	rule   optimizer.Rule
+	sweeps bool
+	rester optimizer.Rester // nil when the rule can't tell
+
+	shards []shard
+	seed   uint64        // of the hash: ids can't be chosen so that they collide
+	turn   atomic.Uint32 // which shard the next call begins with
+	clock  atomic.Uint32
+	calls  sync.Pool
+}
+
+// Result says what a push did.
+type Result struct {
+	Applied int // rows updated, an id that was given twice counted twice
+	Born    int // rows made because they were missing
+}
+
+// NewSparse returns an empty table for an embedding. A nil rule makes a table of which only values are set and read.
+func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	if !p.Embedding {
+		return nil, fmt.Errorf("table: param %q is dense: a sparse table holds an embedding", p.Name)
+	}
+	if o.Shards < 0 || o.Shards > 1<<16 {
+		return nil, fmt.Errorf("table: %q: %d shards: must be between 0 and 65536", p.Name, o.Shards)
+	}
+	t := &Sparse{param: p, rule: rule, seed: rand.Uint64()}
+	t.layout = newLayout(p.Dim(), stateLen(rule, p.Dim()))
+	if s, ok := rule.(optimizer.Sweeper); ok {
+		t.sweeps = s.Sweeps()
+	}
+	t.rester, _ = rule.(optimizer.Rester)
+	t.shards = make([]shard, powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)))
+	for i := range t.shards {
+		t.shards[i].index, t.shards[i].arena = newIndex(), newArena(t.stride)
+	}
+	t.calls.New = func() any { return &call{zeros: make([]float32, t.dim)} }
+	return t, nil
+}
+
+func stateLen(rule optimizer.Rule, n int) int {
+	if rule == nil {
+		return 0
+	}
+	return rule.StateLen(n)
+}
+
+func powerOfTwo(n, def int) int {
+	if n == 0 {
+		n = def
+	}
+	return 1 << bits.Len(uint(n-1))
+}
+
+// Param is the embedding that the table holds.
+func (t *Sparse) Param() *optimizer.Param { return t.param }
+
+// Rule is the rule that updates the rows.
+func (t *Sparse) Rule() optimizer.Rule { return t.rule }
+
+// Tick advances the clock whose time rows remember when they are pulled or pushed.
+func (t *Sparse) Tick() uint32 { return t.clock.Add(1) }
+
+// Pull is a training read: it copies the rows of ids into w, len(ids) rows of dim floats. Missing rows are born. step is the
+// last step that is finished: rows of a rule that sweeps are brought up to it.
+func (t *Sparse) Pull(ids []uint64, w []float32, step int64) error {
+	_, err := t.run("pull", ids, w, step, (*Sparse).pullBlock)
+	return err
+}
+
+// Peek is an evaluation read: like Pull, but a missing row stays missing. It reads as its initial value when the embedding
+// has a height and as zeros when not.
+func (t *Sparse) Peek(ids []uint64, w []float32, step int64) error {
+	_, err := t.run("peek", ids, w, step, (*Sparse).peekBlock)
+	return err
+}
+
+// Push applies the rule to the rows of ids with their gradients g, len(ids) rows of dim floats, as the update number step (1
+// for the first). A missing row is born first.
+func (t *Sparse) Push(ids []uint64, g []float32, step int64) (Result, error) {
+	if t.rule == nil {
+		return Result{}, fmt.Errorf("table: push to %q, which has no rule (it is frozen)", t.param.Name)
+	}
+	return t.run("push", ids, g, step, (*Sparse).pushBlock)
+}
+
+// Set gives rows explicit values, those after the given step (0: before the first), and the rule's initial state.
+func (t *Sparse) Set(ids []uint64, w []float32, step int64) error {
+	_, err := t.run("set", ids, w, step, (*Sparse).setBlock)
+	return err
+}
+
+// run groups the ids and works through the shards, each block under its shard's lock.
+func (t *Sparse) run(what string, ids []uint64, rows []float32, step int64, do func(*Sparse, *shard, *call)) (Result, error) {
+	if len(rows) != len(ids)*t.dim {
+		return Result{}, fmt.Errorf("%w: %s of %q: %d ids need %d×%d floats, have %d", ErrShape, what, t.param.Name, len(ids),
+			len(ids), t.dim, len(rows))
+	}
+	c := t.calls.Get().(*call)
+	defer t.calls.Put(c)
+	largest := c.group(ids, len(t.shards), t.seed)
+	if height := t.param.Height(); height > 0 && len(ids) > 0 && largest >= uint64(height) {
+		return Result{}, fmt.Errorf("%w: %s of %q: id %d, the height is %d", ErrID, what, t.param.Name, largest, height)
+	}
+	c.begin(rows, step, t.clock.Load())
+	first := int(t.turn.Add(1))
+	for i := range t.shards {
+		t.runShard((first+i)&(len(t.shards)-1), c, do)
+	}
+	c.rows = nil
+	return c.res, nil
+}
+
+func (t *Sparse) runShard(i int, c *call, do func(*Sparse, *shard, *call)) {
+	group := c.of(i)
+	if len(group) == 0 {
+		return
+	}
+	s := &t.shards[i]
+	s.Lock()
+	defer s.Unlock()
+	for len(group) > 0 {
+		n := min(len(group), blockLen)
+		c.block.items, group = group[:n], group[n:]
+		s.locate(&c.block)
+		do(t, s, c)
+	}
+}
+
+// shardOf is where an id lives, and its hash there.
+func (t *Sparse) shardOf(id uint64) (*shard, uint32) {
+	h := mix(id ^ t.seed)
+	return &t.shards[h>>shardShift(len(t.shards))], uint32(h)
+}

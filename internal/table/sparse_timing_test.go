@@ -1,0 +1,106 @@
+package table
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+const (
+	benchRows = 1_000_000
+	benchDim  = 16
+	benchIDs  = 4096
+)
+
+func benchParam() *optimizer.Param {
+	return &optimizer.Param{Name: "emb", Shape: []int{0, benchDim}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}
+}
+
+// scattered is the i-th of the ids in the benchmarks: they are spread over 64 bits.
+func scattered(i int) uint64 { return uint64(i) * 0x9e3779b97f4a7c15 }
+
+// batches are sorted unique ids, a different draw each.
+func batches(n int) [][]uint64 {
+	r := rand.New(rand.NewPCG(1, 2))
+	var all [][]uint64
+	for range n {
+		seen := map[uint64]bool{}
+		for len(seen) < benchIDs {
+			seen[scattered(r.IntN(benchRows))] = true
+		}
+		ids := make([]uint64, 0, benchIDs)
+		for id := range seen {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		all = append(all, ids)
+	}
+	return all
+}
+
+func fullTable(tb testing.TB, rule optimizer.Rule, rows int) *Sparse {
+	t, err := NewSparse(benchParam(), rule, Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ids, w := make([]uint64, benchIDs), make([]float32, benchIDs*benchDim)
+	for at := 0; at < rows; at += benchIDs {
+		n := min(benchIDs, rows-at)
+		for i := range n {
+			ids[i] = scattered(at + i)
+		}
+		if err := t.Pull(ids[:n], w[:n*benchDim], 0); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return t
+}
+
+// mapTable is what one would write first.
+type mapTable map[uint64][]float32
+
+func fullMap() mapTable {
+	m := mapTable{}
+	for i := range benchRows {
+		m[scattered(i)] = make([]float32, benchDim)
+	}
+	return m
+}
+
+func (m mapTable) pull(ids []uint64, w []float32) {
+	for i, id := range ids {
+		copy(w[i*benchDim:][:benchDim], m[id])
+	}
+}
+
+func (m mapTable) push(ids []uint64, g []float32, rule optimizer.Rule) {
+	s := &optimizer.State{Step: 1}
+	for i, id := range ids {
+		rule.Update(m[id], g[i*benchDim:][:benchDim], nil, s)
+	}
+}
+
+func BenchmarkRows(b *testing.B) {
+	all := batches(64)
+	w := make([]float32, benchIDs*benchDim)
+	each := func(b *testing.B, do func(ids []uint64)) {
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			do(all[i%len(all)])
+			i++
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchIDs), "ns/row")
+	}
+	for _, rule := range []optimizer.Rule{optimizer.SGD{LR: 1e-3}, optimizer.Adagrad{LR: 1e-3}, optimizer.Adam{LR: 1e-3}} {
+		t := fullTable(b, rule, benchRows)
+		b.Run(fmt.Sprintf("table/%s/pull", rule.Name()), func(b *testing.B) { each(b, func(ids []uint64) { t.Pull(ids, w, 1) }) })
+		b.Run(fmt.Sprintf("table/%s/push", rule.Name()), func(b *testing.B) { each(b, func(ids []uint64) { t.Push(ids, w, 1) }) })
+	}
+	m := fullMap()
+	b.Run("map/sgd/pull", func(b *testing.B) { each(b, func(ids []uint64) { m.pull(ids, w) }) })
+	b.Run("map/sgd/push", func(b *testing.B) { each(b, func(ids []uint64) { m.push(ids, w, optimizer.SGD{LR: 1e-3}) }) })
+}

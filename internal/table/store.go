@@ -1,0 +1,84 @@
+package table
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Block is a dense block with its place in the variable.
+type Block struct {
+	Param  *optimizer.Param
+	Name   string // the block's own: the param's, with a suffix when the variable is cut
+	Offset int    // of the first weight in the variable, row-major
+	Values *Dense
+}
+
+// Store is what one process keeps: blocks of dense variables and sparse tables, in the order they were added. Blocks and
+// tables are added before others use the store.
+type Store struct {
+	Blocks []Block
+	Tables []*Sparse
+
+	blocks map[string]int
+	tables map[string]int
+	step   atomic.Int64
+}
+
+// AddBlock adds a dense block. Its name must be new.
+func (s *Store) AddBlock(b Block) error {
+	if _, ok := s.blocks[b.Name]; ok {
+		return fmt.Errorf("table: there are two dense blocks %q", b.Name)
+	}
+	if b.Offset < 0 || b.Offset+b.Values.Len() > b.Param.Size() {
+		return fmt.Errorf("table: block %q: weights %d to %d of %q, which has %d", b.Name, b.Offset, b.Offset+b.Values.Len(),
+			b.Param.Name, b.Param.Size())
+	}
+	if s.blocks == nil {
+		s.blocks = map[string]int{}
+	}
+	s.blocks[b.Name] = len(s.Blocks)
+	s.Blocks = append(s.Blocks, b)
+	return nil
+}
+
+// AddTable adds a sparse table. The name of its param must be new.
+func (s *Store) AddTable(t *Sparse) error {
+	if _, ok := s.tables[t.param.Name]; ok {
+		return fmt.Errorf("table: there are two sparse tables %q", t.param.Name)
+	}
+	if s.tables == nil {
+		s.tables = map[string]int{}
+	}
+	s.tables[t.param.Name] = len(s.Tables)
+	s.Tables = append(s.Tables, t)
+	return nil
+}
+
+// Block finds a dense block by its name.
+func (s *Store) Block(name string) (Block, bool) {
+	i, ok := s.blocks[name]
+	if !ok {
+		return Block{}, false
+	}
+	return s.Blocks[i], true
+}
+
+// Table finds a sparse table by the name of its param.
+func (s *Store) Table(name string) (*Sparse, bool) {
+	i, ok := s.tables[name]
+	if !ok {
+		return nil, false
+	}
+	return s.Tables[i], true
+}
+
+// Step is the number of updates that are finished; it is kept by whoever decides what an update is.
+func (s *Store) Step() int64 { return s.step.Load() }
+
+// Advance begins the next update and returns its number.
+func (s *Store) Advance() int64 { return s.step.Add(1) }
+
+// SetStep sets the number of updates that are finished, after a load.
+func (s *Store) SetStep(step int64) { s.step.Store(step) }
