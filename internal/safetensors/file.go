@@ -1,0 +1,162 @@
+package safetensors
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+)
+
+// File is an opened file. Its methods may be called concurrently.
+type File struct {
+	r      io.ReaderAt
+	closer io.Closer
+	data   []byte // the whole file, if it is in memory
+	header header
+	byName map[string]int
+	swap   bool // whether this machine must turn bytes around
+}
+
+// Info is a tensor of a file and where its data lie.
+type Info struct {
+	Tensor
+	// Offset and Size are bytes, the offset from the beginning of the file.
+	Offset, Size int64
+}
+
+// Elements is the number of elements.
+func (i Info) Elements() int { return int(i.Size / int64(i.DType.Size())) }
+
+// Open reads and checks the header of a file of so many bytes. Data are read when asked for.
+func Open(r io.ReaderAt, size int64) (*File, error) {
+	h, err := readHeader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	f := &File{r: r, header: h, byName: make(map[string]int, len(h.infos)), swap: bigEndian}
+	for i, t := range h.infos {
+		f.byName[t.Name] = i
+	}
+	return f, nil
+}
+
+// Parse is Open for a file in memory, whose data [View] does not copy. data must not change while the File is used.
+func Parse(data []byte) (*File, error) {
+	f, err := Open(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	f.data = data
+	return f, nil
+}
+
+// OpenFile opens the file of that name. It must be closed.
+func OpenFile(name string) (*File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	f, err := openSized(file)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%w (file %s)", err, name)
+	}
+	f.closer = file
+	return f, nil
+}
+
+func openSized(file *os.File) (*File, error) {
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	return Open(file, stat.Size())
+}
+
+// Close closes what OpenFile opened.
+func (f *File) Close() error {
+	if f.closer == nil {
+		return nil
+	}
+	return f.closer.Close()
+}
+
+// Tensors are all tensors in the order of their data.
+func (f *File) Tensors() []Info { return slices.Clone(f.header.infos) }
+
+// Metadata are the file's own key-value pairs, a copy.
+func (f *File) Metadata() map[string]string { return maps.Clone(f.header.metadata) }
+
+// Tensor is the tensor of that name; not ok if there is none.
+func (f *File) Tensor(name string) (Info, bool) {
+	i, ok := f.byName[name]
+	if !ok {
+		return Info{}, false
+	}
+	return f.header.infos[i], true
+}
+
+// Section is the raw, little-endian data of a tensor as a stream.
+func (f *File) Section(t Info) *io.SectionReader { return io.NewSectionReader(f.r, t.Offset, t.Size) }
+
+// Read is all elements of the tensor of that name, which must hold T, in memory of the caller's own.
+func Read[T Element](f *File, name string) ([]T, error) {
+	t, err := typed[T](f, name)
+	if err != nil {
+		return nil, err
+	}
+	v := make([]T, t.Elements())
+	return v, ReadAt(f, name, v, 0)
+}
+
+// ReadAt fills dst with the elements of a tensor from number first on, so that a large one can be read in pieces.
+func ReadAt[T Element](f *File, name string, dst []T, first int) error {
+	t, err := typed[T](f, name)
+	if err != nil {
+		return err
+	}
+	if first < 0 || first > t.Elements() || len(dst) > t.Elements()-first {
+		return fmt.Errorf("safetensors: elements [%d, %d) of tensor %q, which has %d", first, first+len(dst), name, t.Elements())
+	}
+	b := bytesOf(dst)
+	if err := readAt(f.r, b, t.Offset+int64(first)*int64(t.DType.Size())); err != nil {
+		return fmt.Errorf("safetensors: reading tensor %q: %w", name, err)
+	}
+	if f.swap {
+		swap(b, t.DType.Size())
+	}
+	return nil
+}
+
+// View is Read without a copy where that is possible: for a file from [Parse] on a little-endian machine, if the data lie
+// aligned. The elements must not be changed.
+func View[T Element](f *File, name string) ([]T, error) {
+	t, err := typed[T](f, name)
+	if err != nil {
+		return nil, err
+	}
+	if f.data != nil && !f.swap {
+		if v, ok := elementsOf[T](f.data[t.Offset : t.Offset+t.Size]); ok {
+			return v, nil
+		}
+	}
+	return Read[T](f, name)
+}
+
+// typed is the tensor of that name if it holds T.
+func typed[T Element](f *File, name string) (Info, error) {
+	t, ok := f.Tensor(name)
+	if !ok {
+		return Info{}, fmt.Errorf("safetensors: no tensor is called %q; there are %d others", name, len(f.header.infos))
+	}
+	if want := TypeOf[T](); t.DType != want {
+		return Info{}, fmt.Errorf("safetensors: tensor %q holds %s, not %s", name, t.DType, want)
+	}
+	if t.Size > math.MaxInt {
+		return Info{}, fmt.Errorf("safetensors: tensor %q has %d bytes, more than this machine can address", name, t.Size)
+	}
+	return t, nil
+}

@@ -1,0 +1,197 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// MaxHeader is the largest header, in bytes, that files may have: the limit of other implementations.
+const MaxHeader = 100_000_000
+
+// Writer streams one file. It does not buffer: many small pieces want a bufio.Writer below. After an error every call
+// returns it.
+type Writer struct {
+	w       io.Writer
+	tensors []Tensor
+	at      int   // tensors[at] is being written
+	left    int64 // bytes it still needs
+	swap    bool  // whether this machine must turn bytes around
+	scratch []byte
+	err     error
+}
+
+// NewWriter checks the declarations and writes the header. metadata may be nil.
+func NewWriter(w io.Writer, tensors []Tensor, metadata map[string]string) (*Writer, error) {
+	header, err := encodeHeader(tensors, metadata, MaxHeader)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	if _, err := w.Write(header); err != nil {
+		return nil, fmt.Errorf("safetensors: writing the header: %w", err)
+	}
+	out := &Writer{w: w, tensors: slices.Clone(tensors), at: -1, swap: bigEndian}
+	out.advance()
+	return out, nil
+}
+
+// Put writes the next elements of the tensor of that name. Tensors come in the order of their declaration; the pieces of
+// one tensor add up to its shape. values are only read.
+func Put[T Element](w *Writer, name string, values []T) error {
+	if err := w.expect(name, TypeOf[T]()); err != nil {
+		return err
+	}
+	return w.write(name, bytesOf(values), w.swap)
+}
+
+// Raw writes the next bytes of the tensor of that name, whatever its dtype. data are as the file holds them: little-endian.
+func (w *Writer) Raw(name string, data []byte) error {
+	if err := w.expect(name, ""); err != nil {
+		return err
+	}
+	return w.write(name, data, false)
+}
+
+// Close says which data are missing. It does not close the underlying writer.
+func (w *Writer) Close() error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.at == len(w.tensors):
+		return nil
+	}
+	t := w.tensors[w.at]
+	return w.fail(fmt.Errorf("tensor %q of %s %v lacks %d bytes, and %d tensors come after it",
+		t.Name, t.DType, t.Shape, w.left, len(w.tensors)-w.at-1))
+}
+
+// advance goes to the next tensor that has data.
+func (w *Writer) advance() {
+	for w.at++; w.at < len(w.tensors); w.at++ {
+		w.left, _ = w.tensors[w.at].Bytes() // checked by NewWriter
+		if w.left > 0 {
+			return
+		}
+	}
+}
+
+// expect refuses data for another tensor than the one whose turn it is. No dtype means any.
+func (w *Writer) expect(name string, d DType) error {
+	if w.err != nil {
+		return w.err
+	}
+	i := slices.IndexFunc(w.tensors, func(t Tensor) bool { return t.Name == name })
+	switch {
+	case i < 0:
+		return w.fail(fmt.Errorf("tensor %q was not declared", name))
+	case d != "" && w.tensors[i].DType != d:
+		return w.fail(fmt.Errorf("tensor %q holds %s, not %s", name, w.tensors[i].DType, d))
+	case i > w.at && w.at < len(w.tensors):
+		return w.fail(fmt.Errorf("data of tensor %q came while %q lacks %d bytes", name, w.tensors[w.at].Name, w.left))
+	}
+	return nil
+}
+
+func (w *Writer) write(name string, data []byte, swapped bool) error {
+	if len(data) == 0 {
+		return nil
+	}
+	if w.at == len(w.tensors) || w.tensors[w.at].Name != name || int64(len(data)) > w.left {
+		return w.fail(fmt.Errorf("tensor %q is complete, %d bytes are too many", name, len(data)))
+	}
+	if err := w.send(data, swapped); err != nil {
+		return w.fail(fmt.Errorf("writing tensor %q: %w", name, err))
+	}
+	if w.left -= int64(len(data)); w.left == 0 {
+		w.advance()
+	}
+	return nil
+}
+
+func (w *Writer) send(data []byte, swapped bool) error {
+	if !swapped {
+		_, err := w.w.Write(data)
+		return err
+	}
+	size := w.tensors[w.at].DType.Size()
+	for chunk := range slices.Chunk(data, 1<<16) {
+		w.scratch = append(w.scratch[:0], chunk...)
+		swap(w.scratch, size)
+		if _, err := w.w.Write(w.scratch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Writer) fail(err error) error {
+	w.err = fmt.Errorf("safetensors: %w", err)
+	return w.err
+}
+
+// entry is a tensor in the header.
+type entry struct {
+	DType   DType    `json:"dtype"`
+	Shape   []int    `json:"shape"`
+	Offsets [2]int64 `json:"data_offsets"`
+}
+
+// encodeHeader is the length, the JSON object, at most limit bytes of it, and its padding.
+func encodeHeader(tensors []Tensor, metadata map[string]string, limit int) ([]byte, error) {
+	table, err := layout(tensors)
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(make([]byte, 8))
+	members := []string{}
+	if len(metadata) > 0 {
+		members = append(members, member(metadataKey, metadata))
+	}
+	for i, e := range table {
+		members = append(members, member(tensors[i].Name, e))
+	}
+	b.WriteString("{" + strings.Join(members, ",") + "}")
+	for b.Len()%8 != 0 {
+		b.WriteByte(' ')
+	}
+	if n := b.Len() - 8; n > limit {
+		return nil, fmt.Errorf("the header of %d tensors has %d bytes, over %d", len(tensors), n, limit)
+	}
+	binary.LittleEndian.PutUint64(b.Bytes(), uint64(b.Len()-8))
+	return b.Bytes(), nil
+}
+
+// member is one "name":value of a JSON object. Neither an entry nor metadata fail to marshal.
+func member(name string, value any) string {
+	n, _ := json.Marshal(name)
+	v, _ := json.Marshal(value)
+	return string(n) + ":" + string(v)
+}
+
+// layout gives each tensor its place, one after another.
+func layout(tensors []Tensor) ([]entry, error) {
+	table := make([]entry, len(tensors))
+	seen := make(map[string]bool, len(tensors))
+	end := int64(0)
+	for i, t := range tensors {
+		n, err := t.Bytes()
+		if err = errors.Join(err, checkName(t.Name)); err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+		if seen[t.Name] {
+			return nil, fmt.Errorf("two tensors are called %q", t.Name)
+		}
+		seen[t.Name] = true
+		if end+n < end {
+			return nil, fmt.Errorf("tensor %q: the file would be too large", t.Name)
+		}
+		table[i] = entry{DType: t.DType, Shape: append([]int{}, t.Shape...), Offsets: [2]int64{end, end + n}}
+		end += n
+	}
+	return table, nil
+}
