@@ -12,7 +12,7 @@ type backend struct {
 	mul   func(dst, x, y []float32)
 	dot   func(x, y []float32) float32
 	sum   func(x []float32) float32
-	max   func(x []float32) float32
+	max   func(x []float32) float32 // the largest number; a NaN is passed over
 
 	relu    func(dst, x []float32)
 	exp     func(dst, x []float32, shift float32)

@@ -60,11 +60,13 @@ func sum(x []float32) float32 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// maximum is the largest element of x, NaN if there is one, −Inf for an empty x.
+// maximum is the largest number in x, −Inf if there is none.
 func maximum(x []float32) float32 {
 	m := float32(math.Inf(-1))
 	for _, v := range x {
-		m = max(m, v)
+		if v > m {
+			m = v
+		}
 	}
 	return m
 }

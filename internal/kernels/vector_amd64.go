@@ -1,0 +1,89 @@
+package kernels
+
+// The inner loops for AVX2 and FMA.
+
+//go:noescape
+func axpyAVX2(alpha float32, x, y []float32)
+
+//go:noescape
+func scaleAVX2(alpha float32, x []float32)
+
+//go:noescape
+func addAVX2(dst, x, y []float32)
+
+//go:noescape
+func mulAVX2(dst, x, y []float32)
+
+//go:noescape
+func dotAVX2(x, y []float32) float32
+
+//go:noescape
+func sumAVX2(x []float32) float32
+
+//go:noescape
+func reluAVX2(dst, x []float32)
+
+//go:noescape
+func expAVX2(dst, x []float32, shift float32)
+
+//go:noescape
+func sigmoidAVX2(dst, x []float32)
+
+//go:noescape
+func tanhAVX2(dst, x []float32)
+
+//go:noescape
+func reluGradAVX2(dx, y, dy []float32, accumulate bool)
+
+//go:noescape
+func sigmoidGradAVX2(dx, y, dy []float32, accumulate bool)
+
+//go:noescape
+func tanhGradAVX2(dx, y, dy []float32, accumulate bool)
+
+//go:noescape
+func softmaxGradAVX2(dx, y, dy []float32, dot float32, accumulate bool)
+
+// The inner loops for AVX-512 (F, DQ, VL, BW).
+
+//go:noescape
+func axpyAVX512(alpha float32, x, y []float32)
+
+//go:noescape
+func scaleAVX512(alpha float32, x []float32)
+
+//go:noescape
+func addAVX512(dst, x, y []float32)
+
+//go:noescape
+func mulAVX512(dst, x, y []float32)
+
+//go:noescape
+func dotAVX512(x, y []float32) float32
+
+//go:noescape
+func sumAVX512(x []float32) float32
+
+//go:noescape
+func reluAVX512(dst, x []float32)
+
+//go:noescape
+func expAVX512(dst, x []float32, shift float32)
+
+//go:noescape
+func sigmoidAVX512(dst, x []float32)
+
+//go:noescape
+func tanhAVX512(dst, x []float32)
+
+//go:noescape
+func reluGradAVX512(dx, y, dy []float32, accumulate bool)
+
+//go:noescape
+func sigmoidGradAVX512(dx, y, dy []float32, accumulate bool)
+
+//go:noescape
+func tanhGradAVX512(dx, y, dy []float32, accumulate bool)
+
+//go:noescape
+func softmaxGradAVX512(dx, y, dy []float32, dot float32, accumulate bool)
