@@ -1,0 +1,85 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Accuracy is the share of examples, over all batches since [Executor.ResetMetrics], whose label has the highest score; its
+// shape is [1]. pred has shape [N classes], label is int64 of shape [N 1].
+func Accuracy(pred, label *Node) *Node { return TopK(pred, label, 1) }
+
+// TopK is Accuracy that also counts a label among the k highest scores. Of equal scores the one of the lower class is higher;
+// a NaN is higher than nothing.
+func TopK(pred, label *Node, k int) *Node {
+	return apply("", accuracy{Classes: classesOf(pred), K: k}, pred, label)
+}
+
+type accuracy struct{ Classes, K int }
+
+func (accuracy) kind() string { return "accuracy" }
+
+func (a accuracy) infer(in []*Node) ([]int, error) {
+	if a.K < 1 {
+		return nil, fmt.Errorf("k is %d, at least 1 is needed", a.K)
+	}
+	_, err := perLabel(in[0], in[1])
+	return []int{1}, err
+}
+
+func (a accuracy) limit() (int, int64, string) { return 1, int64(a.Classes), "the number of classes" }
+
+func (a accuracy) forward(c *cell) {
+	t, pred := c.tally.(*hits), c.in[0]
+	for i, label := range c.in[1].ids {
+		t.total++
+		if place(pred.value[i*a.Classes:(i+1)*a.Classes], int(label)) < a.K {
+			t.hit++
+		}
+	}
+	c.value[0] = t.share()
+}
+
+func (accuracy) backward(*cell) {}
+
+func (accuracy) tally() tally { return &hits{} }
+
+// place is the number of scores that are above that of the label.
+func place(scores []float32, label int) int {
+	s := scores[label]
+	if s != s {
+		return len(scores)
+	}
+	above := 0
+	for i, v := range scores {
+		if v > s || v == s && i < label {
+			above++
+		}
+	}
+	return above
+}
+
+// hits counts right answers.
+type hits struct{ hit, total int64 }
+
+func (t *hits) share() float32 {
+	if t.total == 0 {
+		return 0
+	}
+	return float32(float64(t.hit) / float64(t.total))
+}
+
+func (t *hits) reset()         { *t = hits{} }
+func (t *hits) problem() error { return nil }
+
+// Hits returns the counts behind an Accuracy or TopK node in this executor: right answers, and all.
+func (e *Executor) Hits(accuracy *Node) (hit, total int64, err error) {
+	if accuracy == nil || accuracy.bad || accuracy.graph != e.graph {
+		return 0, 0, errors.New("nn: Hits: the node is not one of the executor's graph")
+	}
+	t, ok := e.cell(accuracy).tally.(*hits)
+	if !ok {
+		return 0, 0, fmt.Errorf("nn: Hits: %s is not an Accuracy", accuracy.label())
+	}
+	return t.hit, t.total, nil
+}

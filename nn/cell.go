@@ -1,0 +1,104 @@
+package nn
+
+import (
+	"github.com/gofleet/gofleet/optimizer"
+	"gorgonia.org/tensor"
+)
+
+// cell is a node at work in one executor: its value in this step, its gradient, and the memory both lie in, which grows to
+// the largest batch seen.
+type cell struct {
+	node *Node
+	in   []*cell
+
+	shape []int     // of this step's value
+	value []float32 // row-major; of a parameter its W
+	ids   []int64   // the value of an int64 feed
+	offs  []int64   // where the examples of a slot begin, and its end
+	index []int32   // of an embedding: the row of its table for each id
+	train bool      // this step has a backward pass
+
+	wanted  bool      // the loss reaches a trained parameter through here
+	grad    []float32 // of the loss with respect to value, when wanted
+	written bool      // grad holds something in this step
+
+	param *optimizer.Param // of a variable: the executor's own
+	table *table           // of an embedding's table
+	tally tally            // of a metric
+	step  uint64           // counts training steps, for ops that draw random numbers
+
+	values, grads []float32 // memory of value and grad
+	floats        []float32 // scratch of the op
+	ints          []int32   // scratch of the op
+	out           fetched
+}
+
+// adds says whether a gradient has to be added to what c.grad holds; the first writer of a step replaces it.
+func (c *cell) adds() bool {
+	before := c.written
+	c.written = true
+	return before
+}
+
+// sum returns c.grad ready to be added to: zero before the first writer of a step.
+func (c *cell) sum() []float32 {
+	if !c.adds() {
+		clear(c.grad)
+	}
+	return c.grad
+}
+
+// rows is the first dimension of the value, and cols the number of elements behind it.
+func (c *cell) rows() int { return c.shape[0] }
+func (c *cell) cols() int { return product(c.shape[1:]) }
+
+// scratch returns n floats that keep what the op put there from forward to backward.
+func (c *cell) scratch(n int) []float32 {
+	c.floats = grown(c.floats, n)
+	return c.floats
+}
+
+// scratchInts is scratch for int32.
+func (c *cell) scratchInts(n int) []int32 {
+	c.ints = grown(c.ints, n)
+	return c.ints
+}
+
+// grown is s with length n, in new memory when it has too little: first what is asked for, later some more, so that lengths
+// that vary from step to step settle soon.
+func grown[T any](s []T, n int) []T {
+	if cap(s) >= n {
+		return s[:n]
+	}
+	if cap(s) == 0 {
+		return make([]T, n)
+	}
+	return make([]T, n, n+n/4)
+}
+
+// fetched is a value as the user gets it. The tensor is kept as long as it describes the same memory.
+type fetched struct {
+	tensor *tensor.Dense
+	first  any
+	shape  []int
+}
+
+// fetch returns the value as a tensor over the cell's memory.
+func (c *cell) fetch() *tensor.Dense {
+	if isInt(c.node) {
+		return fetchOf(&c.out, c.ids, c.shape)
+	}
+	return fetchOf(&c.out, c.value, c.shape)
+}
+
+func fetchOf[T any](f *fetched, data []T, shape []int) *tensor.Dense {
+	if p, ok := f.first.(*T); ok && len(data) > 0 && p == &data[0] && equalShapes(f.shape, shape) {
+		return f.tensor
+	}
+	f.shape = append(f.shape[:0], shape...)
+	f.tensor = tensor.New(tensor.WithShape(f.shape...), tensor.WithBacking(data))
+	if len(data) > 0 {
+		f.first = &data[0]
+	}
+	return f.tensor
+}

@@ -1,0 +1,99 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// EmbeddingOptions describe a table of rows that ids look up.
+type EmbeddingOptions struct {
+	// Name is the table's name; empty means embedding_0.w_0 and so on. Lookups with the same name share one table, and have
+	// to describe it alike.
+	Name string
+	// Height is the number of rows: ids are below it. 0 leaves the ids open; a row then appears when it is first trained, and
+	// reads as zeros before.
+	Height int
+	// Dim is the width of a row.
+	Dim int
+	// Init gives a row its values before its first update; nil is XavierUniform for a table with a height, and ±0.05 uniform for
+	// an open one.
+	Init optimizer.Initializer
+}
+
+// Embedding looks ids up in a table. Of ids with shape [N k] the result has shape [N k·Dim]: the rows of an example's ids one
+// after the other. Only rows that a batch touches are brought, and only they have gradients.
+func Embedding(ids *Node, o EmbeddingOptions) *Node {
+	if ids == nil || ids.bad {
+		return apply("", embedding{}, ids)
+	}
+	return apply("", embedding{o.Height}, ids, ids.graph.table(o))
+}
+
+// table returns the table of that name, a new one unless there is one.
+func (g *Graph) table(o EmbeddingOptions) *Node {
+	p := g.describe(o)
+	if old := g.named[p.Name]; old != nil {
+		v, ok := old.op.(variable)
+		if ok && sameTable(v.param, p) {
+			return old
+		}
+		return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(fmt.Errorf(
+			"%v exists with another shape or initializer than %v and %+v", old, p.Shape, p.Init))
+	}
+	return g.add(p.Name, variable{p})
+}
+
+func (g *Graph) describe(o EmbeddingOptions) *optimizer.Param {
+	shape, init := []int{o.Height, o.Dim}, o.Init
+	if init == nil && o.Height == 0 {
+		init = optimizer.Uniform{Low: -0.05, High: 0.05}
+	}
+	name := o.Name
+	if name == "" {
+		name = g.free("embedding") + ".w_0"
+	}
+	return &optimizer.Param{Name: name, Shape: shape, Embedding: true, Init: resolve(defaultInit(init), shape), Seed: g.seed}
+}
+
+func sameTable(a, b *optimizer.Param) bool {
+	return a.Embedding && equalShapes(a.Shape, b.Shape) && printed(a.Init) == printed(b.Init)
+}
+
+// printed is the form in which initializers are compared: type and fields.
+func printed(init optimizer.Initializer) string {
+	return fmt.Sprintf("%T%+v", init, init)
+}
+
+type embedding struct{ Height int }
+
+func (embedding) kind() string  { return "embedding" }
+func (embedding) overwritable() {}
+
+func (embedding) infer(in []*Node) ([]int, error) {
+	ids, table := in[0], in[1]
+	if !isInt(ids) {
+		return nil, fmt.Errorf("input %v is not an int64 feed", ids)
+	}
+	if v, ok := table.op.(variable); !ok || !v.param.Embedding {
+		return nil, errors.New("the second input is not a table")
+	}
+	return []int{batch, ids.perExample() * table.shape[1]}, nil
+}
+
+func (e embedding) limit() (int, int64, string) {
+	return 0, int64(e.Height), "the height of its embedding"
+}
+
+func (embedding) forward(c *cell) {
+	t := c.in[1].table
+	kernels.GatherRows(c.value, t.rows.W, t.param.Dim(), c.index)
+}
+
+func (embedding) backward(c *cell) {
+	if t := c.in[1]; t.wanted {
+		kernels.ScatterAddRows(t.table.rows.G, c.grad, t.table.param.Dim(), c.index)
+	}
+}

@@ -1,0 +1,135 @@
+package nn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"gorgonia.org/tensor"
+)
+
+// Executor runs a graph: it owns the values of one step and a session with the trainer that the graph is bound to. It is for
+// one goroutine at a time; for more threads make more executors.
+type Executor struct {
+	graph *Graph
+	cells []*cell // by index of the node, made when needed
+	plans []*plan
+
+	borrowed bool // works on the graph's own parameters
+	params   map[*optimizer.Param]*optimizer.Param
+	tables   []*table // in order of construction
+
+	session optimizer.Session
+	ended   error // why the session is over
+	step    optimizer.Step
+	steps   uint64 // training steps so far
+	batches [2]*feedBatch
+}
+
+// NewExecutor returns an executor for the graph. Its session with the trainer opens at the first step.
+func NewExecutor(g *Graph) *Executor {
+	e := &Executor{graph: g, params: map[*optimizer.Param]*optimizer.Param{}}
+	e.batches = [2]*feedBatch{{}, {}}
+	return e
+}
+
+// Train runs one step on a batch: it computes the loss that was minimised and the fetches, hands the gradients to the trainer
+// and returns the fetched values, as they were computed from the weights before the step. The tensors are valid until the
+// executor's next call.
+func (e *Executor) Train(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
+	return e.run(ctx, batch, fetch, true)
+}
+
+// Eval computes the fetches for a batch, and nothing that they don't need, without gradients and without bringing rows of an
+// embedding to life. A graph that is bound to a trainer uses the trainer's weights, another its own. The tensors are valid
+// until the executor's next call.
+func (e *Executor) Eval(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
+	return e.run(ctx, batch, fetch, false)
+}
+
+func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool) ([]*tensor.Dense, error) {
+	if err := e.open(train); err != nil {
+		return nil, err
+	}
+	p, err := e.plan(fetch, train)
+	if err != nil {
+		return nil, err
+	}
+	b := e.batches[0]
+	if err := b.load(e, p, batch); err != nil {
+		return nil, err
+	}
+	if err := e.runStep(ctx, p, b, nil); err != nil {
+		return nil, err
+	}
+	return e.results(p, nil)
+}
+
+// runStep is one step on a loaded batch; next, when known, is the batch after it.
+func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) error {
+	e.bind(p, b)
+	e.describe(p, b, next)
+	if err := e.begin(ctx); err != nil {
+		return err
+	}
+	e.fillOwn(b)
+	e.forward(p)
+	if p.train {
+		e.backward(p)
+		e.steps++
+	}
+	return e.end(ctx)
+}
+
+// results appends the fetched values to dst.
+func (e *Executor) results(p *plan, dst []*tensor.Dense) ([]*tensor.Dense, error) {
+	for _, c := range p.fetched {
+		if c.tally != nil {
+			if err := c.tally.problem(); err != nil {
+				return nil, fmt.Errorf("nn: %s: %w", c.node.label(), err)
+			}
+		}
+		dst = append(dst, c.fetch())
+	}
+	return dst, nil
+}
+
+// ResetMetrics makes all metrics start anew.
+func (e *Executor) ResetMetrics() {
+	for _, c := range e.cells {
+		if c != nil && c.tally != nil {
+			c.tally.reset()
+		}
+	}
+}
+
+// Close ends the session: what was handed to the trainer has been applied when it returns. The executor may be used again,
+// which opens another session.
+func (e *Executor) Close(ctx context.Context) error {
+	s := e.session
+	e.session, e.ended = nil, nil
+	e.giveBack()
+	if s == nil {
+		return nil
+	}
+	return s.Close(ctx)
+}
+
+// fetchable refuses nodes that have no value here.
+func (e *Executor) fetchable(nodes []*Node) error {
+	for i, n := range nodes {
+		switch {
+		case n == nil:
+			return fmt.Errorf("nn: fetch %d is nil", i)
+		case n.graph != e.graph:
+			return fmt.Errorf("nn: fetch %d, %v, belongs to another graph", i, n)
+		case n.bad:
+			return errors.New("nn: a node that was made by mistake can't be fetched")
+		}
+		if v, ok := n.op.(variable); ok && v.param.Embedding {
+			return fmt.Errorf("nn: embedding %v can't be fetched whole: fetch a lookup of some of its rows", n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gofleet/gofleet/optimizer"
+
+	// gorgonia.org/tensor asks this package at start-up whether its tricks are safe with the running Go. Old versions of it
+	// know a list of Go releases and panic on newer ones; the one in go.mod asks the runtime. The import keeps it there.
+	_ "go4.org/unsafe/assume-no-moving-gc"
+)
+
+// Graph is a model: what is computed from feeds and parameters, node by node. It is built by one goroutine; afterwards any
+// number of executors may use it.
+type Graph struct {
+	seed  uint64
+	nodes []*Node // in order of construction: inputs come before what uses them
+	named map[string]*Node
+	count map[string]int // names given so far, by kind
+	err   error
+
+	tables map[string]rowSource // loaded embeddings, by name
+
+	mu        sync.Mutex // guards what follows
+	objective *Node
+	trainer   optimizer.Trainer
+	lent      bool // an executor works on the graph's own parameters
+}
+
+// NewGraph returns an empty graph. The initial values of its parameters are a pure function of the seed and of their names.
+func NewGraph(seed uint64) *Graph {
+	return &Graph{seed: seed, named: map[string]*Node{}, count: map[string]int{}}
+}
+
+// Err is the first mistake made while the graph was built or bound, or nil.
+func (g *Graph) Err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
+}
+
+// Node returns the node of that name, nil when there is none. Parameters go by their names, feeds by the names they are fed
+// under, and other nodes by [Node.Name].
+func (g *Graph) Node(name string) *Node { return g.named[name] }
+
+// Inputs lists the feeds in the order they were declared.
+func (g *Graph) Inputs() []*Node {
+	var in []*Node
+	for _, n := range g.nodes {
+		if _, ok := n.op.(feed); ok {
+			in = append(in, n)
+		}
+	}
+	return in
+}
+
+// Params lists the parameters of the whole graph in order of construction.
+func (g *Graph) Params() []*optimizer.Param { return paramsOf(g.nodes) }
+
+func paramsOf(nodes []*Node) []*optimizer.Param {
+	var params []*optimizer.Param
+	for _, n := range nodes {
+		if v, ok := n.op.(variable); ok {
+			params = append(params, v.param)
+		}
+	}
+	return params
+}
+
+func (g *Graph) fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err == nil {
+		g.err = err
+	}
+}
+
+// free returns the next unused name of a kind: fc_0, fc_1.
+func (g *Graph) free(kind string) string {
+	for {
+		name := fmt.Sprintf("%s_%d", kind, g.count[kind])
+		g.count[kind]++
+		if g.named[name] == nil {
+			return name
+		}
+	}
+}
+
+// add makes op a node of the graph under an unused name. What is wrong with it becomes the graph's error.
+func (g *Graph) add(name string, o op, in ...*Node) *Node {
+	n := &Node{graph: g, op: o, in: in}
+	if !g.sound(n) {
+		return n
+	}
+	if name == "" {
+		name = g.free(o.kind())
+	}
+	n.name = name
+	if g.named[name] != nil {
+		return n.spoil(errors.New("the name is taken"))
+	}
+	shape, err := o.infer(in)
+	if err != nil {
+		return n.spoil(err)
+	}
+	n.shape, n.index = shape, len(g.nodes)
+	g.nodes = append(g.nodes, n)
+	g.named[name] = n
+	return n
+}
+
+// sound says whether the inputs of n are good nodes of this graph; what isn't is reported, unless it was before.
+func (g *Graph) sound(n *Node) bool {
+	for i, in := range n.in {
+		switch {
+		case in == nil:
+			n.spoil(fmt.Errorf("input %d is nil", i))
+			return false
+		case in.bad:
+			n.bad = true
+			return false
+		case in.graph != g:
+			n.spoil(fmt.Errorf("input %d, %v, belongs to another graph", i, in))
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,86 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// LinearOptions describe a fully connected layer.
+type LinearOptions struct {
+	// Name names the layer: its parameters are Name.w_0 and Name.b_0. Empty means fc_0, fc_1 and so on.
+	Name string
+	// Act is applied to the result, such as ReLU; nil means nothing.
+	Act func(*Node) *Node
+	// Init gives the weights' initial values; nil is XavierUniform.
+	Init optimizer.Initializer
+	// BiasInit gives the bias' initial values; nil is zero.
+	BiasInit optimizer.Initializer
+	// NoBias leaves the bias out.
+	NoBias bool
+}
+
+// Linear is a fully connected layer, Act(x·W + b) of shape [N size]. Dimensions of x behind the first are flattened to in; W
+// is a parameter of shape [in size], b one of shape [size].
+func Linear(x *Node, size int, o LinearOptions) *Node {
+	if x == nil || x.bad {
+		return apply("", linear{}, x)
+	}
+	g, name := x.graph, o.Name
+	if name == "" {
+		name = g.free("fc")
+	}
+	in := []*Node{x, g.dense(name+".w_0", []int{x.perExample(), size}, defaultInit(o.Init), false)}
+	if !o.NoBias {
+		in = append(in, g.dense(name+".b_0", []int{size}, o.BiasInit, false))
+	}
+	y := apply(name, linear{}, in...)
+	if o.Act != nil {
+		y = o.Act(y)
+	}
+	return y
+}
+
+// linear is x·W, plus a bias when there is a third input.
+type linear struct{}
+
+func (linear) kind() string { return "linear" }
+
+func (linear) infer(in []*Node) ([]int, error) {
+	if err := wantFloat(in); err != nil {
+		return nil, err
+	}
+	x, w := in[0], in[1]
+	if len(w.shape) != 2 || x.perExample() != w.shape[0] {
+		return nil, fmt.Errorf("input %v has %d numbers an example, weights %v don't fit", x, x.perExample(), w)
+	}
+	if len(in) > 2 && !equalShapes(in[2].shape, w.shape[1:]) {
+		return nil, fmt.Errorf("bias %v does not fit weights %v", in[2], w)
+	}
+	return []int{x.shape[0], w.shape[1]}, nil
+}
+
+func (linear) overwritable() {}
+
+func (linear) forward(c *cell) {
+	x, w := c.in[0], c.in[1]
+	kernels.Gemm(false, false, c.rows(), w.shape[1], w.shape[0], x.value, w.value, c.value, false)
+	if len(c.in) > 2 {
+		kernels.AddBias(c.value, c.in[2].value)
+	}
+}
+
+func (linear) backward(c *cell) {
+	x, w := c.in[0], c.in[1]
+	n, in, out := c.rows(), w.shape[0], w.shape[1]
+	if len(c.in) > 2 && c.in[2].wanted {
+		kernels.SumRows(c.in[2].grad, c.grad, c.in[2].adds())
+	}
+	if w.wanted {
+		kernels.Gemm(true, false, in, out, n, x.value, c.grad, w.grad, w.adds())
+	}
+	if x.wanted {
+		kernels.Gemm(false, true, n, in, out, c.grad, w.value, x.grad, x.adds())
+	}
+}

@@ -1,0 +1,102 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Node is a value in a graph: a feed, a parameter, or what an op computes from other nodes. Nodes are made by the functions
+// of this package and are not changed afterwards.
+type Node struct {
+	graph *Graph
+	op    op
+	in    []*Node
+	name  string
+	shape []int
+	index int  // position among the graph's nodes
+	bad   bool // made by mistake: the graph has the error
+}
+
+// batch stands for the number of examples in a shape.
+const batch = -1
+
+// Name is unique in the graph. Nodes that were not named are called by their kind and a number: fc_0, relu_0.
+func (n *Node) Name() string { return n.name }
+
+// Shape is the shape of the node's value, with -1 for the number of examples.
+func (n *Node) Shape() []int { return slices.Clone(n.shape) }
+
+// Graph is the graph that the node belongs to.
+func (n *Node) Graph() *Graph { return n.graph }
+
+// Err is the error of the node's graph, so that a mistake shows where the node is used.
+func (n *Node) Err() error { return n.graph.Err() }
+
+// Named gives the node another name, under which reports and saved models know it, and returns the node.
+func (n *Node) Named(name string) *Node {
+	g := n.graph
+	switch {
+	case n.bad || name == n.name:
+	case name == "" || g.named[name] != nil:
+		g.fail(fmt.Errorf("nn: %v can't be named %q: the name is empty or taken", n, name))
+	case isLeaf(n):
+		g.fail(fmt.Errorf("nn: %v can't be named %q: feeds and parameters keep their names", n, name))
+	default:
+		delete(g.named, n.name)
+		n.name, g.named[name] = name, n
+	}
+	return n
+}
+
+// String shows name and shape: "fc_0" [N 400].
+func (n *Node) String() string { return fmt.Sprintf("%q %s", n.name, shapeString(n.shape)) }
+
+func shapeString(shape []int) string {
+	dims := make([]string, len(shape))
+	for i, d := range shape {
+		dims[i] = fmt.Sprint(d)
+		if d == batch {
+			dims[i] = "N"
+		}
+	}
+	return "[" + strings.Join(dims, " ") + "]"
+}
+
+// spoil records what is wrong with the node and marks it.
+func (n *Node) spoil(err error) *Node {
+	n.bad = true
+	n.graph.fail(fmt.Errorf("nn: %s: %w", n.label(), err))
+	return n
+}
+
+// label names the node in an error: op and name, or the op alone for a node that never got one.
+func (n *Node) label() string {
+	if n.name == "" {
+		return n.op.kind()
+	}
+	return fmt.Sprintf("%s %q", n.op.kind(), n.name)
+}
+
+// apply adds an op to the graph of its inputs.
+func apply(name string, o op, in ...*Node) *Node {
+	for _, n := range in {
+		if n != nil {
+			return n.graph.add(name, o, in...)
+		}
+	}
+	return NewGraph(0).add(name, o, in...)
+}
+
+// perExample is the number of elements behind the first dimension.
+func (n *Node) perExample() int { return product(n.shape[min(1, len(n.shape)):]) }
+
+func product(dims []int) int {
+	p := 1
+	for _, d := range dims {
+		p *= d
+	}
+	return p
+}
+
+func isLeaf(n *Node) bool { return len(n.in) == 0 }

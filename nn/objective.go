@@ -1,0 +1,64 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// A node with one element is an objective.
+var _ optimizer.Objective = (*Node)(nil)
+
+// Params implements [optimizer.Objective]: the parameters that the node is computed from, in order of construction.
+func (n *Node) Params() []*optimizer.Param {
+	if n.bad {
+		return nil
+	}
+	return paramsOf(behind(n.graph, []*Node{n}))
+}
+
+// Bind implements [optimizer.Objective]: the graph's executors train this node from now on. What can't be trained becomes the
+// graph's error.
+func (n *Node) Bind(t optimizer.Trainer) {
+	if err := n.trainable(); err != nil {
+		n.graph.fail(fmt.Errorf("nn: %s can't be minimised: %w", n.label(), err))
+		return
+	}
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	n.graph.objective, n.graph.trainer = n, t
+}
+
+func (n *Node) trainable() error {
+	if n.bad {
+		return errors.New("it was made by mistake")
+	}
+	if size := product(n.shape); size != 1 {
+		return fmt.Errorf("a loss has shape [1], it has %s: take its Mean", shapeString(n.shape))
+	}
+	for _, p := range n.Params() {
+		if !p.Frozen {
+			return nil
+		}
+	}
+	return errors.New("it depends on no parameter that can be trained")
+}
+
+// bound is the loss that is minimised and by whom, nil before Minimize.
+func (g *Graph) bound() (*Node, optimizer.Trainer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.objective, g.trainer
+}
+
+// behind lists the nodes and all that they are computed from, in order of construction.
+func behind(g *Graph, nodes []*Node) []*Node {
+	var list []*Node
+	for i, need := range ancestors(g, nodes) {
+		if need {
+			list = append(list, g.nodes[i])
+		}
+	}
+	return list
+}

@@ -1,0 +1,50 @@
+package nn
+
+import "fmt"
+
+// op is what a node computes. Ops are plain data: what a step needs lives in the cell, so that many executors can run one
+// graph. Exported fields are the op's attributes in a saved graph.
+type op interface {
+	// kind names the op in errors, default names and saved graphs.
+	kind() string
+	// infer gives the shape of the value, or says what is wrong with the inputs.
+	infer(in []*Node) ([]int, error)
+	// forward sets c.value from the values of c.in.
+	forward(c *cell)
+	// backward sets, or adds to, the gradients of those of c.in that want one, given c.grad.
+	backward(c *cell)
+}
+
+// inPlacer is an op that may overwrite its input's value and gradient with its own: elementwise, and its backward reads
+// only its own output.
+type inPlacer interface{ inPlace() }
+
+// overwritable is an op whose backward does not read its own output, so that the node after it may overwrite it.
+type overwritable interface{ overwritable() }
+
+// limiter is an op that reads int64 feeds and knows which values make sense.
+type limiter interface {
+	// limit says that the ids of input in have to be below the limit, and what sets it.
+	limit() (in int, below int64, why string)
+}
+
+// wantFloat refuses int64 feeds where numbers are needed.
+func wantFloat(in []*Node) error {
+	for _, n := range in {
+		if isInt(n) {
+			return fmt.Errorf("input %v holds int64, float32 is needed", n)
+		}
+	}
+	return nil
+}
+
+// sameShape refuses two inputs of different shapes.
+func sameShape(in []*Node) error {
+	if err := wantFloat(in); err != nil {
+		return err
+	}
+	if !equalShapes(in[0].shape, in[1].shape) {
+		return fmt.Errorf("shapes differ: %v and %v", in[0], in[1])
+	}
+	return nil
+}

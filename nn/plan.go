@@ -1,0 +1,137 @@
+package nn
+
+import "slices"
+
+// plan is what one set of fetches asks for: the nodes to compute and, when training, those to go back through.
+type plan struct {
+	fetch []*Node
+	train bool
+
+	cells   []*cell // what the fetches (and the loss) need, inputs first
+	back    []*cell // those of them that pass gradients on, last first
+	loss    *cell
+	fetched []*cell
+
+	feeds   []*cell
+	lookups []*cell // embeddings
+	limits  []limit
+	shared  []bool // by position in cells: the cell works in its input's memory
+}
+
+// limit is a bound that an op sets on the int64 values of a feed.
+type limit struct {
+	feed  *cell
+	below int64
+	why   string
+}
+
+// plan returns the plan for these fetches, kept from earlier steps or made now.
+func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
+	for _, p := range e.plans {
+		if p.train == train && slices.Equal(p.fetch, fetch) {
+			return p, nil
+		}
+	}
+	if err := e.fetchable(fetch); err != nil {
+		return nil, err
+	}
+	p := &plan{fetch: slices.Clone(fetch), train: train}
+	needed := fetch
+	if train {
+		needed = append(slices.Clone(fetch), e.graph.objective)
+	}
+	e.collect(p, needed)
+	if train {
+		p.loss = e.cell(e.graph.objective)
+		e.planBack(p)
+	}
+	for _, n := range fetch {
+		p.fetched = append(p.fetched, e.cell(n))
+	}
+	p.share()
+	e.plans = append(e.plans, p)
+	return p, nil
+}
+
+// collect lists the ancestors of the nodes in order of construction, in which inputs come first.
+func (e *Executor) collect(p *plan, needed []*Node) {
+	need := ancestors(e.graph, needed)
+	for _, n := range e.graph.nodes {
+		if need[n.index] {
+			p.take(e.cell(n))
+		}
+	}
+}
+
+// take adds a cell to the plan and to the lists of its kind.
+func (p *plan) take(c *cell) {
+	p.cells = append(p.cells, c)
+	if _, ok := c.node.op.(feed); ok {
+		p.feeds = append(p.feeds, c)
+	}
+	if len(c.in) > 1 && c.in[1].table != nil {
+		p.lookups = append(p.lookups, c)
+	}
+	if l, ok := c.node.op.(limiter); ok {
+		if in, below, why := l.limit(); isInt(c.in[in].node) {
+			p.limits = append(p.limits, limit{c.in[in], below, why})
+		}
+	}
+}
+
+// planBack lists the cells to go back through: the loss depends on them, and they on something that is trained.
+func (e *Executor) planBack(p *plan) {
+	behind := ancestors(e.graph, []*Node{p.loss.node})
+	for _, c := range p.cells {
+		c.wanted = behind[c.node.index] && e.trained(c)
+		if c.wanted {
+			p.back = append(p.back, c)
+		}
+	}
+	slices.Reverse(p.back)
+}
+
+// trained says whether gradients are wanted behind the cell; its inputs have been asked before.
+func (e *Executor) trained(c *cell) bool {
+	if v, ok := c.node.op.(variable); ok {
+		return !v.param.Frozen && !isInt(c.node)
+	}
+	return slices.ContainsFunc(c.in, func(in *cell) bool { return in.wanted })
+}
+
+// share finds the cells that may work in their input's memory: an elementwise op, alone in using a value that nobody fetches
+// and whose own op does not look at it again.
+func (p *plan) share() {
+	users := map[*cell]int{p.loss: 1}
+	for _, c := range p.fetched {
+		users[c]++
+	}
+	for _, c := range p.cells {
+		for _, in := range c.in {
+			users[in]++
+		}
+	}
+	p.shared = make([]bool, len(p.cells))
+	for i, c := range p.cells {
+		if _, ok := c.node.op.(inPlacer); ok {
+			_, free := c.in[0].node.op.(overwritable)
+			p.shared[i] = free && users[c.in[0]] == 1
+		}
+	}
+}
+
+// ancestors marks the nodes and everything they are computed from, by index.
+func ancestors(g *Graph, nodes []*Node) []bool {
+	need := make([]bool, len(g.nodes))
+	for _, n := range nodes {
+		need[n.index] = true
+	}
+	for i := len(g.nodes) - 1; i >= 0; i-- {
+		if need[i] {
+			for _, in := range g.nodes[i].in {
+				need[in.index] = true
+			}
+		}
+	}
+	return need
+}

@@ -1,0 +1,85 @@
+package nn
+
+// cell returns the node's cell in this executor, with those of its inputs.
+func (e *Executor) cell(n *Node) *cell {
+	for len(e.cells) < len(e.graph.nodes) {
+		e.cells = append(e.cells, nil)
+	}
+	if c := e.cells[n.index]; c != nil {
+		return c
+	}
+	c := &cell{node: n}
+	for _, in := range n.in {
+		c.in = append(c.in, e.cell(in))
+	}
+	e.equip(c)
+	e.cells[n.index] = c
+	return c
+}
+
+// equip gives a cell what lasts longer than a step.
+func (e *Executor) equip(c *cell) {
+	if v, ok := c.node.op.(variable); ok {
+		c.shape = v.param.Shape
+		if v.param.Embedding {
+			c.table = e.tableOf(v.param)
+			return
+		}
+		c.param = e.own(v.param)
+		c.value, c.grad = c.param.W, c.param.G
+	}
+	if m, ok := c.node.op.(metric); ok {
+		c.tally = m.tally()
+	}
+}
+
+// bind points the cells to this step's memory, growing it where the batch is larger than any before.
+func (e *Executor) bind(p *plan, b *feedBatch) {
+	for i, c := range p.feeds {
+		c.value, c.ids = b.floats[i], b.ids[i]
+	}
+	for i, c := range p.cells {
+		c.train, c.step = p.train, e.steps
+		if c.param != nil || c.table != nil {
+			continue
+		}
+		c.shape = withRows(c.shape, c.node.shape, b.rows)
+		if !isLeaf(c.node) {
+			c.bind(p.shared[i])
+		}
+	}
+}
+
+func (c *cell) bind(shared bool) {
+	n := product(c.shape)
+	if shared {
+		c.value, c.grad = c.in[0].value, c.in[0].grad
+		return
+	}
+	c.values = grown(c.values, n)
+	c.value = c.values
+	if c.train && c.wanted {
+		c.grads = grown(c.grads, n)
+		c.grad = c.grads
+	}
+}
+
+func (e *Executor) forward(p *plan) {
+	for _, c := range p.cells {
+		c.node.op.forward(c)
+	}
+}
+
+// backward runs from the loss to the parameters. What no path of gradients reached has a gradient of zero.
+func (e *Executor) backward(p *plan) {
+	for _, c := range p.back {
+		c.written = false
+	}
+	p.loss.grad[0], p.loss.written = 1, true
+	for _, c := range p.back {
+		if !c.written && c.table == nil {
+			clear(c.grad)
+		}
+		c.node.op.backward(c)
+	}
+}

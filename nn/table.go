@@ -1,0 +1,117 @@
+package nn
+
+import (
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// table is an embedding in an executor: the rows that this step's batch touches.
+type table struct {
+	param  *optimizer.Param
+	index  int             // position among the executor's tables
+	inStep int             // position in Step.Rows, -1 when the trainer does not keep it
+	rows   *optimizer.Rows // this step's
+	own    optimizer.Rows  // what rows points to when the trainer does not keep the table
+	w, g   []float32       // memory of the rows
+}
+
+// rowSource has rows of embeddings that no trainer keeps, such as a loaded model's.
+type rowSource interface {
+	// Row copies the row of an id to w, and says whether there is one.
+	Row(w []float32, id uint64) bool
+}
+
+// openTables lists the embeddings of the session, in the order of its params, as the step will show them.
+func (e *Executor) openTables(params []*optimizer.Param) {
+	e.step.Rows = nil
+	for _, p := range params {
+		if p.Embedding {
+			t := e.addTable(e.own(p))
+			t.inStep = len(e.step.Rows)
+			e.step.Rows = append(e.step.Rows, optimizer.Rows{Param: t.param})
+		}
+	}
+	for _, t := range e.tables {
+		t.rows = &e.step.Rows[t.inStep]
+	}
+}
+
+// tableOf finds the table of a param; one that the session has not got is the executor's own.
+func (e *Executor) tableOf(p *optimizer.Param) *table {
+	own := e.own(p)
+	for _, t := range e.tables {
+		if t.param == own {
+			return t
+		}
+	}
+	t := e.addTable(own)
+	t.rows = &t.own
+	t.own.Param = own
+	return t
+}
+
+func (e *Executor) addTable(p *optimizer.Param) *table {
+	t := &table{param: p, index: len(e.tables), inStep: -1}
+	e.tables = append(e.tables, t)
+	return t
+}
+
+// describe fills in the step for the trainer.
+func (e *Executor) describe(p *plan, b, next *feedBatch) {
+	e.step.Samples, e.step.Eval = b.rows, !p.train
+	for _, t := range e.tables {
+		t.describe(p.train, b.unique(t), next.unique(t))
+	}
+	for _, c := range p.lookups {
+		c.index = b.take(c)
+	}
+}
+
+func (t *table) describe(train bool, ids, next []uint64) {
+	n := len(ids) * t.param.Dim()
+	t.w = grown(t.w, n)
+	t.rows.IDs, t.rows.Next, t.rows.W, t.rows.G = ids, next, t.w, nil
+	if train {
+		t.g = grown(t.g, n)
+		clear(t.g)
+		t.rows.G = t.g
+	}
+}
+
+// fillOwn fills the rows that no trainer keeps: as loaded, else the initial values, which are zeros when the ids are open.
+func (e *Executor) fillOwn(b *feedBatch) {
+	for _, t := range e.tables {
+		if t.inStep >= 0 {
+			continue
+		}
+		source, dim := e.graph.tables[t.param.Name], t.param.Dim()
+		for i, id := range t.rows.IDs {
+			w := t.rows.W[i*dim : (i+1)*dim]
+			if source == nil || !source.Row(w, id) {
+				birthless(t.param, w, id)
+			}
+		}
+	}
+}
+
+// birthless gives a row that does not exist and is not to be born.
+func birthless(p *optimizer.Param, w []float32, id uint64) {
+	if p.Height() == 0 {
+		clear(w)
+		return
+	}
+	p.InitRow(w, id)
+}
+
+// idSet is what a batch asks of one table: the ids of all lookups one after the other, and the same made unique.
+type idSet struct {
+	ids      []uint64
+	uniquer  kernels.Uniquer
+	unique   []uint64
+	inverse  []int32
+	consumed int // of inverse, by lookups so far
+}
+
+func (s *idSet) reset() { s.ids, s.unique, s.inverse, s.consumed = s.ids[:0], nil, nil, 0 }
+
+func (s *idSet) finish() { s.unique, s.inverse = kernels.Unique(s.ids, &s.uniquer) }

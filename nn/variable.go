@@ -1,0 +1,85 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// variable is a node whose value is a parameter: a dense array, or the table behind an embedding, which has no value of its
+// own.
+type variable struct {
+	param *optimizer.Param
+}
+
+// ParameterOptions describe a parameter.
+type ParameterOptions struct {
+	// Name is the parameter's name; empty means create_parameter_0.w_0 and so on.
+	Name string
+	// Init gives the initial values; nil is XavierUniform.
+	Init optimizer.Initializer
+	// Frozen keeps the initial values: no rule changes them.
+	Frozen bool
+}
+
+// Parameter declares a dense parameter of a fixed shape, for layers that this package has not got. Its gradient is the sum
+// over all uses.
+func (g *Graph) Parameter(o ParameterOptions, shape ...int) *Node {
+	name := o.Name
+	if name == "" {
+		name = g.free("create_parameter") + ".w_0"
+	}
+	return g.dense(name, shape, defaultInit(o.Init), o.Frozen)
+}
+
+// dense adds a dense parameter that holds its initial values.
+func (g *Graph) dense(name string, shape []int, init optimizer.Initializer, frozen bool) *Node {
+	p := &optimizer.Param{Name: name, Shape: shape, Init: resolve(init, shape), Seed: g.seed, Frozen: frozen}
+	n := g.add(name, variable{p})
+	if n.bad {
+		return n
+	}
+	p.W = make([]float32, p.Size())
+	if !frozen {
+		p.G = make([]float32, p.Size())
+	}
+	p.InitDense(p.W)
+	return n
+}
+
+func (v variable) kind() string {
+	if v.param.Embedding {
+		return "table"
+	}
+	return "parameter"
+}
+
+func (v variable) infer([]*Node) ([]int, error) {
+	p := v.param
+	if len(p.Shape) == 0 {
+		return nil, errors.New("a parameter needs a shape (a scalar has shape [1])")
+	}
+	for i, d := range p.Shape {
+		if d < 0 || d == 0 && !(p.Embedding && i == 0) {
+			return nil, fmt.Errorf("dimension %d of shape %v is not positive", i, p.Shape)
+		}
+	}
+	if a, ok := p.Init.(assigned); ok && (p.Embedding || a.len() != p.Size()) {
+		return nil, fmt.Errorf("Assign gives %d values for shape %v (it is for dense parameters, one value an element)", a.len(), p.Shape)
+	}
+	return p.Shape, nil
+}
+
+func (variable) forward(*cell)  {}
+func (variable) backward(*cell) {}
+
+// copyParam returns arrays of one's own for a parameter.
+func copyParam(p *optimizer.Param) *optimizer.Param {
+	c := *p
+	c.W = append([]float32(nil), p.W...)
+	if p.G != nil {
+		c.G = make([]float32, len(p.G))
+	}
+	return &c
+}
