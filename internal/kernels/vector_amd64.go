@@ -21,6 +21,9 @@ func dotAVX2(x, y []float32) float32
 func sumAVX2(x []float32) float32
 
 //go:noescape
+func maximumAVX2(x []float32) float32
+
+//go:noescape
 func reluAVX2(dst, x []float32)
 
 //go:noescape
@@ -63,6 +66,9 @@ func dotAVX512(x, y []float32) float32
 
 //go:noescape
 func sumAVX512(x []float32) float32
+
+//go:noescape
+func maximumAVX512(x []float32) float32
 
 //go:noescape
 func reluAVX512(dst, x []float32)

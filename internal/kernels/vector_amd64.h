@@ -1,14 +1,14 @@
-// Inner loops over vectors, for both instruction sets: a file that includes this defines before what differs.
+// Inner loops over vectors, for both instruction sets. What differs between them is in avx2_amd64.h and avx512_amd64.h:
 //
 //	V0 … V15               vector registers of WIDTH bytes
 //	TAILMASK               makes the mask of the first CX elements; clobbers R9 and V15
 //	LOADTAIL, STORETAIL    move the elements under the mask; a load gives zeros elsewhere
-//	POSITIVE(y, x, z)      z = x where y is positive or NaN, else 0
+//	POSITIVE(y, x, z)      z = x where y is positive or NaN, else 0; V9 is 0, clobbers V5
 //	BYSIGN(s, neg, pos, z) z = neg where s has its sign bit set, else pos
-//	LESS(x, y, yes, no, z) z = yes where x < y, else no
+//	LESS(x, y, yes, no, z) z = yes where x < y, else no; clobbers V5
 //	SCALE(n, x)            x *= 2ⁿ, n being a vector of whole floats; clobbers n, V2 and V4
 //
-// Slices: DI dst, SI x, DX y; CX elements are left. Loops leave V5 and V8 … V14 to their operation. An operation's vectors
+// Slices: DI dst, SI x, DX y; CX elements are left. Loops themselves use V0, V1 and, in the tail, V15. An operation's vectors
 // have zeros, and its result is dropped, where a slice has ended.
 
 #define LANES (WIDTH/4)
@@ -96,57 +96,6 @@ putTail:              \
 done:                 \
 	VZEROUPPER        \
 	RET
-
-// FOLD gathers V10 … V13 by OP(n, acc), where n is WIDTH times a number: OP takes what is n bytes after SI and DX into acc.
-// Four vectors at a time, then one. What is left is for the tail, which follows.
-#define FOLD(OP) \
-	SUBQ $(4*LANES), CX \
-	JLT  single         \
-loop:                   \
-	OP(0*WIDTH, V10)    \
-	OP(1*WIDTH, V11)    \
-	OP(2*WIDTH, V12)    \
-	OP(3*WIDTH, V13)    \
-	ADDQ $(4*WIDTH), SI \
-	ADDQ $(4*WIDTH), DX \
-	SUBQ $(4*LANES), CX \
-	JGE  loop           \
-single:                 \
-	ADDQ $(3*LANES), CX \
-	JLT  tail           \
-loop1:                  \
-	OP(0*WIDTH, V10)    \
-	ADDQ $WIDTH, SI     \
-	ADDQ $WIDTH, DX     \
-	SUBQ $LANES, CX     \
-	JGE  loop1          \
-tail:                   \
-	ADDQ $LANES, CX
-
-#define ZERO4 \
-	VXORPS V10, V10, V10 \
-	VXORPS V11, V11, V11 \
-	VXORPS V12, V12, V12 \
-	VXORPS V13, V13, V13
-
-// TOTAL adds up V10 … V13 and leaves the sum in X0.
-#define TOTAL \
-	VADDPS V11, V10, V10 \
-	VADDPS V13, V12, V12 \
-	VADDPS V12, V10, V0  \
-	NARROW(VADDPS)       \
-	VEXTRACTF128 $1, Y0, X1 \
-	VADDPS    X1, X0, X0 \
-	VMOVHLPS  X0, X0, X1 \
-	VADDPS    X1, X0, X0 \
-	VMOVSHDUP X0, X1     \
-	VADDSS    X1, X0, X0
-
-#define DOT(off, acc) \
-	VMOVUPS off(SI), V0 \
-	VFMADD231PS off(DX), V0, acc
-
-#define SUM(off, acc) VADDPS off(SI), acc, acc
 
 // Simple operations. V8 holds the scalar argument, if there is one.
 #define ADD    VADDPS V1, V0, V0

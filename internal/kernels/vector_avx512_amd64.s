@@ -1,53 +1,5 @@
 #include "textflag.h"
-
-#define WIDTH 64
-#define V0 Z0
-#define V1 Z1
-#define V2 Z2
-#define V3 Z3
-#define V4 Z4
-#define V5 Z5
-#define V6 Z6
-#define V7 Z7
-#define V8 Z8
-#define V9 Z9
-#define V10 Z10
-#define V11 Z11
-#define V12 Z12
-#define V13 Z13
-#define V14 Z14
-#define V15 Z15
-
-// The mask is K1; TAILMASK clobbers CX.
-#define TAILMASK \
-	MOVL  $1, R9 \
-	SHLL  CX, R9 \
-	DECL  R9     \
-	KMOVW R9, K1
-
-#define LOADTAIL(p, x)  VMOVUPS.Z (p), K1, x
-#define STORETAIL(x, p) VMOVUPS x, K1, (p)
-
-// 6: not less or equal, true for a NaN.
-#define POSITIVE(y, x, z) \
-	VCMPPS    $6, V9, y, K2 \
-	VMOVAPS.Z x, K2, z
-
-#define BYSIGN(s, neg, pos, z) \
-	VPMOVD2M  s, K2 \
-	VBLENDMPS neg, pos, K2, z
-
-#define LESS(x, y, yes, no, z) \
-	VCMPPS    $1, y, x, K2 \
-	VBLENDMPS yes, no, K2, z
-
-#define SCALE(n, x) VSCALEFPS n, x, x
-
-// NARROW folds the upper half of V0 into the lower, Y0.
-#define NARROW(OP) \
-	VEXTRACTF64X4 $1, Z0, Y1 \
-	OP Y1, Y0, Y0
-
+#include "avx512_amd64.h"
 #include "vector_amd64.h"
 #include "exp_amd64.h"
 
@@ -83,42 +35,6 @@ TEXT ·mulAVX512(SB), NOSPLIT, $0-72
 	MOVQ x_base+24(FP), SI
 	MOVQ y_base+48(FP), DX
 	BINARY(MUL)
-
-// func dotAVX512(x, y []float32) float32
-TEXT ·dotAVX512(SB), NOSPLIT, $0-52
-	MOVQ x_base+0(FP), SI
-	MOVQ x_len+8(FP), CX
-	MOVQ y_base+24(FP), DX
-	ZERO4
-	FOLD(DOT)
-	JZ   total
-	TAILMASK
-	LOADTAIL(SI, V0)
-	LOADTAIL(DX, V1)
-	VFMADD231PS V0, V1, V11
-
-total:
-	TOTAL
-	VZEROUPPER
-	MOVSS X0, ret+48(FP)
-	RET
-
-// func sumAVX512(x []float32) float32
-TEXT ·sumAVX512(SB), NOSPLIT, $0-28
-	MOVQ x_base+0(FP), SI
-	MOVQ x_len+8(FP), CX
-	ZERO4
-	FOLD(SUM)
-	JZ   total
-	TAILMASK
-	LOADTAIL(SI, V0)
-	VADDPS V0, V11, V11
-
-total:
-	TOTAL
-	VZEROUPPER
-	MOVSS X0, ret+24(FP)
-	RET
 
 // func reluAVX512(dst, x []float32)
 TEXT ·reluAVX512(SB), NOSPLIT, $0-48
