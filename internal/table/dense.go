@@ -84,12 +84,30 @@ func (d *Dense) Set(w []float32) error {
 // Push applies the rule with the gradients g as the update number step, or as the next one when step is 0.
 func (d *Dense) Push(g []float32, step int64) error {
 	if d.rule == nil {
-		return fmt.Errorf("table: push to a dense block of %d weights that has no rule (it is frozen)", d.n)
+		return d.noRule()
 	}
-	return d.each("push", g, func(c *chunk, g []float32) { c.push(d.rule, g, step) })
+	return d.each("push", g, func(c *chunk, g []float32) { c.push(d.rule, g, nil, step) })
 }
 
-func (c *chunk) push(rule optimizer.Rule, g []float32, step int64) {
+// PushPull is a push that also copies the new weights into w, in one walk over them.
+func (d *Dense) PushPull(g, w []float32, step int64) error {
+	if d.rule == nil {
+		return d.noRule()
+	}
+	if len(w) != d.n {
+		return fmt.Errorf("%w: pull of a dense block of %d weights with %d", ErrShape, d.n, len(w))
+	}
+	return d.each("push", g, func(c *chunk, g []float32) {
+		c.push(d.rule, g, w[:len(g)], step)
+		w = w[len(g):]
+	})
+}
+
+func (d *Dense) noRule() error {
+	return fmt.Errorf("table: push to a dense block of %d weights that has no rule (it is frozen)", d.n)
+}
+
+func (c *chunk) push(rule optimizer.Rule, g, w []float32, step int64) {
 	c.Lock()
 	defer c.Unlock()
 	if step == 0 {
@@ -98,6 +116,7 @@ func (c *chunk) push(rule optimizer.Rule, g []float32, step int64) {
 	c.step = max(c.step, step)
 	c.memo.Step = step
 	rule.Update(c.w, g, c.state, &c.memo)
+	copy(w, c.w)
 }
 
 // each calls do with every chunk and the part of x that belongs to it.

@@ -28,16 +28,20 @@ func TestDenseIsOneSlice(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, uint64(n)))
 				d, w := NewDense(n, rule), randomFloats(r, n)
 				check(t, d.Set(w))
-				state := make([]float32, rule.StateLen(n))
+				state, got := make([]float32, rule.StateLen(n)), make([]float32, n)
 				optimizer.InitState(rule, state)
 				for step := int64(1); step < 5; step++ {
 					g := randomFloats(r, n)
 					rule.Update(w, g, state, &optimizer.State{Step: step})
+					if step%2 == 0 {
+						check(t, d.PushPull(g, got, step))
+						same(t, "weights", w, got)
+						continue
+					}
 					check(t, d.Push(g, step))
+					check(t, d.Pull(got))
+					same(t, "weights", w, got)
 				}
-				got := make([]float32, n)
-				check(t, d.Pull(got))
-				same(t, "weights", w, got)
 				_, gotState, step := d.Snapshot()
 				same(t, "state", state, gotState)
 				if step != 4 || d.Step() != 4 {
@@ -152,6 +156,8 @@ func TestDenseRefuses(t *testing.T) {
 	}{
 		{"pull", d.Pull(make([]float32, 3)), "pull of a dense block of 4 weights with 3"},
 		{"push", d.Push(make([]float32, 5), 1), "push of a dense block of 4 weights with 5"},
+		{"push and pull", d.PushPull(make([]float32, 4), nil, 1), "pull of a dense block of 4 weights with 0"},
+		{"frozen push and pull", frozen.PushPull(make([]float32, 4), make([]float32, 4), 1), "no rule"},
 		{"set", d.Set(nil), "with 0"},
 		{"restore", d.Restore(make([]float32, 4), make([]float32, 4), 0), "need 4 and 8"},
 		{"frozen", frozen.Push(make([]float32, 4), 1), "no rule"},

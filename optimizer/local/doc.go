@@ -1,0 +1,9 @@
+// Package local trains an objective in one process, with no servers:
+//
+//	trainer, err := local.Minimize(loss, optimizer.Adam{LR: 1e-3})
+//
+// binds the objective (a loss node of package nn, or a user's own) to a trainer that keeps its weights in the same tables
+// that a server has. One session trains exactly as a fleet with one worker in sync mode does, bit for bit: the n-th End is
+// update number n of every variable. Several sessions, one for each training thread, train asynchronously: each End is
+// applied at once, and each Begin sees what has been applied so far.
+package local

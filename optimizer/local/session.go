@@ -1,0 +1,177 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// session is one training thread. It is used by one goroutine.
+type session struct {
+	trainer *Trainer
+	dense   []variable
+	version int64 // of the weights that the params' W hold
+	begun   bool
+	err     error // why the session is finished
+}
+
+// variable is a dense param of the thread beside the weights it is trained for.
+type variable struct {
+	param  *optimizer.Param
+	values *table.Dense
+}
+
+var errClosed = errors.New("local: the session is closed")
+
+// Open implements [optimizer.Trainer].
+func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	s := &session{trainer: t, version: -1}
+	for _, p := range params {
+		if err := s.add(p); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *session) add(p *optimizer.Param) error {
+	if err := p.Check(); err != nil {
+		return fmt.Errorf("local: %w", err)
+	}
+	var own *optimizer.Param
+	if p.Embedding {
+		rows, err := s.trainer.table(p.Name)
+		if err != nil {
+			return err
+		}
+		own = rows.Param()
+	} else {
+		b, err := s.trainer.block(p.Name)
+		if err != nil {
+			return err
+		}
+		own = b.Param
+		s.dense = append(s.dense, variable{p, b.Values})
+	}
+	if !slices.Equal(own.Shape, p.Shape) || own.Frozen != p.Frozen {
+		return fmt.Errorf("local: param %q: the session has shape %v (frozen: %t), the trainer %v (frozen: %t)", p.Name, p.Shape,
+			p.Frozen, own.Shape, own.Frozen)
+	}
+	return nil
+}
+
+// Begin implements [optimizer.Session].
+func (s *session) Begin(ctx context.Context, step *optimizer.Step) error {
+	if s.err == nil && s.begun {
+		s.err = errors.New("local: Begin follows Begin: the step before was not ended")
+	}
+	if s.err == nil {
+		s.err = errors.Join(ctx.Err(), s.pullDense(), s.pullRows(step))
+	}
+	s.begun = s.err == nil
+	return s.err
+}
+
+// pullDense copies the weights, unless the params hold them already.
+func (s *session) pullDense() error {
+	now := s.trainer.version.Load()
+	if s.version == now {
+		return nil
+	}
+	for _, v := range s.dense {
+		if err := v.values.Pull(v.param.W); err != nil {
+			return wrap(v.param.Name, err)
+		}
+	}
+	s.version = now
+	return nil
+}
+
+func (s *session) pullRows(step *optimizer.Step) error {
+	done := s.trainer.Step()
+	for _, r := range step.Rows {
+		rows, err := s.trainer.table(r.Param.Name)
+		if err != nil {
+			return err
+		}
+		read := rows.Pull
+		if step.Eval {
+			read = rows.Peek
+		}
+		if err := read(r.IDs, r.W, done); err != nil {
+			return wrap(r.Param.Name, err)
+		}
+	}
+	return nil
+}
+
+// End implements [optimizer.Session].
+func (s *session) End(ctx context.Context, step *optimizer.Step) error {
+	if s.err == nil && !s.begun {
+		s.err = errors.New("local: End without Begin")
+	}
+	if s.err == nil && !step.Eval {
+		s.err = s.apply(ctx, step)
+	}
+	s.begun = false
+	return s.err
+}
+
+// apply makes one update of everything.
+func (s *session) apply(ctx context.Context, step *optimizer.Step) error {
+	if err := errors.Join(ctx.Err(), s.check(step)); err != nil {
+		return err
+	}
+	number := s.trainer.store.Advance()
+	for _, v := range s.dense {
+		if v.param.Frozen {
+			continue
+		}
+		if err := v.values.PushPull(v.param.G, v.param.W, number); err != nil {
+			return wrap(v.param.Name, err)
+		}
+	}
+	for _, r := range step.Rows {
+		if err := s.push(r, number); err != nil {
+			return wrap(r.Param.Name, err)
+		}
+	}
+	// The params now hold the newest weights, unless another session changed them since ours were read.
+	if s.trainer.version.Add(1) == s.version+1 {
+		s.version++
+	}
+	return nil
+}
+
+// check refuses a step that would be applied in part.
+func (s *session) check(step *optimizer.Step) error {
+	for _, r := range step.Rows {
+		if _, err := s.trainer.table(r.Param.Name); err != nil {
+			return err
+		}
+		if len(r.G) != len(r.IDs)*r.Param.Dim() {
+			return fmt.Errorf("local: %d gradients for %d rows of %q, which has %d columns", len(r.G), len(r.IDs), r.Param.Name,
+				r.Param.Dim())
+		}
+	}
+	return nil
+}
+
+func (s *session) push(r optimizer.Rows, number int64) error {
+	rows, err := s.trainer.table(r.Param.Name)
+	if err != nil || rows.Rule() == nil {
+		return err
+	}
+	_, err = rows.Push(r.IDs, r.G, number)
+	return err
+}
+
+// Close implements [optimizer.Session]. It may be called twice.
+func (s *session) Close(context.Context) error {
+	s.err = errClosed
+	return nil
+}

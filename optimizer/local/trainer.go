@@ -1,0 +1,142 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Trainer keeps the weights of an objective. It implements [optimizer.Trainer]; all methods may be called from many
+// goroutines at once.
+type Trainer struct {
+	rule    optimizer.Rule
+	store   table.Store
+	version atomic.Int64 // of the dense weights: how often they were changed
+}
+
+var _ optimizer.Trainer = (*Trainer)(nil)
+
+// Minimize makes a trainer for the objective's params and binds the objective to it.
+func Minimize(o optimizer.Objective, rule optimizer.Rule) (*Trainer, error) {
+	t, err := New(o.Params(), rule)
+	if err != nil {
+		return nil, err
+	}
+	o.Bind(t)
+	return t, nil
+}
+
+// New returns a trainer for params at their initial values. W of the params is neither read nor kept: [Trainer.SetDense] and
+// [Trainer.SetRows] give other values to begin with.
+func New(params []*optimizer.Param, rule optimizer.Rule) (*Trainer, error) {
+	if rule == nil {
+		return nil, fmt.Errorf("local: there is no update rule: give one, such as optimizer.SGD{LR: 0.1}")
+	}
+	t := &Trainer{rule: rule}
+	for _, p := range params {
+		if err := t.add(p); err != nil {
+			return nil, fmt.Errorf("local: %w", err)
+		}
+	}
+	return t, nil
+}
+
+func (t *Trainer) add(p *optimizer.Param) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	rule := t.rule
+	if p.Frozen {
+		rule = nil
+	}
+	if p.Embedding {
+		rows, err := table.NewSparse(p, rule, table.Options{})
+		if err != nil {
+			return err
+		}
+		return t.store.AddTable(rows)
+	}
+	w := make([]float32, p.Size())
+	p.InitDense(w)
+	values := table.NewDense(len(w), rule)
+	if err := values.Set(w); err != nil {
+		return err
+	}
+	return t.store.AddBlock(table.Block{Param: p, Name: p.Name, Values: values})
+}
+
+// Store is where the weights are, for saving and loading. Whoever changes weights in it does so before the first session is
+// opened.
+func (t *Trainer) Store() *table.Store { return &t.store }
+
+// Step is the number of updates so far.
+func (t *Trainer) Step() int64 { return t.store.Step() }
+
+// EndEpoch implements [optimizer.Trainer]: there is nobody to wait for.
+func (t *Trainer) EndEpoch(context.Context) error { return nil }
+
+// SetDense gives a dense param explicit weights.
+func (t *Trainer) SetDense(name string, w []float32) error {
+	b, err := t.block(name)
+	if err != nil {
+		return err
+	}
+	defer t.version.Add(1)
+	return wrap(name, b.Values.Set(w))
+}
+
+// Dense returns a copy of a dense param's weights.
+func (t *Trainer) Dense(name string) ([]float32, error) {
+	b, err := t.block(name)
+	if err != nil {
+		return nil, err
+	}
+	w := make([]float32, b.Values.Len())
+	return w, wrap(name, b.Values.Pull(w))
+}
+
+// SetRows gives rows of an embedding explicit weights, len(ids) rows of dim floats, and the rule's initial state.
+func (t *Trainer) SetRows(name string, ids []uint64, w []float32) error {
+	rows, err := t.table(name)
+	if err != nil {
+		return err
+	}
+	return wrap(name, rows.Set(ids, w, t.Step()))
+}
+
+// Rows returns a copy of rows of an embedding, len(ids) rows of dim floats, as an evaluation sees them: a missing row has its
+// initial value if the embedding has a height and is zero if not.
+func (t *Trainer) Rows(name string, ids []uint64) ([]float32, error) {
+	rows, err := t.table(name)
+	if err != nil {
+		return nil, err
+	}
+	w := make([]float32, len(ids)*rows.Param().Dim())
+	return w, wrap(name, rows.Peek(ids, w, t.Step()))
+}
+
+func (t *Trainer) block(name string) (table.Block, error) {
+	b, ok := t.store.Block(name)
+	if !ok {
+		return b, fmt.Errorf("local: there is no dense param %q", name)
+	}
+	return b, nil
+}
+
+func (t *Trainer) table(name string) (*table.Sparse, error) {
+	rows, ok := t.store.Table(name)
+	if !ok {
+		return nil, fmt.Errorf("local: there is no embedding %q", name)
+	}
+	return rows, nil
+}
+
+func wrap(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("local: param %q: %w", name, err)
+	}
+	return nil
+}
