@@ -133,8 +133,8 @@ func (l *memoryListener) leave() {
 // handle runs the handler and copies its answer.
 func (l *memoryListener) handle(h Handler, req []byte) (*buffer, error) {
 	var reply Reply
-	err := safely(h, req, &reply, slog.Default(), l.endpoint)
 	defer reply.done()
+	err := safely(h, req, &reply, slog.Default(), l.endpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,172 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/gofleet/gofleet/transport/codec"
+)
+
+// Compressed returns t with messages encoded by c where that pays: from 1 KiB on, if less than 95 % are left. What does not
+// pay is sent as it is, without a copy. Both sides must be Compressed, but not with the same codec: a listener decodes what
+// any client sends and answers with that client's codec. A codec from outside package codec must be given to both sides.
+//
+// maxDecoded bounds a message before encoding and after decoding, in bytes; 0 means what t can carry. It is the only guard
+// against a small message that decodes to a large one.
+func Compressed(t Transport, c codec.Codec, maxDecoded int) Transport {
+	return &compressed{t: t, limit: boundOf(t, maxDecoded), codecs: codecSet{mine: c}}
+}
+
+const (
+	worthTrying = 1 << 10 // bytes; below, a message is one packet anyway
+	worthProbe  = 1 << 18 // bytes; from here on a sample is tried first
+	probePiece  = 8 << 10
+)
+
+// pays says whether encoding left less than 95 %.
+func pays(encoded, raw int) bool { return encoded < raw/100*95 }
+
+func boundOf(t Transport, maxDecoded int) int {
+	bound := orDefault(maxDecoded, largestRaw)
+	if limited, ok := t.(Limited); ok {
+		bound = min(bound, limited.MessageLimit()-envelopeSize)
+	}
+	return bound
+}
+
+type compressed struct {
+	t      Transport
+	limit  int
+	codecs codecSet
+}
+
+// MessageLimit implements [Limited].
+func (z *compressed) MessageLimit() int { return z.limit }
+
+// CloseIdleConnections implements [IdleCloser].
+func (z *compressed) CloseIdleConnections() {
+	if t, ok := z.t.(IdleCloser); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if size := sizeOf(req); size > z.limit {
+		return failed(endpoint, oversize("request", size, z.limit))
+	}
+	p := newPacket()
+	defer p.release()
+	p.pack(req, z.codecs.mine, z.codecs.mine.ID())
+	return z.t.Call(ctx, endpoint, p.parts, func(message []byte) error {
+		answer, _, held, err := z.unpack(message)
+		if err != nil {
+			return failed(endpoint, err)
+		}
+		defer held.release()
+		return read(answer)
+	})
+}
+
+// unpack decodes a message. What it returns lies in the message or in held, which the caller releases.
+func (z *compressed) unpack(message []byte) (payload []byte, want byte, held *buffer, err error) {
+	e, rest, err := openEnvelope(message, z.limit)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	switch e.codec {
+	case codec.NoneID:
+		return rest, e.want, nil, nil
+	case refusalCodec:
+		return nil, 0, nil, refusedBy(e.want, rest)
+	}
+	c, err := z.codecs.find(e.codec)
+	if err != nil {
+		return nil, 0, nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	held = newBuffer(e.raw)
+	payload, err = c.Decode(held.B[:0], rest, e.raw)
+	if err == nil && len(payload) != e.raw {
+		err = codec.ErrCorrupt
+	}
+	if err != nil {
+		held.release()
+		return nil, 0, nil, fmt.Errorf("a message of %d bytes should decode to %d: %w", len(rest), e.raw, err)
+	}
+	return payload, e.want, held, nil
+}
+
+// Listen implements [Transport].
+func (z *compressed) Listen(endpoint string) (Listener, error) {
+	l, err := z.t.Listen(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return &compressedListener{Listener: l, z: z}, nil
+}
+
+type compressedListener struct {
+	Listener
+	z *compressed
+}
+
+// Serve implements [Listener].
+func (l *compressedListener) Serve(h Handler) error {
+	return l.Listener.Serve(func(req []byte, reply *Reply) { l.z.handle(h, req, reply) })
+}
+
+// handle decodes a request, has it answered, and encodes the answer as the client wants it.
+func (z *compressed) handle(h Handler, req []byte, reply *Reply) {
+	p := newPacket()
+	reply.Done = p.finish // also if h panics
+	payload, want, held, err := z.unpack(req)
+	p.req = held
+	var c codec.Codec
+	if err == nil {
+		c, err = z.codecs.find(want)
+	}
+	if err == nil {
+		h(payload, &p.inner)
+		err = z.fits(p.inner.Parts)
+	}
+	if err == nil {
+		p.pack(p.inner.Parts, c, want)
+	} else {
+		p.refuse(err)
+	}
+	reply.Parts = p.parts
+}
+
+func (z *compressed) fits(parts [][]byte) error {
+	if size := sizeOf(parts); size > z.limit {
+		return oversize("answer", size, z.limit)
+	}
+	return nil
+}
+
+// codecSet finds codecs by number. They are made once for each Compressed, for they keep working memory.
+type codecSet struct {
+	mine   codec.Codec
+	mu     sync.Mutex
+	others map[byte]codec.Codec
+}
+
+func (s *codecSet) find(id byte) (codec.Codec, error) {
+	if id == s.mine.ID() {
+		return s.mine, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.others[id]; c != nil {
+		return c, nil
+	}
+	c, err := codec.ByID(id)
+	if err != nil {
+		return nil, err
+	}
+	if s.others == nil {
+		s.others = make(map[byte]codec.Codec)
+	}
+	s.others[id] = c
+	return c, nil
+}

@@ -1,0 +1,82 @@
+package transport_test
+
+import (
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/codec"
+	"github.com/gofleet/gofleet/transport/transporttest"
+)
+
+const testBound = 9 << 20
+
+// TestExam has every transport of the house sit the exam, bare and compressed.
+func TestExam(t *testing.T) {
+	sockets := socketNames(t)
+	loopback := func() string { return "127.0.0.1:0" }
+	dir := certificates(t)
+	bare := map[string]struct {
+		build    func() transport.Transport
+		endpoint func() string
+	}{
+		"memory": {func() transport.Transport { return &transport.Memory{MaxMessage: testBound} }, func() string { return "server:0" }},
+		"tcp":    {func() transport.Transport { return &transport.FastHTTP{MaxMessage: testBound} }, loopback},
+		"ipv6":   {func() transport.Transport { return &transport.FastHTTP{MaxMessage: testBound} }, func() string { return "[::1]:0" }},
+		"unix":   {func() transport.Transport { return &transport.FastHTTP{MaxMessage: testBound} }, sockets},
+		"tls":    {func() transport.Transport { return &transport.FastHTTP{MaxMessage: testBound, TLSDir: dir} }, loopback},
+		"token": {func() transport.Transport {
+			return &transport.FastHTTP{MaxMessage: testBound, TLSDir: dir, Token: "secret"}
+		}, loopback},
+	}
+	for name, b := range bare {
+		t.Run(name, func(t *testing.T) { transporttest.Run(t, b.build, b.endpoint) })
+	}
+	for _, name := range codec.Names() {
+		for _, under := range []string{"memory", "tcp"} {
+			t.Run(under+"/"+name, func(t *testing.T) {
+				transporttest.Run(t, func() transport.Transport {
+					return transport.Compressed(bare[under].build(), byName(t, name), 0)
+				}, bare[under].endpoint)
+			})
+		}
+	}
+	t.Run("faultless", func(t *testing.T) {
+		transporttest.Run(t, func() transport.Transport {
+			return transporttest.NewFaulty(bare["memory"].build(), 1, transporttest.Faults{})
+		}, bare["memory"].endpoint)
+	})
+}
+
+func byName(t testing.TB, name string) codec.Codec {
+	t.Helper()
+	c, err := codec.ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// certificates is a TLS directory that ends with the test.
+func certificates(t testing.TB) string {
+	t.Helper()
+	ca, err := transport.NewCA(time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "tls")
+	if err := ca.WriteDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func socketNames(t testing.TB) func() string {
+	dir := t.TempDir()
+	var n atomic.Int32
+	return func() string {
+		return "unix:" + filepath.Join(dir, string('a'+rune(n.Add(1))))
+	}
+}

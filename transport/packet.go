@@ -1,0 +1,103 @@
+package transport
+
+import (
+	"sync"
+
+	"github.com/gofleet/gofleet/transport/codec"
+)
+
+// packet is a message in its envelope, with all that it borrows until it is sent.
+type packet struct {
+	head   [envelopeSize]byte
+	parts  [][]byte // head and what follows
+	body   *buffer  // the encoded message, if it was encoded
+	req    *buffer  // the decoded request that it answers
+	inner  Reply    // the answer as the handler gave it
+	finish func()   // release, bound once
+}
+
+var packets sync.Pool
+
+func newPacket() *packet {
+	if p, ok := packets.Get().(*packet); ok {
+		return p
+	}
+	p := new(packet)
+	p.finish = p.release
+	return p
+}
+
+func (p *packet) release() {
+	p.inner.done()
+	p.body.release()
+	p.req.release()
+	clear(p.parts)
+	p.parts, p.body, p.req, p.inner.Parts = p.parts[:0], nil, nil, nil
+	packets.Put(p)
+}
+
+// pack puts parts in, encoded by c if that pays.
+func (p *packet) pack(parts [][]byte, c codec.Codec, want byte) {
+	size := sizeOf(parts)
+	p.parts = append(p.parts[:0], p.head[:])
+	if small := p.encode(parts, size, c); small != nil {
+		envelope{codec: c.ID(), want: want, raw: size}.put(&p.head)
+		p.parts = append(p.parts, small)
+		return
+	}
+	envelope{codec: codec.NoneID, want: want, raw: size}.put(&p.head)
+	p.parts = append(p.parts, parts...)
+}
+
+// refuse puts an error in.
+func (p *packet) refuse(err error) {
+	text := []byte(err.Error())
+	envelope{codec: refusalCodec, want: refusalOf(err), raw: len(text)}.put(&p.head)
+	p.parts = append(p.parts[:0], p.head[:], text)
+}
+
+// encode returns the encoded parts, or nil if that does not pay.
+func (p *packet) encode(parts [][]byte, size int, c codec.Codec) []byte {
+	if c.ID() == codec.NoneID || size < worthTrying || size >= worthProbe && !promising(parts, c) {
+		return nil
+	}
+	src, held := whole(parts, size)
+	defer held.release()
+	p.body = newBuffer(size + size/64 + 64) // room for what does not shrink
+	if small := c.Encode(p.body.B[:0], src); pays(len(small), size) {
+		return small
+	}
+	p.body.release()
+	p.body = nil
+	return nil
+}
+
+// whole is the parts in one slice; a single part is not copied.
+func whole(parts [][]byte, size int) ([]byte, *buffer) {
+	for _, part := range parts {
+		if len(part) == size {
+			return part, nil
+		}
+	}
+	joined := join(parts, size)
+	return joined.B, joined
+}
+
+// promising tries three pieces of the largest part, which spares a large message that does not shrink the copy and the try.
+func promising(parts [][]byte, c codec.Codec) bool {
+	var largest []byte
+	for _, part := range parts {
+		if len(part) > len(largest) {
+			largest = part
+		}
+	}
+	if len(largest) < 3*probePiece {
+		return true
+	}
+	middle := len(largest) / 2
+	sample := join([][]byte{largest[:probePiece], largest[middle : middle+probePiece], largest[len(largest)-probePiece:]}, 3*probePiece)
+	defer sample.release()
+	out := newBuffer(4 * probePiece)
+	defer out.release()
+	return pays(len(c.Encode(out.B[:0], sample.B)), len(sample.B))
+}

@@ -1,0 +1,138 @@
+package transporttest
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+)
+
+// Faults says how often what goes wrong: each field but MaxDelay is a probability from 0 to 1, tried for every call. The first
+// group ends a call in error or silence and happens at most once a call, so its probabilities should sum to 1 or less. The
+// second happens to calls that are otherwise well.
+type Faults struct {
+	// Refuse fails at once, with transport.ErrUnreachable: nobody listens.
+	Refuse float64
+	// LoseRequest fails at once, and the server has not seen the request. The caller cannot know that.
+	LoseRequest float64
+	// LoseAnswer fails when the server has answered. For the caller it looks like LoseRequest.
+	LoseAnswer float64
+	// Drop loses the request without a word: Call waits for the end of ctx.
+	Drop float64
+	// DropAnswer loses the answer without a word: the request is served, and Call waits for the end of ctx.
+	DropAnswer float64
+
+	// Delay holds a request back, up to MaxDelay.
+	Delay float64
+	// Reorder holds a request back until another call to the same endpoint has been answered, or for MaxDelay.
+	Reorder float64
+	// Duplicate has the server see a request twice in a row. The caller gets either answer.
+	Duplicate float64
+	// Late has the server see a request again before the next one to the same endpoint; nobody gets that answer. It happens
+	// also to calls that LoseRequest, LoseAnswer, Drop or DropAnswer ended.
+	Late float64
+	// Corrupt flips one bit of the request or of the answer.
+	Corrupt float64
+
+	// MaxDelay bounds Delay and Reorder. 0 means 10 ms.
+	MaxDelay time.Duration
+}
+
+func (f Faults) maxDelay() time.Duration {
+	if f.MaxDelay > 0 {
+		return f.MaxDelay
+	}
+	return 10 * time.Millisecond
+}
+
+const golden = 0x9e3779b97f4a7c15 // spreads consecutive numbers over all bits
+
+// fate is what will happen to one call.
+type fate struct {
+	fatal                         string // name of a field of Faults, or ""
+	reorder, duplicate, late      bool
+	firstAnswer                   bool // of a duplicate
+	delay                         time.Duration
+	corruptRequest, corruptAnswer bool
+	bit                           uint64
+}
+
+// draw decides by seed, endpoint, message and how often that message was sent before. The draws are always the same ones in
+// the same order, so that changing one probability changes no other fault.
+func (f Faults) draw(seed, message uint64, times int) fate {
+	r := rand.New(rand.NewPCG(seed, message+uint64(times)*golden))
+	hit := func(p float64) bool { return r.Float64() < p }
+	var out fate
+	out.fatal = f.fatal(r.Float64())
+	if delayed, delay := hit(f.Delay), r.Int64N(int64(f.maxDelay())); delayed {
+		out.delay = time.Duration(delay)
+	}
+	out.reorder, out.duplicate, out.late = hit(f.Reorder), hit(f.Duplicate), hit(f.Late)
+	out.firstAnswer = hit(0.5)
+	corrupt, request := hit(f.Corrupt), hit(0.5)
+	out.corruptRequest, out.corruptAnswer = corrupt && request, corrupt && !request
+	out.bit = r.Uint64()
+	if out.fatal != "" {
+		return fate{fatal: out.fatal, late: out.late && out.fatal != "Refuse"}
+	}
+	return out
+}
+
+// names are the faults that it is made of.
+func (f fate) names() []string {
+	var names []string
+	for _, fault := range []struct {
+		name string
+		is   bool
+	}{
+		{f.fatal, f.fatal != ""}, {"Delay", f.delay > 0}, {"Reorder", f.reorder}, {"Duplicate", f.duplicate}, {"Late", f.late},
+		{"Corrupt", f.corruptRequest || f.corruptAnswer},
+	} {
+		if fault.is {
+			names = append(names, fault.name)
+		}
+	}
+	return names
+}
+
+// fatal finds the fault of the first group in whose stretch of the line from 0 to 1 x lies.
+func (f Faults) fatal(x float64) string {
+	for _, fault := range []struct {
+		name string
+		p    float64
+	}{
+		{"Refuse", f.Refuse}, {"LoseRequest", f.LoseRequest}, {"LoseAnswer", f.LoseAnswer}, {"Drop", f.Drop}, {"DropAnswer", f.DropAnswer},
+	} {
+		if x -= fault.p; x < 0 {
+			return fault.name
+		}
+	}
+	return ""
+}
+
+// digest is a number for a message to an endpoint.
+func digest(endpoint string, req [][]byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(endpoint))
+	_, _ = h.Write([]byte{0})
+	for _, part := range req {
+		_, _ = h.Write(part)
+	}
+	return h.Sum64()
+}
+
+// join copies the parts into one slice.
+func join(parts [][]byte) []byte {
+	var joined []byte
+	for _, part := range parts {
+		joined = append(joined, part...)
+	}
+	return joined
+}
+
+// flip changes one bit of a message; an empty one stays as it is.
+func flip(message []byte, bit uint64) []byte {
+	if n := uint64(len(message)) * 8; n > 0 {
+		message[bit%n/8] ^= 1 << (bit % 8)
+	}
+	return message
+}
