@@ -16,8 +16,8 @@
 //	8    8           4 + 4                4·dim     4·StateLen(dim)      bytes
 //
 // Every call groups its ids by shard before it takes a lock, takes each shard's lock once, and works through the group in
-// blocks: first all index lines of a block are asked for, then all rows, then the rule runs, so that the memory's latency is
-// paid once a block and not once a row.
+// blocks: while the rule runs over one block, the rows of the next and the index lines of the one after it are on their way
+// into the cache, so that the memory's latency is not paid row by row.
 //
 // Promises: a row is read and written whole (rows are atomic, a call over several rows is not); a row is born once, with
 // values that depend on the param's seed and name and on the id alone; an id that is out of range or a slice of the wrong

@@ -18,7 +18,7 @@ type call struct {
 	items  []item
 	hashes []uint64
 	ends   []uint32 // of each shard's group in items
-	block  block
+	blocks [2]block
 
 	rows  []float32 // the caller's
 	step  int64

@@ -12,15 +12,6 @@ const minEntries = 16
 
 func newIndex() index { return index{entries: make([]uint64, minEntries)} }
 
-// warm reads every item's first entry, all independent of one another, into the cache.
-func (x *index) warm(items []item) (sum uint64) {
-	mask := uint32(len(x.entries) - 1)
-	for _, it := range items {
-		sum += x.entries[it.hash&mask]
-	}
-	return sum
-}
-
 // first returns the row, plus one, of the first entry with this hash, or 0. It is right for all but the few ids that share 32
 // bits of hash with another.
 func (x *index) first(hash uint32) uint32 {

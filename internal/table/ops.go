@@ -11,9 +11,9 @@ func (c *call) begin(rows []float32, step int64, clock uint32) {
 // row is the caller's row for an item.
 func (c *call) row(it item, dim int) []float32 { return c.rows[int(it.at)*dim:][:dim] }
 
-func (t *Sparse) pullBlock(s *shard, c *call) {
-	for i, it := range c.block.items {
-		h := t.touch(s, c, i, it)
+func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
+	for i, it := range b.items {
+		h := t.touch(s, c, b.rows[i], it)
 		if t.sweeps {
 			t.replay(c, h, c.step)
 		}
@@ -21,9 +21,9 @@ func (t *Sparse) pullBlock(s *shard, c *call) {
 	}
 }
 
-func (t *Sparse) peekBlock(_ *shard, c *call) {
-	for i, it := range c.block.items {
-		h, w := c.block.rows[i], c.row(it, t.dim)
+func (t *Sparse) peekBlock(_ *shard, c *call, b *block) {
+	for i, it := range b.items {
+		h, w := b.rows[i], c.row(it, t.dim)
 		switch {
 		case h != nil:
 			if t.sweeps {
@@ -38,9 +38,9 @@ func (t *Sparse) peekBlock(_ *shard, c *call) {
 	}
 }
 
-func (t *Sparse) pushBlock(s *shard, c *call) {
-	for i, it := range c.block.items {
-		h := t.touch(s, c, i, it)
+func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
+	for i, it := range b.items {
+		h := t.touch(s, c, b.rows[i], it)
 		if t.sweeps {
 			t.replay(c, h, c.step-1)
 		}
@@ -48,21 +48,20 @@ func (t *Sparse) pushBlock(s *shard, c *call) {
 		h.step = max(h.step, c.step)
 		h.updates++
 	}
-	c.res.Applied += len(c.block.items)
+	c.res.Applied += len(b.items)
 }
 
-func (t *Sparse) setBlock(s *shard, c *call) {
-	for i, it := range c.block.items {
-		h := t.touch(s, c, i, it)
+func (t *Sparse) setBlock(s *shard, c *call, b *block) {
+	for i, it := range b.items {
+		h := t.touch(s, c, b.rows[i], it)
 		copy(t.weights(h), c.row(it, t.dim))
 		t.initState(h)
 		h.step = c.step
 	}
 }
 
-// touch is the row of a block's item, born when missing, seen now.
-func (t *Sparse) touch(s *shard, c *call, i int, it item) *header {
-	h := c.block.rows[i]
+// touch is the row of an item, born when h is nil, seen now.
+func (t *Sparse) touch(s *shard, c *call, h *header, it item) *header {
 	if h == nil {
 		var fresh bool
 		if h, fresh = s.born(t, it); fresh {

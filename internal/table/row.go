@@ -56,21 +56,6 @@ func (a *arena) at(row uint32) *header {
 	return (*header)(unsafe.Pointer(&chunk[int(row&(1<<a.shift-1))*a.stride]))
 }
 
-// warm reads the cache lines of all rows, each independent of the others, and ignores what they hold.
-func (a *arena) warm(rows []*header) (sum uint64) {
-	size := uintptr(4 * a.stride)
-	for _, h := range rows {
-		if h == nil {
-			continue
-		}
-		for at := uintptr(0); at < size; at += 64 {
-			sum += *(*uint64)(unsafe.Add(unsafe.Pointer(h), at))
-		}
-		sum += *(*uint64)(unsafe.Add(unsafe.Pointer(h), size-8))
-	}
-	return sum
-}
-
 // add returns the number and the place of a new row, all zeros.
 func (a *arena) add() (uint32, *header) {
 	row := a.rows

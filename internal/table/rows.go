@@ -40,11 +40,16 @@ func (s *shard) appendIDs(ids []uint64) []uint64 {
 // meanwhile: each row is read whole, rows born after the call began are left out. A yielded row's slices are valid until the
 // next.
 func (t *Sparse) Rows(step int64) iter.Seq[Row] {
+	return func(yield func(Row) bool) { t.RowsOf(t.IDs(), step)(yield) }
+}
+
+// RowsOf is Rows for given ids, which must all be in the table, in their order.
+func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		const batch = 1024
 		buffer := make([]float32, batch*(t.dim+t.state))
 		rows := make([]Row, batch)
-		for ids := range slices.Chunk(t.IDs(), batch) {
+		for ids := range slices.Chunk(ids, batch) {
 			t.read(ids, rows, buffer, step)
 			for _, r := range rows[:len(ids)] {
 				if !yield(r) {
@@ -68,9 +73,9 @@ func (t *Sparse) read(ids []uint64, rows []Row, buffer []float32, step int64) {
 	c.out, c.buffer = nil, nil
 }
 
-func (t *Sparse) readBlock(_ *shard, c *call) {
-	for i, it := range c.block.items {
-		h := c.block.rows[i]
+func (t *Sparse) readBlock(_ *shard, c *call, b *block) {
+	for i, it := range b.items {
+		h := b.rows[i]
 		if t.sweeps {
 			t.replay(c, h, c.step)
 		}

@@ -11,25 +11,38 @@ type shard struct {
 }
 
 // blockLen is how many rows are worked on together: enough to hide the memory's latency, few enough to stay in the cache.
-const blockLen = 128
+const blockLen = 64
 
 // block is a piece of a shard's group of ids with the rows that were found, nil for the missing.
 type block struct {
 	items []item
 	rows  [blockLen]*header
-	sum   uint64 // of what the warming reads saw: it makes them happen
 }
 
-// locate finds the rows of a block in passes, so that the memory accesses of a pass don't wait for one another.
-func (s *shard) locate(b *block) {
-	b.sum += s.index.warm(b.items)
-	for i, it := range b.items {
+// warmed is how many bytes of a row are asked for in advance; the CPU sees where a longer row goes on.
+const warmed = 512
+
+// prefetch asks for the index lines of items that will be probed soon.
+func (s *shard) prefetch(items []item) {
+	if len(items) > 0 {
+		prefetchEntries(&s.index.entries[0], uint32(len(s.index.entries)-1), &items[0], len(items))
+	}
+}
+
+// probe looks up a block's rows by hash and asks for them.
+func (s *shard) probe(b *block, items []item) {
+	b.items = items
+	for i, it := range items {
 		b.rows[i] = nil
 		if row := s.index.first(it.hash); row != 0 {
 			b.rows[i] = s.arena.at(row - 1)
 		}
 	}
-	b.sum += s.arena.warm(b.rows[:len(b.items)])
+	prefetchRows(&b.rows[0], len(items), min(4*s.arena.stride, warmed)-1)
+}
+
+// verify compares the ids of a block's rows, which have arrived.
+func (s *shard) verify(b *block) {
 	for i, it := range b.items {
 		if h := b.rows[i]; h != nil && h.id != it.id {
 			b.rows[i] = s.index.find(&s.arena, it.hash, it.id)

@@ -122,8 +122,11 @@ func (t *Sparse) Set(ids []uint64, w []float32, step int64) error {
 	return err
 }
 
+// blockFunc does the work of a call for one block, under the shard's lock.
+type blockFunc func(*Sparse, *shard, *call, *block)
+
 // run groups the ids and works through the shards, each block under its shard's lock.
-func (t *Sparse) run(what string, ids []uint64, rows []float32, step int64, do func(*Sparse, *shard, *call)) (Result, error) {
+func (t *Sparse) run(what string, ids []uint64, rows []float32, step int64, do blockFunc) (Result, error) {
 	if len(rows) != len(ids)*t.dim {
 		return Result{}, fmt.Errorf("%w: %s of %q: %d ids need %d×%d floats, have %d", ErrShape, what, t.param.Name, len(ids),
 			len(ids), t.dim, len(rows))
@@ -143,7 +146,9 @@ func (t *Sparse) run(what string, ids []uint64, rows []float32, step int64, do f
 	return c.res, nil
 }
 
-func (t *Sparse) runShard(i int, c *call, do func(*Sparse, *shard, *call)) {
+// runShard works through a shard's group with three blocks on the way: while one is worked on, the rows of the next and the
+// index lines of the one after it are fetched.
+func (t *Sparse) runShard(i int, c *call, do blockFunc) {
 	group := c.of(i)
 	if len(group) == 0 {
 		return
@@ -151,11 +156,16 @@ func (t *Sparse) runShard(i int, c *call, do func(*Sparse, *shard, *call)) {
 	s := &t.shards[i]
 	s.Lock()
 	defer s.Unlock()
-	for len(group) > 0 {
-		n := min(len(group), blockLen)
-		c.block.items, group = group[:n], group[n:]
-		s.locate(&c.block)
-		do(t, s, c)
+	ready, next := &c.blocks[0], &c.blocks[1]
+	s.prefetch(group[:min(len(group), 2*blockLen)])
+	s.probe(ready, group[:min(len(group), blockLen)])
+	for len(ready.items) > 0 {
+		group = group[len(ready.items):]
+		s.prefetch(group[min(len(group), blockLen):min(len(group), 2*blockLen)])
+		s.probe(next, group[:min(len(group), blockLen)])
+		s.verify(ready)
+		do(t, s, c, ready)
+		ready, next = next, ready
 	}
 }
 

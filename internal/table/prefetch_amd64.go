@@ -1,0 +1,11 @@
+package table
+
+// prefetchEntries asks for the index line of every item's first entry.
+//
+//go:noescape
+func prefetchEntries(entries *uint64, mask uint32, items *item, n int)
+
+// prefetchRows asks for the lines of n rows from their first byte to the byte last.
+//
+//go:noescape
+func prefetchRows(rows **header, n, last int)
