@@ -6,6 +6,9 @@ type backend struct {
 	name  string
 	micro microKernel
 
+	copyPanel packLoop
+	turnPanel packLoop
+
 	axpy  func(alpha float32, x, y []float32)
 	scale func(alpha float32, x []float32)
 	add   func(dst, x, y []float32)
@@ -26,6 +29,9 @@ type backend struct {
 	softmaxGrad func(dx, y, dy []float32, dot float32, accumulate bool)
 }
 
+// packLoop fills a panel of a packed matrix.
+type packLoop func(panel []float32, height int, src []float32, stride, rows, depth int)
+
 // gradLoop writes (or adds) to dx the gradient of an elementwise function with output y, given the gradient dy of y.
 type gradLoop func(dx, y, dy []float32, accumulate bool)
 
@@ -40,6 +46,7 @@ var portable = backend{
 	name:  "portable",
 	micro: microKernel{rows: 4, cols: 4, run: micro4x4},
 
+	copyPanel: copyPanel, turnPanel: turnPanel,
 	axpy: axpy, scale: scale, add: add, mul: mul, dot: dot, sum: sum, max: maximum,
 	relu: relu, exp: exp, log: log, sigmoid: sigmoid, tanh: tanh,
 	reluGrad: reluGrad, sigmoidGrad: sigmoidGrad, tanhGrad: tanhGrad, softmaxGrad: softmaxGrad,

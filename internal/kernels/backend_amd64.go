@@ -25,6 +25,7 @@ var avx2 = withAVX2(portable)
 func withAVX2(b backend) backend {
 	b.name = "avx2"
 	b.micro = microKernel{rows: 6, cols: 16, run: micro6x16}
+	b.copyPanel, b.turnPanel = copyPanelAVX2, turnPanelAVX2
 	b.axpy, b.scale, b.add, b.mul = axpyAVX2, scaleAVX2, addAVX2, mulAVX2
 	b.dot, b.sum, b.max = dotAVX2, sumAVX2, maximumAVX2
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX2, expAVX2, sigmoidAVX2, tanhAVX2

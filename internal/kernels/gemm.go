@@ -49,8 +49,11 @@ func (v matrix) from(i, j int) matrix {
 	return v
 }
 
+// turned is the transpose.
+func (v matrix) turned() matrix { return matrix{v.data, v.col, v.row} }
+
 // perThread is the least work, in multiplications, that is worth a goroutine.
-const perThread = 1 << 19
+const perThread = 1 << 20
 
 func gemmThreads(m, n, k int) int {
 	return max(1, min(runtime.GOMAXPROCS(0), m*n*k/perThread))

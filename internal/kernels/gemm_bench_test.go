@@ -31,3 +31,14 @@ func benchProduct(b *testing.B, what string, p product) {
 		b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	})
 }
+
+// BenchmarkGemmSmall measures what a call costs when there is little to do.
+func BenchmarkGemmSmall(b *testing.B) {
+	benchPaths(b, func(b *testing.B) {
+		for _, s := range [][3]int{{2, 2, 2}, {8, 8, 8}, {10, 10, 32}, {16, 16, 16}, {64, 10, 128}, {512, 1, 128}, {512, 2, 128}} {
+			benchProduct(b, "forward", product{m: s[0], n: s[1], k: s[2]})
+			benchProduct(b, "dW", product{transA: true, m: s[2], n: s[1], k: s[0], accumulate: true})
+			benchProduct(b, "dX", product{transB: true, m: s[0], n: s[2], k: s[1]})
+		}
+	})
+}

@@ -18,13 +18,14 @@ type microKernel struct {
 const (
 	blockDepth = 512
 	blockWidth = 1024
-	chunkRows  = 48 // rows of C that a goroutine takes at a time, a multiple of every micro-kernel's rows
+	chunkRows  = 48 // rows of C that a goroutine takes at a time, at most; a multiple of every micro-kernel's rows
 )
 
 // gemmBlocked is Gemm for matrices: B is packed block by block, and chunks of rows of C go to whichever goroutine is free.
 func gemmBlocked(a, b matrix, m, n, k int, c []float32, accumulate bool, threads int) {
 	j := jobs.Get().(*gemmJob)
 	j.micro, j.m, j.ldc, j.threads = active.micro, m, n, threads
+	j.rows = chunkFor(m, threads, j.micro.rows)
 	for p := 0; p < k; p += blockDepth {
 		for q := 0; q < n; q += blockWidth {
 			j.depth, j.width = min(blockDepth, k-p), min(blockWidth, n-q)
@@ -35,6 +36,12 @@ func gemmBlocked(a, b matrix, m, n, k int, c []float32, accumulate bool, threads
 	}
 	j.a, j.c = matrix{}, nil
 	jobs.Put(j)
+}
+
+// chunkFor is the number of rows to take at a time, a multiple of height, such that every thread gets some.
+func chunkFor(m, threads, height int) int {
+	share := (m + threads - 1) / threads
+	return min(chunkRows, (share+height-1)/height*height)
 }
 
 // gemmJob is the product of a column of blocks of A (m × depth) and one block of B (depth × width).
@@ -48,6 +55,7 @@ type gemmJob struct {
 	ldc          int
 	accumulate   bool
 	threads      int
+	rows         int // of a chunk
 
 	next    atomic.Int64 // the next chunk of rows that nobody took
 	helpers sync.WaitGroup
@@ -67,7 +75,7 @@ func (j *gemmJob) pack(b matrix) {
 	j.b = grow(j.b, panels*cols*j.depth)
 	for q := range panels {
 		panel := j.b[q*cols*j.depth:][:cols*j.depth]
-		packPanel(panel, transpose(b.from(0, q*cols)), min(cols, j.width-q*cols), cols, j.depth)
+		packPanel(panel, b.from(0, q*cols).turned(), min(cols, j.width-q*cols), cols, j.depth)
 	}
 }
 
@@ -86,11 +94,11 @@ func (j *gemmJob) run() {
 func (j *gemmJob) work() {
 	s := scratches.Get().(*scratch)
 	for {
-		i := int(j.next.Add(1)-1) * chunkRows
+		i := int(j.next.Add(1)-1) * j.rows
 		if i >= j.m {
 			break
 		}
-		j.chunk(s, i, min(chunkRows, j.m-i))
+		j.chunk(s, i, min(j.rows, j.m-i))
 	}
 	scratches.Put(s)
 }

@@ -2,10 +2,10 @@ package kernels
 
 import "sync"
 
-// scratch is what one goroutine needs: packed panels of A, and a tile for the edges of C.
+// scratch is what one goroutine needs for the edges of A and C.
 type scratch struct {
-	a    []float32
-	tile [maxTile]float32
+	panel []float32
+	tile  [maxTile]float32
 }
 
 // maxTile is the size of the largest micro-kernel's tile.
@@ -13,38 +13,32 @@ const maxTile = 512
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// chunk computes rows rows of C from row i on. Panels of A are inside, so that a panel of B stays in the first-level cache.
+// chunk computes rows rows of C from row i on. Groups of rows are inside, so that a panel of B stays in the first-level cache.
+// A is used where it is, but for the last rows, if they are fewer than the micro-kernel's.
 func (j *gemmJob) chunk(s *scratch, i, rows int) {
 	height := j.micro.rows
-	a := j.panels(s, i, rows)
+	whole := rows / height * height
+	edge := s.pack(j.a, i+whole, rows-whole, height, j.depth)
 	for q := 0; q < j.width; q += j.micro.cols {
-		b := j.b[q*j.depth:]
-		for r := 0; r < rows; r += height {
-			c := j.c[(i+r)*j.ldc+q:]
-			j.tile(s, a.panel(r/height), b, c, min(height, rows-r), min(j.micro.cols, j.width-q))
+		b, cols := j.b[q*j.depth:], min(j.micro.cols, j.width-q)
+		for r := 0; r < whole; r += height {
+			j.tile(s, j.a.from(i+r, 0), b, j.c[(i+r)*j.ldc+q:], height, cols)
+		}
+		if whole < rows {
+			j.tile(s, edge, b, j.c[(i+whole)*j.ldc+q:], rows-whole, cols)
 		}
 	}
 }
 
-// panels packs the chunk of A into panels.
-func (j *gemmJob) panels(s *scratch, i, rows int) panelled {
-	height := j.micro.rows
-	n := (rows + height - 1) / height
-	s.a = grow(s.a, n*height*j.depth)
-	for r := range n {
-		panel := s.a[r*height*j.depth:][:height*j.depth]
-		packPanel(panel, j.a.from(i+r*height, 0), min(height, rows-r*height), height, j.depth)
+// pack copies rows rows of a from row i on, and zeros up to height, to the scratch panel.
+func (s *scratch) pack(a matrix, i, rows, height, depth int) matrix {
+	if rows == 0 {
+		return matrix{}
 	}
-	return panelled{s.a, height, j.depth}
+	s.panel = grow(s.panel, height*depth)
+	packPanel(s.panel, a.from(i, 0), rows, height, depth)
+	return matrix{s.panel, 1, height}
 }
-
-// panelled is a packed chunk of A.
-type panelled struct {
-	data          []float32
-	height, depth int
-}
-
-func (p panelled) panel(r int) matrix { return matrix{p.data[r*p.height*p.depth:], 1, p.height} }
 
 // tile computes one tile of C, of which rows × cols elements exist.
 func (j *gemmJob) tile(s *scratch, a matrix, b, c []float32, rows, cols int) {
@@ -57,7 +51,7 @@ func (j *gemmJob) tile(s *scratch, a matrix, b, c []float32, rows, cols int) {
 	for r := range rows {
 		from, to := s.tile[r*width:][:cols], c[r*j.ldc:][:cols]
 		if j.accumulate {
-			add(to, to, from)
+			active.add(to, to, from)
 		} else {
 			copy(to, from)
 		}

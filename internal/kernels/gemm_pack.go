@@ -1,27 +1,31 @@
 package kernels
 
-func transpose(v matrix) matrix { return matrix{v.data, v.col, v.row} }
+// A packed panel holds rows of a matrix column by column, height elements for each column, zeros where it has fewer rows.
 
-// packPanel copies the first rows rows and depth columns of v to panel, column by column, each padded with zeros to height.
+// packPanel copies the first rows rows and depth columns of v to panel.
 func packPanel(panel []float32, v matrix, rows, height, depth int) {
 	if rows < height {
 		clear(panel)
 	}
 	if v.row == 1 {
-		packColumns(panel, v, rows, height, depth)
-		return
-	}
-	for r := range rows {
-		from := v.data[r*v.row:]
-		for p := range depth {
-			panel[p*height+r] = from[p*v.col]
-		}
+		active.copyPanel(panel, height, v.data, v.col, rows, depth)
+	} else {
+		active.turnPanel(panel, height, v.data, v.row, rows, depth)
 	}
 }
 
-// packColumns is packPanel for columns that are contiguous.
-func packColumns(panel []float32, v matrix, rows, height, depth int) {
+// copyPanel fills a panel from columns that are contiguous and start stride elements apart.
+func copyPanel(panel []float32, height int, src []float32, stride, rows, depth int) {
 	for p := range depth {
-		copy(panel[p*height:][:rows], v.data[p*v.col:][:rows])
+		copy(panel[p*height:][:rows], src[p*stride:][:rows])
+	}
+}
+
+// turnPanel fills a panel from rows that are contiguous and start stride elements apart.
+func turnPanel(panel []float32, height int, src []float32, stride, rows, depth int) {
+	for r := range rows {
+		for p, v := range src[r*stride:][:depth] {
+			panel[p*height+r] = v
+		}
 	}
 }

@@ -85,7 +85,7 @@ func everyKind(m, n, k int, f func(p product)) {
 func TestGemmSmallShapes(t *testing.T) {
 	eachPath(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
-		for range 300 {
+		for range tries(300) {
 			everyKind(r.IntN(70)+1, r.IntN(70)+1, r.IntN(70)+1, func(p product) { p.check(t, r) })
 		}
 	})

@@ -6,6 +6,14 @@ import (
 	"testing"
 )
 
+// tries is how often to repeat a random trial: n times, less under -short and where the race detector slows all down.
+func tries(n int) int {
+	if testing.Short() || raceEnabled {
+		return (n + 15) / 16
+	}
+	return n
+}
+
 // random are n numbers in [-1, 1).
 func random(r *rand.Rand, n int) []float32 {
 	x := make([]float32, n)

@@ -1,0 +1,34 @@
+package kernels
+
+// turn8 is turnPanel for 8 rows and a depth that is a multiple of 4.
+//
+//go:noescape
+func turn8(panel []float32, height int, src []float32, stride, depth int)
+
+// copy8 is copyPanel for a number of rows that is a multiple of 8; neither that nor the depth may be 0.
+//
+//go:noescape
+func copy8(panel []float32, height int, src []float32, stride, rows, depth int)
+
+// turnPanelAVX2 is turnPanel in blocks of 8 rows and 4 columns, and by element around them.
+func turnPanelAVX2(panel []float32, height int, src []float32, stride, rows, depth int) {
+	rows8, depth4 := rows&^7, depth&^3
+	for r := 0; r < rows8; r += 8 {
+		turn8(panel[r:], height, src[r*stride:], stride, depth4)
+	}
+	if rows8 < rows {
+		turnPanel(panel[rows8:], height, src[rows8*stride:], stride, rows-rows8, depth4)
+	}
+	if depth4 < depth {
+		turnPanel(panel[depth4*height:], height, src[depth4:], stride, rows, depth-depth4)
+	}
+}
+
+// copyPanelAVX2 is copyPanel, fast for whole panels.
+func copyPanelAVX2(panel []float32, height int, src []float32, stride, rows, depth int) {
+	if rows%8 != 0 {
+		copyPanel(panel, height, src, stride, rows, depth)
+		return
+	}
+	copy8(panel, height, src, stride, rows, depth)
+}
