@@ -42,7 +42,10 @@ func parseList(flag, list string, portOf func(rank int) int) ([]endpoint, error)
 
 // parseEndpoint reads "host" or "host:port"; an IPv6 address with a port stands in brackets.
 func parseEndpoint(item string) (endpoint, error) {
-	e := endpoint{host: strings.Trim(item, "[]")}
+	e := endpoint{host: item}
+	if strings.HasPrefix(item, "[") && strings.HasSuffix(item, "]") {
+		e.host = item[1 : len(item)-1]
+	}
 	if _, err := netip.ParseAddr(e.host); err != nil && strings.Contains(item, ":") {
 		host, port, err := net.SplitHostPort(item)
 		if err != nil {

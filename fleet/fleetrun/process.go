@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,39 +9,63 @@ import (
 
 // process is a role that runs. Its group, which it leads, ends with it.
 type process struct {
-	role role
-	cmd  *exec.Cmd
-	log  *os.File
-	tees []*tee
+	role  role
+	cmd   *exec.Cmd
+	log   *os.File
+	pipes []*pipe // to the console and the log, for a role on the console
 }
 
 // startProcess starts a role with its output in log, which it takes over. shown, if any, sees the output too.
 func startProcess(cmd *exec.Cmd, r role, log *os.File, shown *console) (*process, error) {
 	p := &process{role: r, cmd: cmd, log: log}
 	cmd.Stdout, cmd.Stderr = log, log
-	if shown != nil {
-		out, err := newTee(shown.out, log, shown), newTee(shown.err, log, shown)
-		p.tees = []*tee{out, err}
-		cmd.Stdout, cmd.Stderr = out, err
-	}
 	cmd.SysProcAttr = ownGroup()
-	cmd.WaitDelay = drainTime
-	if err := cmd.Start(); err != nil {
-		log.Close()
+	err := p.show(shown)
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		p.close()
 		return nil, fmt.Errorf("cannot start %v: %w", r, err)
+	}
+	for _, pipe := range p.pipes {
+		pipe.start()
 	}
 	return p, nil
 }
 
-// wait returns when the process has ended, with nothing left of its group.
+// show leads the output over the console, if there is one.
+func (p *process) show(con *console) error {
+	if con == nil {
+		return nil
+	}
+	out, err := newPipe(newTee(con.out, p.log, con))
+	if err != nil {
+		return err
+	}
+	p.pipes = append(p.pipes, out)
+	errs, err := newPipe(newTee(con.err, p.log, con))
+	if err != nil {
+		return err
+	}
+	p.pipes = append(p.pipes, errs)
+	p.cmd.Stdout, p.cmd.Stderr = out.w, errs.w
+	return nil
+}
+
+// wait returns when the process has ended, with nothing left of its group and its output read.
 func (p *process) wait() exit {
 	err := p.cmd.Wait()
 	killGroup(p.cmd.Process)
-	for _, t := range p.tees {
-		t.Close()
+	p.close()
+	return exitOf(p.role, p.cmd.ProcessState, err)
+}
+
+func (p *process) close() {
+	for _, pipe := range p.pipes {
+		pipe.close()
 	}
 	p.log.Close()
-	return exitOf(p.role, p.cmd.ProcessState, err)
 }
 
 // exit is how a role ended.
@@ -61,9 +84,6 @@ func exitOf(r role, state *os.ProcessState, err error) exit {
 	}
 	if code := state.ExitCode(); code != 0 {
 		return exit{r, code, fmt.Sprintf("exit code %d", code)}
-	}
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return exit{r, exitFailure, err.Error()}
 	}
 	return exit{role: r, how: "exit code 0"}
 }

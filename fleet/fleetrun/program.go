@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 )
 
 // findProgram returns the path of the executable that every role runs: name itself, if it is one, or what the go command
@@ -69,9 +68,6 @@ func runUnless(cmd *exec.Cmd, signals <-chan os.Signal) error {
 		return interrupted{s}
 	}
 }
-
-// drainTime is how long the output of a process that has ended is read, where its children still hold it.
-const drainTime = time.Second
 
 func onlyFile(dir, name string) (string, error) {
 	files, err := os.ReadDir(dir)

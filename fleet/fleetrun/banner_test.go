@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTable(t *testing.T) {
+	got := table([]variable{{"PADDLE_TRAINERS_NUM", "2"}, {"PADDLE_HETER_TRAINER_IP_PORT_LIST", ""},
+		{"PADDLE_PSERVERS_IP_PORT_LIST", "127.0.0.1:36473,127.0.0.1:34943,127.0.0.1:40353"}})
+	want := `
+    +=======================================================================================+
+    |                        Distributed Envs                      Value                    |
+    +---------------------------------------------------------------------------------------+
+    |                     PADDLE_TRAINERS_NUM                        2                      |
+    |       PADDLE_HETER_TRAINER_IP_PORT_LIST                                               |
+    |            PADDLE_PSERVERS_IP_PORT_LIST        127.0.0.1:36473,127.0.0.1:34943,       |
+    |                                                         127.0.0.1:40353               |
+    +=======================================================================================+
+`
+	if got != want[1:] {
+		t.Errorf("table:\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestFold(t *testing.T) {
+	for _, list := range []string{"", "a", "aaaa,bbbb,cccc", "much-too-long-for-a-line,b,c", ",,", strings.Repeat("10.0.0.1:36000,", 40)} {
+		lines := fold(list, 9)
+		if strings.Join(lines, "") != list {
+			t.Errorf("fold(%q) = %q loses something", list, lines)
+		}
+		for _, l := range lines {
+			if len(l) > 9 && strings.Contains(strings.TrimSuffix(l, ","), ",") {
+				t.Errorf("fold(%q): %q could be two lines", list, l)
+			}
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	o, err := parseArgs([]string{"--server_num=2", "--worker_num=2", "train", "-v", "two words"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `
+-----------  Configuration Arguments -----------
+gpus: 
+grace: 10s
+ips: 
+log_dir: log
+nproc_per_node: None
+selected_gpus: 
+server_num: 2
+servers: 
+training_script: train
+training_script_args: ["-v" "two words"]
+worker_num: 2
+workers: 
+xpus: 
+------------------------------------------------
+`
+	if got := arguments(o); got != want[1:] {
+		t.Errorf("arguments:\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,66 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes this binary fleetrun, or a role of a job, when it is called by one of those names.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fleetrun": main, "role": roleMain})
+}
+
+// TestScripts runs whole jobs as processes. The commands of the scripts are in harness_test.go, what roles can be told to do
+// in role_test.go.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		Setup:               setupScript,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"start":  cmdStart,
+			"await":  cmdAwait,
+			"tell":   cmdTell,
+			"signal": cmdSignal,
+			"ended":  cmdEnded,
+			"gone":   cmdGone,
+		},
+	})
+}
+
+// setupScript gives a script $ROLE, the path of the role program, a go command that needs no network, a place where roles
+// report, and nobody else's idea of who it is.
+func setupScript(env *testscript.Env) error {
+	role, err := exec.LookPath("role")
+	if err != nil {
+		return err
+	}
+	env.Setenv("ROLE", role)
+	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE", "GOROOT"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			return err
+		}
+		env.Setenv(name, strings.TrimSpace(string(value)))
+	}
+	env.Setenv("GOPROXY", "off")
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // under -race every process would take a second to end
+	env.Setenv("GOTOOLCHAIN", "local")
+	env.Setenv("TMPDIR", filepath.Join(env.WorkDir, ".tmp"))
+	if env.Getenv("GOCOVERDIR") == "" { // under -cover processes without it complain
+		env.Setenv("GOCOVERDIR", env.Getenv("TMPDIR"))
+	}
+	h, err := newHarness(env)
+	if err != nil {
+		return err
+	}
+	env.Setenv("ROLE_REPORT", h.listener.Addr().String())
+	return os.MkdirAll(filepath.Join(env.WorkDir, ".tmp"), 0o777)
+}
