@@ -12,10 +12,12 @@ func Accuracy(pred, label *Node) *Node { return TopK(pred, label, 1) }
 // TopK is Accuracy that also counts a label among the k highest scores. Of equal scores the one of the lower class is higher;
 // a NaN is higher than nothing.
 func TopK(pred, label *Node, k int) *Node {
-	return apply("", accuracy{Classes: classesOf(pred), K: k}, pred, label)
+	return apply("", accuracy{K: k}, pred, label)
 }
 
-type accuracy struct{ Classes, K int }
+type accuracy struct {
+	K int `json:"k"`
+}
 
 func (accuracy) kind() string { return "accuracy" }
 
@@ -27,13 +29,14 @@ func (a accuracy) infer(in []*Node) ([]int, error) {
 	return []int{1}, err
 }
 
-func (a accuracy) limit() (int, int64, string) { return 1, int64(a.Classes), "the number of classes" }
+func (accuracy) limit(n *Node) (int, int64, string) { return classLimit(n) }
 
 func (a accuracy) forward(c *cell) {
 	t, pred := c.tally.(*hits), c.in[0]
+	classes := pred.cols()
 	for i, label := range c.in[1].ids {
 		t.total++
-		if place(pred.value[i*a.Classes:(i+1)*a.Classes], int(label)) < a.K {
+		if place(pred.value[i*classes:(i+1)*classes], int(label)) < a.K {
 			t.hit++
 		}
 	}

@@ -9,25 +9,20 @@ import (
 // shape [N classes], label int64 of shape [N 1] (or [N]) and below classes. A probability under 1.2e-38 counts as that,
 // and has no useful gradient: where that can happen, take [SoftmaxWithCrossEntropy] of what goes into the Softmax.
 func CrossEntropy(pred, label *Node) *Node {
-	return apply("", crossEntropy{Classes: classesOf(pred)}, pred, label)
+	return apply("", crossEntropy{}, pred, label)
 }
 
-type crossEntropy struct{ Classes int }
-
-// classesOf is the last dimension of a node, of which infer has yet to say whether it will do.
-func classesOf(pred *Node) int {
-	if pred == nil || len(pred.shape) == 0 {
-		return 0
-	}
-	return pred.shape[len(pred.shape)-1]
-}
+type crossEntropy struct{}
 
 func (crossEntropy) kind() string { return "cross_entropy" }
 
-func (x crossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in[0], in[1]) }
+func (crossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in[0], in[1]) }
 
-func (x crossEntropy) limit() (int, int64, string) {
-	return 1, int64(x.Classes), "the number of classes"
+func (crossEntropy) limit(n *Node) (int, int64, string) { return classLimit(n) }
+
+// classLimit is the limit of the second input, labels, that the width of the first sets.
+func classLimit(n *Node) (int, int64, string) {
+	return 1, int64(n.in[0].perExample()), fmt.Sprintf("the classes of %v", n.in[0])
 }
 
 // perLabel is the shape of what a loss has for each label, [N 1].
@@ -46,21 +41,21 @@ func perLabel(pred, label *Node) ([]int, error) {
 
 const smallestNormal = 0x1p-126
 
-func (x crossEntropy) forward(c *cell) {
-	p := c.in[0].value
+func (crossEntropy) forward(c *cell) {
+	p, classes := c.in[0].value, c.in[0].cols()
 	for i, label := range c.in[1].ids {
-		c.value[i] = float32(-math.Log(float64(max(p[i*x.Classes+int(label)], smallestNormal))))
+		c.value[i] = float32(-math.Log(float64(max(p[i*classes+int(label)], smallestNormal))))
 	}
 }
 
-func (x crossEntropy) backward(c *cell) {
+func (crossEntropy) backward(c *cell) {
 	pred := c.in[0]
 	if !pred.wanted {
 		return
 	}
-	dx := pred.sum()
+	dx, classes := pred.sum(), pred.cols()
 	for i, label := range c.in[1].ids {
-		at := i*x.Classes + int(label)
+		at := i*classes + int(label)
 		dx[at] -= c.grad[i] / max(pred.value[at], smallestNormal)
 	}
 }

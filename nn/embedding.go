@@ -29,7 +29,7 @@ func Embedding(ids *Node, o EmbeddingOptions) *Node {
 	if ids == nil || ids.bad {
 		return apply("", embedding{}, ids)
 	}
-	return apply("", embedding{o.Height}, ids, ids.graph.table(o))
+	return apply("", embedding{}, ids, ids.graph.table(o))
 }
 
 // table returns the table of that name, a new one unless there is one.
@@ -67,7 +67,7 @@ func printed(init optimizer.Initializer) string {
 	return fmt.Sprintf("%T%+v", init, init)
 }
 
-type embedding struct{ Height int }
+type embedding struct{}
 
 func (embedding) kind() string  { return "embedding" }
 func (embedding) overwritable() {}
@@ -77,14 +77,15 @@ func (embedding) infer(in []*Node) ([]int, error) {
 	if !isInt(ids) {
 		return nil, fmt.Errorf("input %v is not an int64 feed", ids)
 	}
-	if v, ok := table.op.(variable); !ok || !v.param.Embedding {
+	if !isTable(table) {
 		return nil, errors.New("the second input is not a table")
 	}
 	return []int{batch, ids.perExample() * table.shape[1]}, nil
 }
 
-func (e embedding) limit() (int, int64, string) {
-	return 0, int64(e.Height), "the height of its embedding"
+func (embedding) limit(n *Node) (int, int64, string) {
+	table := n.in[1]
+	return 0, int64(table.shape[0]), fmt.Sprintf("the height of embedding %q", table.name)
 }
 
 func (embedding) forward(c *cell) {

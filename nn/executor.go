@@ -25,6 +25,7 @@ type Executor struct {
 	step    optimizer.Step
 	steps   uint64 // training steps so far
 	batches [2]*feedBatch
+	out     []*tensor.Dense // what the last step returned
 }
 
 // NewExecutor returns an executor for the graph. Its session with the trainer opens at the first step.
@@ -63,11 +64,15 @@ func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetc
 	if err := e.runStep(ctx, p, b, nil); err != nil {
 		return nil, err
 	}
-	return e.results(p, nil)
+	e.out, err = e.results(p, e.out[:0])
+	return e.out, err
 }
 
 // runStep is one step on a loaded batch; next, when known, is the batch after it.
 func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	e.bind(p, b)
 	e.describe(p, b, next)
 	if err := e.begin(ctx); err != nil {
@@ -127,7 +132,7 @@ func (e *Executor) fetchable(nodes []*Node) error {
 		case n.bad:
 			return errors.New("nn: a node that was made by mistake can't be fetched")
 		}
-		if v, ok := n.op.(variable); ok && v.param.Embedding {
+		if isTable(n) {
 			return fmt.Errorf("nn: embedding %v can't be fetched whole: fetch a lookup of some of its rows", n)
 		}
 	}

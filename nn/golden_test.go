@@ -67,7 +67,6 @@ type goldenCase struct {
 
 	g    *Graph
 	feed batchOf
-	set  map[string][]float32 // rows of tables
 }
 
 type goldenArray struct {
@@ -83,9 +82,9 @@ func (c *goldenCase) batched(i int) *Node {
 	for j := range ids {
 		ids[j] = int64(j)
 	}
-	c.feed[name+".ids"], c.set[name] = int64sOf([]int{n}, ids...), in.Data
+	c.feed[name+".ids"] = int64sOf([]int{n}, ids...)
 	dim := len(in.Data) / n
-	x := Embedding(c.g.IDs(name+".ids"), EmbeddingOptions{Name: name, Height: n, Dim: dim})
+	x := Embedding(c.g.IDs(name+".ids"), EmbeddingOptions{Name: name, Height: n, Dim: dim, Init: optimizer.Assign(in.Data)})
 	if len(in.Shape) > 2 {
 		x = Reshape(x, in.Shape[1:]...)
 	}
@@ -95,7 +94,7 @@ func (c *goldenCase) batched(i int) *Node {
 // fixed is input i as a parameter.
 func (c *goldenCase) fixed(i int) *Node {
 	in := c.Inputs[i]
-	return c.g.Parameter(ParameterOptions{Name: fmt.Sprintf("in%d", i), Init: Assign(in.Data)}, in.Shape...)
+	return c.g.Parameter(ParameterOptions{Name: fmt.Sprintf("in%d", i), Init: optimizer.Assign(in.Data)}, in.Shape...)
 }
 
 // fed is input i as a float32 feed, ids as an int64 feed.
@@ -117,8 +116,7 @@ func (c *goldenCase) ids(i int) *Node {
 
 func (c *goldenCase) table(ids *Node) *Node {
 	in := c.Inputs[1]
-	c.set["in1"] = in.Data
-	return Embedding(ids, EmbeddingOptions{Name: "in1", Height: in.Shape[0], Dim: in.Shape[1]})
+	return Embedding(ids, EmbeddingOptions{Name: "in1", Height: in.Shape[0], Dim: in.Shape[1], Init: optimizer.Assign(in.Data)})
 }
 
 func unary(f func(*Node) *Node) func(*goldenCase) *Node {
@@ -162,14 +160,10 @@ func TestGoldenOps(t *testing.T) {
 }
 
 func (c *goldenCase) check(t *testing.T) {
-	c.g, c.feed, c.set = NewGraph(1), batchOf{}, map[string][]float32{}
+	c.g, c.feed = NewGraph(1), batchOf{}
 	out := goldenOps[c.Name](c)
 	loss := apply("", &weighed{weights: c.Weight}, out)
 	k := minimise(t, loss, 0)
-	for name, data := range c.set {
-		p := c.g.Node(name).op.(variable).param
-		k.set(name, p.Dim(), data)
-	}
 	got := must(t, NewExecutor(c.g), c.feed, out)[0]
 	if err := near(got.Float32s(), c.Out.Data, 1e-5, 1e-6); err != nil {
 		t.Errorf("value: %v", err)
@@ -265,7 +259,7 @@ type weights struct{ base, made uint32 }
 func (w *weights) linear(x *Node, size int, act func(*Node) *Node) *Node {
 	in := x.perExample()
 	a := 1 / math.Sqrt(float64(in))
-	init := Assign(uniform(w.base+w.made, in*size, -a, a))
+	init := optimizer.Assign(uniform(w.base+w.made, in*size, -a, a))
 	w.made++
 	return Linear(x, size, LinearOptions{Init: init, Act: act})
 }
@@ -280,7 +274,8 @@ func mnistNet(base uint32) *Node {
 func wideDeepNet(base uint32) *Node {
 	g, w := NewGraph(1), &weights{base: base}
 	dense := g.Input("dense", 13)
-	emb := Embedding(g.IDs("C", 26), EmbeddingOptions{Name: "emb", Height: 1000, Dim: 10, Init: optimizer.Uniform{}})
+	rows := optimizer.Assign(uniform(base+50, 1000*10, -0.1, 0.1))
+	emb := Embedding(g.IDs("C", 26), EmbeddingOptions{Name: "emb", Height: 1000, Dim: 10, Init: rows})
 	h := Concat(emb, dense)
 	for range 3 {
 		h = w.linear(h, 400, ReLU)
@@ -327,7 +322,6 @@ func (c curve) check(t *testing.T, base uint32) {
 		loss, next = wideDeepNet(base), wideDeepBatch
 	}
 	k := minimise(t, loss, c.LR)
-	k.set("emb", 10, uniform(base+50, 1000*10, -0.1, 0.1))
 	e, got := NewExecutor(loss.graph), []float32{}
 	for i := range c.Loss {
 		got = append(got, must(t, e, next(base, uint32(i), c.Batch), loss)[0].Float32s()[0])

@@ -102,6 +102,9 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 		return n.spoil(errors.New("the name is taken"))
 	}
 	shape, err := o.infer(in)
+	if err == nil {
+		err = bounded(shape)
+	}
 	if err != nil {
 		return n.spoil(err)
 	}

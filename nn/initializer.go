@@ -1,8 +1,6 @@
 package nn
 
 import (
-	"encoding/binary"
-	"fmt"
 	"math"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -100,32 +98,6 @@ func fans(shape []int) (in, out float64) {
 	}
 	field := product(shape[2:])
 	return float64(shape[1] * field), float64(shape[0] * field)
-}
-
-// Assign gives a dense parameter the very values given, in row-major order, of which there have to be as many as it has elements.
-func Assign(values []float32) optimizer.Initializer {
-	b := make([]byte, 0, 4*len(values))
-	for _, v := range values {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-	}
-	return assigned{string(b)}
-}
-
-// assigned holds the values as bytes, so that it is comparable as initializers have to be.
-type assigned struct{ bits string }
-
-// Fill implements [optimizer.Initializer].
-func (a assigned) Fill(w []float32, _ uint64) {
-	for i := range min(len(w), a.len()) {
-		w[i] = math.Float32frombits(binary.LittleEndian.Uint32([]byte(a.bits[4*i : 4*i+4])))
-	}
-}
-
-func (a assigned) len() int { return len(a.bits) / 4 }
-
-// String stands for the values where initializers are compared between processes: their number and a hash.
-func (a assigned) String() string {
-	return fmt.Sprintf("{%d values, %016x}", a.len(), optimizer.Key(0, a.bits))
 }
 
 func defaultInit(init optimizer.Initializer) optimizer.Initializer {

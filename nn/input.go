@@ -12,8 +12,8 @@ const (
 
 // feed is a node whose value the user brings.
 type feed struct {
-	Type dtype
-	Dims []int // of one example
+	Type dtype `json:"type"`
+	Dims []int `json:"dims"` // of one example
 }
 
 // Input declares a float32 feed. dims are the dimensions of one example: a batch of N has shape [N dims...].

@@ -24,15 +24,18 @@ type overwritable interface{ overwritable() }
 
 // limiter is an op that reads int64 feeds and knows which values make sense.
 type limiter interface {
-	// limit says that the ids of input in have to be below the limit, and what sets it.
-	limit() (in int, below int64, why string)
+	// limit says that the ids of an input of node n have to be below the limit, and what sets it. 0 is no limit.
+	limit(n *Node) (input int, below int64, why string)
 }
 
-// wantFloat refuses int64 feeds where numbers are needed.
+// wantFloat refuses int64 feeds and tables where numbers are needed.
 func wantFloat(in []*Node) error {
 	for _, n := range in {
 		if isInt(n) {
 			return fmt.Errorf("input %v holds int64, float32 is needed", n)
+		}
+		if isTable(n) {
+			return fmt.Errorf("input %v is a table: look ids up in it with Embedding", n)
 		}
 	}
 	return nil

@@ -73,9 +73,8 @@ func (p *plan) take(c *cell) {
 		p.lookups = append(p.lookups, c)
 	}
 	if l, ok := c.node.op.(limiter); ok {
-		if in, below, why := l.limit(); isInt(c.in[in].node) {
-			p.limits = append(p.limits, limit{c.in[in], below, why})
-		}
+		in, below, why := l.limit(c.node)
+		p.limits = append(p.limits, limit{c.in[in], below, why})
 	}
 }
 

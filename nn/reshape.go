@@ -6,7 +6,9 @@ import "fmt"
 // Reshape(x, 784) has shape [N 784]. A node without examples, such as a parameter, is given its whole new shape.
 func Reshape(x *Node, dims ...int) *Node { return apply("", reshape{dims}, x) }
 
-type reshape struct{ Dims []int }
+type reshape struct {
+	Dims []int `json:"dims"`
+}
 
 func (reshape) kind() string  { return "reshape" }
 func (reshape) overwritable() {}

@@ -1,6 +1,12 @@
 package nn
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
+
+// maxElements bounds what one example's part of a value may hold, and what a dense parameter may.
+const maxElements = 1 << 31
 
 func equalShapes(a, b []int) bool { return slices.Equal(a, b) }
 
@@ -16,4 +22,16 @@ func withRows(dst, shape []int, rows int) []int {
 // isSuffix says whether a shape's last dimensions are those of b, and fixed.
 func isSuffix(a, b []int) bool {
 	return len(b) <= len(a) && slices.Equal(a[len(a)-len(b):], b) && !slices.Contains(b, batch)
+}
+
+// bounded refuses shapes whose elements nobody can hold or count. The first dimension of a table is not counted.
+func bounded(shape []int) error {
+	n := 1
+	for _, d := range shape[min(1, len(shape)):] {
+		if d > maxElements/n {
+			return fmt.Errorf("shape %s has too many elements", shapeString(shape))
+		}
+		n *= max(d, 1)
+	}
+	return nil
 }

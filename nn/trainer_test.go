@@ -176,15 +176,6 @@ func (k *keeper) descend(w, g []float32) {
 
 func (s *keeping) Close(context.Context) error { s.k.closed++; return nil }
 
-// set gives a table rows 0, 1, … of the values.
-func (k *keeper) set(table string, dim int, values []float32) {
-	rows := map[uint64][]float32{}
-	for i := 0; i*dim < len(values); i++ {
-		rows[uint64(i)] = slices.Clone(values[i*dim : (i+1)*dim])
-	}
-	k.rows[table] = rows
-}
-
 // gradient is the last step's gradient of a parameter; of a table its rows in order of ids, zeros where untouched.
 func (k *keeper) gradient(name string, size int) []float32 {
 	if g := k.grads[name]; g != nil {

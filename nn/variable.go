@@ -65,14 +65,16 @@ func (v variable) infer([]*Node) ([]int, error) {
 			return nil, fmt.Errorf("dimension %d of shape %v is not positive", i, p.Shape)
 		}
 	}
-	if a, ok := p.Init.(assigned); ok && (p.Embedding || a.len() != p.Size()) {
-		return nil, fmt.Errorf("Assign gives %d values for shape %v (it is for dense parameters, one value an element)", a.len(), p.Shape)
-	}
 	return p.Shape, nil
 }
 
 func (variable) forward(*cell)  {}
 func (variable) backward(*cell) {}
+
+func isTable(n *Node) bool {
+	v, ok := n.op.(variable)
+	return ok && v.param.Embedding
+}
 
 // copyParam returns arrays of one's own for a parameter.
 func copyParam(p *optimizer.Param) *optimizer.Param {

@@ -1,0 +1,287 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// gradientCase is an op beside a float64 twin of it, written as simply as can be.
+type gradientCase struct {
+	name  string
+	args  []arg
+	build func(in []*Node) *Node
+	twin  func(in [][]float64) []float64
+}
+
+// arg is an input of the op under test.
+type arg struct {
+	kind   argKind
+	shape  []int // with the number of examples first, where there are examples
+	lo, hi float64
+}
+
+type argKind int
+
+const (
+	examples  argKind = iota // values of N examples that have a gradient
+	parameter                // a parameter of a fixed shape
+	labels                   // int64 below hi
+	numbers                  // a float32 feed, without a gradient
+)
+
+func x(shape ...int) arg { return arg{examples, shape, -2, 2} }
+func w(shape ...int) arg { return arg{parameter, shape, -1, 1} }
+
+func (a arg) between(lo, hi float64) arg { a.lo, a.hi = lo, hi; return a }
+
+// map1 is a twin of an elementwise function.
+func map1(f func(float64) float64) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		y := make([]float64, len(in[0]))
+		for i, x := range in[0] {
+			y[i] = f(x)
+		}
+		return y
+	}
+}
+
+// map2 is a twin of an elementwise function of two inputs.
+func map2(f func(a, b float64) float64) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		y := make([]float64, len(in[0]))
+		for i, x := range in[0] {
+			y[i] = f(x, in[1][i])
+		}
+		return y
+	}
+}
+
+// rowwise is a twin of a function of rows of cols elements.
+func rowwise(cols int, f func(row []float64) []float64) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		var y []float64
+		for i := 0; i < len(in[0]); i += cols {
+			y = append(y, f(in[0][i:i+cols])...)
+		}
+		return y
+	}
+}
+
+func sigmoid64(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+func softmax64(row []float64) []float64 {
+	y, sum := make([]float64, len(row)), 0.0
+	for i, v := range row {
+		y[i] = math.Exp(v)
+		sum += y[i]
+	}
+	for i := range y {
+		y[i] /= sum
+	}
+	return y
+}
+
+// matmul64 is the product of an [n k] and a [k m] matrix.
+func matmul64(a, b []float64, k, m int) []float64 {
+	y := make([]float64, len(a)/k*m)
+	for i := range y {
+		for j := range k {
+			y[i] += a[i/m*k+j] * b[j*m+i%m]
+		}
+	}
+	return y
+}
+
+func one(f func(*Node) *Node) func([]*Node) *Node {
+	return func(in []*Node) *Node { return f(in[0]) }
+}
+
+func two(f func(a, b *Node) *Node) func([]*Node) *Node {
+	return func(in []*Node) *Node { return f(in[0], in[1]) }
+}
+
+var gradientCases = []gradientCase{
+	{"relu", []arg{x(3, 4)}, one(ReLU), map1(func(x float64) float64 { return max(x, 0) })},
+	{"tanh", []arg{x(3, 4)}, one(Tanh), map1(math.Tanh)},
+	{"sigmoid", []arg{x(3, 4)}, one(Sigmoid), map1(sigmoid64)},
+	{"softmax", []arg{x(5, 7)}, one(Softmax), rowwise(7, softmax64)},
+	{"mean", []arg{x(5, 3)}, one(Mean), func(in [][]float64) []float64 {
+		sum := 0.0
+		for _, v := range in[0] {
+			sum += v
+		}
+		return []float64{sum / float64(len(in[0]))}
+	}},
+	{"linear", []arg{x(6, 5), w(5, 3), w(3)},
+		func(in []*Node) *Node { return apply("", linear{}, in...) },
+		func(in [][]float64) []float64 {
+			y := matmul64(in[0], in[1], 5, 3)
+			for i := range y {
+				y[i] += in[2][i%3]
+			}
+			return y
+		}},
+	{"linear flat without bias", []arg{x(2, 3, 2), w(6, 4)},
+		func(in []*Node) *Node { return apply("", linear{}, in...) },
+		func(in [][]float64) []float64 { return matmul64(in[0], in[1], 6, 4) }},
+	{"linear then relu in place", []arg{x(6, 5), w(5, 3)},
+		func(in []*Node) *Node { return ReLU(apply("", linear{}, in...)) },
+		func(in [][]float64) []float64 {
+			return map1(func(x float64) float64 { return max(x, 0) })([][]float64{matmul64(in[0], in[1], 5, 3)})
+		}},
+	{"concat", []arg{x(3, 2), x(3, 1), x(3, 4)}, func(in []*Node) *Node { return Concat(in...) },
+		func(in [][]float64) []float64 {
+			var y []float64
+			for i := range 3 {
+				y = append(append(append(y, in[0][2*i:2*i+2]...), in[1][i]), in[2][4*i:4*i+4]...)
+			}
+			return y
+		}},
+	{"reshape", []arg{x(3, 4, 2)}, func(in []*Node) *Node { return Reshape(in[0], 2, 4) }, map1(func(x float64) float64 { return x })},
+	{"add", []arg{x(3, 4), x(3, 4)}, two(Add), map2(func(a, b float64) float64 { return a + b })},
+	{"add bias", []arg{x(3, 4), w(4)}, two(Add), func(in [][]float64) []float64 {
+		return map2(func(a, b float64) float64 { return a + b })([][]float64{in[0], append(append(in[1], in[1]...), in[1]...)})
+	}},
+	{"log_loss", []arg{x(5, 1).between(0.02, 0.98), {numbers, []int{5, 1}, 0, 1}}, two(LogLoss),
+		map2(func(p, y float64) float64 { return -y*math.Log(p+1e-4) - (1-y)*math.Log(1-p+1e-4) })},
+	{"cross_entropy", []arg{x(4, 3).between(0.1, 0.9), {labels, []int{4, 1}, 0, 3}}, two(CrossEntropy),
+		func(in [][]float64) []float64 {
+			var y []float64
+			for i, label := range in[1] {
+				y = append(y, -math.Log(in[0][3*i+int(label)]))
+			}
+			return y
+		}},
+}
+
+// TestGradients compares every op with its twin: the value, and the gradient with the twin's central differences; alone, and
+// twice on the same inputs, so that gradients have to add up.
+func TestGradients(t *testing.T) {
+	for _, c := range gradientCases {
+		t.Run(c.name, func(t *testing.T) {
+			in := make([][]float64, len(c.args))
+			for i, a := range c.args {
+				in[i] = a.draw(uint32(40 + i))
+			}
+			want := c.twin(in)
+			weights := wide(uniform(7, len(want), -1, 1))
+			for uses := 1; uses <= 2; uses++ {
+				c.check(t, in, want, weights, uses)
+			}
+		})
+	}
+}
+
+// draw gives the argument values that float32 holds too.
+func (a arg) draw(seed uint32) []float64 {
+	v := wide(uniform(seed, product(a.shape), a.lo, a.hi))
+	for i := range v {
+		if a.kind == labels {
+			v[i] = math.Floor(v[i])
+		}
+	}
+	return v
+}
+
+func wide(v []float32) []float64 {
+	d := make([]float64, len(v))
+	for i, x := range v {
+		d[i] = float64(x)
+	}
+	return d
+}
+
+func narrow(v []float64) []float32 {
+	f := make([]float32, len(v))
+	for i, x := range v {
+		f[i] = float32(x)
+	}
+	return f
+}
+
+func (c gradientCase) check(t *testing.T, in [][]float64, want, weights []float64, uses int) {
+	g, feed := NewGraph(1), batchOf{}
+	nodes := make([]*Node, len(in))
+	for i, a := range c.args {
+		nodes[i] = a.node(g, feed, fmt.Sprintf("in%d", i), in[i])
+	}
+	out := c.build(nodes)
+	loss := apply("", &weighed{narrow(weights)}, out)
+	for range uses - 1 {
+		loss = Add(loss, apply("", &weighed{narrow(weights)}, c.build(nodes)))
+	}
+	k := minimise(t, loss, 0)
+	e := NewExecutor(g)
+	for range 2 { // the second step must not see the first's gradients
+		must(t, e, feed, loss)
+	}
+	got, err := e.Eval(t.Context(), feed, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := near(got[0].Float32s(), narrow(want), 1e-5, 2e-6); err != nil {
+		t.Errorf("value: %v", err)
+	}
+	for i, a := range c.args {
+		if a.kind == labels || a.kind == numbers {
+			continue
+		}
+		d := narrow(differences(c.twin, in, i, weights, float64(uses)))
+		if err := near(k.gradient(fmt.Sprintf("in%d", i), len(d)), d, 2e-4, 2e-5); err != nil {
+			t.Errorf("%d uses: gradient of input %d: %v", uses, i, err)
+		}
+	}
+}
+
+// node makes the argument a node of the graph.
+func (a arg) node(g *Graph, feed batchOf, name string, v []float64) *Node {
+	n, rest := a.shape[0], a.shape[1:]
+	switch a.kind {
+	case parameter:
+		return g.Parameter(ParameterOptions{Name: name, Init: optimizer.Assign(narrow(v))}, a.shape...)
+	case numbers:
+		feed[name] = floats(a.shape, narrow(v)...)
+		return g.Input(name, rest...)
+	case labels:
+		ids := make([]int64, len(v))
+		for i := range v {
+			ids[i] = int64(v[i])
+		}
+		feed[name] = int64sOf(a.shape, ids...)
+		return g.IDs(name, rest...)
+	}
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = int64(i)
+	}
+	feed[name+".ids"] = int64sOf([]int{n}, ids...)
+	x := Embedding(g.IDs(name+".ids"), EmbeddingOptions{Name: name, Height: n, Dim: product(rest), Init: optimizer.Assign(narrow(v))})
+	if len(rest) != 1 {
+		x = Reshape(x, rest...)
+	}
+	return x
+}
+
+// differences are the central finite differences of the twin's weighed sum.
+func differences(twin func([][]float64) []float64, in [][]float64, i int, weights []float64, scale float64) []float64 {
+	const h = 1e-6
+	d := make([]float64, len(in[i]))
+	sum := func() float64 {
+		s := 0.0
+		for j, y := range twin(in) {
+			s += y * weights[j]
+		}
+		return s
+	}
+	for j, v := range in[i] {
+		in[i][j] = v + h
+		up := sum()
+		in[i][j] = v - h
+		d[j] = scale * (up - sum()) / (2 * h)
+		in[i][j] = v
+	}
+	return d
+}

@@ -1,0 +1,156 @@
+package nn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Inference is the part of a graph that the outputs are computed from, as a model to be saved: a fleet's SaveInferenceModel
+// writes it with its weights, and [Load] reads it back.
+func Inference(outputs ...*Node) optimizer.Model { return model{outputs} }
+
+type model struct{ outputs []*Node }
+
+// Params implements [optimizer.Model].
+func (m model) Params() []*optimizer.Param {
+	if m.check() != nil {
+		return nil
+	}
+	return paramsOf(behind(m.outputs[0].graph, m.outputs))
+}
+
+func (m model) check() error {
+	if len(m.outputs) == 0 || m.outputs[0] == nil {
+		return errors.New("nn: Inference: no outputs")
+	}
+	g := m.outputs[0].graph
+	if err := g.Err(); err != nil {
+		return err
+	}
+	for _, n := range m.outputs {
+		if n == nil || n.bad || n.graph != g {
+			return fmt.Errorf("nn: Inference: output %v is not a node of the graph of %v", n, m.outputs[0])
+		}
+	}
+	return nil
+}
+
+// graphFormat marks saved graphs, with the version of what they may contain.
+const graphFormat = "gofleet graph 1"
+
+// savedGraph is a graph as JSON. Nodes come after their inputs.
+type savedGraph struct {
+	Format  string      `json:"format"`
+	Seed    uint64      `json:"seed"`
+	Nodes   []savedNode `json:"nodes"`
+	Outputs []string    `json:"outputs"`
+}
+
+type savedNode struct {
+	Name  string          `json:"name"`
+	Op    string          `json:"op"`
+	In    []string        `json:"in,omitempty"`
+	Attrs json.RawMessage `json:"attrs,omitempty"`
+}
+
+// savedVariable are the attributes of a parameter. Initial values are kept for tables alone: their rows may be asked for
+// before they exist.
+type savedVariable struct {
+	Shape  []int      `json:"shape"`
+	Frozen bool       `json:"frozen,omitempty"`
+	Init   *savedInit `json:"init,omitempty"`
+}
+
+// WriteGraph implements [optimizer.Model].
+func (m model) WriteGraph(w io.Writer) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	g := m.outputs[0].graph
+	s := savedGraph{Format: graphFormat, Seed: g.seed}
+	for _, n := range behind(g, m.outputs) {
+		node, err := saveNode(n)
+		if err != nil {
+			return fmt.Errorf("nn: Inference: %s: %w", n.label(), err)
+		}
+		s.Nodes = append(s.Nodes, node)
+	}
+	for _, n := range m.outputs {
+		s.Outputs = append(s.Outputs, n.name)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(s)
+}
+
+func saveNode(n *Node) (savedNode, error) {
+	s := savedNode{Name: n.name, Op: n.op.kind()}
+	for _, in := range n.in {
+		s.In = append(s.In, in.name)
+	}
+	attrs, err := attributes(n.op)
+	if err != nil {
+		return s, err
+	}
+	if s.Attrs, err = json.Marshal(attrs); string(s.Attrs) == "{}" {
+		s.Attrs = nil
+	}
+	return s, err
+}
+
+func attributes(o op) (any, error) {
+	v, ok := o.(variable)
+	if !ok {
+		return o, nil
+	}
+	s := savedVariable{Shape: v.param.Shape, Frozen: v.param.Frozen}
+	if !v.param.Embedding || v.param.Height() == 0 {
+		return s, nil
+	}
+	init, err := saveInit(v.param.Init)
+	s.Init = init
+	return s, err
+}
+
+// savedInit is an initializer as JSON.
+type savedInit struct {
+	Type string  `json:"type"`
+	A    float32 `json:"a"` // constant's value, uniform's low, normal's mean
+	B    float32 `json:"b"` // uniform's high, normal's deviation
+}
+
+func saveInit(init optimizer.Initializer) (*savedInit, error) {
+	switch i := init.(type) {
+	case optimizer.Constant:
+		return &savedInit{"constant", i.Value, 0}, nil
+	case optimizer.Uniform:
+		return &savedInit{"uniform", i.Low, i.High}, nil
+	case optimizer.Normal:
+		return &savedInit{"normal", i.Mean, i.Std}, nil
+	case optimizer.TruncatedNormal:
+		return &savedInit{"truncated_normal", i.Mean, i.Std}, nil
+	}
+	return nil, fmt.Errorf("initializer %T can't be saved, and rows that were never trained need it: use Constant, Uniform, Normal or"+
+		" TruncatedNormal, or a Height of 0, with which such rows are zero", init)
+}
+
+func (s *savedInit) initializer() (optimizer.Initializer, error) {
+	if s == nil {
+		return nil, nil
+	}
+	switch s.Type {
+	case "constant":
+		return optimizer.Constant{Value: s.A}, nil
+	case "uniform":
+		return optimizer.Uniform{Low: s.A, High: s.B}, nil
+	case "normal":
+		return optimizer.Normal{Mean: s.A, Std: s.B}, nil
+	case "truncated_normal":
+		return optimizer.TruncatedNormal{Mean: s.A, Std: s.B}, nil
+	}
+	return nil, fmt.Errorf("initializer %q is not known", s.Type)
+}

@@ -1,0 +1,138 @@
+package nn
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Model is a saved model, ready for [Executor.Eval] on its graph.
+type Model struct {
+	Graph *Graph
+	// Inputs and Outputs are the feeds, and what the model was saved for, in the order given then.
+	Inputs, Outputs []*Node
+}
+
+// Output returns the output of that name, nil when there is none.
+func (m *Model) Output(name string) *Node {
+	for _, n := range m.Outputs {
+		if n.name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// Load reads a model that was saved for inference: graph.json, and from all files *.safetensors in the directory the weights.
+// A dense parameter is an F32 tensor of its name. An embedding is an F32 tensor of its name, of shape [rows dim], and its ids
+// are a U64 or I64 tensor of the name with .ids behind, in as many files as there are; rows that no file has read as their initial
+// values when the embedding has a height, and as zeros when not.
+func Load(dir string) (*Model, error) {
+	w, err := openWeights(dir)
+	if err != nil {
+		return nil, fmt.Errorf("nn: loading %s: %w", dir, err)
+	}
+	defer w.close()
+	data, err := os.ReadFile(filepath.Join(dir, "graph.json"))
+	if err != nil {
+		return nil, fmt.Errorf("nn: loading a model: %w", err)
+	}
+	m, err := readModel(data, w)
+	if err != nil {
+		return nil, fmt.Errorf("nn: loading %s: graph.json: %w", dir, err)
+	}
+	return m, nil
+}
+
+func readModel(data []byte, w *weightFiles) (*Model, error) {
+	var s savedGraph
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return nil, err
+	}
+	if s.Format != graphFormat {
+		return nil, fmt.Errorf("its format is %q, this version reads %q", s.Format, graphFormat)
+	}
+	g := NewGraph(s.Seed)
+	g.tables = map[string]rowSource{}
+	for _, n := range s.Nodes {
+		if err := g.restore(n, w); err != nil {
+			return nil, fmt.Errorf("node %q: %w", n.Name, err)
+		}
+	}
+	return g.model(s.Outputs)
+}
+
+func (g *Graph) model(outputs []string) (*Model, error) {
+	m := &Model{Graph: g, Inputs: g.Inputs()}
+	for _, name := range outputs {
+		n := g.named[name]
+		if n == nil {
+			return nil, fmt.Errorf("output %q is not a node", name)
+		}
+		m.Outputs = append(m.Outputs, n)
+	}
+	if len(m.Outputs) == 0 {
+		return nil, errors.New("it has no outputs")
+	}
+	return m, nil
+}
+
+// restore adds a saved node, which its inputs have to come before.
+func (g *Graph) restore(s savedNode, w *weightFiles) error {
+	if s.Name == "" {
+		return errors.New("it has no name")
+	}
+	if s.Op == "parameter" || s.Op == "table" {
+		return g.restoreVariable(s, w)
+	}
+	r, ok := recipes[s.Op]
+	if !ok {
+		return fmt.Errorf("op %q is not known", s.Op)
+	}
+	if len(s.In) < r.min || len(s.In) > r.max {
+		return fmt.Errorf("op %q has %d inputs, between %d and %d are needed", s.Op, len(s.In), r.min, r.max)
+	}
+	o, err := r.make(s.Attrs)
+	if err != nil {
+		return err
+	}
+	in := make([]*Node, len(s.In))
+	for i, name := range s.In {
+		if in[i] = g.named[name]; in[i] == nil {
+			return fmt.Errorf("input %q is not a node before it", name)
+		}
+	}
+	g.add(s.Name, o, in...)
+	return g.Err()
+}
+
+func (g *Graph) restoreVariable(s savedNode, w *weightFiles) error {
+	var v savedVariable
+	if err := json.Unmarshal(s.Attrs, &v); err != nil {
+		return fmt.Errorf("attributes: %w", err)
+	}
+	init, err := v.Init.initializer()
+	if err != nil {
+		return err
+	}
+	p := &optimizer.Param{Name: s.Name, Shape: v.Shape, Embedding: s.Op == "table", Init: init, Seed: g.seed, Frozen: v.Frozen}
+	if n := g.add(s.Name, variable{p}); n.bad {
+		return g.Err()
+	}
+	if p.Embedding {
+		g.tables[p.Name], err = w.table(p)
+		return err
+	}
+	p.W, err = w.dense(p)
+	if !p.Frozen && err == nil {
+		p.G = make([]float32, len(p.W))
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package nn
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Progress describes how a training loop tells how it goes: rate, loss, the fetches of one element, and the time left when
+// the total is known. On a terminal it is one line that moves, elsewhere a plain line now and then. The environment variable
+// FLEET_PROGRESS decides otherwise: live, plain or off.
+type Progress struct {
+	// Out is where lines go; nil is os.Stdout.
+	Out io.Writer
+	// Label begins every line, such as "epoch 1/2".
+	Label string
+	// Total is the number of examples to expect, 0 when it isn't known.
+	Total int
+	// Every is the time between plain lines, and between records for the Logger; 0 is 5 seconds.
+	Every time.Duration
+	// Steps asks for a plain line every so many steps too; 0 does not.
+	Steps int
+	// Logger gets the values of each plain line as a record; nil gets nothing.
+	Logger *slog.Logger
+}
+
+const (
+	plainInterval = 5 * time.Second
+	liveInterval  = 100 * time.Millisecond
+	// unknownWidth is how wide a live line may be when the terminal can't be asked.
+	unknownWidth = 79
+)
+
+// style is how progress is shown.
+type style int
+
+const (
+	off style = iota
+	plain
+	live
+)
+
+// start begins the report of one loop, which nothing is asked of when p is nil.
+func (p *Progress) start(fetch []*Node) *report {
+	if p == nil {
+		return nil
+	}
+	r := &report{Progress: *p, style: p.style(os.Getenv("FLEET_PROGRESS"))}
+	if r.Out == nil {
+		r.Out = os.Stdout
+	}
+	if r.Every <= 0 {
+		r.Every = plainInterval
+	}
+	for i, n := range fetch {
+		if product(n.shape) == 1 {
+			r.shown = append(r.shown, shownFetch{reportName(n), i})
+		}
+	}
+	r.width = lineWidth(r.Out)
+	r.begin(time.Now())
+	return r
+}
+
+// style is what the environment asks for, else what suits the writer.
+func (p *Progress) style(env string) style {
+	switch env {
+	case "live":
+		return live
+	case "plain":
+		return plain
+	case "off":
+		return off
+	}
+	if _, ok := terminal(p.Out); ok {
+		return live
+	}
+	return plain
+}
+
+// terminal returns the file descriptor of a writer that is a terminal.
+func terminal(w io.Writer) (int, bool) {
+	if w == nil {
+		w = os.Stdout
+	}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	return int(f.Fd()), true
+}
+
+func lineWidth(w io.Writer) int {
+	if fd, ok := terminal(w); ok {
+		if width, _, err := term.GetSize(fd); err == nil && width > 1 {
+			return width - 1
+		}
+	}
+	return unknownWidth
+}
+
+// reportName is how a fetch is called in a report: its kind, unless somebody named it.
+func reportName(n *Node) string {
+	number, auto := strings.CutPrefix(n.name, n.op.kind()+"_")
+	if _, err := strconv.Atoi(number); auto && err == nil {
+		return n.op.kind()
+	}
+	return n.name
+}

@@ -1,0 +1,47 @@
+package nn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// recipe makes an op from its attributes in a saved graph, and says how many inputs it takes.
+type recipe struct {
+	make     func(attrs json.RawMessage) (op, error)
+	min, max int
+}
+
+// recipes are the ops that a saved graph may contain, by kind. Kinds are frozen: saved models use them.
+var recipes = map[string]recipe{
+	"input":         {decode[feed], 0, 0},
+	"linear":        {decode[linear], 2, 3},
+	"relu":          {decode[relu], 1, 1},
+	"tanh":          {decode[tanh], 1, 1},
+	"sigmoid":       {decode[sigmoid], 1, 1},
+	"softmax":       {decode[softmax], 1, 1},
+	"concat":        {decode[concat], 1, maxInputs},
+	"reshape":       {decode[reshape], 1, 1},
+	"add":           {decode[add], 2, 2},
+	"mean":          {decode[mean], 1, 1},
+	"log_loss":      {decode[logLoss], 2, 2},
+	"cross_entropy": {decode[crossEntropy], 2, 2},
+	"embedding":     {decode[embedding], 2, 2},
+	"auc":           {decode[auc], 2, 2},
+	"accuracy":      {decode[accuracy], 2, 2},
+}
+
+const maxInputs = 1 << 20
+
+func decode[T op](attrs json.RawMessage) (op, error) {
+	var o T
+	if len(attrs) == 0 {
+		return o, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(attrs))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil {
+		return nil, fmt.Errorf("attributes: %w", err)
+	}
+	return o, nil
+}

@@ -1,0 +1,185 @@
+package nn
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"strings"
+	"time"
+)
+
+// report is the progress of one loop. A nil report says nothing.
+type report struct {
+	Progress
+	style style
+	width int
+	shown []shownFetch
+
+	last          time.Time // of the step before
+	drawn, logged time.Time // last live line, and last plain line or record
+	rate, loss    fading
+}
+
+// shownFetch is a fetch of one element in the report.
+type shownFetch struct {
+	name string
+	at   int // position among the fetches
+}
+
+// memory is how long the shown rate and loss remember: older steps fade.
+const memory = 5 * time.Second
+
+// fading is a mean in which older contributions fade.
+type fading struct{ sum, weight float64 }
+
+func (f *fading) add(sum, weight, keep float64) {
+	f.sum, f.weight = f.sum*keep+sum, f.weight*keep+weight
+}
+
+func (f *fading) mean() float64 {
+	if f.weight == 0 {
+		return 0
+	}
+	return f.sum / f.weight
+}
+
+func (r *report) begin(now time.Time) { r.last, r.drawn, r.logged = now, now, now }
+
+// step takes note of a step and shows it when it is time.
+func (r *report) step(res TrainResult, loss float64, samples int) {
+	if r == nil {
+		return
+	}
+	now := time.Now()
+	elapsed := now.Sub(r.last)
+	keep := math.Exp(-elapsed.Seconds() / memory.Seconds())
+	r.rate.add(float64(samples), elapsed.Seconds(), keep)
+	r.loss.add(loss*float64(samples), float64(samples), keep)
+	r.last = now
+	if r.style == live && now.Sub(r.drawn) >= liveInterval {
+		r.drawn = now
+		r.draw(r.line(res))
+	}
+	if now.Sub(r.logged) >= r.Every || r.Steps > 0 && res.Steps%r.Steps == 0 {
+		r.logged = now
+		r.tell(r.line(res), r.values(res))
+	}
+}
+
+// finish tells how the whole loop went.
+func (r *report) finish(res TrainResult) {
+	if r == nil {
+		return
+	}
+	line := fmt.Sprintf("%s%s examples in %s  %s examples/s  loss %.4f%s", r.label(), grouped(res.Samples),
+		spoken(res.Elapsed), grouped(int(res.Rate())), res.Loss, r.fetches(res))
+	if r.style == live {
+		fmt.Fprintf(r.Out, "\r\x1b[K%s\n", line)
+	}
+	r.rate, r.loss = fading{float64(res.Samples), res.Elapsed.Seconds()}, fading{res.Loss, 1}
+	r.tell(line, r.values(res))
+}
+
+// draw replaces the live line. Longer ones are cut, since a line that wraps can't be replaced.
+func (r *report) draw(line string) {
+	if runes := []rune(line); len(runes) > r.width {
+		line = string(runes[:r.width])
+	}
+	fmt.Fprintf(r.Out, "\r\x1b[K%s", line)
+}
+
+// tell writes a plain line and a record.
+func (r *report) tell(line string, values []slog.Attr) {
+	if r.style == plain {
+		io.WriteString(r.Out, line+"\n")
+	}
+	if r.Logger != nil {
+		r.Logger.LogAttrs(context.Background(), slog.LevelInfo, "training", values...)
+	}
+}
+
+func (r *report) label() string {
+	if r.Label == "" {
+		return ""
+	}
+	return r.Label + "  "
+}
+
+// line is how it goes, the important first.
+func (r *report) line(res TrainResult) string {
+	var b strings.Builder
+	b.WriteString(r.label())
+	if r.Total > 0 {
+		fmt.Fprintf(&b, "%d%%  ", min(100, 100*res.Samples/r.Total))
+	}
+	fmt.Fprintf(&b, "%s examples/s  loss %.4f%s", grouped(int(r.rate.mean())), r.loss.mean(), r.fetches(res))
+	if left, ok := r.left(res); ok {
+		fmt.Fprintf(&b, "  %s left", spoken(left))
+	}
+	fmt.Fprintf(&b, "  %s", grouped(res.Samples))
+	if r.Total > 0 {
+		fmt.Fprintf(&b, "/%s", grouped(r.Total))
+	}
+	return b.String()
+}
+
+func (r *report) fetches(res TrainResult) string {
+	var b strings.Builder
+	for _, f := range r.shown {
+		if v, ok := scalar(res, f.at); ok {
+			fmt.Fprintf(&b, "  %s %.4f", f.name, v)
+		}
+	}
+	return b.String()
+}
+
+// values are the numbers of a line as a record.
+func (r *report) values(res TrainResult) []slog.Attr {
+	a := []slog.Attr{slog.String("label", r.Label), slog.Int("steps", res.Steps), slog.Int("examples", res.Samples),
+		slog.Float64("examples_per_second", r.rate.mean()), slog.Float64("loss", r.loss.mean())}
+	for _, f := range r.shown {
+		if v, ok := scalar(res, f.at); ok {
+			a = append(a, slog.Float64(f.name, float64(v)))
+		}
+	}
+	if left, ok := r.left(res); ok {
+		a = append(a, slog.Duration("left", left))
+	}
+	return a
+}
+
+func scalar(res TrainResult, at int) (float32, bool) {
+	if at >= len(res.Last) {
+		return 0, false
+	}
+	v := res.Last[at].Float32s()
+	return v[0], len(v) == 1
+}
+
+// left is the time that the rest of the examples will take.
+func (r *report) left(res TrainResult) (time.Duration, bool) {
+	rate := r.rate.mean()
+	if r.Total <= 0 || rate <= 0 || res.Samples >= r.Total {
+		return 0, false
+	}
+	return time.Duration(float64(r.Total-res.Samples) / rate * float64(time.Second)), true
+}
+
+// grouped writes 1234567 as 1,234,567.
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// spoken rounds a duration to what a person reads: 7.3s, 1m20s.
+func spoken(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}

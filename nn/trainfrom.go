@@ -1,0 +1,120 @@
+package nn
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"gorgonia.org/tensor"
+)
+
+// TrainOptions say what a training loop does beside training.
+type TrainOptions struct {
+	// Fetch are computed in every step: reports show those of one element, and the result has their last values.
+	Fetch []*Node
+	// Progress reports while the loop runs; nil reports nothing.
+	Progress *Progress
+}
+
+// TrainResult is what a training loop did.
+type TrainResult struct {
+	// Steps and Samples count batches and examples.
+	Steps, Samples int
+	// Elapsed is the time the loop took, with waiting for batches.
+	Elapsed time.Duration
+	// Loss is the mean loss of all examples, each in the step that it was trained in.
+	Loss float64
+	// Last are the fetches of the last step, valid until the executor's next call; nil when there was no step.
+	Last []*tensor.Dense
+}
+
+// Rate is the number of examples a second.
+func (r TrainResult) Rate() float64 {
+	if r.Elapsed <= 0 {
+		return 0
+	}
+	return float64(r.Samples) / r.Elapsed.Seconds()
+}
+
+// TrainFrom trains on every batch, in order, and ends the epoch. It takes one batch ahead, so that the trainer hears of the
+// next step's ids early: a batch has to stay as it is until two more have been yielded. After an error, of the batches or of a
+// step, the result says how far it came; the epoch has not ended then.
+func (e *Executor) TrainFrom(
+	ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions,
+) (TrainResult, error) {
+	if err := e.open(true); err != nil {
+		return TrainResult{}, err
+	}
+	p, err := e.plan(o.Fetch, true)
+	if err != nil {
+		return TrainResult{}, err
+	}
+	l := &trainLoop{exe: e, plan: p, report: o.Progress.start(o.Fetch), began: time.Now()}
+	err = l.run(ctx, batches)
+	if err == nil {
+		_, trainer := e.graph.bound()
+		err = trainer.EndEpoch(ctx)
+	}
+	l.report.finish(l.res)
+	return l.res, err
+}
+
+// trainLoop is one TrainFrom at work.
+type trainLoop struct {
+	exe    *Executor
+	plan   *plan
+	report *report
+	began  time.Time
+	losses float64 // summed over examples
+	res    TrainResult
+}
+
+func (l *trainLoop) run(ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error]) error {
+	var current *feedBatch
+	for batch, err := range batches {
+		if err != nil {
+			return fmt.Errorf("nn: after %d steps: %w", l.res.Steps, err)
+		}
+		next := l.exe.spare(current)
+		if err := next.load(l.exe, l.plan, batch); err != nil {
+			return err
+		}
+		if current != nil {
+			if err := l.step(ctx, current, next); err != nil {
+				return err
+			}
+		}
+		current = next
+	}
+	if current == nil {
+		return nil
+	}
+	return l.step(ctx, current, nil)
+}
+
+// spare is the batch memory that is not in use.
+func (e *Executor) spare(used *feedBatch) *feedBatch {
+	if used == e.batches[0] {
+		return e.batches[1]
+	}
+	return e.batches[0]
+}
+
+func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
+	if err := l.exe.runStep(ctx, l.plan, b, next); err != nil {
+		return err
+	}
+	last, err := l.exe.results(l.plan, l.res.Last[:0])
+	if err != nil {
+		return err
+	}
+	loss := float64(l.plan.loss.value[0])
+	l.losses += loss * float64(b.rows)
+	l.res.Steps++
+	l.res.Samples += b.rows
+	l.res.Loss = l.losses / float64(max(l.res.Samples, 1))
+	l.res.Elapsed, l.res.Last = time.Since(l.began), last
+	l.report.step(l.res, loss, b.rows)
+	return nil
+}
