@@ -27,6 +27,8 @@ type backend struct {
 	sigmoidGrad gradLoop
 	tanhGrad    gradLoop
 	softmaxGrad func(dx, y, dy []float32, dot float32, accumulate bool)
+
+	gather, scatter func(dst, src []float32, dim int, index []int32)
 }
 
 // packLoop fills a panel of a packed matrix.
@@ -50,4 +52,5 @@ var portable = backend{
 	axpy: axpy, scale: scale, add: add, mul: mul, dot: dot, sum: sum, max: maximum,
 	relu: relu, exp: exp, log: log, sigmoid: sigmoid, tanh: tanh,
 	reluGrad: reluGrad, sigmoidGrad: sigmoidGrad, tanhGrad: tanhGrad, softmaxGrad: softmaxGrad,
+	gather: gather, scatter: scatter,
 }

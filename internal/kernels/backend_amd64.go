@@ -30,6 +30,7 @@ func withAVX2(b backend) backend {
 	b.dot, b.sum, b.max = dotAVX2, sumAVX2, maximumAVX2
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX2, expAVX2, sigmoidAVX2, tanhAVX2
 	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX2, sigmoidGradAVX2, tanhGradAVX2, softmaxGradAVX2
+	b.gather, b.scatter = gatherAVX2, scatterAVX2
 	return b
 }
 
@@ -42,6 +43,7 @@ func withAVX512(b backend) backend {
 	b.dot, b.sum, b.max = dotAVX512, sumAVX512, maximumAVX512
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX512, expAVX512, sigmoidAVX512, tanhAVX512
 	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX512, sigmoidGradAVX512, tanhGradAVX512, softmaxGradAVX512
+	b.gather, b.scatter = gatherAVX512, scatterAVX512
 	return b
 }
 

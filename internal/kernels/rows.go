@@ -6,29 +6,43 @@ import "fmt"
 // dst and src must not be the same.
 func GatherRows(dst, src []float32, dim int, index []int32) {
 	checkLen("GatherRows", "dst", len(dst), dim*len(index))
-	checkRows("GatherRows", len(src), dim)
-	for i, r := range index {
-		copy(dst[i*dim:(i+1)*dim], row("GatherRows", src, dim, r))
-	}
+	checkIndex("GatherRows", len(src), dim, index)
+	active.gather(dst, src, dim, index)
 }
 
 // ScatterAddRows adds row i of src to row index[i] of dst, in the order of i, so that the result is always the same. Rows have
 // dim elements; src has len(index) of them. dst and src must not be the same.
 func ScatterAddRows(dst, src []float32, dim int, index []int32) {
 	checkLen("ScatterAddRows", "src", len(src), dim*len(index))
-	checkRows("ScatterAddRows", len(dst), dim)
+	checkIndex("ScatterAddRows", len(dst), dim, index)
+	active.scatter(dst, src, dim, index)
+}
+
+// checkIndex panics unless every index is a row of a table with n elements, dim a row.
+func checkIndex(op string, n, dim int, index []int32) {
+	checkRows(op, n, dim)
+	rows := uint32(0)
+	if n > 0 {
+		rows = uint32(n / dim)
+	}
 	for i, r := range index {
-		to := row("ScatterAddRows", dst, dim, r)
-		for j, v := range src[i*dim : (i+1)*dim] {
-			to[j] += v
+		if uint32(r) >= rows {
+			panic(fmt.Sprintf("kernels: %s: index[%d] is row %d of %d", op, i, r, rows))
 		}
 	}
 }
 
-func row(op string, table []float32, dim int, r int32) []float32 {
-	from := int(r) * dim
-	if r < 0 || from+dim > len(table) {
-		panic(fmt.Sprintf("kernels: %s: row %d of a table of %d elements, %d a row", op, r, len(table), dim))
+func gather(dst, src []float32, dim int, index []int32) {
+	for i, r := range index {
+		copy(dst[i*dim:(i+1)*dim], src[int(r)*dim:])
 	}
-	return table[from : from+dim : from+dim]
+}
+
+func scatter(dst, src []float32, dim int, index []int32) {
+	for i, r := range index {
+		to := dst[int(r)*dim:][:dim]
+		for j, v := range src[i*dim:][:dim] {
+			to[j] += v
+		}
+	}
 }

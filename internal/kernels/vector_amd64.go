@@ -47,6 +47,12 @@ func tanhGradAVX2(dx, y, dy []float32, accumulate bool)
 //go:noescape
 func softmaxGradAVX2(dx, y, dy []float32, dot float32, accumulate bool)
 
+//go:noescape
+func gatherAVX2(dst, src []float32, dim int, index []int32)
+
+//go:noescape
+func scatterAVX2(dst, src []float32, dim int, index []int32)
+
 // The inner loops for AVX-512 (F, DQ, VL, BW).
 
 //go:noescape
@@ -93,3 +99,9 @@ func tanhGradAVX512(dx, y, dy []float32, accumulate bool)
 
 //go:noescape
 func softmaxGradAVX512(dx, y, dy []float32, dot float32, accumulate bool)
+
+//go:noescape
+func gatherAVX512(dst, src []float32, dim int, index []int32)
+
+//go:noescape
+func scatterAVX512(dst, src []float32, dim int, index []int32)
