@@ -1,0 +1,38 @@
+// Package rolemaker answers the first question of a process in a job: who am I? A [RoleMaker] tells whether the process
+// is a worker or a server, which one of how many, and where the servers are: its [Identity].
+//
+//	id, err := rolemaker.Resolve(ctx, rolemaker.PaddleCloud{})
+//	if id.IsServer() {
+//		serve(id.Endpoint())
+//	} else {
+//		train(id.Index, id.Workers, id.Servers)
+//	}
+//
+// Five role makers are here, and a user's own is one method:
+//
+//   - [PaddleCloud] reads the environment variables that PaddlePaddle's launchers and operators set, and fleetrun too;
+//   - [UserDefined] holds what the program says itself;
+//   - [MPISymmetric] reads rank and size from mpirun, mpiexec or srun: even ranks serve, odd ranks train;
+//   - [Local] is a process alone, worker 0 of 1 without servers;
+//   - [FromEnvironment] looks which of them the environment speaks of.
+//
+// # Two machines by hand
+//
+// A server needs the list of all servers, its own place in it, and the number of workers; a worker needs its number:
+//
+//	export PADDLE_PSERVERS_IP_PORT_LIST=10.89.176.11:36000,10.89.176.12:36000 PADDLE_TRAINERS_NUM=2
+//	TRAINING_ROLE=PSERVER POD_IP=10.89.176.11 PADDLE_PORT=36000 ./train &
+//	TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 ./train
+//
+// # MPI and Slurm
+//
+//	mpirun -n 4 ./train                                      # one machine: nothing else to say
+//	export FLEET_RENDEZVOUS=node0:29500                      # several: where rank 0 can be called
+//	export FLEET_RENDEZVOUS=file:///shared/dir               # or a directory that all see, one for each job
+//	mpirun -x FLEET_RENDEZVOUS -n 8 --hostfile hosts ./train
+//
+//	export FLEET_RENDEZVOUS=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1):29500
+//	srun -n 8 ./train
+//
+// Under MPICH's and Intel's mpiexec no rendezvous is needed: their process manager carries the endpoints.
+package rolemaker

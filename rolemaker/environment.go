@@ -1,0 +1,58 @@
+package rolemaker
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// paddleNames are the variables that say that a process belongs to a job of PaddleCloud's kind. POD_IP and PADDLE_PORT are
+// not among them: clusters set them for any process.
+func paddleNames() []string {
+	return []string{envRole, envOldRole, envServers, envServerIPs, envServerNum, envServerID,
+		envWorkerNum, envWorkerID, envWorkers, "PADDLE_MASTER", "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}
+}
+
+// FromEnvironment is the role maker that the environment speaks of: [PaddleCloud] if any of its variables is set;
+// otherwise [MPISymmetric] if mpirun, mpiexec or srun started more than one rank; otherwise [Local]. getenv looks a variable
+// up; nil means os.Getenv.
+//
+// A job is never taken for a process alone: where variables are missing or contradict each other, Identity returns an error
+// that names them.
+func FromEnvironment(getenv func(string) string) RoleMaker {
+	e := environment(getenv)
+	if names := e.found(paddleNames()); len(names) > 0 {
+		return found{PaddleCloud{Getenv: getenv}, names}
+	}
+	w, err := e.world()
+	switch {
+	case errors.Is(err, errNoRank):
+		return Local{}
+	case err != nil:
+		return failed{fmt.Errorf("rolemaker: the environment is of no job that can be told: %w", err)}
+	case w.size == 1:
+		return Local{}
+	}
+	return MPISymmetric{Getenv: getenv}
+}
+
+// found is a role maker that was chosen because some variables are set; its errors say so.
+type found struct {
+	RoleMaker
+	names []string
+}
+
+// Identity implements [RoleMaker].
+func (f found) Identity() (Identity, error) {
+	id, err := f.RoleMaker.Identity()
+	if err != nil {
+		return Identity{}, fmt.Errorf("%w (found in the environment: %s)", err, strings.Join(f.names, ", "))
+	}
+	return id, nil
+}
+
+// failed is a role maker that knows only what is wrong.
+type failed struct{ err error }
+
+// Identity implements [RoleMaker].
+func (f failed) Identity() (Identity, error) { return Identity{}, f.err }

@@ -1,0 +1,85 @@
+package rolemaker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Identity is who a process is in its job.
+type Identity struct {
+	// Role is what the process does.
+	Role Role
+	// Index is its number among those of its role, from 0.
+	Index int
+	// Workers is how many workers the job has.
+	Workers int
+	// Servers are the endpoints of all servers, "host:port" or "unix:/path"; the place in the list is the server's index. It
+	// is empty if the process is alone.
+	Servers []string
+	// WorkerEndpoints are the endpoints of all workers, or empty: only workers that talk to each other need them.
+	WorkerEndpoints []string
+}
+
+// Local says that there are no servers: the process trains alone.
+func (id Identity) Local() bool { return len(id.Servers) == 0 }
+
+// IsWorker says whether the process computes gradients.
+func (id Identity) IsWorker() bool { return id.Role == Worker }
+
+// IsServer says whether the process keeps parameters.
+func (id Identity) IsServer() bool { return id.Role == Server }
+
+// IsFirstWorker says whether the process is worker 0, which acts for all workers where one must.
+func (id Identity) IsFirstWorker() bool { return id.IsWorker() && id.Index == 0 }
+
+// Endpoint is the process's own, "" if it has none.
+func (id Identity) Endpoint() string {
+	list := id.WorkerEndpoints
+	if id.IsServer() {
+		list = id.Servers
+	}
+	if id.Index < 0 || id.Index >= len(list) {
+		return ""
+	}
+	return list[id.Index]
+}
+
+// String is the identity for a log: "worker 1 of 2, servers 10.0.0.1:36000,10.0.0.2:36000".
+func (id Identity) String() string {
+	switch {
+	case id.Local():
+		return fmt.Sprintf("%v %d of %d, alone", id.Role, id.Index, id.Workers)
+	case id.IsServer():
+		return fmt.Sprintf("server %d of %d at %s, %d workers", id.Index, len(id.Servers), id.Endpoint(), id.Workers)
+	}
+	return fmt.Sprintf("%v %d of %d, servers %s", id.Role, id.Index, id.Workers, strings.Join(id.Servers, ","))
+}
+
+// Validate says what makes the identity impossible, or nil.
+func (id Identity) Validate() error {
+	switch {
+	case id.Role != Worker && id.Role != Server:
+		return fmt.Errorf("rolemaker: role is %v; it must be Worker or Server", id.Role)
+	case id.Workers < 1:
+		return fmt.Errorf("rolemaker: the number of workers is %d; it must be at least 1", id.Workers)
+	case id.Local() && (id.IsServer() || id.Workers > 1):
+		return fmt.Errorf("rolemaker: a job of %d workers has no servers; name their endpoints", id.Workers)
+	case id.Index < 0 || id.Index >= id.peers():
+		return fmt.Errorf("rolemaker: index of this %v is %d; there are %d, counted from 0", id.Role, id.Index, id.peers())
+	case len(id.WorkerEndpoints) != 0 && len(id.WorkerEndpoints) != id.Workers:
+		return fmt.Errorf("rolemaker: %d worker endpoints for %d workers: %q", len(id.WorkerEndpoints), id.Workers, id.WorkerEndpoints)
+	}
+	if err := checkEndpoints(slices.Concat(id.Servers, id.WorkerEndpoints)); err != nil {
+		return fmt.Errorf("rolemaker: %w", err)
+	}
+	return nil
+}
+
+// peers is how many processes have this one's role.
+func (id Identity) peers() int {
+	if id.IsServer() {
+		return len(id.Servers)
+	}
+	return id.Workers
+}

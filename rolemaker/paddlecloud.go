@@ -1,0 +1,222 @@
+package rolemaker
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+)
+
+// PaddleCloud reads the environment variables of PaddlePaddle's launchers and cloud operators.
+//
+// All processes:
+//
+//	PADDLE_PSERVERS_IP_PORT_LIST  endpoints of all servers, "ip:port,ip:port"
+//	PADDLE_TRAINERS_NUM           number of workers
+//	TRAINING_ROLE                 PSERVER or TRAINER
+//	PADDLE_TRAINER_ENDPOINTS      endpoints of all workers (optional)
+//	PADDLE_PSERVERS_NUM           number of servers (optional; checked against the list)
+//
+// A worker also needs PADDLE_TRAINER_ID, its index. A server needs POD_IP and PADDLE_PORT, which together are one endpoint of
+// the list, or PADDLE_PSERVER_ID, its index.
+//
+// Older names are understood: PADDLE_TRAINING_ROLE (which makes PADDLE_TRAINERS_NUM 1 if that is not set), PADDLE_CURRENT_IP
+// for POD_IP, and for the list PADDLE_PSERVERS (ips) with PADDLE_PORT (one port for all or one for each, 6174 if not set).
+//
+// Other variables of the family (PADDLE_WITH_GLOO, PADDLE_GLOO_*, PADDLE_HETER_*, FLAGS_*, CUDA_VISIBLE_DEVICES) have no meaning
+// here and are ignored. Without a list of servers there is no identity: a process that should train alone where nothing is
+// set uses [FromEnvironment].
+type PaddleCloud struct {
+	// Getenv looks a variable up; nil means os.Getenv.
+	Getenv func(name string) string
+}
+
+// The variables of PaddleCloud.
+const (
+	envRole         = "TRAINING_ROLE"
+	envOldRole      = "PADDLE_TRAINING_ROLE"
+	envServers      = "PADDLE_PSERVERS_IP_PORT_LIST"
+	envServerIPs    = "PADDLE_PSERVERS"
+	envServerNum    = "PADDLE_PSERVERS_NUM"
+	envServerID     = "PADDLE_PSERVER_ID"
+	envIP           = "POD_IP"
+	envOldIP        = "PADDLE_CURRENT_IP"
+	envPort         = "PADDLE_PORT"
+	envWorkerNum    = "PADDLE_TRAINERS_NUM"
+	envWorkerID     = "PADDLE_TRAINER_ID"
+	envWorkers      = "PADDLE_TRAINER_ENDPOINTS"
+	defaultOldPort  = "6174"
+	roleServerValue = "PSERVER"
+	roleWorkerValue = "TRAINER"
+)
+
+// Identity implements [RoleMaker].
+func (p PaddleCloud) Identity() (Identity, error) {
+	id, err := environment(p.Getenv).paddle()
+	if err != nil {
+		return Identity{}, fmt.Errorf("rolemaker: PaddleCloud: %w", err)
+	}
+	return id, nil
+}
+
+func (e env) paddle() (id Identity, err error) {
+	if id.Role, err = e.role(); err != nil {
+		return id, err
+	}
+	if id.Servers, err = e.servers(); err != nil {
+		return id, err
+	}
+	if id.WorkerEndpoints, err = e.endpoints(envWorkers); err != nil {
+		return id, err
+	}
+	if id.Workers, err = e.workers(id.WorkerEndpoints); err != nil {
+		return id, err
+	}
+	if id.Role == Server {
+		id.Index, err = e.serverIndex(id.Servers)
+	} else {
+		id.Index, err = e.workerIndex(id.Workers)
+	}
+	return id, err
+}
+
+func (e env) role() (Role, error) {
+	value, name, err := e.either(envRole, envOldRole)
+	if err != nil {
+		return 0, err
+	}
+	switch value {
+	case roleServerValue:
+		return Server, nil
+	case roleWorkerValue:
+		return Worker, nil
+	case "":
+		return 0, fmt.Errorf("%s is not set; it is %s on a server and %s on a worker. "+
+			"A program that should train alone when nothing is set uses FromEnvironment", name, roleServerValue, roleWorkerValue)
+	}
+	return 0, fmt.Errorf("%s is %q; it can be %s or %s", name, value, roleServerValue, roleWorkerValue)
+}
+
+// servers are the endpoints of all servers, from the list or the older pair of ips and ports.
+func (e env) servers() ([]string, error) {
+	list, err := e.endpoints(envServers)
+	if len(list) == 0 && err == nil {
+		list, err = e.oldServers()
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, set, err := e.integer(envServerNum)
+	if err == nil && set && n != len(list) {
+		err = fmt.Errorf("%s is %d, but there are %d server endpoints: %s", envServerNum, n, len(list), strings.Join(list, ","))
+	}
+	return list, err
+}
+
+func (e env) oldServers() ([]string, error) {
+	list, ports := e.list(envServerIPs), e.ports()
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s is not set; it lists the endpoints of all servers, \"ip:port,ip:port\"", envServers)
+	}
+	if len(ports) != 1 && len(ports) != len(list) {
+		return nil, fmt.Errorf("%s is %q and %s is %q; give one port for all or one for each",
+			envServerIPs, e(envServerIPs), envPort, e(envPort))
+	}
+	for i := range list {
+		list[i] = net.JoinHostPort(list[i], ports[i%len(ports)])
+	}
+	if err := checkEndpoints(list); err != nil {
+		return nil, fmt.Errorf("%s is %q and %s is %q: %w", envServerIPs, e(envServerIPs), envPort, e(envPort), err)
+	}
+	return list, nil
+}
+
+// ports are those of PADDLE_PORT; the older form has a default.
+func (e env) ports() []string {
+	ports := e.list(envPort)
+	if len(ports) == 0 && e(envServers) == "" {
+		return []string{defaultOldPort}
+	}
+	return ports
+}
+
+func (e env) workers(endpoints []string) (int, error) {
+	n, set, err := e.integer(envWorkerNum)
+	switch {
+	case err != nil:
+		return 0, err
+	case !set && len(endpoints) > 0:
+		return len(endpoints), nil
+	case !set && e(envRole) == "":
+		return 1, nil
+	case !set:
+		return 0, fmt.Errorf("%s is not set; it is the number of workers", envWorkerNum)
+	case n < 1:
+		return 0, fmt.Errorf("%s is %d; there must be at least 1 worker", envWorkerNum, n)
+	case len(endpoints) > 0 && len(endpoints) != n:
+		return 0, fmt.Errorf("%s is %d, but %s has %d: %q", envWorkerNum, n, envWorkers, len(endpoints), e(envWorkers))
+	}
+	return n, nil
+}
+
+func (e env) workerIndex(workers int) (int, error) {
+	n, set, err := e.integer(envWorkerID)
+	switch {
+	case err != nil:
+		return 0, err
+	case !set:
+		return 0, fmt.Errorf("%s is not set; it is this worker's number, 0 to %d", envWorkerID, workers-1)
+	case n < 0 || n >= workers:
+		return 0, fmt.Errorf("%s is %d, but the workers are 0 to %d (%s)", envWorkerID, n, workers-1, envWorkerNum)
+	}
+	return n, nil
+}
+
+// serverIndex finds this server in the list, by its endpoint or the number it was given.
+func (e env) serverIndex(servers []string) (int, error) {
+	n, numbered, err := e.integer(envServerID)
+	if err == nil && numbered && (n < 0 || n >= len(servers)) {
+		err = fmt.Errorf("%s is %d, but the servers are 0 to %d", envServerID, n, len(servers)-1)
+	}
+	if err != nil {
+		return 0, err
+	}
+	ip, ipName, err := e.either(envIP, envOldIP)
+	switch {
+	case err != nil:
+		return 0, err
+	case ip == "" && numbered:
+		return n, nil
+	case ip == "":
+		return 0, fmt.Errorf("%s is not set; with %s it makes this server's endpoint, which must be one of %s",
+			ipName, envPort, strings.Join(servers, ","))
+	}
+	at, err := e.find(ip, ipName, servers)
+	if err == nil && numbered && at != n {
+		err = fmt.Errorf("%s is %d, but endpoint %s is number %d of the servers", envServerID, n, servers[at], at)
+	}
+	return at, err
+}
+
+// find is the place of this server's own endpoint in the list.
+func (e env) find(ip, ipName string, servers []string) (int, error) {
+	ports := e.ports()
+	if len(ports) == 0 {
+		return 0, fmt.Errorf("%s is not set; with %s it makes this server's endpoint", envPort, ipName)
+	}
+	var at []int
+	for _, port := range ports {
+		if k := slices.Index(servers, net.JoinHostPort(ip, port)); k >= 0 && !slices.Contains(at, k) {
+			at = append(at, k)
+		}
+	}
+	switch len(at) {
+	case 0:
+		return 0, fmt.Errorf("%s is %q and %s is %q, but %s is not one of the servers %s",
+			ipName, ip, envPort, strings.Join(ports, ","), net.JoinHostPort(ip, ports[0]), strings.Join(servers, ","))
+	case 1:
+		return at[0], nil
+	}
+	return 0, fmt.Errorf("%s is %q and %s is %q, which are several servers' (%v); give %s one port",
+		ipName, ip, envPort, e(envPort), at, envPort)
+}

@@ -1,0 +1,187 @@
+package rolemaker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// place is where the ranks of a job meet: rank 0 opens it, the others look up whom to call.
+type place interface {
+	// open listens. Calling stop takes away what was put up for the others to see.
+	open(ctx context.Context) (l net.Listener, stop func(), err error)
+	// address is where rank 0 listens, as far as it is known by now.
+	address() (string, error)
+	fmt.Stringer
+}
+
+// meetingPlace is what FLEET_RENDEZVOUS says, or for one machine a file that only its user can write. host is rank 0's if
+// the program has named it.
+func meetingPlace(where, host string, w world) (place, error) {
+	if where == "" {
+		if !w.oneMachine {
+			return nil, errNoRendezvous
+		}
+		return privatePlace(w), nil
+	}
+	if strings.HasPrefix(where, "file:") {
+		return sharedPlace(where, host, w)
+	}
+	if err := checkEndpoint(where); err != nil || strings.HasPrefix(where, "unix:") {
+		return nil, fmt.Errorf("%s is %q; it must be host:port of rank 0 or file:///dir", envRendezvous, where)
+	}
+	return fixedPlace(where), nil
+}
+
+// fixedPlace is a host and port that everybody was told.
+type fixedPlace string
+
+func (p fixedPlace) String() string           { return string(p) }
+func (p fixedPlace) address() (string, error) { return string(p), nil }
+
+// open listens on all addresses unless the host is loopback: a host's own name for itself is often another address than
+// the one others know.
+func (p fixedPlace) open(ctx context.Context) (net.Listener, func(), error) {
+	host, port, err := net.SplitHostPort(string(p))
+	if err != nil {
+		return nil, nil, err
+	}
+	if !isLoopback(host) {
+		host = ""
+	}
+	l, err := listen(ctx, net.JoinHostPort(host, port))
+	return l, func() {}, err
+}
+
+func listen(ctx context.Context, at string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
+	if err != nil {
+		return nil, fmt.Errorf("rank 0 can't listen for the others: %w", err)
+	}
+	return l, nil
+}
+
+// filePlace is a file in which rank 0 writes where it listens. A file that was left over by another job does no harm: whoever
+// answers there, if anybody, does not know this job, and the file is read again.
+type filePlace struct {
+	dir, name string
+	// host is rank 0's, for the others to call; loopback means one machine.
+	host string
+	// private makes the directory, for this user only.
+	private bool
+}
+
+// privatePlace is a directory of this user's for jobs on this machine. A job without an id is known by the process that
+// started its ranks.
+func privatePlace(w world) place {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("gofleet-%d", os.Getuid()))
+	name := fileName(cmp.Or(w.job, fmt.Sprintf("parent %d", os.Getppid())))
+	return filePlace{dir: dir, name: name, host: "127.0.0.1", private: true}
+}
+
+func sharedPlace(where, host string, w world) (place, error) {
+	u, err := url.Parse(where)
+	if err != nil || u.Host != "" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
+		return nil, fmt.Errorf("%s is %q; a directory is file:///dir", envRendezvous, where)
+	}
+	return filePlace{dir: filepath.FromSlash(u.Path), name: fileName(w.job), host: cmp.Or(host, ownHost(w.oneMachine))}, nil
+}
+
+// fileName is a name that any file system takes.
+func fileName(job string) string {
+	h := fnv.New64a()
+	h.Write([]byte(job))
+	return fmt.Sprintf("rendezvous-%016x", h.Sum64())
+}
+
+func (p filePlace) String() string { return filepath.Join(p.dir, p.name) }
+
+func (p filePlace) open(ctx context.Context) (net.Listener, func(), error) {
+	if err := p.makeDir(); err != nil {
+		return nil, nil, err
+	}
+	host := ""
+	if isLoopback(p.host) {
+		host = p.host
+	}
+	l, err := listen(ctx, net.JoinHostPort(host, "0"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.publish(endpoint(p.host, l.Addr().(*net.TCPAddr).Port)); err != nil {
+		l.Close()
+		return nil, nil, err
+	}
+	return l, func() { os.Remove(p.String()) }, nil
+}
+
+// makeDir makes the private directory and refuses one into which others can write.
+func (p filePlace) makeDir() error {
+	if !p.private {
+		return nil
+	}
+	if err := os.Mkdir(p.dir, 0o700); err != nil && !os.IsExist(err) {
+		return fmt.Errorf("rank 0 needs a directory for the rendezvous: %w; set %s instead", err, envRendezvous)
+	}
+	return checkPrivate(p.dir)
+}
+
+func checkPrivate(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("directory of the rendezvous: %w", err)
+	}
+	if !info.IsDir() || !onlyOurs(info) {
+		return permanent{fmt.Errorf("%s, for the rendezvous, is not a directory of this user's alone (%v); remove it or set %s",
+			dir, info.Mode(), envRendezvous)}
+	}
+	return nil
+}
+
+// publish writes the address so that it is there wholly or not at all.
+func (p filePlace) publish(address string) error {
+	f, err := os.CreateTemp(p.dir, p.name+".*")
+	if err != nil {
+		return fmt.Errorf("rank 0 can't write for the rendezvous: %w", err)
+	}
+	_, err = f.WriteString(address)
+	if err = cmp.Or(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), p.String())
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("rank 0 can't write for the rendezvous: %w", err)
+	}
+	return nil
+}
+
+func (p filePlace) address() (string, error) {
+	if p.private {
+		if err := checkPrivate(p.dir); err != nil {
+			return "", err
+		}
+	}
+	f, err := os.Open(p.String())
+	if err != nil {
+		return "", fmt.Errorf("rank 0 has not opened the rendezvous: %w", err)
+	}
+	defer f.Close()
+	return readAddress(f)
+}
+
+// readAddress reads the little that the file holds.
+func readAddress(f fs.File) (string, error) {
+	b := make([]byte, 1024)
+	n, err := f.Read(b)
+	if err != nil {
+		return "", err
+	}
+	return string(b[:n]), checkEndpoint(string(b[:n]))
+}

@@ -1,0 +1,145 @@
+package rolemaker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file speaks version 1 of PMI, the protocol between an MPI process and MPICH's or Intel MPI's process manager: lines of
+// "cmd=name key=value ...", one reply to each. The manager keeps a key-value space for the job: everybody puts what it
+// has, waits at a barrier, and gets what the others have put.
+
+// maxPMILine bounds a reply; values are at most 1024 bytes long by the protocol.
+const maxPMILine = 4096
+
+// openPMI is the connection that the process manager has left open.
+func openPMI(e env) (net.Conn, error) {
+	fd, _, err := e.integer("PMI_FD")
+	if err == nil && fd < 0 {
+		err = fmt.Errorf("PMI_FD is %d", fd)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "PMI_FD")
+	if f == nil {
+		return nil, fmt.Errorf("PMI_FD is %d, which is no open file", fd)
+	}
+	defer f.Close() // FileConn duplicates it
+	conn, err := net.FileConn(f)
+	if err != nil {
+		return nil, fmt.Errorf("PMI_FD is %d, which is no connection to a process manager: %w; set %s", fd, err, envRendezvous)
+	}
+	return conn, nil
+}
+
+// exchangePMI gives the endpoints of all ranks. own is this rank's, "" if it has none.
+func exchangePMI(ctx context.Context, conn net.Conn, w world, own string) ([]string, error) {
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	p := &pmi{conn: conn, lines: bufio.NewReaderSize(conn, maxPMILine)}
+	endpoints, err := p.exchange(w, own)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w; some rank has not come: %w", context.Cause(ctx), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rendezvous through the process manager (PMI_FD): %w", err)
+	}
+	return endpoints, nil
+}
+
+type pmi struct {
+	conn  net.Conn
+	lines *bufio.Reader
+}
+
+func (p *pmi) exchange(w world, own string) ([]string, error) {
+	if _, err := p.ask("init", "response_to_init", "pmi_version", "1", "pmi_subversion", "1"); err != nil {
+		return nil, err
+	}
+	space, err := p.ask("get_my_kvsname", "my_kvsname")
+	if err != nil {
+		return nil, err
+	}
+	name := space["kvsname"]
+	if own != "" {
+		if _, err := p.ask("put", "put_result", "kvsname", name, "key", pmiKey(w.rank), "value", own); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := p.ask("barrier_in", "barrier_out"); err != nil {
+		return nil, err
+	}
+	endpoints, err := p.collect(name, w.size)
+	if err != nil {
+		return nil, err
+	}
+	_, err = p.ask("finalize", "finalize_ack")
+	return endpoints, err
+}
+
+// collect gets what even ranks, the servers, have put.
+func (p *pmi) collect(space string, size int) ([]string, error) {
+	endpoints := make([]string, size)
+	for rank := 0; rank < size; rank += 2 {
+		reply, err := p.ask("get", "get_result", "kvsname", space, "key", pmiKey(rank))
+		if err != nil {
+			return nil, fmt.Errorf("endpoint of rank %d: %w", rank, err)
+		}
+		endpoints[rank] = reply["value"]
+	}
+	return endpoints, nil
+}
+
+func pmiKey(rank int) string { return "gofleet-" + strconv.Itoa(rank) }
+
+// ask sends one command and wants that reply to it.
+func (p *pmi) ask(command, reply string, arguments ...string) (map[string]string, error) {
+	line := "cmd=" + command
+	for i := 0; i < len(arguments); i += 2 {
+		line += " " + arguments[i] + "=" + arguments[i+1]
+	}
+	if _, err := p.conn.Write([]byte(line + "\n")); err != nil {
+		return nil, fmt.Errorf("%s: %w", command, err)
+	}
+	answer, err := p.lines.ReadSlice('\n')
+	if err != nil {
+		return nil, fmt.Errorf("no answer to %s: %w", command, err)
+	}
+	values, err := parsePMI(string(answer))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", command, err)
+	case values["cmd"] != reply:
+		return nil, fmt.Errorf("%s is answered by %q, not by %s", command, values["cmd"], reply)
+	case values["rc"] != "" && values["rc"] != "0":
+		return nil, fmt.Errorf("%s failed: rc=%s %s", command, values["rc"], values["msg"])
+	}
+	return values, nil
+}
+
+// parsePMI splits a line into its keys and values. Neither has spaces in it.
+func parsePMI(line string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, word := range strings.Fields(line) {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok || key == "" {
+			return nil, fmt.Errorf("%q of line %q is not key=value", word, line)
+		}
+		if _, twice := values[key]; twice {
+			return nil, fmt.Errorf("line %q has %s twice", line, key)
+		}
+		values[key] = value
+	}
+	if values["cmd"] == "" {
+		return nil, errors.New("a line without cmd")
+	}
+	return values, nil
+}
