@@ -7,6 +7,8 @@ package optimizer
 type Adagrad struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
+	// Schedule, if any, gives the learning rate in place of LR.
+	Schedule Schedule
 	// Epsilon keeps the first steps finite; 0 means 1e-6.
 	Epsilon float64
 	// InitialAccumulator is the value of a before the first update.
@@ -23,8 +25,8 @@ func (Adagrad) StateLen(n int) int { return n }
 func (r Adagrad) InitState(state []float32) { Constant{float32(r.InitialAccumulator)}.Fill(state, 0) }
 
 // Update implements [Rule].
-func (r Adagrad) Update(w, g, state []float32, _ *State) {
-	lr, eps := float32(or(r.LR, 0.001)), float32(or(r.Epsilon, 1e-6))
+func (r Adagrad) Update(w, g, state []float32, s *State) {
+	lr, eps := memoRate(r.LR, 0.001, r.Schedule, s), float32(or(r.Epsilon, 1e-6))
 	g, state = g[:len(w)], state[:len(w)]
 	for i := range w {
 		gi := g[i]
@@ -32,4 +34,10 @@ func (r Adagrad) Update(w, g, state []float32, _ *State) {
 		state[i] = a
 		w[i] -= lr * gi / (sqrt(a) + eps)
 	}
+}
+
+// Check implements [Checker].
+func (r Adagrad) Check() error {
+	return checks("adagrad", checkRate(r.LR, r.Schedule), checkPositive("Epsilon", r.Epsilon),
+		checkPositive("InitialAccumulator", r.InitialAccumulator))
 }

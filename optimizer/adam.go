@@ -13,6 +13,8 @@ import "math"
 type Adam struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
+	// Schedule, if any, gives the learning rate in place of LR.
+	Schedule Schedule
 	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8. [NewAdam] takes a zero for what it is.
 	Beta1, Beta2, Epsilon float64
 	// Dense makes rows decay in the steps that don't touch them too.
@@ -43,7 +45,10 @@ func (Adam) Rests(_, state []float32) bool { return allZero(state) }
 func (r Adam) Update(w, g, state []float32, s *State) {
 	r = r.withDefaults()
 	rate, eps := r.corrected(s)
-	b1, b2 := float32(r.Beta1), float32(r.Beta2)
+	adamUpdate(w, g, state, float32(r.Beta1), float32(r.Beta2), rate, eps)
+}
+
+func adamUpdate(w, g, state []float32, b1, b2, rate, eps float32) {
 	c1, c2 := 1-b1, 1-b2
 	n := len(w)
 	g = g[:n]
@@ -59,17 +64,26 @@ func (r Adam) Update(w, g, state []float32, s *State) {
 
 // corrected is the rate and ε with the bias corrections of the step folded in: lr·√(1−β₂ᵗ)/(1−β₁ᵗ) and ε·√(1−β₂ᵗ).
 func (r Adam) corrected(s *State) (rate, eps float32) {
-	if s.MemoStep != s.Step || s.Step == 0 {
-		t := float64(s.Step)
+	if s.fresh() {
+		t := s.Step
 		if s.Row && !r.Dense {
 			t++
 		}
-		root := math.Sqrt(1 - math.Pow(float64(float32(r.Beta2)), t))
-		s.Memo[0] = float32(r.LR * root / (1 - math.Pow(float64(float32(r.Beta1)), t)))
+		root := math.Sqrt(bias(r.Beta2, t))
+		s.Memo[0] = float32(rateAt(r.LR, 0, r.Schedule, s) * root / bias(r.Beta1, t))
 		s.Memo[1] = float32(r.Epsilon * root)
-		s.MemoStep = s.Step
 	}
 	return s.Memo[0], s.Memo[1]
+}
+
+// bias is what a mean that decays by beta and began at zero has gathered of a constant after t steps: 1 − βᵗ, for the β that
+// the update has, which is a float32.
+func bias(beta float64, t int64) float64 { return 1 - math.Pow(float64(float32(beta)), float64(t)) }
+
+// Check implements [Checker].
+func (r Adam) Check() error {
+	return checks("adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
+		checkPositive("Epsilon", r.Epsilon))
 }
 
 func (r Adam) withDefaults() Adam {
@@ -77,15 +91,4 @@ func (r Adam) withDefaults() Adam {
 		r.LR, r.Beta1, r.Beta2, r.Epsilon = or(r.LR, 0.001), or(r.Beta1, 0.9), or(r.Beta2, 0.999), or(r.Epsilon, 1e-8)
 	}
 	return r
-}
-
-func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
-
-func allZero(x []float32) bool {
-	for _, v := range x {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -28,6 +28,8 @@ func (c goldenCase) number(name string, def float64) float64 {
 	return def
 }
 
+func (c goldenCase) flag(name string) bool { return c.Hyper[name] == true }
+
 func readGolden(t *testing.T, name string, into any) {
 	t.Helper()
 	dir := os.Getenv("GOLDEN_DIR")
@@ -45,14 +47,28 @@ func readGolden(t *testing.T, name string, into any) {
 
 // goldenRule is the rule of a case, nil when the case is of a rule that isn't built.
 func goldenRule(c goldenCase) Rule {
-	lr := c.number("learning_rate", 0)
+	lr, eps := c.number("learning_rate", 0), c.number("epsilon", 0)
 	switch c.Name {
 	case "sgd":
 		return SGD{LR: lr}
+	case "momentum":
+		return Momentum{LR: lr, Momentum: c.number("momentum", 0), Nesterov: c.flag("use_nesterov")}
 	case "adam":
-		return Adam{LR: lr, Beta1: c.number("beta1", 0), Beta2: c.number("beta2", 0), Epsilon: c.number("epsilon", 0)}
+		return Adam{LR: lr, Beta1: c.number("beta1", 0), Beta2: c.number("beta2", 0), Epsilon: eps}
+	case "adamw":
+		return AdamW{LR: lr, WeightDecay: c.number("weight_decay", 0)}
+	case "adamax":
+		return Adamax{LR: lr}
 	case "adagrad":
-		return Adagrad{LR: lr, Epsilon: c.number("epsilon", 0), InitialAccumulator: c.number("initial_accumulator_value", 0)}
+		return Adagrad{LR: lr, Epsilon: eps, InitialAccumulator: c.number("initial_accumulator_value", 0)}
+	case "decayed_adagrad":
+		return DecayedAdagrad{LR: lr, Decay: c.number("decay", 0), Epsilon: eps}
+	case "adadelta":
+		return Adadelta{LR: lr, Rho: c.number("rho", 0), Epsilon: eps}
+	case "rmsprop":
+		return RMSProp{LR: lr, Rho: c.number("rho", 0), Epsilon: eps, Momentum: c.number("momentum", 0), Centered: c.flag("centered")}
+	case "ftrl":
+		return Ftrl{LR: lr, L1: c.number("l1", 0), L2: c.number("l2", 0), Power: c.number("lr_power", 0)}
 	}
 	return nil
 }
@@ -67,7 +83,7 @@ func TestGoldenRules(t *testing.T) {
 			seen++
 		}
 	}
-	if seen < 5 {
+	if seen < 16 {
 		t.Fatalf("only %d golden cases were found", seen)
 	}
 }

@@ -3,6 +3,7 @@ package optimizer_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -112,4 +113,11 @@ func ExampleAdam() {
 	rule.Update(w, g, state, &optimizer.State{Step: 1})
 	fmt.Printf("%.4f\n", w[0])
 	// Output: 0.9000
+}
+
+func refuses(t *testing.T, err error, says string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("error %v, want one that says %q", err, says)
+	}
 }

@@ -6,6 +6,8 @@ package optimizer
 type SGD struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
+	// Schedule, if any, gives the learning rate in place of LR.
+	Schedule Schedule
 }
 
 // Name implements [Rule].
@@ -15,18 +17,13 @@ func (SGD) Name() string { return "sgd" }
 func (SGD) StateLen(int) int { return 0 }
 
 // Update implements [Rule].
-func (r SGD) Update(w, g, _ []float32, _ *State) {
-	lr := float32(or(r.LR, 0.001))
+func (r SGD) Update(w, g, _ []float32, s *State) {
+	lr := memoRate(r.LR, 0.001, r.Schedule, s)
 	g = g[:len(w)]
 	for i := range w {
 		w[i] -= lr * g[i]
 	}
 }
 
-// or is v, or the default when v is zero.
-func or(v, def float64) float64 {
-	if v == 0 {
-		return def
-	}
-	return v
-}
+// Check implements [Checker].
+func (r SGD) Check() error { return checks("sgd", checkRate(r.LR, r.Schedule)) }

@@ -282,6 +282,7 @@ func TestMinimizeRefuses(t *testing.T) {
 		says string
 	}{
 		{newToy(), nil, "no update rule"},
+		{newToy(), optimizer.Adam{Beta1: 2}, "Beta1 is 2"},
 		{twice, optimizer.SGD{}, `two dense blocks "w"`},
 		{both, optimizer.SGD{}, `two sparse tables "emb"`},
 		{broken, optimizer.SGD{}, "needs room for 15 gradients"},

@@ -32,8 +32,8 @@ func Minimize(o optimizer.Objective, rule optimizer.Rule) (*Trainer, error) {
 // New returns a trainer for params at their initial values. W of the params is neither read nor kept: [Trainer.SetDense] and
 // [Trainer.SetRows] give other values to begin with.
 func New(params []*optimizer.Param, rule optimizer.Rule) (*Trainer, error) {
-	if rule == nil {
-		return nil, fmt.Errorf("local: there is no update rule: give one, such as optimizer.SGD{LR: 0.1}")
+	if err := optimizer.CheckRule(rule); err != nil {
+		return nil, fmt.Errorf("local: %w", err)
 	}
 	t := &Trainer{rule: rule}
 	for _, p := range params {

@@ -1,0 +1,42 @@
+package optimizer
+
+// Adadelta measures each step against the steps before it, so that it needs no learning rate (Zeiler, 2012):
+//
+//	e ← ρe + (1−ρ)g²
+//	Δ = √((d+ε)/(e+ε))·g
+//	d ← ρd + (1−ρ)Δ²
+//	w ← w − lr·Δ
+type Adadelta struct {
+	// LR scales the steps; 0 means 1, the paper's.
+	LR float64
+	// Schedule, if any, gives the learning rate in place of LR.
+	Schedule Schedule
+	// Rho is ρ and Epsilon is ε: 0 means 0.95 and 1e-6.
+	Rho, Epsilon float64
+}
+
+// Name implements [Rule].
+func (Adadelta) Name() string { return "adadelta" }
+
+// StateLen implements [Rule]: n means of squared gradients, then n of squared steps.
+func (Adadelta) StateLen(n int) int { return 2 * n }
+
+// Update implements [Rule].
+func (r Adadelta) Update(w, g, state []float32, s *State) {
+	lr, eps := memoRate(r.LR, 1, r.Schedule, s), float32(or(r.Epsilon, 1e-6))
+	rho := float32(or(r.Rho, 0.95))
+	c, n := 1-rho, len(w)
+	g = g[:n]
+	e, d := state[:n], state[n:][:n]
+	for i := range w {
+		e[i] = rho*e[i] + c*g[i]*g[i]
+		delta := sqrt((d[i]+eps)/(e[i]+eps)) * g[i]
+		d[i] = rho*d[i] + c*delta*delta
+		w[i] -= lr * delta
+	}
+}
+
+// Check implements [Checker].
+func (r Adadelta) Check() error {
+	return checks("adadelta", checkRate(r.LR, r.Schedule), checkFactor("Rho", r.Rho), checkPositive("Epsilon", r.Epsilon))
+}

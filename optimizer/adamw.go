@@ -1,0 +1,48 @@
+package optimizer
+
+// AdamW is [Adam] with weight decay beside the gradient, not in it (Loshchilov and Hutter, 2019):
+//
+//	w ← w − lr·λ·w, then Adam's step
+//
+// A row of an embedding decays in the steps that touch it.
+type AdamW struct {
+	// LR is the learning rate; 0 means 0.001.
+	LR float64
+	// Schedule, if any, gives the learning rate in place of LR.
+	Schedule Schedule
+	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8.
+	Beta1, Beta2, Epsilon float64
+	// WeightDecay is λ; 0 means 0.01. Without decay the rule is Adam.
+	WeightDecay float64
+}
+
+// Name implements [Rule].
+func (AdamW) Name() string { return "adamw" }
+
+// StateLen implements [Rule]: Adam's moments.
+func (AdamW) StateLen(n int) int { return 2 * n }
+
+// Update implements [Rule].
+func (r AdamW) Update(w, g, state []float32, s *State) {
+	if s.fresh() {
+		s.Memo[2] = float32(1 - rateAt(r.LR, 0.001, r.Schedule, s)*or(r.WeightDecay, 0.01))
+		s.MemoStep = 0
+	}
+	a := r.adam()
+	rate, eps := a.corrected(s)
+	keep := s.Memo[2]
+	for i := range w {
+		w[i] *= keep
+	}
+	adamUpdate(w, g, state, float32(a.Beta1), float32(a.Beta2), rate, eps)
+}
+
+func (r AdamW) adam() Adam {
+	return Adam{LR: r.LR, Schedule: r.Schedule, Beta1: r.Beta1, Beta2: r.Beta2, Epsilon: r.Epsilon}.withDefaults()
+}
+
+// Check implements [Checker].
+func (r AdamW) Check() error {
+	return checks("adamw", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
+		checkPositive("Epsilon", r.Epsilon), checkPositive("WeightDecay", r.WeightDecay))
+}

@@ -1,0 +1,37 @@
+package optimizer
+
+// DecayedAdagrad is [Adagrad] that forgets:
+//
+//	a ← d·a + (1−d)g²
+//	w ← w − lr·g / (√a + ε)
+type DecayedAdagrad struct {
+	// LR is the learning rate; 0 means 0.001.
+	LR float64
+	// Schedule, if any, gives the learning rate in place of LR.
+	Schedule Schedule
+	// Decay is d and Epsilon is ε: 0 means 0.95 and 1e-6.
+	Decay, Epsilon float64
+}
+
+// Name implements [Rule].
+func (DecayedAdagrad) Name() string { return "decayed_adagrad" }
+
+// StateLen implements [Rule]: one accumulator for each weight.
+func (DecayedAdagrad) StateLen(n int) int { return n }
+
+// Update implements [Rule].
+func (r DecayedAdagrad) Update(w, g, a []float32, s *State) {
+	lr, eps := memoRate(r.LR, 0.001, r.Schedule, s), float32(or(r.Epsilon, 1e-6))
+	d := float32(or(r.Decay, 0.95))
+	c := 1 - d
+	g, a = g[:len(w)], a[:len(w)]
+	for i := range w {
+		a[i] = d*a[i] + c*g[i]*g[i]
+		w[i] -= lr * g[i] / (sqrt(a[i]) + eps)
+	}
+}
+
+// Check implements [Checker].
+func (r DecayedAdagrad) Check() error {
+	return checks("decayed_adagrad", checkRate(r.LR, r.Schedule), checkFactor("Decay", r.Decay), checkPositive("Epsilon", r.Epsilon))
+}

@@ -1,0 +1,67 @@
+package optimizer
+
+import (
+	"fmt"
+	"math"
+)
+
+// Ftrl follows the regularised leader, element by element (McMahan et al., 2013), which keeps weights at exactly zero as long
+// as their gradients don't outweigh L1:
+//
+//	n' = n + g²
+//	z ← z + g − (n'^−p − n^−p)/lr·w
+//	w ← (L1·sign(z) − z) / (n'^−p/lr + 2·L2)   where |z| > L1, else 0
+//	n ← n'
+//
+// p is Power. What a weight was before its first update is forgotten when its gradient is zero.
+type Ftrl struct {
+	// LR is the learning rate; 0 means 0.001.
+	LR float64
+	// Schedule, if any, gives the learning rate in place of LR.
+	Schedule Schedule
+	// L1 and L2 pull weights to zero.
+	L1, L2 float64
+	// Power is p, at most zero; 0 means −0.5.
+	Power float64
+}
+
+// Name implements [Rule].
+func (Ftrl) Name() string { return "ftrl" }
+
+// StateLen implements [Rule]: n sums of squared gradients, then n linear terms.
+func (Ftrl) StateLen(n int) int { return 2 * n }
+
+// Update implements [Rule].
+func (r Ftrl) Update(w, g, state []float32, s *State) {
+	lr, l1, l2 := memoRate(r.LR, 0.001, r.Schedule, s), float32(r.L1), float32(r.L2)
+	power, n := or(r.Power, -0.5), len(w)
+	g = g[:n]
+	square, linear := state[:n], state[n:][:n]
+	for i := range w {
+		grown := square[i] + g[i]*g[i]
+		before, after := ftrlRoot(square[i], power), ftrlRoot(grown, power)
+		z := linear[i] + g[i] - (after-before)/lr*w[i]
+		square[i], linear[i] = grown, z
+		if abs(z) <= l1 { // false for a NaN, which shows
+			w[i] = 0
+			continue
+		}
+		w[i] = (l1*sign(z) - z) / (after/lr + 2*l2)
+	}
+}
+
+func ftrlRoot(x float32, power float64) float32 {
+	if power == -0.5 {
+		return sqrt(x)
+	}
+	return float32(math.Pow(float64(x), -power))
+}
+
+// Check implements [Checker].
+func (r Ftrl) Check() error {
+	var power error
+	if !(r.Power <= 0) {
+		power = fmt.Errorf("Power is %v: it must not be positive", r.Power)
+	}
+	return checks("ftrl", checkRate(r.LR, r.Schedule), checkPositive("L1", r.L1), checkPositive("L2", r.L2), power)
+}

@@ -1,0 +1,46 @@
+package optimizer
+
+// Momentum adds up gradients with a decay (Polyak, 1964):
+//
+//	v ← μv + g
+//	w ← w − lr·v             or, by Nesterov's lookahead, w ← w − lr·(g + μv)
+//
+// A row of an embedding is lazy: only the steps that touch it decay its v.
+type Momentum struct {
+	// LR is the learning rate; 0 means 0.001.
+	LR float64
+	// Schedule, if any, gives the learning rate in place of LR.
+	Schedule Schedule
+	// Momentum is μ; 0 means 0.9. Without momentum the rule is SGD.
+	Momentum float64
+	// Nesterov looks ahead along v.
+	Nesterov bool
+}
+
+// Name implements [Rule].
+func (Momentum) Name() string { return "momentum" }
+
+// StateLen implements [Rule]: n velocities.
+func (Momentum) StateLen(n int) int { return n }
+
+// Update implements [Rule].
+func (r Momentum) Update(w, g, v []float32, s *State) {
+	lr, mu := memoRate(r.LR, 0.001, r.Schedule, s), float32(or(r.Momentum, 0.9))
+	g, v = g[:len(w)], v[:len(w)]
+	if r.Nesterov {
+		for i := range w {
+			v[i] = mu*v[i] + g[i]
+			w[i] -= lr * (g[i] + mu*v[i])
+		}
+		return
+	}
+	for i := range w {
+		v[i] = mu*v[i] + g[i]
+		w[i] -= lr * v[i]
+	}
+}
+
+// Check implements [Checker].
+func (r Momentum) Check() error {
+	return checks("momentum", checkRate(r.LR, r.Schedule), checkFactor("Momentum", r.Momentum))
+}
