@@ -19,7 +19,7 @@ const (
 	trusted       = 16 << 20
 )
 
-var pools [largestClass + 1]sync.Pool
+var shelves [largestClass + 1]shelf
 
 // newBuffer returns a buffer of n bytes with arbitrary content.
 func newBuffer(n int) *buffer {
@@ -27,7 +27,7 @@ func newBuffer(n int) *buffer {
 	if class > largestClass {
 		return &buffer{B: make([]byte, n), class: class}
 	}
-	if b, ok := pools[class].Get().(*buffer); ok {
+	if b := shelves[class].take(class); b != nil {
 		b.B = b.B[:n]
 		return b
 	}
@@ -37,8 +37,52 @@ func newBuffer(n int) *buffer {
 // release gives the bytes back. Nobody may look at them afterwards. A nil buffer is released by doing nothing.
 func (b *buffer) release() {
 	if b != nil && b.class <= largestClass {
-		pools[b.class].Put(b)
+		shelves[b.class].put(b)
 	}
+}
+
+// shelf keeps the buffers of one size. Of the larger ones the two used last are handed out first, whoever asks: they are still
+// in the processor's caches. All others the garbage collector may take.
+type shelf struct {
+	pool sync.Pool
+	mu   sync.Mutex
+	warm []*buffer
+}
+
+const (
+	warmFrom  = 16 // 64 KiB
+	warmUpTo  = 23 // 8 MiB, so that all shelves together keep at most 32 MiB
+	warmCount = 2
+)
+
+func (s *shelf) take(class int) *buffer {
+	if class >= warmFrom && class <= warmUpTo {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if n := len(s.warm); n > 0 {
+			b := s.warm[n-1]
+			s.warm = s.warm[:n-1]
+			return b
+		}
+	}
+	b, _ := s.pool.Get().(*buffer)
+	return b
+}
+
+func (s *shelf) put(b *buffer) {
+	if b.class < warmFrom || b.class > warmUpTo || !s.keep(b) {
+		s.pool.Put(b)
+	}
+}
+
+func (s *shelf) keep(b *buffer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.warm) == warmCount {
+		return false
+	}
+	s.warm = append(s.warm, b)
+	return true
 }
 
 // readBuffer reads n announced bytes. What an announcement alone can make it allocate ends at 16 MiB; beyond that the

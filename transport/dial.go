@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"syscall"
-	"time"
 )
 
 // dial makes a new connection, with TLS where it is configured. Its errors prove that no server saw a request.
@@ -35,13 +34,6 @@ func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, erro
 		return nil, err
 	}
 	return newClientConn(secured, raw, f.Token), nil
-}
-
-func (f *FastHTTP) dialTimeout() time.Duration {
-	if f.DialTimeout > 0 {
-		return f.DialTimeout
-	}
-	return 5 * time.Second
 }
 
 // guard refuses, before a byte leaves, an address to which plaintext may not go.

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"net"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -32,6 +33,9 @@ func TestExam(t *testing.T) {
 		}, loopback},
 	}
 	for name, b := range bare {
+		if name == "ipv6" && !hasIPv6() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) { transporttest.Run(t, b.build, b.endpoint) })
 	}
 	for _, name := range codec.Names() {
@@ -48,6 +52,14 @@ func TestExam(t *testing.T) {
 			return transporttest.NewFaulty(bare["memory"].build(), 1, transporttest.Faults{})
 		}, bare["memory"].endpoint)
 	})
+}
+
+func hasIPv6() bool {
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err == nil {
+		_ = l.Close()
+	}
+	return err == nil
 }
 
 func byName(t testing.TB, name string) codec.Codec {

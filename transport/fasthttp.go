@@ -31,6 +31,8 @@ type FastHTTP struct {
 	IdleConns int
 	// DialTimeout bounds name resolution, connection and TLS handshake together. 0 means 5 s; ctx may end it sooner.
 	DialTimeout time.Duration
+	// StallTimeout is how long a client may take nothing of a large answer before its connection is closed. 0 means 30 s.
+	StallTimeout time.Duration
 	// TLSDir is a directory with ca.pem, cert.pem and key.pem. A client that has a Token may lack the last two.
 	TLSDir string
 	// TLS is used instead of TLSDir, for clients and listeners. Below version 1.3 it is raised to it. A listener wants
@@ -54,6 +56,10 @@ func (f *FastHTTP) MessageLimit() int { return orDefault(f.MaxMessage, DefaultMa
 
 // CloseIdleConnections implements [IdleCloser].
 func (f *FastHTTP) CloseIdleConnections() { f.idle.closeAll() }
+
+func (f *FastHTTP) dialTimeout() time.Duration { return orDefault(f.DialTimeout, 5*time.Second) }
+
+func (f *FastHTTP) stallTimeout() time.Duration { return orDefault(f.StallTimeout, 30*time.Second) }
 
 func (f *FastHTTP) logger() *slog.Logger {
 	if f.Logger != nil {

@@ -1,5 +1,7 @@
 package transport
 
+import "time"
+
 // Limited is an optional power of a [Transport]: it knows its bound. [Memory], [FastHTTP] and [Compressed] have it.
 type Limited interface {
 	// MessageLimit is the number of bytes up to which Call and Reply take a message.
@@ -15,7 +17,7 @@ type IdleCloser interface {
 // DefaultMaxMessage is the bound of a message, in bytes, where no other is set: 1 GiB.
 const DefaultMaxMessage = 1 << 30
 
-func orDefault(n, otherwise int) int {
+func orDefault[T int | time.Duration](n, otherwise T) T {
 	if n > 0 {
 		return n
 	}

@@ -20,6 +20,8 @@ type serverConn struct {
 	reply    Reply
 	req      *buffer
 	size     int // of the answer
+	stall    time.Duration
+	timed    bool // a write deadline is set
 }
 
 const (
@@ -40,7 +42,7 @@ func (c *serverConn) retire() bool {
 // serveConn serves one connection until either side closes it.
 func (l *listener) serveConn(raw net.Conn) {
 	defer raw.Close()
-	c := &serverConn{Conn: raw, raw: raw}
+	c := &serverConn{Conn: raw, raw: raw, stall: l.f.stallTimeout()}
 	if !l.add(c) {
 		return
 	}
@@ -103,6 +105,7 @@ func linger(raw net.Conn, err error) {
 // serveRequest judges a request by its header, reads its body, runs the handler and leaves the answer to be sent.
 func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*serverConn)
+	c.relax()
 	n := ctx.Request.Header.ContentLength()
 	if status, text := l.judge(&ctx.Request.Header, n); status != 0 {
 		l.refuse(ctx, n, status, text)
@@ -145,12 +148,13 @@ func (l *listener) judge(h *fasthttp.RequestHeader, n int) (status int, text str
 	return 0, ""
 }
 
-// refuse answers a request that is not served. Its body is read away first, for a client that cannot send cannot listen;
-// one that is far over the bound is cut off.
+// refuse answers a request that is not served. Its body is read and thrown away first, for a client listens only when it has
+// sent everything.
 func (l *listener) refuse(ctx *fasthttp.RequestCtx, n, status int, text string) {
-	if body := ctx.RequestBodyStream(); body != nil {
-		drained, _ := io.CopyN(io.Discard, body, int64(2*l.f.MessageLimit()))
-		if drained != int64(n) {
+	if n < 0 {
+		ctx.SetConnectionClose()
+	} else if body := ctx.RequestBodyStream(); body != nil {
+		if _, err := io.Copy(io.Discard, body); err != nil {
 			ctx.SetConnectionClose()
 		}
 	}
@@ -188,16 +192,42 @@ func (c *serverConn) finish() {
 // finishes when they are sent or cannot be.
 type answer serverConn
 
+// piece is the most that is written under one deadline. What fits into one needs none: it goes into the socket's buffer.
+const piece = 1 << 20
+
 func (a *answer) WriteTo(w io.Writer) (int64, error) {
 	n := int64(0)
 	for _, part := range a.reply.Parts {
-		m, err := w.Write(part)
-		n += int64(m)
-		if err != nil {
-			return n, err
+		for len(part) > 0 {
+			if err := a.hurry(); err != nil {
+				return n, err
+			}
+			m, err := w.Write(part[:min(len(part), piece)])
+			n += int64(m)
+			if err != nil {
+				return n, err
+			}
+			part = part[m:]
 		}
 	}
 	return n, nil
+}
+
+// hurry gives the client of a large answer the time to take the next piece, and not more.
+func (a *answer) hurry() error {
+	if a.size < piece {
+		return nil
+	}
+	a.timed = true
+	return a.raw.SetWriteDeadline(time.Now().Add(a.stall))
+}
+
+// relax takes back the deadline that hurry set.
+func (c *serverConn) relax() {
+	if c.timed {
+		c.timed = false
+		_ = c.raw.SetWriteDeadline(time.Time{})
+	}
 }
 
 // Read is there to make an io.Reader; fasthttp prefers WriteTo.
