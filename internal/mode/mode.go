@@ -53,3 +53,6 @@ func (w *Worker) Pushed() { w.round++ }
 
 // Parked moves on after a park.
 func (w *Worker) Parked() { w.round = w.round.NextPhase() }
+
+// Resume begins at a round that servers have reached already.
+func (w *Worker) Resume(r Round) { w.round = r }

@@ -55,8 +55,8 @@ type Save struct {
 	Steps []uint64 `json:"steps,omitempty"`
 	// Parts are the files the servers have written (OpCommit).
 	Parts []Part `json:"parts,omitempty"`
-	// Round is the step of training the checkpoint is of.
-	Round uint64 `json:"round"`
+	// Abandon ends a save that failed (OpCommit).
+	Abandon bool `json:"abandon,omitempty"`
 }
 
 // Part is a file of a checkpoint.
@@ -72,6 +72,8 @@ type Part struct {
 // Frozen answers OpFreeze.
 type Frozen struct {
 	Steps []uint64 `json:"steps"`
+	// Saved says that the directory has a checkpoint of this very step.
+	Saved bool `json:"saved,omitempty"`
 }
 
 // Scan is the blob of OpScan: rows of a table after a cursor.

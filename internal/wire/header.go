@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Op says what a frame asks for.
@@ -51,6 +52,9 @@ type Header struct {
 	Version uint64
 	Samples uint32
 }
+
+// NoDense as a request's version says that the dense weights are not wanted.
+const NoDense = math.MaxUint64
 
 const (
 	headerSize = 64

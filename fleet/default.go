@@ -1,0 +1,99 @@
+package fleet
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+var standard atomic.Pointer[Fleet]
+
+// Init makes a fleet with default options for the role that rm gives this process, nil to look at the environment, and makes
+// it the default one. Calling it again replaces the default.
+func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
+	f, err := New(rm, Options{})
+	if err != nil {
+		return nil, err
+	}
+	standard.Store(f)
+	return f, nil
+}
+
+// Default is the fleet that Init made. Before Init it is this process alone, so that a program that never asks still trains.
+func Default() *Fleet {
+	if f := standard.Load(); f != nil {
+		return f
+	}
+	f, err := New(rolemaker.Local{}, Options{})
+	if err != nil {
+		panic("fleet: a local role is always valid: " + err.Error())
+	}
+	standard.CompareAndSwap(nil, f)
+	return standard.Load()
+}
+
+// DistributedOptimizer calls [Fleet.DistributedOptimizer] on the default fleet.
+func DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (*Optimizer, error) {
+	return Default().DistributedOptimizer(rule, s)
+}
+
+// InitServer calls [Fleet.InitServer] on the default fleet.
+func InitServer(ctx context.Context, dir string) error { return Default().InitServer(ctx, dir) }
+
+// RunServer calls [Fleet.RunServer] on the default fleet.
+func RunServer(ctx context.Context) error { return Default().RunServer(ctx) }
+
+// InitWorker calls [Fleet.InitWorker] on the default fleet.
+func InitWorker(ctx context.Context) error { return Default().InitWorker(ctx) }
+
+// StopWorker calls [Fleet.StopWorker] on the default fleet.
+func StopWorker(ctx context.Context) error { return Default().StopWorker(ctx) }
+
+// BarrierWorker calls [Fleet.BarrierWorker] on the default fleet.
+func BarrierWorker(ctx context.Context) error { return Default().BarrierWorker(ctx) }
+
+// SavePersistables calls [Fleet.SavePersistables] on the default fleet.
+func SavePersistables(ctx context.Context, dir string) error {
+	return Default().SavePersistables(ctx, dir)
+}
+
+// SaveInferenceModel calls [Fleet.SaveInferenceModel] on the default fleet.
+func SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) error {
+	return Default().SaveInferenceModel(ctx, dir, m)
+}
+
+// LoadModel calls [Fleet.LoadModel] on the default fleet.
+func LoadModel(ctx context.Context, dir string) error { return Default().LoadModel(ctx, dir) }
+
+// IsWorker calls [Fleet.IsWorker] on the default fleet.
+func IsWorker() bool { return Default().IsWorker() }
+
+// IsServer calls [Fleet.IsServer] on the default fleet.
+func IsServer() bool { return Default().IsServer() }
+
+// IsFirstWorker calls [Fleet.IsFirstWorker] on the default fleet.
+func IsFirstWorker() bool { return Default().IsFirstWorker() }
+
+// IsLocal calls [Fleet.IsLocal] on the default fleet.
+func IsLocal() bool { return Default().IsLocal() }
+
+// WorkerIndex calls [Fleet.WorkerIndex] on the default fleet.
+func WorkerIndex() int { return Default().WorkerIndex() }
+
+// WorkerNum calls [Fleet.WorkerNum] on the default fleet.
+func WorkerNum() int { return Default().WorkerNum() }
+
+// ServerIndex calls [Fleet.ServerIndex] on the default fleet.
+func ServerIndex() int { return Default().ServerIndex() }
+
+// ServerNum calls [Fleet.ServerNum] on the default fleet.
+func ServerNum() int { return Default().ServerNum() }
+
+// ServerEndpoints calls [Fleet.ServerEndpoints] on the default fleet.
+func ServerEndpoints() []string { return Default().ServerEndpoints() }
+
+// WorkerEndpoints calls [Fleet.WorkerEndpoints] on the default fleet.
+func WorkerEndpoints() []string { return Default().WorkerEndpoints() }

@@ -1,0 +1,27 @@
+// Package fleet trains a model on many machines with parameter servers. One program plays every role: it asks who it is,
+// builds its model, wraps an ordinary optimizer, and splits once into server or worker.
+//
+//	f, err := fleet.Init(nil)                                      // who am I? (nil: look at the environment)
+//	net := widedeep.New(cfg)                                       // the model, built on every role
+//	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 1e-3}, strategy.Async())
+//	err = opt.Minimize(net.Loss)                                   // places the parameters, on every role
+//	if f.IsServer() {
+//		err = f.InitServer(ctx, modelDir)                          // "" = fresh
+//		return f.RunServer(ctx)                                    // until every worker has stopped, or ctx ends
+//	}
+//	err = f.InitWorker(ctx)                                        // waits for servers, brings the first weights
+//	exe := nn.NewExecutor(net.Graph)
+//	for batch, err := range train.Batches(512) {
+//		out, err := exe.Train(ctx, batch, net.Loss, net.AUC)
+//	}
+//	err = f.SavePersistables(ctx, dir)
+//	err = f.StopWorker(ctx)
+//
+// With no environment set the same program trains alone, without servers and network. Started by fleetrun, by hand with
+// PADDLE_* variables, by MPI or Slurm, it is one process of a cluster; package fleettest runs a whole cluster in one test.
+//
+// Every method of [Fleet] is a package function too, over a default instance that [Init] makes: fleet.IsServer(). Programs
+// with one fleet may use them; tests, which hold many, pass *Fleet around.
+//
+// The package knows nothing of neural networks or files of data: whatever implements [optimizer.Objective] can be minimised.
+package fleet

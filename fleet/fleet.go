@@ -1,0 +1,161 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/client"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/server"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/strategy/placement"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// Fleet is this process's place in a training job. It is made by [Init] or [New]; its methods may be called from any
+// goroutine, in the order that the package's doc shows.
+type Fleet struct {
+	id      rolemaker.Identity
+	options Options
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	job    *job           // since Minimize
+	server *server.Server // since InitServer
+	client *client.Client // since InitWorker
+	local  *local.Trainer // since Minimize, alone
+}
+
+// job is what every role knows after Minimize.
+type job struct {
+	layout      *layout.Layout
+	rule        optimizer.Rule
+	strategy    strategy.Strategy
+	fingerprint layout.Fingerprint
+	transport   transport.Transport
+}
+
+// Options are the objects that a fleet works with. The zero value is ready to use.
+type Options struct {
+	// Transport carries requests; nil means [transport.FastHTTP] with the security that the environment asks for
+	// (FLEET_TLS_DIR, FLEET_TOKEN, FLEET_INSECURE).
+	Transport transport.Transport
+	// Placements are the program's own policies, which Strategy.Placement can name.
+	Placements []placement.Policy
+	// Logger is told what happens to the job; nil means [slog.Default].
+	Logger *slog.Logger
+}
+
+// Errors of calls that came at the wrong time or in the wrong role; the message says which call is missing.
+var (
+	ErrOrder = errors.New("call out of order")
+	ErrRole  = errors.New("not a call of this role")
+)
+
+// New makes a fleet for the role that rm gives this process; nil looks at the environment: PADDLE_* variables, then MPI or
+// Slurm with more than one rank, then this process alone.
+func New(rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
+	if rm == nil {
+		rm = rolemaker.FromEnvironment(nil)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), strategy.DefaultStartTimeout.Std())
+	defer cancel()
+	id, err := rolemaker.Resolve(ctx, rm)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	return &Fleet{id: id, options: o, log: o.Logger}, nil
+}
+
+// DistributedOptimizer wraps a rule for training under a strategy. Each role of a job must be given the same two.
+func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (*Optimizer, error) {
+	if rule == nil {
+		return nil, errors.New("fleet: DistributedOptimizer needs an update rule, such as optimizer.SGD{LR: 0.1}")
+	}
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	return &Optimizer{fleet: f, rule: rule, strategy: s.WithDefaults()}, nil
+}
+
+// Optimizer is a rule with the fleet to apply it.
+type Optimizer struct {
+	fleet    *Fleet
+	rule     optimizer.Rule
+	strategy strategy.Strategy
+}
+
+// Minimize registers the objective's parameters, decides where each will live, and makes the fleet the objective's trainer.
+// It must be called once, on every role, with the same model.
+func (o *Optimizer) Minimize(objective optimizer.Objective) error {
+	if e, ok := objective.(interface{ Err() error }); ok && e.Err() != nil {
+		return fmt.Errorf("fleet: Minimize: %w", e.Err())
+	}
+	f := o.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.job != nil {
+		return fmt.Errorf("fleet: Minimize was called already: a fleet trains one objective: %w", ErrOrder)
+	}
+	params := objective.Params()
+	if len(params) == 0 {
+		return errors.New("fleet: Minimize: the objective has no parameters")
+	}
+	j, err := f.plan(params, o.rule, o.strategy)
+	if err == nil && f.id.Local() {
+		f.local, err = local.New(params, o.rule)
+	}
+	if err != nil {
+		return fmt.Errorf("fleet: Minimize: %w", err)
+	}
+	f.job = j
+	objective.Bind(trainer{f})
+	return nil
+}
+
+// plan lays the parameters out over the servers; one that is alone keeps all of them.
+func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy) (*job, error) {
+	where, err := s.PlacementOptions(f.options.Placements...)
+	if err != nil {
+		return nil, err
+	}
+	l, err := layout.New(params, max(1, len(f.id.Servers)), where)
+	if err != nil {
+		return nil, err
+	}
+	t, err := f.transport(s)
+	if err != nil {
+		return nil, err
+	}
+	training := fmt.Sprintf("mode %s weighting %s workers %d", s.Mode, s.Weighting, f.id.Workers)
+	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, training), transport: t}, nil
+}
+
+// Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known after
+// Minimize.
+func (f *Fleet) Plan() (*placement.Plan, error) {
+	j, err := f.minimized("Plan")
+	if err != nil {
+		return nil, err
+	}
+	return j.layout.Plan, nil
+}
+
+// minimized is the job, once there is one.
+func (f *Fleet) minimized(call string) (*job, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.job == nil {
+		return nil, fmt.Errorf("fleet: %s: call DistributedOptimizer and Minimize first: %w", call, ErrOrder)
+	}
+	return f.job, nil
+}

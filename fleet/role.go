@@ -1,0 +1,54 @@
+package fleet
+
+import "fmt"
+
+// IsWorker says whether this process trains. One that is alone does.
+func (f *Fleet) IsWorker() bool { return f.id.IsWorker() }
+
+// IsServer says whether this process keeps parameters for others.
+func (f *Fleet) IsServer() bool { return f.id.IsServer() }
+
+// IsFirstWorker says whether this is worker 0.
+func (f *Fleet) IsFirstWorker() bool { return f.id.IsFirstWorker() }
+
+// IsLocal says whether this process trains alone, without servers.
+func (f *Fleet) IsLocal() bool { return f.id.Local() }
+
+// WorkerIndex is this worker's number, from 0; -1 on a server.
+func (f *Fleet) WorkerIndex() int {
+	if !f.IsWorker() {
+		return -1
+	}
+	return f.id.Index
+}
+
+// ServerIndex is this server's number, from 0; -1 on a worker.
+func (f *Fleet) ServerIndex() int {
+	if !f.IsServer() {
+		return -1
+	}
+	return f.id.Index
+}
+
+// WorkerNum is the number of workers.
+func (f *Fleet) WorkerNum() int { return f.id.Workers }
+
+// ServerNum is the number of servers, 0 when this process trains alone.
+func (f *Fleet) ServerNum() int { return len(f.id.Servers) }
+
+// ServerEndpoints are the addresses of all servers, by index.
+func (f *Fleet) ServerEndpoints() []string { return append([]string(nil), f.id.Servers...) }
+
+// WorkerEndpoints are the addresses of all workers where the environment names them; parameter servers don't need them.
+func (f *Fleet) WorkerEndpoints() []string { return append([]string(nil), f.id.WorkerEndpoints...) }
+
+// String names the role: "worker 1 of 2".
+func (f *Fleet) String() string {
+	switch {
+	case f.IsLocal():
+		return "local worker"
+	case f.IsServer():
+		return fmt.Sprintf("server %d of %d", f.id.Index, len(f.id.Servers))
+	}
+	return fmt.Sprintf("worker %d of %d", f.id.Index, f.id.Workers)
+}

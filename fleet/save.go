@@ -1,0 +1,165 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// SavePersistables writes a checkpoint to dir: weights, the rule's state and step counters, as one consistent cut. The servers
+// write, each its part, so dir must be a directory that all of them share; it is complete when the call returns, and the one
+// that was there before stays until then. Any worker may call it; when several do for the same step, one acts.
+func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
+	j, err := f.workerCall("SavePersistables")
+	if err != nil {
+		return err
+	}
+	c, err := f.joined("SavePersistables")
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		err = saveLocal(dir, f.local.Store(), j)
+	} else if dir, err = filepath.Abs(dir); err == nil {
+		err = c.Save(ctx, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("fleet: SavePersistables: %w", err)
+	}
+	return nil
+}
+
+// LoadModel fills the tables of a process that trains alone from a checkpoint. In a cluster the servers load: give the
+// directory to InitServer.
+func (f *Fleet) LoadModel(_ context.Context, dir string) error {
+	j, err := f.workerCall("LoadModel")
+	if err != nil {
+		return err
+	}
+	if !f.IsLocal() {
+		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: give %s to InitServer: %w", dir, ErrRole)
+	}
+	everything := func(int, uint64) bool { return true }
+	if _, err := checkpoint.Load(dir, f.local.Store(), j.rule.Name(), everything); err != nil {
+		return fmt.Errorf("fleet: LoadModel: %w", err)
+	}
+	return nil
+}
+
+func saveLocal(dir string, store *table.Store, j *job) error {
+	id := fmt.Sprintf("%d-local", store.Step())
+	part, err := checkpoint.WritePart(dir, checkpoint.PartName(id, 0, 1), store)
+	if err != nil {
+		return err
+	}
+	m := checkpoint.Manifest{ID: id, Rule: j.rule.Name(), Step: store.Step(), Params: checkpoint.Params(j.layout.Params), Parts: []checkpoint.Part{part}}
+	return checkpoint.Commit(dir, m)
+}
+
+// SaveInferenceModel writes a model that can be used without a fleet: graph.json, and weights.safetensors with the newest
+// weights of every dense parameter and every row that was ever trained. Package nn loads it, and Python reads its weights.
+func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) error {
+	if _, err := f.workerCall("SaveInferenceModel"); err != nil {
+		return err
+	}
+	src, err := f.source("SaveInferenceModel")
+	if err != nil {
+		return err
+	}
+	if err := saveModel(ctx, dir, m, src); err != nil {
+		return fmt.Errorf("fleet: SaveInferenceModel: %w", err)
+	}
+	return nil
+}
+
+// source is where the weights of a model come from.
+type source interface {
+	// dense returns the weights of the dense params, by name.
+	dense(ctx context.Context) (map[string][]float32, error)
+	// rows returns ids and rows of an embedding.
+	rows(ctx context.Context, name string) ([]uint64, []float32, error)
+}
+
+func (f *Fleet) source(call string) (source, error) {
+	c, err := f.joined(call)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return localSource{f.local}, nil
+	}
+	return clusterSource{c, f.job.layout}, nil
+}
+
+func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	dense, err := src.dense(ctx)
+	if err != nil {
+		return err
+	}
+	var file tensorFile
+	for _, p := range m.Params() {
+		if p.Embedding {
+			ids, rows, err := src.rows(ctx, p.Name)
+			if err != nil {
+				return err
+			}
+			file.add(p.Name+".ids", []int{len(ids)}, ids, nil)
+			file.add(p.Name, []int{len(ids), p.Dim()}, nil, rows)
+			continue
+		}
+		w, ok := dense[p.Name]
+		if !ok {
+			w = p.W // frozen: the worker's own
+		}
+		file.add(p.Name, p.Shape, nil, w)
+	}
+	if err := checkpoint.WriteFile(filepath.Join(dir, "weights.safetensors"), file.write); err != nil {
+		return err
+	}
+	return checkpoint.WriteFile(filepath.Join(dir, "graph.json"), m.WriteGraph)
+}
+
+// tensorFile is a safetensors file in the making.
+type tensorFile struct {
+	tensors []safetensors.Tensor
+	ids     [][]uint64
+	floats  [][]float32
+}
+
+func (t *tensorFile) add(name string, shape []int, ids []uint64, floats []float32) {
+	d := safetensors.F32
+	if floats == nil {
+		d = safetensors.U64
+	}
+	t.tensors = append(t.tensors, safetensors.Tensor{Name: name, DType: d, Shape: slices.Clone(shape)})
+	t.ids, t.floats = append(t.ids, ids), append(t.floats, floats)
+}
+
+func (t *tensorFile) write(out io.Writer) error {
+	w, err := safetensors.NewWriter(out, t.tensors, map[string]string{"format": "gofleet"})
+	if err != nil {
+		return err
+	}
+	for i, x := range t.tensors {
+		if x.DType == safetensors.U64 {
+			err = safetensors.Put(w, x.Name, t.ids[i])
+		} else {
+			err = safetensors.Put(w, x.Name, t.floats[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}

@@ -1,0 +1,59 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/server"
+)
+
+// InitServer makes this server's tables. dir is a checkpoint that SavePersistables wrote, with any number of servers, or
+// empty to start fresh: then worker 0 brings the first dense weights and rows are born when they are touched.
+func (f *Fleet) InitServer(ctx context.Context, dir string) error {
+	j, err := f.serverCall("InitServer")
+	if err != nil {
+		return err
+	}
+	s, err := server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Endpoints: f.id.Servers, Layout: j.layout,
+		Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
+	if err != nil {
+		return fmt.Errorf("fleet: InitServer: %w", err)
+	}
+	if dir != "" {
+		if err := s.Load(dir); err != nil {
+			return fmt.Errorf("fleet: InitServer: %w", err)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.server = s
+	return ctx.Err()
+}
+
+// RunServer serves until every worker has called StopWorker, or ctx ends. It returns an error that wraps ErrWorkersDied when
+// a worker ended without a word, and ctx's cause when that ended it.
+func (f *Fleet) RunServer(ctx context.Context) error {
+	if _, err := f.serverCall("RunServer"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	s := f.server
+	f.mu.Unlock()
+	if s == nil {
+		return fmt.Errorf("fleet: RunServer: call InitServer first: %w", ErrOrder)
+	}
+	if err := s.Run(ctx); err != nil {
+		return fmt.Errorf("fleet: RunServer: %w", err)
+	}
+	return nil
+}
+
+// ErrWorkersDied says that a job ended without some of its workers having stopped.
+var ErrWorkersDied = server.ErrWorkersDied
+
+func (f *Fleet) serverCall(call string) (*job, error) {
+	if !f.IsServer() {
+		return nil, fmt.Errorf("fleet: %s: this is %v; its calls are InitWorker and StopWorker: %w", call, f, ErrRole)
+	}
+	return f.minimized(call)
+}

@@ -1,0 +1,28 @@
+package fleet
+
+import (
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/codec"
+)
+
+// transport is the fleet's transport with the strategy's compression; nil when there is nobody to talk to.
+func (f *Fleet) transport(s strategy.Strategy) (transport.Transport, error) {
+	if f.id.Local() {
+		return nil, nil
+	}
+	c, err := codec.ByName(s.Codec)
+	if err != nil {
+		return nil, err
+	}
+	t := f.options.Transport
+	if t == nil {
+		fast, err := transport.FromEnv()
+		if err != nil {
+			return nil, err
+		}
+		fast.Logger = f.log
+		t = fast
+	}
+	return transport.Compressed(t, c, 0), nil
+}

@@ -1,0 +1,123 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/client"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// InitWorker joins the job: it waits for the servers (until Strategy.StartTimeout), and brings the first weights: worker 0
+// publishes those of its model where servers have none, and all pull. Alone, there is nothing to wait for.
+func (f *Fleet) InitWorker(ctx context.Context) error {
+	j, err := f.workerCall("InitWorker")
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	again, c := f.client != nil, f.client
+	if !again && !f.IsLocal() {
+		c = client.New(client.Config{Worker: f.id.Index, Servers: f.id.Servers, Layout: j.layout, Strategy: j.strategy,
+			Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
+		f.client = c
+	}
+	f.mu.Unlock()
+	switch {
+	case f.IsLocal():
+		return nil
+	case again:
+		return fmt.Errorf("fleet: InitWorker was called already: %w", ErrOrder)
+	}
+	if err := c.Join(ctx); err != nil {
+		c.Close()
+		return fmt.Errorf("fleet: InitWorker: worker %d: %w", f.id.Index, err)
+	}
+	return nil
+}
+
+// StopWorker sends what is still queued, tells the servers that this worker is done, and ends its part in the job. Servers
+// end when all workers have stopped. It may be called twice.
+func (f *Fleet) StopWorker(ctx context.Context) error {
+	if _, err := f.workerCall("StopWorker"); err != nil {
+		return err
+	}
+	c, err := f.joined("StopWorker")
+	if err != nil || c == nil {
+		return err
+	}
+	if err := c.Leave(ctx); err != nil {
+		return fmt.Errorf("fleet: StopWorker: %w", err)
+	}
+	return nil
+}
+
+// BarrierWorker waits until every worker has called it, or has left the job. In sync mode it ends this worker's epoch, so
+// that others with more batches go on.
+func (f *Fleet) BarrierWorker(ctx context.Context) error {
+	if _, err := f.workerCall("BarrierWorker"); err != nil {
+		return err
+	}
+	c, err := f.joined("BarrierWorker")
+	if err != nil || c == nil {
+		return err
+	}
+	if err := c.EndEpoch(ctx); err != nil {
+		return fmt.Errorf("fleet: BarrierWorker: %w", err)
+	}
+	if _, err := c.Gather(ctx, "barrier", nil); err != nil {
+		return fmt.Errorf("fleet: BarrierWorker: %w", err)
+	}
+	return nil
+}
+
+func (f *Fleet) workerCall(call string) (*job, error) {
+	if !f.IsWorker() {
+		return nil, fmt.Errorf("fleet: %s: this is %v; its calls are InitServer and RunServer: %w", call, f, ErrRole)
+	}
+	return f.minimized(call)
+}
+
+// joined is the client of a worker that has called InitWorker; nil alone, where there is none.
+func (f *Fleet) joined(call string) (*client.Client, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.client == nil && !f.IsLocal() {
+		return nil, fmt.Errorf("fleet: %s: call InitWorker first: %w", call, ErrOrder)
+	}
+	return f.client, nil
+}
+
+// trainer is what an objective is bound to.
+type trainer struct{ f *Fleet }
+
+// Open implements [optimizer.Trainer].
+func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	if _, err := t.f.workerCall("training"); err != nil {
+		return nil, err
+	}
+	if t.f.IsLocal() {
+		return t.f.local.Open(params)
+	}
+	c, err := t.f.joined("training")
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.Open(params)
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %w", err)
+	}
+	return s, nil
+}
+
+// EndEpoch implements [optimizer.Trainer].
+func (t trainer) EndEpoch(ctx context.Context) error {
+	if t.f.IsLocal() {
+		return t.f.local.EndEpoch(ctx)
+	}
+	c, err := t.f.joined("EndEpoch")
+	if err != nil {
+		return err
+	}
+	return c.EndEpoch(ctx)
+}

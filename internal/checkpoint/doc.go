@@ -1,0 +1,11 @@
+// Package checkpoint puts the tables of a job on disk and back, so that a checkpoint is complete or refused.
+//
+// A checkpoint is a directory. Each server writes one part, a safetensors file, under a temporary name, syncs it and renames
+// it; when all parts are there, manifest.json is written the same way, and only then are the parts of the previous checkpoint
+// removed. So a reader finds the old checkpoint or the new one, whole. The manifest has the size and checksum of every part.
+//
+// A part holds, for each dense block, its weights ("fc_0.w_0[0:50176]") and the rule's state ("….state", slot after slot),
+// and for each embedding ids, rows (weights and state side by side), and what the table knows of each row (step, seen,
+// updates). What lies where is in the file's metadata under "gofleet". [Load] reads any number of parts into any number of
+// servers: each takes what it owns.
+package checkpoint

@@ -1,0 +1,189 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// Load fills store from the checkpoint in dir, which may have been written by any number of servers: its dense blocks must
+// be covered whole, and of the rows of table t it takes those that owns says it has. A checkpoint that is not what its
+// manifest says, or that another rule or model wrote, is refused, and then the store is not to be used.
+func Load(dir string, store *table.Store, rule string, owns func(t int, id uint64) bool) (Manifest, error) {
+	m, err := Read(dir)
+	if err != nil {
+		return m, err
+	}
+	if m.Rule != rule {
+		return m, fmt.Errorf("checkpoint: %s holds the state of rule %q, this job trains with %q: save an inference model to carry weights alone", dir, m.Rule, rule)
+	}
+	l := loader{dir: dir, store: store, owns: owns}
+	for _, b := range store.Blocks {
+		w, state, _ := b.Values.Snapshot()
+		l.blocks = append(l.blocks, loading{w: w, state: state, left: len(w)})
+	}
+	for _, p := range m.Parts {
+		if err := l.part(p); err != nil {
+			return m, fmt.Errorf("checkpoint: part %s of %s: %w", p.File, dir, err)
+		}
+	}
+	if err := l.finish(); err != nil {
+		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
+	}
+	store.SetStep(m.Step)
+	return m, nil
+}
+
+type loader struct {
+	dir    string
+	store  *table.Store
+	owns   func(int, uint64) bool
+	blocks []loading
+}
+
+// loading is a block being put together.
+type loading struct {
+	w, state []float32
+	left     int // weights still missing
+	step     int64
+}
+
+func (l *loader) part(p Part) error {
+	name := filepath.Join(l.dir, p.File)
+	sum, err := sumFile(name)
+	if err != nil {
+		return err
+	}
+	if sum != p.Sum {
+		return fmt.Errorf("checksum %s, the manifest says %s: %w", sum, p.Sum, ErrDamaged)
+	}
+	f, err := safetensors.OpenFile(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var c contents
+	if err := json.Unmarshal([]byte(f.Metadata()[contentsKey]), &c); err != nil {
+		return fmt.Errorf("table of contents: %w: %w", ErrDamaged, err)
+	}
+	for _, b := range c.Blocks {
+		if err := l.block(f, b); err != nil {
+			return err
+		}
+	}
+	for _, t := range c.Tables {
+		if err := l.table(f, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block copies what a block of the file has in common with the store's blocks of the same param.
+func (l *loader) block(f *safetensors.File, b blockInfo) error {
+	for i, own := range l.store.Blocks {
+		lo, hi := max(b.Offset, own.Offset), min(b.Offset+b.Size, own.Offset+own.Values.Len())
+		if own.Param.Name != b.Param || lo >= hi {
+			continue
+		}
+		if err := l.blocks[i].copy(f, b, own.Offset, lo, hi); err != nil {
+			return fmt.Errorf("%s: %w", b.weights(), err)
+		}
+	}
+	return nil
+}
+
+// copy takes elements [lo, hi) of the param, with the same of every slot of the state.
+func (to *loading) copy(f *safetensors.File, b blockInfo, offset, lo, hi int) error {
+	if err := safetensors.ReadAt(f, b.weights(), to.w[lo-offset:hi-offset], lo-b.Offset); err != nil {
+		return err
+	}
+	to.left -= hi - lo
+	to.step = b.Step
+	n := len(to.w)
+	if b.Size == n && len(to.state) == b.State { // the same block: whatever its state's layout
+		return safetensors.ReadAt(f, b.state(), to.state, 0)
+	}
+	if len(to.state)%n != 0 || b.State%b.Size != 0 || len(to.state)/n != b.State/b.Size {
+		return fmt.Errorf("state of %d numbers does not fit a block of %d weights with %d", b.State, n, len(to.state))
+	}
+	for slot := range b.State / b.Size {
+		dst := to.state[slot*n+lo-offset : slot*n+hi-offset]
+		if err := safetensors.ReadAt(f, b.state(), dst, slot*b.Size+lo-b.Offset); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loader) finish() error {
+	for i, b := range l.blocks {
+		own := l.store.Blocks[i]
+		if b.left != 0 {
+			return fmt.Errorf("%q lacks %d of the %d weights from element %d on: was it saved from another model? %w", own.Param.Name, b.left, len(b.w), own.Offset, ErrDamaged)
+		}
+		if err := own.Values.Restore(b.w, b.state, b.step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowsAtOnce bounds the memory that loading rows takes.
+const rowsAtOnce = 4096
+
+func (l *loader) table(f *safetensors.File, t tableInfo) error {
+	to, index := l.find(t.Param)
+	if to == nil {
+		return fmt.Errorf("embedding %q is not in this model: %w", t.Param, ErrDamaged)
+	}
+	if t.Dim != to.Param().Dim() || t.State != stateLen(to) {
+		return fmt.Errorf("embedding %q has rows of %d weights and %d of state, this model's have %d and %d", t.Param, t.Dim, t.State, to.Param().Dim(), stateLen(to))
+	}
+	for at := 0; at < t.Rows; at += rowsAtOnce {
+		if err := l.rows(f, t, to, index, at, min(rowsAtOnce, t.Rows-at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loader) find(param string) (*table.Sparse, int) {
+	for i, t := range l.store.Tables {
+		if t.Param().Name == param {
+			return t, i
+		}
+	}
+	return nil, 0
+}
+
+// rows restores n rows of the file from row at on.
+func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index, at, n int) error {
+	ids, steps := make([]uint64, n), make([]int64, n)
+	seen, updates := make([]uint32, n), make([]uint32, n)
+	width := t.Dim + t.State
+	data := make([]float32, n*width)
+	for _, err := range []error{
+		safetensors.ReadAt(f, t.ids(), ids, at), safetensors.ReadAt(f, t.steps(), steps, at),
+		safetensors.ReadAt(f, t.seen(), seen, at), safetensors.ReadAt(f, t.updates(), updates, at),
+		safetensors.ReadAt(f, t.rows(), data, at*width),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	for i, id := range ids {
+		if !l.owns(index, id) {
+			continue
+		}
+		row := data[i*width:][:width]
+		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:], Step: steps[i], Seen: seen[i], Updates: updates[i]}
+		if err := to.Restore(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

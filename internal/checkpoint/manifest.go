@@ -1,0 +1,142 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Manifest describes a whole checkpoint. It is written last.
+type Manifest struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	ID      string `json:"id"`
+	// Rule is the update rule, by name, whose state the parts hold.
+	Rule string `json:"rule"`
+	// Step is the number of updates made.
+	Step int64 `json:"step"`
+	// Steps is the cut: the last step of each worker that is in the weights.
+	Steps  []uint64 `json:"steps,omitempty"`
+	Params []Param  `json:"params"`
+	Parts  []Part   `json:"parts"`
+}
+
+// Param is a variable of the model.
+type Param struct {
+	Name      string `json:"name"`
+	Shape     []int  `json:"shape"`
+	Embedding bool   `json:"embedding,omitempty"`
+}
+
+// Part is one server's file.
+type Part struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	Sum   string `json:"xxhash64"`
+	Rows  int64  `json:"rows"`
+}
+
+const (
+	format       = "gofleet-checkpoint"
+	version      = 1
+	manifestName = "manifest.json"
+	partPrefix   = "part-"
+	partSuffix   = ".safetensors"
+)
+
+var (
+	// ErrNone says that a directory holds no checkpoint.
+	ErrNone = errors.New("no checkpoint")
+	// ErrDamaged says that a checkpoint is not what its manifest says.
+	ErrDamaged = errors.New("damaged checkpoint")
+)
+
+// PartName is the name of a server's part in the save of that id.
+func PartName(id string, server, servers int) string {
+	return fmt.Sprintf("%s%s-%03d-of-%03d%s", partPrefix, id, server, servers, partSuffix)
+}
+
+// Commit checks that every part of m is in dir, makes m the directory's checkpoint, and removes parts of others.
+func Commit(dir string, m Manifest) error {
+	for _, p := range m.Parts {
+		if err := visible(dir, p); err != nil {
+			return err
+		}
+	}
+	m.Format, m.Version = format, version
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	write := func(w io.Writer) error { _, err := w.Write(append(data, '\n')); return err }
+	if err := WriteFile(filepath.Join(dir, manifestName), write); err != nil {
+		return err
+	}
+	return removeOthers(dir, m)
+}
+
+func visible(dir string, p Part) error {
+	st, err := os.Stat(filepath.Join(dir, p.File))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("checkpoint: part %s was written but is not in %s here: the directory must be shared by all servers (a network file system, or all on one machine)", p.File, dir)
+	case err != nil:
+		return fmt.Errorf("checkpoint: %w", err)
+	case st.Size() != p.Bytes:
+		return fmt.Errorf("checkpoint: part %s has %d bytes in %s, %d were written: %w", p.File, st.Size(), dir, p.Bytes, ErrDamaged)
+	}
+	return nil
+}
+
+// removeOthers deletes the parts that m does not name, now that nothing needs them.
+func removeOthers(dir string, m Manifest) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		name := e.Name()
+		ours := strings.HasPrefix(name, partPrefix) && strings.HasSuffix(name, partSuffix)
+		if ours && !slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == name }) {
+			errs = append(errs, os.Remove(filepath.Join(dir, name)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Read returns the manifest of the checkpoint in dir.
+func Read(dir string) (Manifest, error) {
+	var m Manifest
+	data, err := os.ReadFile(filepath.Join(dir, manifestName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m, fmt.Errorf("checkpoint: %s has no %s: %w", dir, manifestName, ErrNone)
+	case err != nil:
+		return m, fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("checkpoint: %s of %s: %w: %w", manifestName, dir, ErrDamaged, err)
+	}
+	if m.Format != format || m.Version != version {
+		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: %w", manifestName, dir, m.Format, m.Version, format, version, ErrDamaged)
+	}
+	return m, nil
+}
+
+// Params describes a model's params for a manifest.
+func Params(params []*optimizer.Param) []Param {
+	all := make([]Param, len(params))
+	for i, p := range params {
+		all[i] = Param{Name: p.Name, Shape: p.Shape, Embedding: p.Embedding}
+	}
+	return all
+}

@@ -1,0 +1,162 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// contents says what lies where in a part; it is the file's metadata under contentsKey.
+type contents struct {
+	Blocks []blockInfo `json:"blocks"`
+	Tables []tableInfo `json:"tables"`
+}
+
+type blockInfo struct {
+	Param  string `json:"param"`
+	Offset int    `json:"offset"`
+	Size   int    `json:"size"`
+	State  int    `json:"state"` // numbers of state
+	Step   int64  `json:"step"`
+}
+
+type tableInfo struct {
+	Param string `json:"param"`
+	Dim   int    `json:"dim"`
+	State int    `json:"state"` // numbers of state a row
+	Rows  int    `json:"rows"`
+}
+
+const contentsKey = "gofleet"
+
+func (b blockInfo) weights() string {
+	return fmt.Sprintf("%s[%d:%d]", b.Param, b.Offset, b.Offset+b.Size)
+}
+func (b blockInfo) state() string { return b.weights() + ".state" }
+
+func (t tableInfo) ids() string     { return t.Param + ".ids" }
+func (t tableInfo) rows() string    { return t.Param + ".rows" }
+func (t tableInfo) steps() string   { return t.Param + ".step" }
+func (t tableInfo) seen() string    { return t.Param + ".seen" }
+func (t tableInfo) updates() string { return t.Param + ".updates" }
+
+// WritePart writes all of store to dir/file. Nothing may push to the store meanwhile; rows born while it writes are left out.
+func WritePart(dir, file string, store *table.Store) (Part, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Part{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	f, err := createAtomic(filepath.Join(dir, file))
+	if err != nil {
+		return Part{}, err
+	}
+	rows, err := writeStore(f, store)
+	if err != nil {
+		f.abandon()
+		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
+	}
+	if err := f.commit(); err != nil {
+		return Part{}, err
+	}
+	return Part{File: file, Bytes: f.size, Sum: sumText(f.sum), Rows: rows}, nil
+}
+
+// snapshot is what is written of a store: small things copied, rows by their ids.
+type snapshot struct {
+	contents
+	blocks [][2][]float32 // weights and state
+	ids    [][]uint64
+}
+
+func snapshotOf(store *table.Store) snapshot {
+	var s snapshot
+	for _, b := range store.Blocks {
+		w, state, step := b.Values.Snapshot()
+		s.blocks = append(s.blocks, [2][]float32{w, state})
+		s.Blocks = append(s.Blocks, blockInfo{Param: b.Param.Name, Offset: b.Offset, Size: len(w), State: len(state), Step: step})
+	}
+	for _, t := range store.Tables {
+		ids := t.IDs()
+		s.ids = append(s.ids, ids)
+		s.Tables = append(s.Tables, tableInfo{Param: t.Param().Name, Dim: t.Param().Dim(), State: stateLen(t), Rows: len(ids)})
+	}
+	return s
+}
+
+func stateLen(t *table.Sparse) int {
+	if t.Rule() == nil {
+		return 0
+	}
+	return t.Rule().StateLen(t.Param().Dim())
+}
+
+func (s *snapshot) declare() []safetensors.Tensor {
+	var ts []safetensors.Tensor
+	for _, b := range s.Blocks {
+		ts = append(ts, safetensors.Tensor{Name: b.weights(), DType: safetensors.F32, Shape: []int{b.Size}},
+			safetensors.Tensor{Name: b.state(), DType: safetensors.F32, Shape: []int{b.State}})
+	}
+	for _, t := range s.Tables {
+		n := []int{t.Rows}
+		ts = append(ts, safetensors.Tensor{Name: t.ids(), DType: safetensors.U64, Shape: n},
+			safetensors.Tensor{Name: t.rows(), DType: safetensors.F32, Shape: []int{t.Rows, t.Dim + t.State}},
+			safetensors.Tensor{Name: t.steps(), DType: safetensors.I64, Shape: n},
+			safetensors.Tensor{Name: t.seen(), DType: safetensors.U32, Shape: n},
+			safetensors.Tensor{Name: t.updates(), DType: safetensors.U32, Shape: n})
+	}
+	return ts
+}
+
+func writeStore(f *atomicFile, store *table.Store) (rows int64, err error) {
+	s := snapshotOf(store)
+	meta, err := json.Marshal(s.contents)
+	if err != nil {
+		return 0, err
+	}
+	w, err := safetensors.NewWriter(f, s.declare(), map[string]string{contentsKey: string(meta)})
+	if err != nil {
+		return 0, err
+	}
+	for i, b := range s.Blocks {
+		if err := safetensors.Put(w, b.weights(), s.blocks[i][0]); err != nil {
+			return 0, err
+		}
+		if err := safetensors.Put(w, b.state(), s.blocks[i][1]); err != nil {
+			return 0, err
+		}
+	}
+	for i, t := range s.Tables {
+		if err := writeTable(w, t, store.Tables[i], s.ids[i], store.Step()); err != nil {
+			return 0, err
+		}
+		rows += int64(t.Rows)
+	}
+	return rows, w.Close()
+}
+
+// writeTable streams a table's rows; what is known of each row is kept until they are through.
+func writeTable(w *safetensors.Writer, t tableInfo, from *table.Sparse, ids []uint64, step int64) error {
+	if err := safetensors.Put(w, t.ids(), ids); err != nil {
+		return err
+	}
+	steps, seen, updates := make([]int64, 0, len(ids)), make([]uint32, 0, len(ids)), make([]uint32, 0, len(ids))
+	for r := range from.RowsOf(ids, step) {
+		if err := safetensors.Put(w, t.rows(), r.W); err != nil {
+			return err
+		}
+		if err := safetensors.Put(w, t.rows(), r.State); err != nil {
+			return err
+		}
+		steps, seen, updates = append(steps, r.Step), append(seen, r.Seen), append(updates, r.Updates)
+	}
+	if err := safetensors.Put(w, t.steps(), steps); err != nil {
+		return err
+	}
+	if err := safetensors.Put(w, t.seen(), seen); err != nil {
+		return err
+	}
+	return safetensors.Put(w, t.updates(), updates)
+}

@@ -1,0 +1,342 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// Config is what a client is made of.
+type Config struct {
+	Worker  int
+	Servers []string // endpoints
+	Layout  *layout.Layout
+	// Strategy has its defaults filled in.
+	Strategy    strategy.Strategy
+	Fingerprint layout.Fingerprint
+	Transport   transport.Transport
+	Logger      *slog.Logger
+}
+
+// Client is one worker's connection to the servers. It implements [optimizer.Trainer].
+type Client struct {
+	c     Config
+	log   *slog.Logger
+	job   uint64
+	epoch uint32 // this life of the worker
+	steps steps
+
+	life context.Context // ends with the client; its cause says what went wrong
+	end  context.CancelCauseFunc
+	beat sync.WaitGroup
+
+	mu       sync.Mutex
+	round    mode.Worker
+	sessions []session
+	gathers  map[string]uint64
+	left     bool
+	joined   atomic.Bool
+}
+
+// session is what the client needs of its sessions.
+type session interface {
+	optimizer.Session
+	// drain waits until what it was given has been applied.
+	drain(ctx context.Context) error
+	// stop ends its goroutines.
+	stop()
+}
+
+// New makes a client that has yet to Join.
+func New(c Config) *Client {
+	life, end := context.WithCancelCause(context.Background())
+	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end, gathers: map[string]uint64{}}
+}
+
+var (
+	// ErrNotJoined says that Join is missing.
+	ErrNotJoined = errors.New("worker has not joined")
+	// ErrClosed says that the worker has left.
+	ErrClosed = errors.New("worker has left the job")
+)
+
+// Join waits for the servers, begins this worker's life in the job and brings the first dense weights: worker 0 publishes
+// what its params hold where servers have nothing, and everybody pulls.
+func (c *Client) Join(ctx context.Context) error {
+	if err := c.awaitServers(ctx); err != nil {
+		return err
+	}
+	published, err := c.hello(ctx)
+	if err != nil {
+		return err
+	}
+	c.beat.Go(c.heartbeats)
+	if c.c.Worker == 0 && !published {
+		if err := c.publish(ctx); err != nil {
+			return err
+		}
+	}
+	c.joined.Store(true)
+	return c.pullDense(ctx)
+}
+
+// hello joins at server 0, which numbers the worker's lives, and then tells the other servers.
+func (c *Client) hello(ctx context.Context) (published bool, err error) {
+	published = true
+	for s := range c.c.Servers {
+		op := wire.OpHello
+		if s == 0 {
+			op = wire.OpJoin
+		}
+		var w wire.Welcome
+		if err := c.control(ctx, s, op, wire.Hello{Fingerprint: c.c.Fingerprint}, &w); err != nil {
+			return false, fmt.Errorf("joining: %w", err)
+		}
+		if s == 0 {
+			c.epoch = w.Epoch
+			c.round.Resume(mode.Round(w.Round))
+		}
+		published = published && w.Published
+	}
+	return published, nil
+}
+
+// publish gives the servers the dense weights that the params hold. Servers that have some keep theirs.
+func (c *Client) publish(ctx context.Context) error {
+	x := newExchange(c)
+	return x.each(ctx, func(s int, b *wire.Builder) bool {
+		b.Reset(c.header(wire.OpPublish))
+		b.Dense(x.pieces(s, weights(c.c.Layout.Params))...)
+		return true
+	}, nil)
+}
+
+// pullDense sets W of every dense param to the servers' weights.
+func (c *Client) pullDense(ctx context.Context) error {
+	x := newExchange(c)
+	x.dense = weights(c.c.Layout.Params)
+	return x.run(ctx, request{op: wire.OpStep, round: c.currentRound()})
+}
+
+func weights(params []*optimizer.Param) [][]float32 {
+	w := make([][]float32, len(params))
+	for i, p := range params {
+		w[i] = p.W
+	}
+	return w
+}
+
+func gradients(params []*optimizer.Param) [][]float32 {
+	g := make([][]float32, len(params))
+	for i, p := range params {
+		g[i] = p.G
+	}
+	return g
+}
+
+// Open implements [optimizer.Trainer].
+func (c *Client) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	if !c.joined.Load() {
+		return nil, ErrNotJoined
+	}
+	if err := sameParams(c.c.Layout.Params, params); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left {
+		return nil, ErrClosed
+	}
+	var s session
+	switch {
+	case c.c.Strategy.Mode != strategy.ModeSync:
+		s = newAsync(c, params)
+	case len(c.sessions) > 0:
+		return nil, errors.New("sync mode trains with one session a worker: close the other one first")
+	default:
+		s = newSync(c, params)
+	}
+	c.sessions = append(c.sessions, s)
+	return s, nil
+}
+
+// sameParams refuses a session's arrays that are not those of the layout.
+func sameParams(want, got []*optimizer.Param) error {
+	if len(want) != len(got) {
+		return fmt.Errorf("a session of %d params: the objective has %d", len(got), len(want))
+	}
+	for i, p := range got {
+		if p.Name != want[i].Name || !slices.Equal(p.Shape, want[i].Shape) || p.Embedding != want[i].Embedding {
+			return fmt.Errorf("a session's param %d is %q %v: the objective has %q %v there", i, p.Name, p.Shape, want[i].Name, want[i].Shape)
+		}
+		if err := p.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closed forgets a session.
+func (c *Client) closed(s session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sessions = slices.DeleteFunc(c.sessions, func(o session) bool { return o == s })
+}
+
+// EndEpoch implements [optimizer.Trainer].
+func (c *Client) EndEpoch(ctx context.Context) error {
+	if err := c.Drain(ctx); err != nil {
+		return err
+	}
+	if c.c.Strategy.Mode != strategy.ModeSync {
+		return nil
+	}
+	step, acked := c.steps.begin()
+	defer c.steps.end(step)
+	round := c.currentRound()
+	err := newExchange(c).each(ctx, func(_ int, b *wire.Builder) bool {
+		h := c.header(wire.OpPark)
+		h.Step, h.Acked, h.Round = step, acked, uint64(round)
+		b.Reset(h)
+		return true
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("ending the epoch: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.round.Parked()
+	return nil
+}
+
+// Drain waits until everything that sessions were given has been applied.
+func (c *Client) Drain(ctx context.Context) error {
+	c.mu.Lock()
+	sessions := slices.Clone(c.sessions)
+	c.mu.Unlock()
+	var errs []error
+	for _, s := range sessions {
+		errs = append(errs, s.drain(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Leave drains, tells every server that this worker has stopped, and ends the client. It may be called twice.
+func (c *Client) Leave(ctx context.Context) error {
+	c.mu.Lock()
+	if c.left {
+		c.mu.Unlock()
+		return nil
+	}
+	c.left = true
+	c.mu.Unlock()
+	defer c.Close()
+	err := c.Drain(ctx)
+	for s := range c.c.Servers {
+		if e := c.control(ctx, s, wire.OpLeave, nil, nil); e != nil && !errors.Is(e, errGone) {
+			err = errors.Join(err, fmt.Errorf("stopping: %w", e))
+		}
+	}
+	return err
+}
+
+// Close ends the client without a word to the servers, which will find out by its silence. It may be called twice.
+func (c *Client) Close() {
+	c.end(ErrClosed)
+	c.beat.Wait()
+	c.mu.Lock()
+	sessions := slices.Clone(c.sessions)
+	c.mu.Unlock()
+	for _, s := range sessions {
+		s.stop()
+	}
+}
+
+func (c *Client) header(op wire.Op) wire.Header {
+	return wire.Header{Op: op, Job: c.job, Worker: uint32(c.c.Worker), Epoch: c.epoch, Version: wire.NoDense}
+}
+
+func (c *Client) currentRound() mode.Round {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.round.Round()
+}
+
+func (c *Client) pushed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.round.Pushed()
+}
+
+// awaitServers waits until every server answers, saying every few seconds which do not.
+func (c *Client) awaitServers(ctx context.Context) error {
+	limit := c.c.Strategy.StartTimeout.Std()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		missing := c.silentServers(ctx)
+		if len(missing) == 0 {
+			return nil
+		}
+		c.log.Warn("server not ready, wait 3 sec to retry...", "not ready endpoints", missing)
+		select {
+		case <-time.After(readyInterval):
+		case <-ctx.Done():
+			return fmt.Errorf("servers %v not ready after %v (%d of %d ready): are they running, and can this machine reach them? %w",
+				missing, limit, len(c.c.Servers)-len(missing), len(c.c.Servers), context.Cause(ctx))
+		}
+	}
+}
+
+const readyInterval = 3 * time.Second
+
+// silentServers are the endpoints that do not answer at all.
+func (c *Client) silentServers(ctx context.Context) (missing []string) {
+	answered := make([]bool, len(c.c.Servers))
+	var wg sync.WaitGroup
+	for s := range c.c.Servers {
+		wg.Go(func() { answered[s] = c.answers(ctx, s) })
+	}
+	wg.Wait()
+	for s, ok := range answered {
+		if !ok {
+			missing = append(missing, c.c.Servers[s])
+		}
+	}
+	return missing
+}
+
+// answers says whether something answers at a server's endpoint, if only with a refusal.
+func (c *Client) answers(ctx context.Context, s int) bool {
+	ctx, cancel := context.WithTimeout(ctx, readyInterval)
+	defer cancel()
+	var b wire.Builder
+	b.Reset(c.header(wire.OpHeartbeat))
+	return c.c.Transport.Call(ctx, c.c.Servers[s], b.Parts(), func([]byte) error { return nil }) == nil
+}
+
+// Dense brings copies of the servers' dense weights, by name of the param.
+func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {
+	x := newExchange(c)
+	x.dense = make([][]float32, len(c.c.Layout.Params))
+	all := map[string][]float32{}
+	for i, p := range c.c.Layout.Params {
+		if !p.Embedding && !p.Frozen {
+			x.dense[i] = make([]float32, p.Size())
+			all[p.Name] = x.dense[i]
+		}
+	}
+	return all, x.run(ctx, request{op: wire.OpPeek, round: c.currentRound()})
+}

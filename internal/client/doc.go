@@ -1,0 +1,15 @@
+// Package client is a worker's side of the parameter servers: it joins the job, cuts every step by the layout into one
+// request for each server, sends them together and puts the answers where they belong.
+//
+//	client.go     a worker's life: join, publish or pull the first weights, leave
+//	call.go       one request to one server, repeated while that is safe
+//	exchange.go   one step's traffic with all servers
+//	sync.go       the session of synchronous training
+//	async.go      the session of asynchronous training, and its sender
+//	heartbeat.go  showing life, and noticing that a server has none
+//	gather.go     barriers and reductions
+//	save.go       checkpoints, and rows for an inference model
+//
+// Every request may be repeated: a push carries a number that the server counts once, everything else has the same effect
+// twice. So a lost answer costs time and nothing else.
+package client

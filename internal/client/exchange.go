@@ -1,0 +1,266 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// exchange is one step's traffic with all servers, and the memory for it, used again step after step by one goroutine.
+type exchange struct {
+	c *Client
+	// dense is where arriving dense weights go, by param; nil when they are not wanted.
+	dense [][]float32
+	// install, if set, is held while dense is written.
+	install sync.Locker
+	// arrived counts the answers that brought dense weights.
+	arrived int
+	lanes   []lane // by server
+}
+
+// lane is the traffic with one server.
+type lane struct {
+	build   wire.Builder
+	err     error
+	version uint64 // of the dense weights that this worker has from the server
+	asked   []int  // the pulled embeddings that this server has rows of
+	push    []cutRows
+	pull    []cutRows
+	pieces  [][]float32
+}
+
+// cutRows is one server's share of an embedding's ids, gathered where they are scattered in the batch.
+type cutRows struct {
+	share layout.Share
+	ids   []uint64
+	rows  []float32
+}
+
+// request is what a step wants of the servers.
+type request struct {
+	op      wire.Op
+	round   mode.Round
+	samples int
+	step    uint64
+	acked   uint64
+	// push are the gradients, by dense param and by embedding; dense is nil when nothing is pushed.
+	dense [][]float32
+	push  []rows
+	// pull are the rows wanted, by embedding.
+	pull []rows
+	// all sends a frame to servers with nothing to do too.
+	all bool
+}
+
+// rows are ids of an embedding, strictly increasing, and room for their rows.
+type rows struct {
+	ids  []uint64
+	data []float32
+}
+
+func newExchange(c *Client) *exchange {
+	x := &exchange{c: c, lanes: make([]lane, len(c.c.Servers))}
+	for i := range x.lanes {
+		n := len(c.c.Layout.Embeddings)
+		x.lanes[i].push, x.lanes[i].pull = make([]cutRows, n), make([]cutRows, n)
+	}
+	return x
+}
+
+// run sends a request and returns when all its answers are in place.
+func (x *exchange) run(ctx context.Context, r request) error {
+	x.cut(r.push, func(l *lane) []cutRows { return l.push })
+	x.cut(r.pull, func(l *lane) []cutRows { return l.pull })
+	x.arrived = 0
+	return x.each(ctx, func(s int, b *wire.Builder) bool { return x.write(s, b, &r) },
+		func(s int, f *wire.Frame) error { return x.read(s, f, &r) })
+}
+
+// cut divides ids among the lanes.
+func (x *exchange) cut(batch []rows, of func(*lane) []cutRows) {
+	shares := make([]layout.Share, len(x.lanes))
+	for e := range batch {
+		for s := range x.lanes {
+			shares[s] = of(&x.lanes[s])[e].share
+		}
+		x.c.c.Layout.Cut(x.c.c.Layout.Embeddings[e], batch[e].ids, shares)
+		for s := range x.lanes {
+			of(&x.lanes[s])[e].share = shares[s]
+		}
+	}
+}
+
+// each builds a frame for every server and sends them together; build says whether there is anything to send. read may be nil.
+func (x *exchange) each(ctx context.Context, build func(s int, b *wire.Builder) bool, read func(s int, f *wire.Frame) error) error {
+	var wg sync.WaitGroup
+	last := len(x.lanes) - 1
+	for s := range x.lanes {
+		l := &x.lanes[s]
+		l.err = nil
+		if !build(s, &l.build) {
+			continue
+		}
+		send := func() {
+			l.err = x.c.call(ctx, s, l.build.Parts(), func(f *wire.Frame) error {
+				if read == nil {
+					return nil
+				}
+				return read(s, f)
+			})
+		}
+		if s == last {
+			send()
+		} else {
+			wg.Go(send)
+		}
+	}
+	wg.Wait()
+	for s := range x.lanes {
+		if err := x.lanes[s].err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write builds the frame for a server.
+func (x *exchange) write(s int, b *wire.Builder, r *request) bool {
+	l := &x.lanes[s]
+	h := x.c.header(r.op)
+	h.Round, h.Samples, h.Step, h.Acked = uint64(r.round), uint32(r.samples), r.step, r.acked
+	if x.dense != nil && x.c.c.Layout.Parts[s].Floats > 0 {
+		h.Version = l.version
+	}
+	b.Reset(h)
+	useful := r.all || h.Version != wire.NoDense
+	if r.dense != nil {
+		b.Dense(x.pieces(s, r.dense)...)
+	}
+	for e := range r.push {
+		if c := &l.push[e]; c.share.Len() > 0 {
+			x.pushRows(b, c, e, r.push[e])
+			useful = true
+		}
+	}
+	l.asked = l.asked[:0]
+	for e := range r.pull {
+		if c := &l.pull[e]; c.share.Len() > 0 {
+			b.IDs(x.table(e), c.take(r.pull[e].ids))
+			l.asked = append(l.asked, e)
+			useful = true
+		}
+	}
+	return useful
+}
+
+// pieces are a server's blocks of dense values, by param, in the order they travel.
+func (x *exchange) pieces(s int, dense [][]float32) [][]float32 {
+	l := &x.lanes[s]
+	l.pieces = l.pieces[:0]
+	for _, b := range x.c.c.Layout.Parts[s].Blocks {
+		l.pieces = append(l.pieces, dense[b.Param][b.Offset:][:b.Size])
+	}
+	return l.pieces
+}
+
+func (x *exchange) table(e int) uint32 { return uint32(x.c.c.Layout.Embeddings[e]) }
+
+func (x *exchange) dim(e int) int { return x.c.c.Layout.Params[x.c.c.Layout.Embeddings[e]].Dim() }
+
+// pushRows adds a share's gradients: as they lie when they lie side by side, gathered otherwise.
+func (x *exchange) pushRows(b *wire.Builder, c *cutRows, e int, r rows) {
+	dim := x.dim(e)
+	if c.share.Run() {
+		b.Rows(x.table(e), c.take(r.ids), r.data[c.share.Lo*dim:c.share.Hi*dim])
+		return
+	}
+	c.rows = slices.Grow(c.rows[:0], len(c.share.At)*dim)
+	for _, at := range c.share.At {
+		c.rows = append(c.rows, r.data[int(at)*dim:][:dim]...)
+	}
+	b.Rows(x.table(e), c.take(r.ids), c.rows)
+}
+
+// take is the share's part of ids.
+func (c *cutRows) take(ids []uint64) []uint64 {
+	if c.share.Run() {
+		return ids[c.share.Lo:c.share.Hi]
+	}
+	c.ids = c.ids[:0]
+	for _, at := range c.share.At {
+		c.ids = append(c.ids, ids[at])
+	}
+	return c.ids
+}
+
+// read puts a server's answer where it belongs.
+func (x *exchange) read(s int, f *wire.Frame, r *request) error {
+	l := &x.lanes[s]
+	answers := 0
+	for _, sec := range f.Sections {
+		switch sec.Kind {
+		case wire.KindDense:
+			if err := x.readDense(s, sec); err != nil {
+				return err
+			}
+			l.version = f.Version
+		case wire.KindRows:
+			if answers == len(l.asked) {
+				return fmt.Errorf("%d embeddings answered, %d were asked for", answers+1, len(l.asked))
+			}
+			e := l.asked[answers]
+			answers++
+			if err := x.readRows(l.pull[e].share, e, sec, r.pull[e].data); err != nil {
+				return err
+			}
+		}
+	}
+	if answers != len(l.asked) {
+		return fmt.Errorf("%d embeddings answered, %d were asked for", answers, len(l.asked))
+	}
+	return nil
+}
+
+func (x *exchange) readDense(s int, sec wire.Section) error {
+	w, err := sec.Dense()
+	if err != nil {
+		return err
+	}
+	part := x.c.c.Layout.Parts[s]
+	if len(w) != part.Floats || x.dense == nil {
+		return fmt.Errorf("%d dense weights came, the server has %d", len(w), part.Floats)
+	}
+	if x.install != nil {
+		x.install.Lock()
+		defer x.install.Unlock()
+		x.arrived++
+	}
+	for _, b := range part.Blocks {
+		copy(x.dense[b.Param][b.Offset:][:b.Size], w[b.At:])
+	}
+	return nil
+}
+
+func (x *exchange) readRows(share layout.Share, e int, sec wire.Section, dst []float32) error {
+	w, err := sec.Rows()
+	if err != nil {
+		return err
+	}
+	dim := x.dim(e)
+	if len(w) != share.Len()*dim {
+		return fmt.Errorf("%d values came for %d rows of %q", len(w), share.Len(), x.c.c.Layout.Params[x.table(e)].Name)
+	}
+	if share.Run() {
+		copy(dst[share.Lo*dim:], w)
+		return nil
+	}
+	for i, at := range share.At {
+		copy(dst[int(at)*dim:][:dim], w[i*dim:])
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Save makes the servers write a checkpoint of one cut to dir, which all of them must see: the same steps of every worker are
+// in all its parts, and all steps that this worker has made. When dir has a checkpoint of that very step already, because
+// another worker has saved it, there is nothing to do.
+func (c *Client) Save(ctx context.Context, dir string) error {
+	if err := c.Drain(ctx); err != nil {
+		return err
+	}
+	msg := wire.Save{Dir: dir, ID: strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + strconv.Itoa(c.c.Worker)}
+	if err := c.save(ctx, msg); err != nil {
+		c.abandon(msg)
+		return fmt.Errorf("saving %s: %w", dir, err)
+	}
+	return nil
+}
+
+func (c *Client) save(ctx context.Context, msg wire.Save) error {
+	frozen := make([]wire.Frozen, len(c.c.Servers))
+	for s := range c.c.Servers { // server 0 first: it lets one saver through at a time
+		if err := c.control(ctx, s, wire.OpFreeze, msg, &frozen[s]); err != nil || frozen[s].Saved {
+			return err
+		}
+	}
+	msg.Steps = furthest(frozen)
+	parts := make([]wire.Part, len(c.c.Servers))
+	if err := c.together(func(s int) error { return c.control(ctx, s, wire.OpSave, msg, &parts[s]) }); err != nil {
+		return err
+	}
+	msg.Parts = parts
+	return c.control(ctx, 0, wire.OpCommit, msg, nil)
+}
+
+// abandon lets pushes go on after a save that failed.
+func (c *Client) abandon(msg wire.Save) {
+	ctx, cancel := context.WithTimeout(c.life, c.c.Strategy.WorkerTimeout.Std())
+	defer cancel()
+	msg.Abandon = true
+	if err := c.together(func(s int) error { return c.control(ctx, s, wire.OpCommit, msg, nil) }); err != nil {
+		c.log.Warn("a failed save still holds pushes", "error", err)
+	}
+}
+
+// furthest is, for each worker, the last step that any server has.
+func furthest(frozen []wire.Frozen) []uint64 {
+	var steps []uint64
+	for _, f := range frozen {
+		if steps == nil {
+			steps = make([]uint64, len(f.Steps))
+		}
+		for w := range min(len(steps), len(f.Steps)) {
+			steps[w] = max(steps[w], f.Steps[w])
+		}
+	}
+	return steps
+}
+
+// together does something for every server at once and returns the first error, in the servers' order.
+func (c *Client) together(do func(s int) error) error {
+	errs := make([]error, len(c.c.Servers))
+	var wg sync.WaitGroup
+	for s := range c.c.Servers {
+		wg.Go(func() { errs[s] = do(s) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanBytes is about the size of a page of rows.
+const scanBytes = 4 << 20
+
+// Rows gives yield every row that the servers have of the embedding Params[param]: ids, ascending within a server, and
+// their weights. The slices are valid until yield returns.
+func (c *Client) Rows(ctx context.Context, param int, yield func(ids []uint64, w []float32) error) error {
+	page := max(1, scanBytes/(4*c.c.Layout.Params[param].Dim()))
+	for s := range c.c.Servers {
+		scan := wire.Scan{Table: uint32(param), Rows: page}
+		for done := false; !done; {
+			next, err := c.page(ctx, s, scan, yield)
+			if err != nil {
+				return fmt.Errorf("reading rows of %q: %w", c.c.Layout.Params[param].Name, err)
+			}
+			done, scan.Cursor = next.Done, next.Cursor
+		}
+	}
+	return nil
+}
+
+func (c *Client) page(ctx context.Context, s int, scan wire.Scan, yield func([]uint64, []float32) error) (next wire.Scanned, err error) {
+	var ids []uint64
+	var w []float32
+	var b wire.Builder
+	h := c.header(wire.OpScan)
+	h.Round = uint64(c.currentRound())
+	b.Reset(h)
+	if err := b.JSON(scan); err != nil {
+		return next, err
+	}
+	err = c.call(ctx, s, b.Parts(), func(f *wire.Frame) error {
+		if err := f.JSON(&next); err != nil {
+			return err
+		}
+		for _, sec := range f.Sections {
+			if sec.Kind != wire.KindRows {
+				continue
+			}
+			if ids, err = sec.IDs(ids[:0]); err != nil {
+				return err
+			}
+			rows, err := sec.Rows()
+			if err != nil {
+				return err
+			}
+			w = append(w[:0], rows...)
+		}
+		return nil
+	})
+	if err == nil && len(ids) > 0 {
+		err = yield(ids, w)
+	}
+	return next, err
+}

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/mode"
+)
+
+// scratch is the memory that folding a round needs.
+type scratch struct {
+	samples []int
+	factors []float32
+	dense   []float32
+	pieces  [][]float32
+	rows    []mode.Rows
+	folder  mode.Folder
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// fold makes one update of a round's gradients and applies it as update number step.
+func (s *Server) fold(round []*push, step int64) error {
+	c := scratches.Get().(*scratch)
+	defer scratches.Put(c)
+	c.samples, c.pieces = c.samples[:0], c.pieces[:0]
+	for _, p := range round {
+		c.samples = append(c.samples, p.samples)
+		c.pieces = append(c.pieces, p.dense)
+	}
+	c.factors = s.weighting.Factors(c.factors[:0], c.samples)
+	if err := s.applyDense(c.foldDense(), step); err != nil {
+		return err
+	}
+	for e := range s.c.Layout.Embeddings {
+		if err := s.applyRows(e, c.foldRows(s, round, e), step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldDense is the round's dense gradient; that of a round of one is the worker's own.
+func (c *scratch) foldDense() []float32 {
+	if len(c.pieces) == 1 {
+		return c.pieces[0]
+	}
+	if n := len(c.pieces[0]); cap(c.dense) < n {
+		c.dense = make([]float32, n)
+	}
+	c.dense = c.dense[:len(c.pieces[0])]
+	mode.FoldDense(c.dense, c.pieces, c.factors)
+	return c.dense
+}
+
+func (c *scratch) foldRows(s *Server, round []*push, e int) mode.Rows {
+	if len(round) == 1 {
+		return round[0].rows[e]
+	}
+	c.rows = c.rows[:0]
+	for _, p := range round {
+		c.rows = append(c.rows, p.rows[e])
+	}
+	dim := s.c.Layout.Params[s.c.Layout.Embeddings[e]].Dim()
+	return c.folder.Fold(dim, c.rows, c.factors, s.weighting)
+}
+
+func (s *Server) applyDense(g []float32, step int64) error {
+	for i, b := range s.c.Layout.Parts[s.c.Index].Blocks {
+		if err := s.store.Blocks[i].Values.Push(g[b.At:][:b.Size], step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) applyRows(e int, rows mode.Rows, step int64) error {
+	if len(rows.IDs) == 0 {
+		return nil
+	}
+	_, err := s.store.Tables[e].Push(rows.IDs, rows.G, step)
+	return err
+}

@@ -1,0 +1,187 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// reply is the answer to one request and the memory it is made of.
+type reply struct {
+	wire.Builder
+	frame wire.Frame
+	ids   []uint64
+	rows  [][]float32
+	dense []float32
+}
+
+// handle is the transport's handler.
+func (s *Server) handle(body []byte, out *transport.Reply) {
+	r := s.replies.Get().(*reply)
+	out.Done = func() { s.replies.Put(r) }
+	f := &r.frame
+	err := f.Parse(body)
+	r.Reset(wire.Header{Op: f.Op, Job: s.job, Worker: f.Worker, Epoch: f.Epoch, Step: f.Step})
+	if err == nil {
+		err = s.serve(f, r)
+	}
+	if err != nil {
+		s.refuse(r, err)
+	}
+	out.Parts = r.Parts()
+}
+
+// refuse makes the reply say why nothing was done.
+func (s *Server) refuse(r *reply, err error) {
+	h := *r.Header()
+	h.Status = wire.StatusRefused
+	var refusal *wire.Refusal
+	if errors.As(err, &refusal) {
+		h.Status = refusal.Status
+	}
+	s.log.Debug("refused", "op", h.Op, "worker", h.Worker, "error", err)
+	r.Reset(h)
+	r.Blob([]byte(err.Error()))
+}
+
+// serve does what a frame asks and fills the reply.
+func (s *Server) serve(f *wire.Frame, r *reply) error {
+	switch f.Op {
+	case wire.OpHello, wire.OpJoin: // these compare whole fingerprints, and say where they differ
+		w, err := s.join(f)
+		if err != nil {
+			return err
+		}
+		return r.JSON(w)
+	}
+	if f.Job != s.job {
+		return wire.Refuse(wire.StatusMismatch, "worker %d belongs to another job than server %d", f.Worker, s.c.Index)
+	}
+	switch f.Op {
+	case wire.OpStep:
+		return s.step(f, r)
+	case wire.OpPeek:
+		return s.peek(f, r)
+	case wire.OpPublish:
+		return s.publish(f)
+	case wire.OpPark:
+		return s.park(f)
+	case wire.OpLeave:
+		return s.leave(f)
+	case wire.OpHeartbeat:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if _, err := s.member(&f.Header); err != nil {
+			return err
+		}
+		return s.failure
+	case wire.OpGather:
+		return s.gather(f, r)
+	case wire.OpFreeze:
+		return s.freeze(f, r)
+	case wire.OpSave:
+		return s.save(f, r)
+	case wire.OpCommit:
+		return s.commit(f)
+	case wire.OpScan:
+		return s.scan(f, r)
+	case wire.OpFence:
+		return s.fence(f, r)
+	case wire.OpDrop:
+		return s.drop(f)
+	}
+	return wire.Refuse(wire.StatusRefused, "server %d does not serve %v", s.c.Index, f.Op)
+}
+
+// step is one training step: a push if the frame has gradients, then the rows and weights it asks for.
+func (s *Server) step(f *wire.Frame, r *reply) error {
+	if f.Samples > 0 {
+		p := s.pushes.Get().(*push)
+		defer s.pushes.Put(p)
+		if err := p.read(s, f); err != nil {
+			return err
+		}
+		if err := s.push(f, p); err != nil {
+			return err
+		}
+	} else if err := s.enter(f); err != nil {
+		return err
+	}
+	return s.pull(f, r, false)
+}
+
+// peek reads for evaluation.
+func (s *Server) peek(f *wire.Frame, r *reply) error {
+	if err := s.enter(f); err != nil {
+		return err
+	}
+	return s.pull(f, r, true)
+}
+
+// enter lets a frame without gradients in once what it must reflect has been applied.
+func (s *Server) enter(f *wire.Frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.member(&f.Header); err != nil {
+		return err
+	}
+	if err := s.awaitPublished(); err != nil {
+		return err
+	}
+	return s.awaitRound(mode.Round(f.Round))
+}
+
+// publish sets the initial dense weights if nobody has yet.
+func (s *Server) publish(f *wire.Frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.member(&f.Header); err != nil {
+		return err
+	}
+	if s.published {
+		return nil
+	}
+	w, err := s.denseOf(f)
+	if err != nil {
+		return err
+	}
+	for i, b := range s.c.Layout.Parts[s.c.Index].Blocks {
+		if err := s.store.Blocks[i].Values.Set(w[b.At:][:b.Size]); err != nil {
+			return err
+		}
+	}
+	s.markPublished()
+	return nil
+}
+
+// markPublished opens the tables for pulls. mu is held.
+func (s *Server) markPublished() {
+	s.published = true
+	s.version.Add(1)
+	s.broadcast()
+}
+
+// denseOf is the dense section of a frame, nil if it has none.
+func (s *Server) denseOf(f *wire.Frame) ([]float32, error) {
+	var dense []float32
+	for _, sec := range f.Sections {
+		if sec.Kind != wire.KindDense {
+			continue
+		}
+		w, err := sec.Dense()
+		if err != nil {
+			return nil, err
+		}
+		if want := s.c.Layout.Parts[s.c.Index].Floats; len(w) != want || dense != nil {
+			return nil, wire.Refuse(wire.StatusRefused, "worker %d sent %d dense values to server %d, which holds %d", f.Worker, len(w), s.c.Index, want)
+		}
+		dense = w
+	}
+	return dense, nil
+}
+
+func (s *Server) awaitPublished() error {
+	return s.await(func() bool { return s.published }, func() string { return "for worker 0 to publish the initial weights" })
+}

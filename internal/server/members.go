@@ -1,0 +1,156 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// member is what a server knows of one worker.
+type member struct {
+	state memberState
+	// epoch is the worker's current life; frames of an earlier one are refused.
+	epoch uint32
+	// fenced means that server 0 is about to declare it dead: what it still sends is refused.
+	fenced bool
+	seen   time.Time
+	window window
+	// noted is its gradient for the open round, until that is applied.
+	noted *push
+}
+
+type memberState uint8
+
+const (
+	absent memberState = iota // has not joined yet
+	alive
+	left // has stopped
+	dead // was silent for too long, or was replaced
+)
+
+func (m *member) describe(w int, now time.Time) string {
+	switch m.state {
+	case absent:
+		return fmt.Sprintf("worker %d (has not joined)", w)
+	case left:
+		return fmt.Sprintf("worker %d (has stopped)", w)
+	}
+	return fmt.Sprintf("worker %d (last seen %v ago)", w, now.Sub(m.seen).Round(time.Millisecond))
+}
+
+// member returns the sender of a frame if it is the current life of a worker, and notes that it lives. mu is held.
+func (s *Server) member(h *wire.Header) (*member, error) {
+	if int64(h.Worker) >= int64(len(s.members)) {
+		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", h.Worker, len(s.members))
+	}
+	m := &s.members[h.Worker]
+	switch {
+	case m.state == absent || h.Epoch > m.epoch:
+		return nil, wire.Refuse(wire.StatusNotReady, "worker %d has not said hello to server %d", h.Worker, s.c.Index)
+	case h.Epoch < m.epoch:
+		return nil, wire.Refuse(wire.StatusStale, "worker %d was restarted: this is life %d, life %d is current", h.Worker, h.Epoch, m.epoch)
+	case m.state == dead || m.fenced:
+		return nil, wire.Refuse(wire.StatusStale, "worker %d was silent for more than %v and is out of the job", h.Worker, s.c.Strategy.WorkerTimeout.Std())
+	}
+	m.seen = time.Now()
+	return m, nil
+}
+
+// join begins a life of a worker: on server 0 the next one, elsewhere the one that server 0 gave.
+func (s *Server) join(f *wire.Frame) (wire.Welcome, error) {
+	var hello wire.Hello
+	if err := f.JSON(&hello); err != nil {
+		return wire.Welcome{}, err
+	}
+	if d := s.fingerprint.Difference(hello.Fingerprint); d != "" {
+		return wire.Welcome{}, wire.Refuse(wire.StatusMismatch, "worker %d builds another job than server %d (here is the server): %s", f.Worker, s.c.Index, d)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int64(f.Worker) >= int64(len(s.members)) {
+		return wire.Welcome{}, wire.Refuse(wire.StatusMismatch, "worker %d: server %d was told of %d workers", f.Worker, s.c.Index, len(s.members))
+	}
+	m := &s.members[f.Worker]
+	epoch := f.Epoch
+	if f.Op == wire.OpJoin {
+		epoch = m.epoch + 1
+	}
+	if err := s.begin(m, int(f.Worker), epoch); err != nil {
+		return wire.Welcome{}, err
+	}
+	return wire.Welcome{Epoch: m.epoch, Round: uint64(s.mode.Open()), Published: s.published}, nil
+}
+
+// begin makes epoch the current life of worker w. mu is held.
+func (s *Server) begin(m *member, w int, epoch uint32) error {
+	switch {
+	case epoch == m.epoch && m.state == alive: // a repeated hello
+		m.seen = time.Now()
+		return nil
+	case epoch <= m.epoch:
+		return wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", w, epoch, m.epoch)
+	case s.sync && (m.state != absent) && !s.fresh(m):
+		return wire.Refuse(wire.StatusRefused, "worker %d was part of this sync job and has ended; its rounds went on without it: start the job again from its last checkpoint", w)
+	}
+	*m = member{state: alive, epoch: epoch, seen: time.Now()}
+	s.log.Info("worker joined", "worker", w, "life", epoch)
+	s.broadcast()
+	return nil
+}
+
+// fresh says whether a life has done nothing yet, so that another may take its place in any mode.
+func (s *Server) fresh(m *member) bool {
+	return m.state == alive && m.noted == nil && m.window.last == 0 && len(m.window.steps) == 0
+}
+
+// leave takes note that a worker has stopped. It may be said twice.
+func (s *Server) leave(f *wire.Frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int64(f.Worker) < int64(len(s.members)) && s.members[f.Worker].state == left && s.members[f.Worker].epoch == f.Epoch {
+		return nil
+	}
+	m, err := s.member(&f.Header)
+	if err != nil {
+		return err
+	}
+	s.log.Info("worker stopped", "worker", f.Worker)
+	s.depart(m, int(f.Worker), left, false)
+	return nil
+}
+
+// depart ends a member's part in the job and lets the round go on without it. mu is held.
+func (s *Server) depart(m *member, w int, state memberState, forget bool) {
+	if m.state == left || m.state == dead {
+		return
+	}
+	m.state = state
+	s.abandon(w, "")
+	if forget && m.noted != nil {
+		m.noted.seen.refuse(wire.Refuse(wire.StatusStale, "worker %d was out of the job before its round closed", w))
+		m.noted = nil
+	}
+	s.applyRound(s.mode.Leave(w, forget))
+	s.broadcast()
+}
+
+// over says whether every worker has been here and gone. mu is held.
+func (s *Server) over() bool {
+	for i := range s.members {
+		if st := s.members[i].state; st == absent || st == alive {
+			return false
+		}
+	}
+	return true
+}
+
+// deaths lists the workers that ended without a word. mu is held.
+func (s *Server) deaths() (ws []int) {
+	for w := range s.members {
+		if s.members[w].state == dead {
+			ws = append(ws, w)
+		}
+	}
+	return ws
+}

@@ -1,0 +1,218 @@
+package server
+
+import (
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// push is one worker's gradient for this server. Its floats alias the request, which lives as long as its handler waits.
+type push struct {
+	worker  int
+	epoch   uint32
+	step    uint64
+	seen    *stepState // its place in the worker's window
+	samples int
+	dense   []float32
+	rows    []mode.Rows // by embedding, in the layout's order
+}
+
+// read takes the gradients out of a frame and checks all of them, so that nothing of a wrong push is applied.
+func (p *push) read(s *Server, f *wire.Frame) (err error) {
+	l := s.c.Layout
+	p.worker, p.epoch, p.step, p.samples = int(f.Worker), f.Epoch, f.Step, int(f.Samples)
+	if p.dense, err = s.denseOf(f); err != nil {
+		return err
+	}
+	if want := l.Parts[s.c.Index].Floats; p.dense == nil && want > 0 {
+		return wire.Refuse(wire.StatusRefused, "worker %d pushed no dense gradients to server %d, which holds %d values", f.Worker, s.c.Index, want)
+	}
+	for len(p.rows) < len(l.Embeddings) {
+		p.rows = append(p.rows, mode.Rows{})
+	}
+	for i := range p.rows {
+		p.rows[i].IDs, p.rows[i].G = p.rows[i].IDs[:0], nil
+	}
+	for _, sec := range f.Sections {
+		if sec.Kind != wire.KindRows {
+			continue
+		}
+		if err := p.readRows(s, sec); err != nil {
+			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: %v", f.Worker, s.c.Index, err)
+		}
+	}
+	return nil
+}
+
+func (p *push) readRows(s *Server, sec wire.Section) error {
+	e, err := s.embedding(sec.Table)
+	if err != nil {
+		return err
+	}
+	rows, param := &p.rows[e], s.c.Layout.Embeddings[e]
+	name, dim := s.c.Layout.Params[param].Name, s.c.Layout.Params[param].Dim()
+	if rows.G != nil {
+		return wire.Refuse(wire.StatusRefused, "embedding %q comes twice", name)
+	}
+	if rows.IDs, err = sec.IDs(rows.IDs); err != nil {
+		return err
+	}
+	if rows.G, err = sec.Rows(); err != nil {
+		return err
+	}
+	if len(rows.G) != len(rows.IDs)*dim {
+		return wire.Refuse(wire.StatusRefused, "embedding %q: %d values for %d rows of width %d", name, len(rows.G), len(rows.IDs), dim)
+	}
+	return s.checkIDs(param, rows.IDs)
+}
+
+// embedding is the position among the layout's embeddings of the one a section names.
+func (s *Server) embedding(param uint32) (int, error) {
+	for e, p := range s.c.Layout.Embeddings {
+		if p == int(param) {
+			return e, nil
+		}
+	}
+	return 0, wire.Refuse(wire.StatusRefused, "param %d is no embedding", param)
+}
+
+// checkIDs refuses ids that the embedding does not have, or that live elsewhere.
+func (s *Server) checkIDs(param int, ids []uint64) error {
+	if err := s.c.Layout.CheckIDs(param, ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !s.c.Layout.Owns(s.c.Index, param, id) {
+			return wire.Refuse(wire.StatusRefused, "row %d of embedding %q does not live on server %d", id, s.c.Layout.Params[param].Name, s.c.Index)
+		}
+	}
+	return nil
+}
+
+// push notes a gradient, once however often it arrives, and returns when it is part of the weights.
+func (s *Server) push(f *wire.Frame, p *push) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.member(&f.Header)
+	if err != nil {
+		return err
+	}
+	st, seen, err := m.window.enter(f.Step, f.Acked)
+	if err != nil {
+		return err
+	}
+	if !seen {
+		p.seen = st
+		s.admit(f, m, p)
+	}
+	if err := s.await(func() bool { return st.done }, func() string { return s.missing(mode.Round(f.Round) + 1) }); err != nil {
+		s.fail(err) // others may hold this gradient: without it the round can't close
+		s.awaitIdle()
+		return err
+	}
+	return st.refusal
+}
+
+// admit gives a new gradient to the mode and applies what that completes. mu is held.
+func (s *Server) admit(f *wire.Frame, m *member, p *push) {
+	if err := s.awaitTurn(f, m); err != nil {
+		p.seen.refuse(err)
+		return
+	}
+	m.noted = p
+	apply, err := s.mode.Push(p.worker, mode.Round(f.Round))
+	if err != nil {
+		m.noted = nil
+		p.seen.refuse(wire.Refuse(wire.StatusStale, "%v", err))
+		return
+	}
+	s.applyRound(apply)
+}
+
+// awaitTurn waits until the round of a frame is open to its sender. mu is held.
+func (s *Server) awaitTurn(f *wire.Frame, m *member) error {
+	if err := s.awaitPublished(); err != nil {
+		return err
+	}
+	if err := s.awaitRound(mode.Round(f.Round)); err != nil {
+		return err
+	}
+	if err := s.awaitCut(f); err != nil {
+		return err
+	}
+	if m.state != alive || m.fenced || m.epoch != f.Epoch {
+		return wire.Refuse(wire.StatusStale, "worker %d is out of the job", f.Worker)
+	}
+	return nil
+}
+
+// park takes note that a worker has no more batches in this phase.
+func (s *Server) park(f *wire.Frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.member(&f.Header)
+	if err != nil {
+		return err
+	}
+	st, seen, err := m.window.enter(f.Step, f.Acked)
+	if err != nil || seen {
+		return err
+	}
+	if err := s.awaitTurn(f, m); err != nil {
+		st.refuse(err)
+		return err
+	}
+	apply, err := s.mode.Park(int(f.Worker), mode.Round(f.Round))
+	if err != nil {
+		err = wire.Refuse(wire.StatusStale, "%v", err)
+		st.refuse(err)
+		return err
+	}
+	st.apply()
+	s.applyRound(apply)
+	return nil
+}
+
+// awaitIdle waits until no update is being applied, so that a request's memory may go. mu is held.
+func (s *Server) awaitIdle() {
+	for s.applying > 0 {
+		changed := s.changed
+		s.mu.Unlock()
+		<-changed
+		s.mu.Lock()
+	}
+}
+
+// applyRound makes one update of the noted gradients of the workers in apply. mu is held on entry and exit, but not while
+// the tables work.
+func (s *Server) applyRound(apply []int) {
+	open := s.mode.Open()
+	if len(apply) > 0 {
+		s.update(apply)
+	}
+	s.applied = max(s.applied, open)
+	s.broadcast()
+}
+
+func (s *Server) update(apply []int) {
+	round := make([]*push, 0, len(apply))
+	for _, w := range apply {
+		round = append(round, s.members[w].noted)
+		s.members[w].noted = nil
+	}
+	step := s.store.Advance()
+	s.applying++
+	s.mu.Unlock()
+	err := s.fold(round, step)
+	s.mu.Lock()
+	s.applying--
+	s.version.Add(1)
+	for _, p := range round {
+		p.seen.apply()
+		if m := &s.members[p.worker]; m.epoch == p.epoch {
+			m.window.last = max(m.window.last, p.step)
+		}
+	}
+	if err != nil {
+		s.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", s.c.Index, step, err))
+	}
+}

@@ -1,0 +1,233 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// cut is a checkpoint in the making. From freeze on, pushes wait; then the worker that saves knows how far each server has
+// come and names the furthest steps, up to which pushes are let through, so that all parts hold the same steps of every
+// worker; then each server writes its part, and pushes go on. It ends early when that worker gives up or dies.
+type cut struct {
+	id     string
+	worker int
+	// upTo are the last steps of each worker that the checkpoint holds; nil until they are known.
+	upTo    []uint64
+	writing bool
+}
+
+// saves is what server 0 knows of checkpoints: one is taken at a time, and none twice of the same step.
+type saves struct {
+	id     string // under way, from freeze to commit
+	worker int
+	dir    string
+	done   map[string]int64 // the step of the last checkpoint, by directory
+}
+
+// Load fills the tables from a checkpoint, which any number of servers may have written.
+func (s *Server) Load(dir string) error {
+	m, err := checkpoint.Load(dir, s.store, s.c.Rule.Name(), func(t int, id uint64) bool {
+		return s.c.Layout.Owns(s.c.Index, s.c.Layout.Embeddings[t], id)
+	})
+	if err != nil {
+		return fmt.Errorf("server %d: %w", s.c.Index, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.markPublished()
+	s.log.Info("loaded checkpoint", "dir", dir, "step", m.Step)
+	return nil
+}
+
+// awaitCut holds a push while a checkpoint's cut leaves it out. mu is held.
+func (s *Server) awaitCut(f *wire.Frame) error {
+	return s.await(func() bool {
+		return s.cut == nil || s.cut.upTo != nil && f.Step <= s.cut.upTo[f.Worker]
+	}, func() string { return fmt.Sprintf("for checkpoint %s to be written", s.cut.id) })
+}
+
+// freeze begins a cut, after one that is under way, and says which steps are in the tables. Server 0 says when the
+// directory has a checkpoint of this very step: then nothing begins.
+func (s *Server) freeze(f *wire.Frame, r *reply) error {
+	var msg wire.Save
+	if err := f.JSON(&msg); err != nil {
+		return err
+	}
+	if err := s.enter(f); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	free := func() bool {
+		return (s.cut == nil && s.saves.id == "") || s.saves.id == msg.ID || s.cut != nil && s.cut.id == msg.ID
+	}
+	if err := s.await(free, func() string { return "for another checkpoint to be written" }); err != nil {
+		return err
+	}
+	if s.c.Index == 0 {
+		s.awaitIdle()
+		if step, ok := s.saves.done[msg.Dir]; ok && step == s.store.Step() {
+			return r.JSON(wire.Frozen{Saved: true})
+		}
+		s.saves.id, s.saves.worker, s.saves.dir = msg.ID, int(f.Worker), msg.Dir
+	}
+	if s.cut == nil {
+		s.cut = &cut{id: msg.ID, worker: int(f.Worker)}
+	}
+	s.awaitIdle()
+	steps := make([]uint64, len(s.members))
+	for w := range s.members {
+		steps[w] = s.members[w].window.last
+	}
+	return r.JSON(wire.Frozen{Steps: steps})
+}
+
+// abandon ends what a worker has begun to save; a part that is being written is finished first. mu is held.
+func (s *Server) abandon(worker int, id string) {
+	if c := s.cut; c != nil && c.worker == worker && !c.writing && (id == "" || id == c.id) {
+		s.thaw()
+	}
+	if s.saves.id != "" && s.saves.worker == worker && (id == "" || id == s.saves.id) {
+		s.saves.id = ""
+		s.broadcast()
+	}
+}
+
+// thaw ends the cut. mu is held.
+func (s *Server) thaw() {
+	s.cut = nil
+	s.broadcast()
+}
+
+// save brings the tables to the cut, writes this server's part, and lets pushes go on.
+func (s *Server) save(f *wire.Frame, r *reply) error {
+	var msg wire.Save
+	if err := f.JSON(&msg); err != nil {
+		return err
+	}
+	if err := s.reach(&msg); err != nil {
+		return err
+	}
+	step := s.store.Step()
+	part, err := checkpoint.WritePart(msg.Dir, checkpoint.PartName(msg.ID, s.c.Index, len(s.c.Endpoints)), s.store)
+	s.mu.Lock()
+	s.thaw()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	s.log.Info("wrote checkpoint", "dir", msg.Dir, "file", part.File, "bytes", part.Bytes, "rows", part.Rows)
+	return r.JSON(wire.Part{File: part.File, Bytes: part.Bytes, Sum: part.Sum, Server: s.c.Index, Step: step, Rows: part.Rows})
+}
+
+// reach lets the pushes of the cut through and waits until they are applied.
+func (s *Server) reach(msg *wire.Save) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cut
+	if c == nil || c.id != msg.ID || c.writing || len(msg.Steps) != len(s.members) {
+		return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): save again", msg.ID)
+	}
+	c.upTo, c.writing = msg.Steps, true
+	s.broadcast()
+	err := s.await(s.atCut, func() string { return fmt.Sprintf("for the steps of checkpoint %s", msg.ID) })
+	if err != nil {
+		s.thaw()
+	}
+	return err
+}
+
+// atCut says whether every step of the cut is in the tables; those of a worker that is gone never will be.
+func (s *Server) atCut() bool {
+	for w := range s.members {
+		if m := &s.members[w]; m.state == alive && m.window.last < s.cut.upTo[w] {
+			return false
+		}
+	}
+	return s.applying == 0
+}
+
+// commit checks, on server 0, that all parts are where it can see them, and writes the manifest; or it ends a save that failed.
+func (s *Server) commit(f *wire.Frame) error {
+	var msg wire.Save
+	if err := f.JSON(&msg); err != nil {
+		return err
+	}
+	if msg.Abandon {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.abandon(int(f.Worker), msg.ID)
+		return nil
+	}
+	if len(msg.Parts) != len(s.c.Endpoints) {
+		return wire.Refuse(wire.StatusRefused, "checkpoint %s: %d parts of %d", msg.ID, len(msg.Parts), len(s.c.Endpoints))
+	}
+	m := checkpoint.Manifest{ID: msg.ID, Rule: s.c.Rule.Name(), Step: msg.Parts[0].Step, Steps: msg.Steps, Params: checkpoint.Params(s.c.Layout.Params)}
+	for _, p := range msg.Parts {
+		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
+	}
+	if err := checkpoint.Commit(msg.Dir, m); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.saves.done == nil {
+		s.saves.done = make(map[string]int64)
+	}
+	s.saves.done[msg.Dir] = m.Step
+	s.abandon(int(f.Worker), msg.ID)
+	return nil
+}
+
+// scan sends a page of a table's rows: ids after the cursor, at most as many as asked for.
+func (s *Server) scan(f *wire.Frame, r *reply) error {
+	var msg wire.Scan
+	if err := f.JSON(&msg); err != nil {
+		return err
+	}
+	if err := s.enter(f); err != nil {
+		return err
+	}
+	e, err := s.embedding(msg.Table)
+	if err != nil {
+		return err
+	}
+	ids, done := s.page(s.store.Tables[e], msg)
+	dim := s.store.Tables[e].Param().Dim()
+	rows := make([]float32, 0, len(ids)*dim)
+	for row := range s.store.Tables[e].RowsOf(ids, s.store.Step()) {
+		rows = append(rows, row.W...)
+	}
+	answer := wire.Scanned{Done: done}
+	if len(ids) > 0 {
+		answer.Cursor = ids[len(ids)-1] + 1
+	}
+	if err := r.JSON(answer); err != nil {
+		return err
+	}
+	r.Rows(msg.Table, ids, rows)
+	return nil
+}
+
+// page is the ids of a scan's page. The sorted ids of a whole table are kept from one page to the next.
+func (s *Server) page(t *table.Sparse, msg wire.Scan) (ids []uint64, done bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.scanned == nil {
+		s.scanned = make(map[uint32][]uint64)
+	}
+	if msg.Cursor == 0 || s.scanned[msg.Table] == nil {
+		s.scanned[msg.Table] = t.IDs()
+	}
+	all := s.scanned[msg.Table]
+	from, _ := slices.BinarySearch(all, msg.Cursor)
+	to := min(from+max(msg.Rows, 1), len(all))
+	if done = to == len(all); done {
+		delete(s.scanned, msg.Table)
+	}
+	return all[from:to], done
+}

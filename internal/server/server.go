@@ -1,0 +1,144 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// Config is what a server is made of.
+type Config struct {
+	Index   int
+	Workers int
+	// Endpoints are those of all servers; Endpoints[Index] is this one's.
+	Endpoints []string
+	Layout    *layout.Layout
+	Rule      optimizer.Rule
+	// Strategy has its defaults filled in.
+	Strategy    strategy.Strategy
+	Fingerprint layout.Fingerprint
+	Transport   transport.Transport
+	Logger      *slog.Logger
+}
+
+// Server is one parameter server.
+type Server struct {
+	c           Config
+	log         *slog.Logger
+	job         uint64
+	fingerprint layout.Fingerprint
+	store       *table.Store
+	weighting   mode.Weighting
+	sync        bool
+	replies     sync.Pool
+	pushes      sync.Pool
+	closing     chan struct{}
+
+	// version counts the changes of the dense weights; a worker that has the current one is not sent them again.
+	version atomic.Uint64
+
+	mu        sync.Mutex // guards what follows
+	mode      mode.Server
+	members   []member
+	published bool
+	applied   mode.Round // every update before it is in the tables (sync)
+	applying  int        // updates being applied right now
+	failure   error
+	changed   chan struct{} // closed and replaced when anything above changes
+	gathers   gathers
+	cut       *cut
+	saves     saves
+	scanned   map[uint32][]uint64 // ids of tables whose rows are being scanned
+}
+
+// New makes a server with empty tables.
+func New(c Config) (*Server, error) {
+	s := &Server{c: c, log: c.Logger.With("server", c.Index), fingerprint: c.Fingerprint, job: c.Fingerprint.Sum(),
+		members: make([]member, c.Workers), closing: make(chan struct{}), changed: make(chan struct{})}
+	var err error
+	if s.weighting, err = mode.ParseWeighting(string(c.Strategy.Weighting)); err != nil {
+		return nil, err
+	}
+	switch c.Strategy.Mode {
+	case strategy.ModeSync:
+		s.mode, s.sync = mode.NewSync(c.Workers), true
+	case strategy.ModeAsync:
+		s.mode = new(mode.Async)
+	default:
+		return nil, fmt.Errorf("server: mode %q is not known", c.Strategy.Mode)
+	}
+	if s.store, err = newStore(c.Layout, c.Index, c.Rule); err != nil {
+		return nil, err
+	}
+	s.replies.New = func() any { return new(reply) }
+	s.pushes.New = func() any { return new(push) }
+	return s, nil
+}
+
+// ErrWorkersDied says that the job ended with fewer workers than it began with.
+var ErrWorkersDied = errors.New("workers died")
+
+// Run serves until every worker has stopped or died, or ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	l, err := s.c.Transport.Listen(s.c.Endpoints[s.c.Index])
+	if err != nil {
+		return fmt.Errorf("server %d: %w", s.c.Index, err)
+	}
+	s.log.Info("server listening", "endpoint", l.Endpoint())
+	served := make(chan error, 1)
+	go func() { served <- l.Serve(s.handle) }()
+	watchCtx, stopWatching := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() { defer close(watched); s.watch(watchCtx) }()
+
+	err = s.awaitEnd(ctx, served)
+	stopWatching()
+	<-watched
+	close(s.closing)
+	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+	defer cancel()
+	return errors.Join(err, l.Close(closeCtx))
+}
+
+// closeGrace is how long the last replies may take to leave the house.
+const closeGrace = 5 * time.Second
+
+// awaitEnd returns when the job is over, with what went wrong.
+func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
+	for {
+		s.mu.Lock()
+		over, failure, changed := s.over(), s.failure, s.changed
+		deaths := s.deaths()
+		s.mu.Unlock()
+		switch {
+		case failure != nil:
+			return fmt.Errorf("server %d: %w", s.c.Index, failure)
+		case over && len(deaths) > 0:
+			return fmt.Errorf("server %d: the job ended without worker %v, silent for more than %v: %w", s.c.Index, deaths, s.c.Strategy.WorkerTimeout.Std(), ErrWorkersDied)
+		case over:
+			s.log.Info("every worker has stopped")
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("server %d: %w", s.c.Index, context.Cause(ctx))
+		case err := <-served:
+			return fmt.Errorf("server %d stopped listening: %w", s.c.Index, err)
+		}
+	}
+}
+
+// Store is the server's tables.
+func (s *Server) Store() *table.Store { return s.store }

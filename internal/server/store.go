@@ -1,0 +1,28 @@
+package server
+
+import (
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// newStore makes the tables of one part of a layout: its dense blocks in the part's order, and every embedding.
+func newStore(l *layout.Layout, part int, rule optimizer.Rule) (*table.Store, error) {
+	store := new(table.Store)
+	for _, b := range l.Parts[part].Blocks {
+		block := table.Block{Param: l.Params[b.Param], Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, rule)}
+		if err := store.AddBlock(block); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range l.Embeddings {
+		t, err := table.NewSparse(l.Params[i], rule, table.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if err := store.AddTable(t); err != nil {
+			return nil, err
+		}
+	}
+	return store, nil
+}
