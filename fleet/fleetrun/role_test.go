@@ -81,8 +81,10 @@ func (p *player) act(verb, value string) {
 		p.onTerm(func() {})
 	case "child": // a child that ignores SIGTERM and would live for ever
 		p.child()
-	case "hang":
-		select {}
+	case "hang": // as long as the test lives
+		for p.heard.Scan() {
+		}
+		os.Exit(97)
 	case "exit":
 		code, _ := strconv.Atoi(value)
 		os.Exit(code)
