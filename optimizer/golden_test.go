@@ -67,6 +67,8 @@ func goldenRule(c goldenCase) Rule {
 		return Adadelta{LR: lr, Rho: c.number("rho", 0), Epsilon: eps}
 	case "rmsprop":
 		return RMSProp{LR: lr, Rho: c.number("rho", 0), Epsilon: eps, Momentum: c.number("momentum", 0), Centered: c.flag("centered")}
+	case "lamb":
+		return Lamb{LR: lr, WeightDecay: c.number("lamb_weight_decay", 0)}
 	case "ftrl":
 		return Ftrl{LR: lr, L1: c.number("l1", 0), L2: c.number("l2", 0), Power: c.number("lr_power", 0)}
 	}
@@ -83,7 +85,7 @@ func TestGoldenRules(t *testing.T) {
 			seen++
 		}
 	}
-	if seen < 16 {
+	if seen < 17 {
 		t.Fatalf("only %d golden cases were found", seen)
 	}
 }

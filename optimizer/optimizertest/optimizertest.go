@@ -20,6 +20,10 @@ type Exam struct {
 	Whole bool
 	// MovesOnZero says that a first gradient of zero changes the weights (weight decay, noise).
 	MovesOnZero bool
+	// Bounded says that weights are kept within bounds, where a first gradient of zero may already move them.
+	Bounded bool
+	// Noise says that two updates of the same numbers may differ.
+	Noise bool
 	// Tolerance is the largest difference to the twin, relative to the weight (and absolute below 1); 0 means 1e-5.
 	Tolerance float64
 }
@@ -154,6 +158,9 @@ func equal(t *testing.T, what string, a, b []float32) {
 
 // memo runs steps with one State kept and with a fresh one each time.
 func (e Exam) memo(t *testing.T, rule optimizer.Rule) {
+	if e.Noise {
+		t.Skip("the rule is not to be repeated")
+	}
 	r := rand.New(rand.NewPCG(3, 3))
 	w := random(r, size)
 	kept, fresh := newSlice(rule, w), newSlice(rule, w)
@@ -169,7 +176,7 @@ func (e Exam) memo(t *testing.T, rule optimizer.Rule) {
 }
 
 func (e Exam) zeroGradient(t *testing.T, rule optimizer.Rule) {
-	if e.MovesOnZero {
+	if e.MovesOnZero || e.Bounded {
 		t.Skip("the rule moves weights without a gradient")
 	}
 	w := random(rand.New(rand.NewPCG(4, 4)), size)

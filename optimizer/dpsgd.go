@@ -1,0 +1,48 @@
+package optimizer
+
+import "math/rand/v2"
+
+// DPSGD hides single examples in noise (Abadi et al., 2016):
+//
+//	w ← w − lr·(g/max(1, ‖g‖/clip) + N(0, σ)/batch)
+//
+// Every weight gets noise of its own, from a generator that can't be predicted: two runs differ. The rule sees a variable as a
+// whole: its variables are not cut, and a row of an embedding is a variable.
+type DPSGD struct {
+	// LR is the learning rate; 0 means 0.001.
+	LR float64
+	// Schedule, if any, gives the learning rate in place of LR.
+	Schedule Schedule
+	// Clip is the longest gradient that is taken as it is; 0 means 0.9.
+	Clip float64
+	// BatchSize divides the noise; 0 means 0.999.
+	BatchSize float64
+	// Sigma is the noise's standard deviation; 0 means 1e-8.
+	Sigma float64
+}
+
+// Name implements [Rule].
+func (DPSGD) Name() string { return "dpsgd" }
+
+// StateLen implements [Rule]: DPSGD keeps nothing.
+func (DPSGD) StateLen(int) int { return 0 }
+
+// WholeVariable implements [WholeVariable].
+func (DPSGD) WholeVariable() bool { return true }
+
+// Update implements [Rule].
+func (r DPSGD) Update(w, g, _ []float32, s *State) {
+	lr := rateAt(r.LR, 0.001, r.Schedule, s)
+	scale := float32(lr / max(1, norm(g)/or(r.Clip, 0.9)))
+	noise := lr * or(r.Sigma, 1e-8) / or(r.BatchSize, 0.999)
+	g = g[:len(w)]
+	for i := range w {
+		w[i] -= scale*g[i] + float32(noise*rand.NormFloat64())
+	}
+}
+
+// Check implements [Checker].
+func (r DPSGD) Check() error {
+	return checks("dpsgd", checkRate(r.LR, r.Schedule), checkPositive("Clip", r.Clip), checkPositive("BatchSize", r.BatchSize),
+		checkPositive("Sigma", r.Sigma))
+}
