@@ -85,9 +85,9 @@ func (c *clientConn) roundTrip(req [][]byte, size, limit int) (*buffer, error) {
 		c.broken = true
 		return nil, c.sendError(err)
 	}
-	if err := c.answer.Read(c.br); err != nil {
+	if err := c.receive(); err != nil {
 		c.broken = true
-		return nil, readError(err)
+		return nil, err
 	}
 	n := c.answer.ContentLength()
 	c.broken = c.broken || c.answer.ConnectionClose() || n < 0
@@ -108,6 +108,18 @@ func (c *clientConn) send(req [][]byte, size int) error {
 		}
 	}
 	return c.bw.Flush()
+}
+
+// receive reads the head of the answer. It waits for the first byte itself, for fasthttp turns every error there into EOF.
+func (c *clientConn) receive() error {
+	_, err := c.br.Peek(1)
+	if err == nil {
+		err = c.answer.Read(c.br)
+	}
+	if err != nil {
+		return readError(err)
+	}
+	return nil
 }
 
 func (c *clientConn) body(n, limit int) (*buffer, error) {
