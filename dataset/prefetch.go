@@ -26,7 +26,8 @@ func (p *pass) runAhead(yield func(Batch, error) bool) {
 	for range held + p.ahead {
 		free <- nil // made when first used
 	}
-	ready, stop, ended := make(chan made, p.ahead), make(chan struct{}), make(chan struct{})
+	// One made batch waits in the maker's hand, the rest in the queue.
+	ready, stop, ended := make(chan made, p.ahead-1), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		defer close(ready)
