@@ -27,7 +27,7 @@ func TestVectorPathsAgree(t *testing.T) {
 // everything is the result of every function on random input of many lengths, and on extremes.
 func everything() (all []float32) {
 	r := rand.New(rand.NewPCG(25, 26))
-	for n := range 130 {
+	for n := 0; n < 130; n += 130 / tries(130) {
 		x, y := random(r, n), random(r, n)
 		all = append(all, Sum(x), Dot(x, y), active.max(x))
 		for _, g := range grads {

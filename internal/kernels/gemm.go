@@ -53,7 +53,7 @@ func (v matrix) from(i, j int) matrix {
 func (v matrix) turned() matrix { return matrix{v.data, v.col, v.row} }
 
 // perThread is the least work, in multiplications, that is worth a goroutine.
-const perThread = 1 << 20
+const perThread = 1 << 22
 
 func gemmThreads(m, n, k int) int {
 	return max(1, min(runtime.GOMAXPROCS(0), m*n*k/perThread))

@@ -1,0 +1,78 @@
+package kernels
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// gemmJob is the product of a column of blocks of A (m × depth) and one block of B (depth × width). Whichever goroutine is
+// free packs the next panel of B, and when all are packed, computes the next chunk of rows of C.
+type gemmJob struct {
+	micro        microKernel
+	a, source    matrix    // source is the block of B
+	b            []float32 // packed: panels of micro.cols columns
+	c            []float32
+	m            int
+	depth, width int
+	ldc          int
+	accumulate   bool
+	threads      int
+	rows         int // of a chunk
+
+	panel, chunks atomic.Int64 // the next that nobody took
+	packed        sync.WaitGroup
+	helpers       sync.WaitGroup
+	help          func() // what a helping goroutine does; kept here so that starting one allocates nothing
+}
+
+var jobs = sync.Pool{New: func() any {
+	j := new(gemmJob)
+	j.help = func() { j.work(); j.helpers.Done() }
+	return j
+}}
+
+// chunkFor is the number of rows to take at a time, a multiple of height, such that every thread gets some.
+func chunkFor(m, threads, height int) int {
+	share := (m + threads - 1) / threads
+	return min(chunkRows, (share+height-1)/height*height)
+}
+
+// panels is how many panels the block of B makes.
+func (j *gemmJob) panels() int { return (j.width + j.micro.cols - 1) / j.micro.cols }
+
+// run computes all rows, with help.
+func (j *gemmJob) run() {
+	j.b = grow(j.b, j.panels()*j.micro.cols*j.depth)
+	j.panel.Store(0)
+	j.chunks.Store(0)
+	j.packed.Add(j.panels())
+	for range j.threads - 1 {
+		j.helpers.Add(1)
+		go j.help()
+	}
+	j.work()
+	j.helpers.Wait()
+}
+
+// work takes panels and then chunks until there are none left.
+func (j *gemmJob) work() {
+	for q := j.take(&j.panel); q < j.panels(); q = j.take(&j.panel) {
+		j.pack(q)
+		j.packed.Done()
+	}
+	j.packed.Wait()
+	s := scratches.Get().(*scratch)
+	for i := j.take(&j.chunks) * j.rows; i < j.m; i = j.take(&j.chunks) * j.rows {
+		j.chunk(s, i, min(j.rows, j.m-i))
+	}
+	scratches.Put(s)
+}
+
+func (j *gemmJob) take(next *atomic.Int64) int { return int(next.Add(1) - 1) }
+
+// pack copies panel q of the block of B, padding the last one with zeros.
+func (j *gemmJob) pack(q int) {
+	cols := j.micro.cols
+	panel := j.b[q*cols*j.depth:][:cols*j.depth]
+	packPanel(panel, j.source.from(0, q*cols).turned(), min(cols, j.width-q*cols), cols, j.depth)
+}
