@@ -1,0 +1,9 @@
+// Command wide_and_deep trains the recommendation model of that name on real data: will a flight out of New York arrive more
+// than 15 minutes late? Alone, or as one role of a cluster:
+//
+//	go run ./examples/wide_and_deep
+//	go run ./fleet/fleetrun --server_num=2 --worker_num=2 ./examples/wide_and_deep --epochs=2 --mode=sync
+//
+// model.go is the network, train.go the program that every role runs, flags.go what can be chosen. With -data it reads Criteo
+// TSV or slot text instead of the flights; -preset=seed takes the settings of the original's quick start.
+package main
