@@ -1,0 +1,62 @@
+package deps_test
+
+// module is this module's path; the tables leave it out.
+const module = "github.com/gofleet/gofleet/"
+
+// house says which packages of the module a package may import. "examples/..." is a row for all packages below. A name that
+// ends in "..." allows all packages below it.
+var house = map[string][]string{
+	"optimizer/local":         {"internal/table", "optimizer"},
+	"optimizer/optimizertest": {"optimizer"},
+
+	"strategy":                         {"strategy/placement"},
+	"strategy/placement/placementtest": {"strategy/placement"},
+
+	"transport":                 {"transport/codec"},
+	"transport/codec/codectest": {"transport/codec"},
+	"transport/transporttest":   {"transport"},
+
+	"internal/table":      {"optimizer"},
+	"internal/mode":       {"internal/table", "optimizer"},
+	"internal/layout":     {"optimizer", "strategy/placement"},
+	"internal/checkpoint": {"internal/mode", "internal/safetensors", "internal/table", "optimizer"},
+	"internal/client": {"internal/checkpoint", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
+		"strategy", "strategy/placement", "transport"},
+	"internal/server": {"internal/checkpoint", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
+		"strategy", "strategy/placement", "transport"},
+
+	"nn": {"internal/kernels", "internal/safetensors", "optimizer"},
+
+	"fleet": {"internal/checkpoint", "internal/client", "internal/layout", "internal/safetensors", "internal/server", "internal/table",
+		"optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+	"fleet/fleettest": {"fleet", "rolemaker", "strategy", "transport"},
+
+	"examples/...": {"examples/...", "dataset", "fleet", "nn", "optimizer", "optimizer/local", "rolemaker", "strategy",
+		"strategy/placement", "transport"},
+}
+
+// houseTests says what test files may import besides their package's own row, the package itself and the exams.
+var houseTests = map[string][]string{
+	"optimizer/local": {"nn"},
+	"internal/client": {"internal/server"},
+	"internal/server": {"internal/client"},
+	"fleet":           {"dataset", "nn"},
+	"fleet/fleettest": {"optimizer"},
+}
+
+// outside says which other modules a package may use. A package without a row has the standard library alone.
+var outside = map[string][]string{
+	"dataset":             {"golang.org/x/sync", "gorgonia.org/tensor"},
+	"nn":                  {"go4.org/unsafe/assume-no-moving-gc", "golang.org/x/term", "gorgonia.org/tensor"},
+	"transport":           {"github.com/valyala/fasthttp"},
+	"transport/codec":     {"github.com/klauspost/compress"},
+	"internal/checkpoint": {"github.com/cespare/xxhash/v2"},
+	"internal/kernels":    {"golang.org/x/sys"},
+	"fleet/fleetrun":      {"golang.org/x/sys", "golang.org/x/term"},
+	"examples/...":        {"golang.org/x/term", "gorgonia.org/tensor"},
+}
+
+// outsideTests may be used by every test file.
+var outsideTests = []string{
+	"github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "golang.org/x/sys", "gorgonia.org/tensor", "pgregory.net/rapid",
+}
