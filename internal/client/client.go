@@ -285,14 +285,18 @@ func (c *Client) awaitServers(ctx context.Context) error {
 	limit := c.c.Strategy.StartTimeout.Std()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	poll, say := time.NewTicker(pollInterval), time.NewTicker(sayInterval)
+	defer poll.Stop()
+	defer say.Stop()
 	for {
 		missing := c.silentServers(ctx)
 		if len(missing) == 0 {
 			return nil
 		}
-		c.log.Warn("server not ready, wait 3 sec to retry...", "not ready endpoints", missing)
 		select {
-		case <-time.After(readyInterval):
+		case <-poll.C:
+		case <-say.C:
+			c.log.Warn("server not ready, still waiting", "not ready endpoints", missing)
 		case <-ctx.Done():
 			return fmt.Errorf("servers %v not ready after %v (%d of %d ready): are they running, and can this machine reach them? %w",
 				missing, limit, len(c.c.Servers)-len(missing), len(c.c.Servers), context.Cause(ctx))
@@ -300,7 +304,11 @@ func (c *Client) awaitServers(ctx context.Context) error {
 	}
 }
 
-const readyInterval = 3 * time.Second
+// How often servers that are not there are asked, and spoken of.
+const (
+	pollInterval = 100 * time.Millisecond
+	sayInterval  = 3 * time.Second
+)
 
 // silentServers are the endpoints that do not answer at all.
 func (c *Client) silentServers(ctx context.Context) (missing []string) {
@@ -320,7 +328,7 @@ func (c *Client) silentServers(ctx context.Context) (missing []string) {
 
 // answers says whether something answers at a server's endpoint, if only with a refusal.
 func (c *Client) answers(ctx context.Context, s int) bool {
-	ctx, cancel := context.WithTimeout(ctx, readyInterval)
+	ctx, cancel := context.WithTimeout(ctx, sayInterval)
 	defer cancel()
 	var b wire.Builder
 	b.Reset(c.header(wire.OpHeartbeat))
