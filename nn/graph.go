@@ -103,7 +103,7 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 	}
 	shape, err := o.infer(in)
 	if err == nil {
-		err = bounded(shape)
+		err = bounded(shape[1:], maxExample)
 	}
 	if err != nil {
 		return n.spoil(err)

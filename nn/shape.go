@@ -5,8 +5,11 @@ import (
 	"slices"
 )
 
-// maxElements bounds what one example's part of a value may hold, and what a dense parameter may.
-const maxElements = 1 << 31
+// What one example's part of a value, a row of a table, and a dense parameter may hold.
+const (
+	maxExample = 1 << 24
+	maxDense   = 1 << 31
+)
 
 func equalShapes(a, b []int) bool { return slices.Equal(a, b) }
 
@@ -24,12 +27,12 @@ func isSuffix(a, b []int) bool {
 	return len(b) <= len(a) && slices.Equal(a[len(a)-len(b):], b) && !slices.Contains(b, batch)
 }
 
-// bounded refuses shapes whose elements nobody can hold or count. The first dimension of a table is not counted.
-func bounded(shape []int) error {
+// bounded refuses shapes with more elements than the limit.
+func bounded(dims []int, limit int) error {
 	n := 1
-	for _, d := range shape[min(1, len(shape)):] {
-		if d > maxElements/n {
-			return fmt.Errorf("shape %s has too many elements", shapeString(shape))
+	for _, d := range dims {
+		if d > limit/n {
+			return fmt.Errorf("shape %s has too many elements, more than %d", shapeString(dims), limit)
 		}
 		n *= max(d, 1)
 	}

@@ -20,8 +20,8 @@ type keeper struct {
 	rows   map[string]map[uint64][]float32
 	grads  map[string][]float32            // of the last step, dense
 	rowG   map[string]map[uint64][]float32 // of the last step, rows
-	next   map[string][]uint64             // what the last step said of the next
-	asked  map[string][]uint64             // ids of the last step
+	asked  map[string][][]uint64           // ids of every step so far
+	next   map[string][][]uint64           // and what it said of the step after it
 	epochs int
 	closed int
 	fail   error // what the next Begin returns
@@ -31,7 +31,7 @@ func newKeeper(t *testing.T, lr float32) *keeper {
 	return &keeper{
 		t: t, lr: lr, dense: map[string][]float32{}, rows: map[string]map[uint64][]float32{},
 		grads: map[string][]float32{}, rowG: map[string]map[uint64][]float32{},
-		next: map[string][]uint64{}, asked: map[string][]uint64{},
+		asked: map[string][][]uint64{}, next: map[string][][]uint64{},
 	}
 }
 
@@ -109,7 +109,8 @@ func (s *keeping) Begin(_ context.Context, step *optimizer.Step) error {
 		for i, id := range r.IDs {
 			copy(r.W[i*r.Param.Dim():], k.row(r.Param, id, step.Eval))
 		}
-		k.next[r.Param.Name], k.asked[r.Param.Name] = slices.Clone(r.Next), slices.Clone(r.IDs)
+		name := r.Param.Name
+		k.asked[name], k.next[name] = append(k.asked[name], slices.Clone(r.IDs)), append(k.next[name], slices.Clone(r.Next))
 	}
 	return nil
 }
@@ -194,6 +195,14 @@ func floats(shape []int, data ...float32) *tensor.Dense {
 
 func int64sOf(shape []int, data ...int64) *tensor.Dense {
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data))
+}
+
+// countsAllocations skips a test under the race detector, with which pools drop what they hold.
+func countsAllocations(t *testing.T) {
+	t.Helper()
+	if underRace {
+		t.Skip("the race detector allocates")
+	}
 }
 
 type batchOf = map[string]*tensor.Dense

@@ -65,7 +65,10 @@ func (v variable) infer([]*Node) ([]int, error) {
 			return nil, fmt.Errorf("dimension %d of shape %v is not positive", i, p.Shape)
 		}
 	}
-	return p.Shape, nil
+	if p.Embedding {
+		return p.Shape, nil // its height takes no memory
+	}
+	return p.Shape, bounded(p.Shape, maxDense)
 }
 
 func (variable) forward(*cell)  {}

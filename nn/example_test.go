@@ -1,0 +1,103 @@
+package nn_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"gorgonia.org/tensor"
+)
+
+// The wide and deep model: a linear part over dense features beside a network over those and the embeddings of 26 ids.
+func Example() {
+	g := nn.NewGraph(1)
+	dense, ids, label := g.Input("dense_input", 13), g.IDs("C", 26), g.Input("label", 1)
+
+	h := nn.Embedding(ids, nn.EmbeddingOptions{
+		Name: "SparseFeatFactors", Height: 1000001, Dim: 10, Init: optimizer.Uniform{Low: -0.05, High: 0.05}})
+	h = nn.Concat(h, dense)
+	for range 3 {
+		h = nn.Linear(h, 400, nn.LinearOptions{Act: nn.ReLU, Init: nn.FanInNormal{}})
+	}
+	deep, wide := nn.Linear(h, 1, nn.LinearOptions{}), nn.Linear(dense, 1, nn.LinearOptions{})
+	pred := nn.Sigmoid(nn.Add(deep, wide))
+	loss := nn.Mean(nn.LogLoss(pred, label))
+
+	fmt.Println(pred, loss, g.Err())
+	for _, p := range loss.Params()[:3] {
+		fmt.Println(p.Name, p.Shape)
+	}
+	// Output:
+	// "sigmoid_0" [N 1] "mean_0" [1] <nil>
+	// SparseFeatFactors [1000001 10]
+	// fc_0.w_0 [273 400]
+	// fc_0.b_0 [400]
+}
+
+// A mistake is told once, with names and shapes, wherever the graph is used.
+func ExampleGraph_Err() {
+	g := nn.NewGraph(1)
+	pred := nn.Linear(g.Input("x", 13), 2, nn.LinearOptions{Act: nn.Sigmoid})
+	loss := nn.Mean(nn.LogLoss(pred, g.Input("label", 1)))
+	_, err := nn.NewExecutor(g).Train(context.Background(), nil, loss)
+	fmt.Println(err)
+	// Output:
+	// nn: log_loss "log_loss_0": shapes differ: "sigmoid_0" [N 2] and "label" [N 1]
+}
+
+// A saved model evaluates with no fleet.
+func ExampleLoad() {
+	dir, err := os.MkdirTemp("", "model")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := saveAverage(dir); err != nil {
+		log.Fatal(err)
+	}
+
+	m, err := nn.Load(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	feed := map[string]*tensor.Dense{"x": tensor.New(tensor.WithShape(2, 3), tensor.WithBacking([]float32{1, 2, 3, 4, 5, 9}))}
+	out, err := nn.NewExecutor(m.Graph).Eval(context.Background(), feed, m.Output("average"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(out[0].Float32s())
+	// Output: [2 6]
+}
+
+// saveAverage saves a layer that averages three numbers, as a fleet's SaveInferenceModel would.
+func saveAverage(dir string) error {
+	g := nn.NewGraph(1)
+	average := nn.Linear(g.Input("x", 3), 1, nn.LinearOptions{Name: "average", NoBias: true})
+	graph, err := os.Create(filepath.Join(dir, "graph.json"))
+	if err != nil {
+		return err
+	}
+	defer graph.Close()
+	if err := nn.Inference(average).WriteGraph(graph); err != nil {
+		return err
+	}
+	weights, err := os.Create(filepath.Join(dir, "weights.safetensors"))
+	if err != nil {
+		return err
+	}
+	defer weights.Close()
+	w, err := safetensors.NewWriter(weights, []safetensors.Tensor{
+		{Name: "average.w_0", DType: safetensors.F32, Shape: []int{3, 1}}}, nil)
+	if err != nil {
+		return err
+	}
+	if err := safetensors.Put(w, "average.w_0", []float32{1. / 3, 1. / 3, 1. / 3}); err != nil {
+		return err
+	}
+	return w.Close()
+}

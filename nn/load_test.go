@@ -1,0 +1,331 @@
+package nn
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// save writes a model as a fleet does: the graph, and the keeper's weights in parts, each with some rows of every table. The
+// last part's rows are not in order.
+func save(t *testing.T, dir string, m optimizer.Model, k *keeper, parts int) {
+	t.Helper()
+	var graph bytes.Buffer
+	if err := m.WriteGraph(&graph); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "graph.json"), graph.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for part := range parts {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("part-%d.safetensors", part)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		savePart(t, f, m.Params(), k, part, parts)
+	}
+}
+
+func savePart(t *testing.T, f *os.File, params []*optimizer.Param, k *keeper, part, parts int) {
+	t.Helper()
+	var tensors []safetensors.Tensor
+	var put []func(w *safetensors.Writer) error
+	for i, p := range params {
+		name := p.Name
+		switch {
+		case p.Embedding:
+			ids, rows := k.part(name, part, parts)
+			tensors = append(tensors, safetensors.Tensor{Name: name + ".ids", DType: safetensors.U64, Shape: []int{len(ids)}},
+				safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: []int{len(ids), p.Dim()}})
+			put = append(put, func(w *safetensors.Writer) error { return safetensors.Put(w, name+".ids", ids) },
+				func(w *safetensors.Writer) error { return safetensors.Put(w, name, rows) })
+		case i%parts == part:
+			tensors = append(tensors, safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: p.Shape})
+			put = append(put, func(w *safetensors.Writer) error { return safetensors.Put(w, name, k.dense[name]) })
+		}
+	}
+	w, err := safetensors.NewWriter(f, tensors, nil)
+	for _, put := range put {
+		if err == nil {
+			err = put(w)
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// part is the rows of a table that one file of several has.
+func (k *keeper) part(name string, part, parts int) (ids []uint64, rows []float32) {
+	for _, id := range slices.Sorted(maps.Keys(k.rows[name])) {
+		if int(id)%parts == part {
+			ids = append(ids, id)
+		}
+	}
+	if part == parts-1 {
+		slices.Reverse(ids)
+	}
+	for _, id := range ids {
+		rows = append(rows, k.rows[name][id]...)
+	}
+	return ids, rows
+}
+
+// TestSaveAndLoad: a loaded model evaluates as the trained one did, rows included that nobody has trained.
+func TestSaveAndLoad(t *testing.T) {
+	for _, parts := range []int{1, 3} {
+		n := newToy(7)
+		k := minimise(t, n.loss, 0.3)
+		e := NewExecutor(n.g)
+		for i := range 20 {
+			must(t, e, n.batch(uint32(i), 8), n.loss)
+		}
+		feed := n.batch(77, 40) // of the open table's ids the trainer has seen none
+		want, err := e.Eval(t.Context(), feed, n.pred, n.auc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		save(t, dir, Inference(n.pred.Named("click"), n.auc), k, parts)
+		m, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := NewExecutor(m.Graph).Eval(t.Context(), feed, m.Output("click"), m.Outputs[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			if err := near(got[i].Float32s(), want[i].Float32s(), 0, 0); err != nil {
+				t.Errorf("%d parts, output %d: %v", parts, i, err)
+			}
+		}
+	}
+}
+
+// TestInferencePrunes: what the outputs don't need is not saved.
+func TestInferencePrunes(t *testing.T) {
+	n := newToy(1)
+	k := minimise(t, n.loss, 0.1)
+	must(t, NewExecutor(n.g), n.batch(1, 4))
+	dir := t.TempDir()
+	model := Inference(n.pred)
+	save(t, dir, model, k, 1)
+	m, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []string
+	for _, in := range m.Inputs {
+		inputs = append(inputs, in.Name())
+	}
+	if got := strings.Join(inputs, " "); got != "a b c x" || m.Graph.Node("mean_0") != nil || m.Output("nobody") != nil {
+		t.Errorf("inputs are %s", got)
+	}
+	if got, want := len(model.Params()), 6; got != want {
+		t.Errorf("%d params, want %d", got, want)
+	}
+	if only := Inference(n.a).Params(); len(only) != 1 || only[0].Name != "shared" {
+		t.Errorf("params of one lookup are %v", only)
+	}
+}
+
+type custom struct{}
+
+func (custom) Fill(w []float32, _ uint64) { clear(w) }
+
+func TestInferenceMistakes(t *testing.T) {
+	own := func(o EmbeddingOptions) *Node { return Embedding(NewGraph(1).IDs("ids"), o) }
+	tests := map[string]struct {
+		outputs []*Node
+		want    string
+	}{
+		"none":          {nil, "no outputs"},
+		"nil":           {[]*Node{nil}, "no outputs"},
+		"bad":           {[]*Node{Add(nil, nil)}, "input 0 is nil"},
+		"two graphs":    {[]*Node{newToy(1).pred, newToy(1).pred}, "not a node of the graph"},
+		"a second, nil": {[]*Node{newToy(1).pred, nil}, "not a node of the graph"},
+		"initializer":   {[]*Node{own(EmbeddingOptions{Height: 5, Dim: 2, Init: custom{}})}, "nn.custom can't be saved"},
+	}
+	for name, test := range tests {
+		m := Inference(test.outputs...)
+		if err := m.WriteGraph(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v does not say %q", name, err, test.want)
+		}
+	}
+	if err := Inference(own(EmbeddingOptions{Dim: 2, Init: custom{}})).WriteGraph(&bytes.Buffer{}); err != nil {
+		t.Errorf("an open table needs no initializer: %v", err)
+	}
+}
+
+// TestSavedInitializers: what can be saved comes back the same.
+func TestSavedInitializers(t *testing.T) {
+	for _, init := range []optimizer.Initializer{
+		optimizer.Constant{Value: 0.5}, optimizer.Uniform{Low: -1, High: 2}, optimizer.Normal{Mean: 1, Std: 2}, optimizer.TruncatedNormal{Mean: 3, Std: 4},
+	} {
+		s, err := saveInit(init)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.initializer(); got != init || err != nil {
+			t.Errorf("%v comes back as %v, %v", init, got, err)
+		}
+	}
+	if _, err := (&savedInit{Type: "magic"}).initializer(); err == nil {
+		t.Error("an unknown initializer is accepted")
+	}
+}
+
+// TestLoadRefuses changes a good model's graph, or its files: every change is an error that says where.
+func TestLoadRefuses(t *testing.T) {
+	n := newToy(1)
+	k := minimise(t, n.loss, 0.1)
+	must(t, NewExecutor(n.g), n.batch(1, 4))
+	good := t.TempDir()
+	save(t, good, Inference(n.pred), k, 1)
+	graph, err := os.ReadFile(filepath.Join(good, "graph.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, err := os.ReadFile(filepath.Join(good, "part-0.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edits := map[string][2]string{
+		"format is":                  {"gofleet graph 1", "gofleet graph 9"},
+		`op "linearly" is not known`: {`"op": "linear"`, `"op": "linearly"`},
+		`"xx" is not a node before`: {`"in": [
+    "a",`, `"in": [
+    "xx",`},
+		"unknown field": {`"seed"`, `"sead"`},
+		`output "sigmoid_9"`: {`"outputs": [
+  "sigmoid_0"`, `"outputs": [
+  "sigmoid_9"`},
+		"has it with shape [15 8]": {"15,\n     8", "8,\n     15"},
+		"has 1 inputs":             {`"op": "sigmoid"`, `"op": "add"`},
+		"too many elements": {`"dims": [
+     4`, `"dims": [
+     4294967296`},
+		"initializer \"magic\"":  {`"type": "uniform"`, `"type": "magic"`},
+		"none of 1 weight files": {`fc_1.w_0`, `fc_9.w_0`},
+	}
+	for want, edit := range edits {
+		t.Run(want, func(t *testing.T) {
+			changed := strings.ReplaceAll(string(graph), edit[0], edit[1])
+			if changed == string(graph) {
+				t.Fatalf("the graph does not have %q:\n%s", edit[0], graph)
+			}
+			loadFails(t, want, map[string][]byte{"graph.json": []byte(changed), "w.safetensors": weights})
+		})
+	}
+	loadFails(t, "graph.json", map[string][]byte{"w.safetensors": weights})
+	loadFails(t, "none of 0 weight files", map[string][]byte{"graph.json": graph})
+	loadFails(t, "a second file", map[string][]byte{"graph.json": graph, "w.safetensors": weights, "v.safetensors": weights})
+	loadFails(t, "w.safetensors", map[string][]byte{"graph.json": graph, "w.safetensors": weights[:len(weights)/2]})
+}
+
+func loadFails(t *testing.T, want string, files map[string][]byte) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "nn: ") {
+		t.Errorf("%v does not say %q", err, want)
+	}
+}
+
+// TestLoadedIDs: ids may be signed, and a part without them is refused.
+func TestLoadedIDs(t *testing.T) {
+	p := &optimizer.Param{Name: "t", Shape: []int{0, 2}, Embedding: true}
+	read := func(tensors []safetensors.Tensor, put func(w *safetensors.Writer) error) (rowSource, error) {
+		var file bytes.Buffer
+		w, err := safetensors.NewWriter(&file, tensors, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := put(w); err != nil {
+			t.Fatal(err)
+		}
+		f, err := safetensors.Parse(file.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (&weightFiles{names: []string{"w"}, files: []*safetensors.File{f}}).table(p)
+	}
+	rows := safetensors.Tensor{Name: "t", DType: safetensors.F32, Shape: []int{2, 2}}
+	putRows := func(w *safetensors.Writer) error { return safetensors.Put(w, "t", []float32{1, 2, 3, 4}) }
+	source, err := read([]safetensors.Tensor{{Name: "t.ids", DType: safetensors.I64, Shape: []int{2}}, rows}, func(w *safetensors.Writer) error {
+		if err := safetensors.Put(w, "t.ids", []int64{9, -1}); err != nil {
+			return err
+		}
+		return putRows(w)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, 2)
+	if !source.Row(got, 9) || got[0] != 1 || !source.Row(got, 1<<64-1) || got[0] != 3 || source.Row(got, 5) {
+		t.Errorf("rows are not found: %v", got)
+	}
+	if _, err := read([]safetensors.Tensor{rows}, putRows); err == nil || !strings.Contains(err.Error(), "t.ids") {
+		t.Errorf("got %v", err)
+	}
+	short := []safetensors.Tensor{{Name: "t.ids", DType: safetensors.U64, Shape: []int{1}}, rows}
+	_, err = read(short, func(w *safetensors.Writer) error {
+		if err := safetensors.Put(w, "t.ids", []uint64{9}); err != nil {
+			return err
+		}
+		return putRows(w)
+	})
+	if err == nil || !strings.Contains(err.Error(), "4 numbers for 1 rows of 2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzReadModel: no graph.json panics, and one that loads evaluates or says why not.
+func FuzzReadModel(f *testing.F) {
+	n := newToy(1)
+	var graph bytes.Buffer
+	if err := Inference(n.pred, n.auc).WriteGraph(&graph); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(graph.Bytes())
+	f.Add([]byte(`{"format":"gofleet graph 1","nodes":[{"name":"x","op":"input","attrs":{"type":"float32","dims":[3]}},` +
+		`{"name":"y","op":"softmax","in":["x"]},{"name":"z","op":"linear","in":["y","y"]}],"outputs":["z"]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := readModel(data, &weightFiles{})
+		if err != nil {
+			return
+		}
+		for _, n := range m.Graph.nodes {
+			if n.perExample() > 1<<10 {
+				return // right, and slow
+			}
+		}
+		feed := batchOf{}
+		for _, in := range m.Inputs {
+			shape := append([]int{2}, in.shape[1:]...)
+			if isInt(in) {
+				feed[in.name] = int64sOf(shape, make([]int64, product(shape))...)
+			} else {
+				feed[in.name] = floats(shape, make([]float32, product(shape))...)
+			}
+		}
+		NewExecutor(m.Graph).Eval(t.Context(), feed, m.Outputs...)
+	})
+}

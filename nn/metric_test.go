@@ -1,0 +1,154 @@
+package nn
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// pairsAUC is the twin: the share of pairs of a positive and a negative example in which the positive is in the higher bucket.
+func pairsAUC(scores []float32, positive []bool) float64 {
+	var right, pairs float64
+	for i, p := range scores {
+		for j, n := range scores {
+			if !positive[i] || positive[j] {
+				continue
+			}
+			pairs++
+			switch a, b := int(p*4095), int(n*4095); {
+			case a > b:
+				right++
+			case a == b:
+				right += 0.5
+			}
+		}
+	}
+	if pairs == 0 {
+		return 0.5
+	}
+	return right / pairs
+}
+
+func TestHistogramIsPairs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 60).Draw(t, "n")
+		h, scores, positive := NewHistogram(), make([]float32, n), make([]bool, n)
+		for i := range n {
+			scores[i] = rapid.OneOf(rapid.Float32Range(0, 1), rapid.SampledFrom([]float32{0, 0.5, 1})).Draw(t, "score")
+			positive[i] = rapid.Bool().Draw(t, "positive")
+			h.Add(scores[i], positive[i])
+		}
+		if got, want := h.AUC(), pairsAUC(scores, positive); math.Abs(got-want) > 1e-12 {
+			t.Fatalf("AUC is %v, want %v", got, want)
+		}
+	})
+}
+
+func TestHistogramVectors(t *testing.T) {
+	tests := []struct {
+		pos, neg []float32
+		want     float64
+	}{
+		{[]float32{.35, .8}, []float32{.1, .4}, 0.75},
+		{[]float32{.5, .5}, []float32{.5}, 0.5},
+		{[]float32{.9}, nil, 0.5},
+		{nil, []float32{.9}, 0.5},
+		{nil, nil, 0.5},
+		{[]float32{1}, []float32{0}, 1},
+		{[]float32{0}, []float32{1}, 0},
+		{[]float32{float32(math.NaN())}, []float32{0.3}, math.NaN()},
+	}
+	for _, test := range tests {
+		h := NewHistogram()
+		for _, p := range test.pos {
+			h.Add(p, true)
+		}
+		for _, p := range test.neg {
+			h.Add(p, false)
+		}
+		if got := h.AUC(); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
+			t.Errorf("AUC of %v above %v is %v, want %v", test.pos, test.neg, got, test.want)
+		}
+	}
+}
+
+// TestMetricsRun: they count over batches until they are reset, and their counts can be read.
+func TestMetricsRun(t *testing.T) {
+	g := NewGraph(1)
+	p, y := g.Input("p", 2), g.IDs("y", 1)
+	auc, acc := AUC(p, y), Accuracy(p, y)
+	e := NewExecutor(g)
+	step := func(p1 float32, y int64) (float32, float32) {
+		out, err := e.Eval(t.Context(), batchOf{"p": floats([]int{1, 2}, 1-p1, p1), "y": int64sOf([]int{1, 1}, y)}, auc, acc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out[0].Float32s()[0], out[1].Float32s()[0]
+	}
+	for i, s := range []struct {
+		p        float32
+		y        int64
+		auc, acc float32
+	}{{.1, 0, .5, 1}, {.4, 0, .5, 1}, {.35, 1, .5, 2. / 3}, {.8, 1, .75, .75}} {
+		if a, c := step(s.p, s.y); a != s.auc || c != s.acc {
+			t.Errorf("after %d examples AUC and accuracy are %v and %v, want %v and %v", i+1, a, c, s.auc, s.acc)
+		}
+	}
+	pos, neg, err := e.Histogram(auc)
+	if err != nil || len(pos) != 4096 || pos[1433] != 1 || pos[3276] != 1 || neg[409] != 1 || neg[1638] != 1 {
+		t.Errorf("histogram: %v", err)
+	}
+	if hit, total, err := e.Hits(acc); hit != 3 || total != 4 || err != nil {
+		t.Errorf("hits %d of %d, %v", hit, total, err)
+	}
+	e.ResetMetrics()
+	if a, c := step(.8, 0); a != .5 || c != 0 {
+		t.Errorf("after a reset AUC and accuracy are %v and %v", a, c)
+	}
+	if slices.Max(pos) != 0 {
+		t.Error("the histogram was not reset")
+	}
+}
+
+func TestMetricMistakes(t *testing.T) {
+	g := NewGraph(1)
+	p, y := g.Input("p", 1), g.Input("y", 1)
+	auc := AUC(p, y)
+	e := NewExecutor(g)
+	_, err := e.Eval(t.Context(), batchOf{"p": floats([]int{2, 1}, .5, 3), "y": floats([]int{2, 1}, 0, 1)}, auc)
+	if err == nil || !strings.Contains(err.Error(), `auc "auc_0": score 3 is not a probability`) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := e.Eval(t.Context(), batchOf{"p": floats([]int{1, 1}, .5), "y": floats([]int{1, 1}, 0)}, auc); err != nil {
+		t.Errorf("a good batch after it: %v", err)
+	}
+	for _, n := range []*Node{nil, p, AUC(NewGraph(2).Input("p", 1), nil)} {
+		if _, _, err := e.Histogram(n); err == nil {
+			t.Errorf("Histogram of %v has no error", n)
+		}
+		if _, _, err := e.Hits(n); err == nil {
+			t.Errorf("Hits of %v has no error", n)
+		}
+	}
+}
+
+// TestPlace ranks as top-k does.
+func TestPlace(t *testing.T) {
+	nan := float32(math.NaN())
+	tests := []struct {
+		scores []float32
+		label  int
+		want   int
+	}{
+		{[]float32{1, 2, 3}, 2, 0}, {[]float32{1, 2, 3}, 0, 2}, {[]float32{5, 5, 5}, 0, 0}, {[]float32{5, 5, 5}, 2, 2},
+		{[]float32{nan, 1}, 1, 0}, {[]float32{nan, 1}, 0, 2},
+	}
+	for _, test := range tests {
+		if got := place(test.scores, test.label); got != test.want {
+			t.Errorf("place of %d in %v is %d, want %d", test.label, test.scores, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package nn
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gorgonia.org/tensor"
+)
+
+type stream = iter.Seq2[map[string]*tensor.Dense, error]
+
+// recycled yields the batches, and scribbles over each as early as it may: before the second after it is yielded.
+func recycled(batches []batchOf) stream {
+	return func(yield func(map[string]*tensor.Dense, error) bool) {
+		for i, b := range batches {
+			if i >= 2 {
+				scribble(batches[i-2])
+			}
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+func scribble(b batchOf) {
+	for _, t := range b {
+		switch t.Dtype() {
+		case tensor.Int64:
+			for i := range t.Int64s() {
+				t.Int64s()[i] = -1
+			}
+		default:
+			for i := range t.Float32s() {
+				t.Float32s()[i] = float32(math.NaN())
+			}
+		}
+	}
+}
+
+func (n *toy) batches(sizes ...int) []batchOf {
+	var all []batchOf
+	for i, size := range sizes {
+		all = append(all, n.batch(uint32(10*i), size))
+	}
+	return all
+}
+
+// TestTrainFromIsTrain: the loop ends with the same weights as steps by hand, over uneven batches that are overwritten as
+// early as they may be.
+func TestTrainFromIsTrain(t *testing.T) {
+	n := newToy(1)
+	sizes := []int{16, 16, 16, 32, 7, 1}
+	byHand := minimise(t, n.loss, 0.1)
+	e, mean := NewExecutor(n.g), 0.0
+	for i, b := range n.batches(sizes...) {
+		mean += float64(must(t, e, b, n.loss)[0].Float32s()[0]) * float64(sizes[i]) / 88
+	}
+	m := newToy(1)
+	byLoop := minimise(t, m.loss, 0.1)
+	res, err := NewExecutor(m.g).TrainFrom(t.Context(), recycled(m.batches(sizes...)), TrainOptions{Fetch: []*Node{m.pred, m.auc}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, w := range byHand.dense {
+		if err := near(byLoop.dense[name], w, 0, 0); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if res.Steps != 6 || res.Samples != 88 || math.Abs(res.Loss-mean) > 1e-6 || len(res.Last) != 2 || res.Last[0].Shape()[0] != 1 {
+		t.Errorf("result is %+v, want a loss of %v", res, mean)
+	}
+	if byLoop.epochs != 1 || byHand.epochs != 0 {
+		t.Errorf("%d and %d epochs ended", byLoop.epochs, byHand.epochs)
+	}
+}
+
+// TestTrainFromLooksAhead: in every step but the last, Next is what the next step asks for.
+func TestTrainFromLooksAhead(t *testing.T) {
+	n := newToy(1)
+	k := minimise(t, n.loss, 0.1)
+	if _, err := NewExecutor(n.g).TrainFrom(t.Context(), recycled(n.batches(5, 9, 2, 30)), TrainOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"shared", "open"} {
+		asked, next := k.asked[table], k.next[table]
+		if len(asked) != 4 || next[3] != nil {
+			t.Fatalf("%d steps, the last says %v comes next", len(asked), next[len(next)-1])
+		}
+		for i := range 3 {
+			if len(next[i]) == 0 || !slices.Equal(next[i], asked[i+1]) {
+				t.Errorf("step %d says %v come next, step %d asks for %v", i, next[i], i+1, asked[i+1])
+			}
+		}
+	}
+}
+
+func TestTrainFromNothing(t *testing.T) {
+	n := newToy(1)
+	k := minimise(t, n.loss, 0.1)
+	res, err := NewExecutor(n.g).TrainFrom(t.Context(), recycled(nil), TrainOptions{Fetch: []*Node{n.auc}, Progress: &Progress{Out: &bytes.Buffer{}}})
+	if err != nil || res.Steps != 0 || res.Last != nil || res.Rate() != 0 || k.epochs != 1 {
+		t.Errorf("%+v, %v, %d epochs", res, err, k.epochs)
+	}
+}
+
+// TestTrainFromErrors: they stop the loop, and the epoch does not end.
+func TestTrainFromErrors(t *testing.T) {
+	broken := errors.New("flights.csv:17: 12 fields, want 13")
+	failing := func(b []batchOf) stream {
+		return func(yield func(map[string]*tensor.Dense, error) bool) {
+			for batch, err := range recycled(b) {
+				if !yield(batch, err) {
+					return
+				}
+			}
+			yield(nil, broken)
+		}
+	}
+	n := newToy(1)
+	k := minimise(t, n.loss, 0.1)
+	e := NewExecutor(n.g)
+	res, err := e.TrainFrom(t.Context(), failing(n.batches(4, 4, 4)), TrainOptions{})
+	if !errors.Is(err, broken) || res.Steps != 2 || k.epochs != 0 {
+		t.Errorf("%v after %d steps, %d epochs", err, res.Steps, k.epochs)
+	}
+	bad := n.batches(4, 4)
+	delete(bad[1], "x")
+	if _, err := e.TrainFrom(t.Context(), recycled(bad), TrainOptions{}); err == nil || !strings.Contains(err.Error(), `"x" is missing`) {
+		t.Errorf("got %v", err)
+	}
+	k.fail = errors.New("server 0 is gone")
+	if _, err := e.TrainFrom(t.Context(), recycled(n.batches(4, 4)), TrainOptions{}); !errors.Is(err, k.fail) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := NewExecutor(newToy(1).g).TrainFrom(t.Context(), recycled(nil), TrainOptions{}); err == nil {
+		t.Error("nothing to train, no error")
+	}
+}
+
+// TestTrainFromAllocatesNothing: a longer epoch allocates no more than a short one.
+func TestTrainFromAllocatesNothing(t *testing.T) {
+	countsAllocations(t)
+	n := newToy(1)
+	n.loss.Bind(still{})
+	e, feeds, ctx := NewExecutor(n.g), n.batches(64, 64, 64), t.Context()
+	fetch := []*Node{n.auc}
+	epoch := func(steps int) float64 {
+		return testing.AllocsPerRun(5, func() {
+			batches := func(yield func(map[string]*tensor.Dense, error) bool) {
+				for i := range steps {
+					if !yield(feeds[i%3], nil) {
+						return
+					}
+				}
+			}
+			if _, err := e.TrainFrom(ctx, batches, TrainOptions{Fetch: fetch}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if short, long := epoch(10), epoch(110); long > short+10 { // a garbage collection may empty the kernels' pools
+		t.Errorf("100 more steps allocate %v times more", long-short)
+	}
+}
+
+// slowly yields a batch every 20 ms of fake time.
+func slowly(batches []batchOf) stream {
+	return func(yield func(map[string]*tensor.Dense, error) bool) {
+		for _, b := range batches {
+			time.Sleep(20 * time.Millisecond)
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// report trains 400 batches of 50 in 8 s of fake time and returns what Progress wrote. A step runs when the batch after it
+// is there, so that reports are one batch behind the clock.
+func (n *toy) report(t *testing.T, p Progress) string {
+	var out bytes.Buffer
+	p.Out = &out
+	n.loss.Bind(still{})
+	batches := slices.Repeat(n.batches(50), 400)
+	if _, err := NewExecutor(n.g).TrainFrom(t.Context(), slowly(batches), TrainOptions{Fetch: []*Node{n.auc, n.pred}, Progress: &p}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestProgressPlain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Setenv("FLEET_PROGRESS", "")
+		lines := strings.Split(newToy(1).report(t, Progress{Label: "epoch 1/2", Total: 20000, Every: 2 * time.Second}), "\n")
+		if len(lines) != 6 || lines[5] != "" { // at 2, 4, 6 and 8 s, and the end
+			t.Fatalf("%d lines: %q", len(lines), lines)
+		}
+		for i, want := range []string{"epoch 1/2  24%  2,4", "epoch 1/2  49%  2,4", "epoch 1/2  74%  2,4"} {
+			if !strings.HasPrefix(lines[i], want) || strings.Contains(lines[i], "\r") {
+				t.Errorf("line %d is %q", i, lines[i])
+			}
+		}
+		for _, want := range []string{"examples/s  loss 0.", "  auc 0.", "4.0s left", "9,950/20,000"} {
+			if !strings.Contains(lines[1], want) {
+				t.Errorf("%q does not say %q", lines[1], want)
+			}
+		}
+		if !strings.HasPrefix(lines[4], "epoch 1/2  20,000 examples in 8.0s  2,500 examples/s  loss 0.") {
+			t.Errorf("the end is %q", lines[4])
+		}
+	})
+}
+
+func TestProgressEverySteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Setenv("FLEET_PROGRESS", "plain")
+		if out := newToy(1).report(t, Progress{Steps: 100, Every: time.Hour}); strings.Count(out, "\n") != 5 || strings.Contains(out, "%") {
+			t.Errorf("wrote %q", out)
+		}
+	})
+}
+
+// TestProgressLive: one line that is replaced at most ten times a second and never wraps.
+func TestProgressLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Setenv("FLEET_PROGRESS", "live")
+		out := newToy(1).report(t, Progress{Label: strings.Repeat("long ", 12), Total: 20000})
+		draws := strings.Split(out, "\r\x1b[K")
+		if len(draws) != 82 || strings.Count(out, "\n") != 1 || !strings.HasSuffix(out, "\n") { // 80 in 8 s, and the end
+			t.Errorf("%d draws, %d lines", len(draws)-1, strings.Count(out, "\n"))
+		}
+		for _, d := range draws[:len(draws)-1] {
+			if len([]rune(d)) > 79 {
+				t.Errorf("%q is %d wide", d, len(d))
+			}
+		}
+	})
+}
+
+func TestProgressOffStillLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Setenv("FLEET_PROGRESS", "off")
+		var records bytes.Buffer
+		out := newToy(1).report(t, Progress{Label: "epoch 1", Total: 20000, Logger: slog.New(slog.NewTextHandler(&records, nil))})
+		if out != "" {
+			t.Errorf("wrote %q", out)
+		}
+		lines := strings.Split(records.String(), "\n")
+		for _, want := range []string{`label="epoch 1"`, "steps=249", "examples=12450", "examples_per_second=249", "loss=0.", "auc=0.", "left=3.0"} {
+			if len(lines) != 3 || !strings.Contains(lines[0], want) { // after 5 s, and the end
+				t.Errorf("%q does not say %q", lines, want)
+			}
+		}
+	})
+}
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
+		if got := grouped(n); got != want {
+			t.Errorf("grouped(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{1500 * time.Millisecond: "1.5s", 83 * time.Second: "1m23s"} {
+		if got := spoken(d); got != want {
+			t.Errorf("spoken(%d) = %q, want %q", d, got, want)
+		}
+	}
+}
