@@ -1,6 +1,6 @@
 package kernels
 
-// ReLU writes max(x, 0) to dst; of a NaN it is NaN.
+// ReLU writes max(x, 0) to dst; of a NaN it is NaN. Of −0 it is a zero of either sign.
 func ReLU(dst, x []float32) {
 	checkLen("ReLU", "x", len(x), len(dst))
 	active.relu(dst, x)

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -82,6 +83,30 @@ func TestUnaryExtremes(t *testing.T) {
 		for i := range all { // each alone, and in every place of a longer slice
 			u.check(t, all[i:i+1])
 			u.check(t, append(all[i:len(all):len(all)], all[:i]...))
+		}
+	})
+}
+
+// TestUnaryExact: values that are reached exactly, the sign of zero included.
+func TestUnaryExact(t *testing.T) {
+	inf, minus0 := float32(math.Inf(1)), float32(math.Copysign(0, -1))
+	eachPath(t, func(t *testing.T) {
+		for _, c := range []struct {
+			name string
+			f    func(dst, x []float32)
+			x, y float32
+		}{
+			{"ReLU", ReLU, -inf, 0}, {"ReLU", ReLU, inf, inf},
+			{"Exp", Exp, 0, 1}, {"Exp", Exp, minus0, 1}, {"Exp", Exp, -104, 0}, {"Exp", Exp, -150, 0}, {"Exp", Exp, -inf, 0},
+			{"Exp", Exp, 88.73, inf}, {"Exp", Exp, 1e30, inf}, {"Exp", Exp, inf, inf},
+			{"Log", Log, 1, 0}, {"Log", Log, 0, -inf}, {"Log", Log, inf, inf},
+			{"Sigmoid", Sigmoid, 0, 0.5}, {"Sigmoid", Sigmoid, 40, 1}, {"Sigmoid", Sigmoid, inf, 1}, {"Sigmoid", Sigmoid, -inf, 0},
+			{"Tanh", Tanh, 0, 0}, {"Tanh", Tanh, minus0, minus0},
+			{"Tanh", Tanh, 30, 1}, {"Tanh", Tanh, -inf, -1},
+		} {
+			y := []float32{7}
+			c.f(y, []float32{c.x})
+			sameBits(t, fmt.Sprintf("%s(%v)", c.name, c.x), y, []float32{c.y})
 		}
 	})
 }
