@@ -29,6 +29,9 @@ func (g *Graph) IDs(name string, dims ...int) *Node {
 func (feed) kind() string { return "input" }
 
 func (f feed) infer([]*Node) ([]int, error) {
+	if f.Type != float32s && f.Type != int64s {
+		return nil, fmt.Errorf("type %q is neither %s nor %s", f.Type, float32s, int64s)
+	}
 	for i, d := range f.Dims {
 		if d <= 0 {
 			return nil, fmt.Errorf("dimension %d of %v is not positive (the batch is left out)", i, f.Dims)

@@ -65,6 +65,9 @@ func (v variable) infer([]*Node) ([]int, error) {
 			return nil, fmt.Errorf("dimension %d of shape %v is not positive", i, p.Shape)
 		}
 	}
+	if p.Embedding && len(p.Shape) != 2 {
+		return nil, fmt.Errorf("a table has shape [height dim], not %v", p.Shape)
+	}
 	if p.Embedding {
 		return p.Shape, nil // its height takes no memory
 	}
