@@ -1,0 +1,6 @@
+// Command mnist trains the multi-layer perceptron of the original's quick start on handwritten digits:
+// 784 → 128 tanh → 128 tanh → 10 softmax, cross-entropy, Adam 1e-3, batch 64. Alone, or as one role of a cluster:
+//
+//	go run ./examples/mnist -epochs=10
+//	go run ./fleet/fleetrun --server_num=2 --worker_num=2 ./examples/mnist -epochs=10
+package main

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// cardinalities are those of Criteo's 26 categories.
+var cardinalities = []float64{1460, 583, 10131227, 2202608, 305, 24, 12517, 633, 3, 93145, 5683, 8351593, 3194, 27, 14992, 5461306, 10,
+	5652, 2173, 4, 7046547, 18, 15, 286181, 105, 142572}
+
+// generated is data with the shape and the skew of Criteo's, made up: 13 numbers, 26 ids below 1,000,001, a random label.
+func generated(n int) *dataset.Dataset {
+	r := rand.New(rand.NewPCG(1, 1))
+	numbers, ids, label := make([]float32, 13*n), make([]int64, 26*n), make([]float32, n)
+	for i := range numbers {
+		numbers[i] = float32(math.Log1p(math.Floor(math.Exp(1 + 1.4*r.NormFloat64()))))
+	}
+	for i := range ids {
+		field := i % 26
+		rank := uint64(math.Pow(cardinalities[field], r.Float64()))
+		ids[i] = int64((rank*2654435761 + uint64(field)*40503*7919) % 1_000_001)
+	}
+	for i := range label {
+		label[i] = float32(r.IntN(4) / 3)
+	}
+	return dataset.FromColumns(
+		dataset.FloatValues("dense_input", numbers, 13), dataset.IntValues("C", ids, 26), dataset.FloatValues("label", label, 1))
+}
+
+// BenchmarkRate is examples/s of the wide & deep of the recommendation benchmarks (26 ids of 1,000,001 × 9, 512-256-128-32,
+// lazy Adam, batch 512) on generated data: alone, and on clusters in one process over loopback TCP.
+func BenchmarkRate(b *testing.B) {
+	data := generated(100_000)
+	for _, c := range []struct {
+		name             string
+		servers, workers int
+		strategy         strategy.Strategy
+	}{
+		{"local", 0, 1, strategy.Async()},
+		{"1x1/async", 1, 1, strategy.Async()},
+		{"2x2/async", 2, 2, strategy.Async()},
+		{"2x2/sync", 2, 2, strategy.Sync()},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(rate(b, data, c.servers, c.workers, c.strategy), "examples/s")
+			}
+		})
+	}
+}
+
+// rate trains one epoch and returns the examples a second of all workers.
+func rate(b *testing.B, data *dataset.Dataset, servers, workers int, s strategy.Strategy) (all float64) {
+	cfg := config{batch: 512, epochs: 1, seed: 1, layers: []int{512, 256, 128, 32}, height: 1_000_001, dim: 9, initRange: 0.01,
+		rule: optimizer.Adam{LR: 1e-3}, strategy: s}
+	var mu sync.Mutex
+	cluster := fleettest.Cluster{Servers: servers, Workers: workers, Endpoints: loopback(b, servers),
+		Options: fleet.Options{Transport: new(transport.FastHTTP)}}
+	cluster.Run(b, func(ctx context.Context, f *fleet.Fleet) error {
+		net := newModel(cfg, 26)
+		opt, err := f.DistributedOptimizer(cfg.rule, cfg.strategy)
+		if err != nil {
+			return err
+		}
+		if err := opt.Minimize(net.loss); err != nil {
+			return err
+		}
+		if f.IsServer() {
+			if err := f.InitServer(ctx, ""); err != nil {
+				return err
+			}
+			return f.RunServer(ctx)
+		}
+		if err := f.InitWorker(ctx); err != nil {
+			return err
+		}
+		r, err := work(ctx, f, cfg, net, data, data.Take(512), io.Discard)
+		mu.Lock()
+		all += r.Rate
+		mu.Unlock()
+		if err != nil {
+			return err
+		}
+		return f.StopWorker(ctx)
+	})
+	return all
+}
+
+// loopback is that many free endpoints of this machine.
+func loopback(b *testing.B, n int) (endpoints []string) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		endpoints = append(endpoints, l.Addr().String())
+		defer l.Close()
+	}
+	return endpoints
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// TestFlights trains on a part of the flights, alone and on clusters, and uses the saved model.
+func TestFlights(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		servers, workers int
+		args             []string
+	}{
+		{"local", 0, 1, nil},
+		{"async", 2, 2, []string{"-mode=async"}},
+		{"sync with zstd and HashName", 2, 3, []string{"-mode=sync", "-codec=zstd", "-placement=HashName", "-batch=64"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			got := trainFlights(t, c.servers, c.workers, append([]string{"-rows=40000", "-batch=256", "-layers=64,32", "-out=" + dir}, c.args...))
+			if got.AUC < 0.70 {
+				t.Errorf("test AUC %.4f", got.AUC)
+			}
+			checkModel(t, filepath.Join(dir, "model"))
+			if _, err := os.Stat(filepath.Join(dir, "checkpoint", "manifest.json")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func trainFlights(t *testing.T, servers, workers int, args []string) (first result) {
+	t.Helper()
+	cfg, err := parse("test", args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+		var out bytes.Buffer
+		r, err := run(ctx, f, cfg, &out)
+		if f.IsFirstWorker() {
+			mu.Lock()
+			defer mu.Unlock()
+			first = r
+			if err == nil && !strings.Contains(out.String(), "test AUC 0.") {
+				t.Errorf("worker 0 said %q", out.String())
+			}
+		}
+		return err
+	})
+	return first
+}
+
+// checkModel loads what was saved and computes with no fleet.
+func checkModel(t *testing.T, dir string) {
+	t.Helper()
+	m, err := nn.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := parse("test", []string{"-rows=2000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, test, _, err := load(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, h := nn.NewExecutor(m.Graph), nn.NewHistogram()
+	for batch, err := range test.Batches(500) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels := batch["label"].Data().([]float32)
+		delete(batch, "label")
+		out, err := exe.Eval(t.Context(), batch, m.Outputs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range out[0].Data().([]float32) {
+			h.Add(p, labels[i] == 1)
+		}
+	}
+	if h.AUC() < 0.65 {
+		t.Errorf("the loaded model has AUC %.4f", h.AUC())
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, args := range [][]string{{"-mode=geo"}, {"-preset=none"}, {"-layers=4,x"}, {"-epochs=0"}, {"-rows=-1"}} {
+		if _, err := parse("test", args); err == nil {
+			t.Errorf("%v was taken", args)
+		}
+	}
+	c, err := parse("test", []string{"-preset=seed"})
+	if err != nil || c.batch != 10 || c.rule.Name() != "sgd" || c.initRange != 1 {
+		t.Errorf("the seed's preset: %+v, %v", c, err)
+	}
+}
