@@ -1,0 +1,152 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// calls are what a program may call, by name.
+func calls(ctx context.Context, dir string) map[string]func(*fleet.Fleet) error {
+	return map[string]func(*fleet.Fleet) error{
+		"InitServer":         func(f *fleet.Fleet) error { return f.InitServer(ctx, "") },
+		"RunServer":          func(f *fleet.Fleet) error { return f.RunServer(ctx) },
+		"InitWorker":         func(f *fleet.Fleet) error { return f.InitWorker(ctx) },
+		"StopWorker":         func(f *fleet.Fleet) error { return f.StopWorker(ctx) },
+		"BarrierWorker":      func(f *fleet.Fleet) error { return f.BarrierWorker(ctx) },
+		"SavePersistables":   func(f *fleet.Fleet) error { return f.SavePersistables(ctx, dir) },
+		"LoadModel":          func(f *fleet.Fleet) error { return f.LoadModel(ctx, dir) },
+		"SaveInferenceModel": func(f *fleet.Fleet) error { return f.SaveInferenceModel(ctx, dir, newToy()) },
+		"Plan":               func(f *fleet.Fleet) error { _, err := f.Plan(); return err },
+	}
+}
+
+// member is a role of a cluster of one server and one worker, or of none.
+func member(t *testing.T, role rolemaker.Role, local, minimized bool) *fleet.Fleet {
+	t.Helper()
+	var rm rolemaker.RoleMaker = rolemaker.UserDefined{Role: role, WorkerNum: 1, ServerEndpoints: []string{"server:1"}}
+	if local {
+		rm = rolemaker.Local{}
+	}
+	f, err := fleet.New(rm, fleet.Options{Transport: transport.NewMemory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if minimized {
+		minimize(t, f, newToy())
+	}
+	return f
+}
+
+func minimize(t *testing.T, f *fleet.Fleet, o *toy) {
+	t.Helper()
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := opt.Minimize(o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCallsOutOfOrder holds every early or misplaced call to an error that names the call that was missing.
+func TestCallsOutOfOrder(t *testing.T) {
+	server, worker := rolemaker.Server, rolemaker.Worker
+	tests := []struct {
+		role      rolemaker.Role
+		minimized bool
+		calls     string
+		want      error
+		says      string
+	}{
+		{worker, false, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel LoadModel Plan", fleet.ErrOrder, "Minimize"},
+		{server, false, "InitServer RunServer Plan", fleet.ErrOrder, "Minimize"},
+		{worker, true, "StopWorker BarrierWorker SavePersistables SaveInferenceModel", fleet.ErrOrder, "InitWorker"},
+		{server, true, "RunServer", fleet.ErrOrder, "InitServer"},
+		{worker, true, "InitServer RunServer", fleet.ErrRole, "InitWorker"},
+		{worker, true, "LoadModel", fleet.ErrRole, "InitServer"},
+		{server, true, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel LoadModel", fleet.ErrRole, "InitServer"},
+	}
+	all := calls(t.Context(), t.TempDir())
+	for _, test := range tests {
+		f := member(t, test.role, false, test.minimized)
+		for name := range strings.FieldsSeq(test.calls) {
+			err := all[name](f)
+			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%v, minimized %v: %s: got %v, want %v that names %s", f, test.minimized, name, err, test.want, test.says)
+			}
+		}
+	}
+}
+
+func TestTwice(t *testing.T) {
+	f := member(t, rolemaker.Worker, true, true)
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := opt.Minimize(newToy()); !errors.Is(err, fleet.ErrOrder) {
+		t.Errorf("second Minimize: %v", err)
+	}
+	fleettest.Run(t, 1, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 1, func(*toy) error {
+			if err := f.InitWorker(ctx); !errors.Is(err, fleet.ErrOrder) {
+				t.Errorf("second InitWorker: %v", err)
+			}
+			return f.StopWorker(ctx) // train stops once more
+		})
+	})
+}
+
+// TestTrainingBeforeInitWorker opens a session too early.
+func TestTrainingBeforeInitWorker(t *testing.T) {
+	o, f := newToy(), member(t, rolemaker.Worker, false, false)
+	minimize(t, f, o)
+	if err := o.train(t.Context(), samples(2, 0), nil); !errors.Is(err, fleet.ErrOrder) || !strings.Contains(err.Error(), "InitWorker") {
+		t.Errorf("got %v, want ErrOrder that names InitWorker", err)
+	}
+}
+
+func TestMinimizeRefuses(t *testing.T) {
+	f := member(t, rolemaker.Worker, true, false)
+	if _, err := f.DistributedOptimizer(nil, strategy.Sync()); err == nil {
+		t.Error("no rule was taken")
+	}
+	if _, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Strategy{Mode: "later"}); err == nil || !strings.Contains(err.Error(), "later") {
+		t.Errorf("a mode that does not exist: %v", err)
+	}
+}
+
+// TestAloneEverythingWorks runs the whole program of a worker with no servers.
+func TestAloneEverythingWorks(t *testing.T) {
+	f, o, dir := member(t, 0, true, false), newToy(), t.TempDir()
+	minimize(t, f, o)
+	if !f.IsLocal() || !f.IsWorker() || !f.IsFirstWorker() || f.IsServer() || f.WorkerNum() != 1 || f.ServerNum() != 0 {
+		t.Errorf("%v is not alone", f)
+	}
+	all := calls(t.Context(), dir)
+	for _, name := range []string{"Plan", "InitWorker", "train", "BarrierWorker", "SavePersistables", "LoadModel", "SaveInferenceModel", "StopWorker", "StopWorker"} {
+		var err error
+		if name == "train" {
+			err = o.train(t.Context(), samples(4, 0), nil)
+		} else {
+			err = all[name](f)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"InitServer", "RunServer"} {
+		if err := all[name](f); !errors.Is(err, fleet.ErrRole) {
+			t.Errorf("%s: %v, want ErrRole", name, err)
+		}
+	}
+}
