@@ -8,6 +8,16 @@
 //	state := make([]float32, rule.StateLen(len(w)))
 //	rule.Update(w, g, state, &optimizer.State{Step: 1})
 //
+// Rules are plain structs whose zero fields mean the usual numbers: [SGD], [Momentum], [Adam], [AdamW], [Adamax], [Adagrad],
+// [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and [DPSGD], and for rows [SparseNaive], [SparseAdagrad],
+// [StdAdagrad] and [SparseAdam]. Most take a [Schedule]. What goes around a rule is a rule: [Decay], [ClipByValue],
+// [ClipByNorm], [ClipByGlobalNorm], and [PerParam] for params that want one of their own:
+//
+//	rule := optimizer.ClipByGlobalNorm{Norm: 5, Rule: optimizer.Decay{L2: 1e-4, Rule: optimizer.Adam{LR: 1e-3}}}
+//
+// A trainer checks a rule with [CheckRule], clips a step with [ClipGradients], and asks [RuleFor] each param's rule and
+// [NeedsWhole] whether the param may be cut.
+//
 // A [Param] is a dense array or an embedding: a table of rows found by id and born when first touched. An [Objective] is
 // what is minimised (a loss node of package nn, or a user's own): it lists its params and is bound to a [Trainer], which
 // brings weights before a step and takes gradients after it. The trainer may be a fleet of servers or package

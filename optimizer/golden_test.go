@@ -45,7 +45,7 @@ func readGolden(t *testing.T, name string, into any) {
 	}
 }
 
-// goldenRule is the rule of a case, nil when the case is of a rule that isn't built.
+// goldenRule is the rule of a case, nil when there is no such rule.
 func goldenRule(c goldenCase) Rule {
 	lr, eps := c.number("learning_rate", 0), c.number("epsilon", 0)
 	switch c.Name {
@@ -67,6 +67,16 @@ func goldenRule(c goldenCase) Rule {
 		return Adadelta{LR: lr, Rho: c.number("rho", 0), Epsilon: eps}
 	case "rmsprop":
 		return RMSProp{LR: lr, Rho: c.number("rho", 0), Epsilon: eps, Momentum: c.number("momentum", 0), Centered: c.flag("centered")}
+	case "sgd+l1", "sgd+l2":
+		return Decay{Rule: SGD{LR: lr}, L1: c.number("l1", 0), L2: c.number("l2", 0)}
+	case "adam+l2":
+		return Decay{Rule: Adam{LR: lr}, L2: c.number("l2", 0)}
+	case "sgd+clip_by_value":
+		return ClipByValue{Rule: SGD{LR: lr}, Min: c.number("min", 0), Max: c.number("max", 0)}
+	case "sgd+clip_by_norm":
+		return ClipByNorm{Rule: SGD{LR: lr}, Norm: c.number("clip_norm", 0)}
+	case "sgd+clip_by_global_norm":
+		return ClipByGlobalNorm{Rule: SGD{LR: lr}, Norm: c.number("clip_norm", 0)}
 	case "lamb":
 		return Lamb{LR: lr, WeightDecay: c.number("lamb_weight_decay", 0)}
 	case "ftrl":
@@ -78,15 +88,17 @@ func goldenRule(c goldenCase) Rule {
 func TestGoldenRules(t *testing.T) {
 	var g golden
 	readGolden(t, "optimizers.json", &g)
-	seen := 0
 	for _, c := range g.Cases {
-		if rule := goldenRule(c); rule != nil {
-			t.Run(c.Name, func(t *testing.T) { testGoldenCase(t, g, c, rule) })
-			seen++
-		}
+		t.Run(c.Name, func(t *testing.T) {
+			rule := goldenRule(c)
+			if err := CheckRule(rule); err != nil {
+				t.Fatal(err)
+			}
+			testGoldenCase(t, g, c, rule)
+		})
 	}
-	if seen < 17 {
-		t.Fatalf("only %d golden cases were found", seen)
+	if len(g.Cases) < 23 {
+		t.Errorf("only %d cases were found", len(g.Cases))
 	}
 }
 
@@ -97,7 +109,9 @@ func testGoldenCase(t *testing.T, g golden, c goldenCase, rule Rule) {
 	s := &State{}
 	for k, want := range c.W {
 		s.Step++
-		rule.Update(w, g.Grads[k], state, s)
+		p := &Param{Name: "w", Shape: []int{len(w)}, W: w, G: append([]float32(nil), g.Grads[k]...)}
+		ClipGradients(rule, []*Param{p}, nil)
+		RuleFor(rule, p).Update(w, p.G, state, s)
 		for i := range w {
 			if d := math.Abs(float64(w[i]) - want[i]); !(d <= 1e-5*math.Abs(want[i])+1e-6) {
 				t.Fatalf("%+v, step %d: w[%d] = %v, want %v", rule, s.Step, i, w[i], want[i])

@@ -29,6 +29,18 @@ type State struct {
 	// belongs to the step MemoStep; 0 means that it is empty.
 	Memo     [4]float32
 	MemoStep int64
+
+	buffer []float32
+}
+
+// Buffer returns n floats of scratch, whatever they hold. A rule that changes the gradient before another rule sees it writes
+// the new one there. There is one buffer: a rule in between is given it as its gradient and gets it again to write to, which
+// is right as long as it works element by element in index order.
+func (s *State) Buffer(n int) []float32 {
+	if cap(s.buffer) < n {
+		s.buffer = make([]float32, n)
+	}
+	return s.buffer[:n]
 }
 
 // A Sweeper is a rule whose rows move in steps that don't touch them (moments decay and pull the weight along), as the

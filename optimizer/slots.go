@@ -13,15 +13,21 @@ type StateIniter interface {
 
 // InitState sets state to what it is before the rule's first update: what its InitState says, zeros if it has none.
 func InitState(r Rule, state []float32) {
-	if s, ok := r.(StateIniter); ok {
+	if s, ok := find[StateIniter](r); ok {
 		s.InitState(state)
 		return
 	}
 	clear(state)
 }
 
+// Sweeps says whether the rule's rows move in steps that don't touch them.
+func Sweeps(r Rule) bool {
+	s, ok := find[Sweeper](r)
+	return ok && s.Sweeps()
+}
+
 // A Rester is a [Sweeper] that can tell when steps with a zero gradient will never again change a slice, so that a row which
-// was not touched for a million steps is brought up to date at once.
+// was not touched for a million steps is brought up to date at once. The rule inside a [Wrapper] is not asked.
 type Rester interface {
 	Rests(w, state []float32) bool
 }
@@ -35,6 +41,26 @@ type WholeVariable interface {
 
 // NeedsWhole says whether the rule's variables must not be cut.
 func NeedsWhole(r Rule) bool {
-	w, ok := r.(WholeVariable)
+	w, ok := find[WholeVariable](r)
 	return ok && w.WholeVariable()
+}
+
+// A Wrapper is a rule around another, such as one that clips gradients first. What the wrapper can't do itself the rule
+// inside is asked for.
+type Wrapper interface {
+	Unwrap() Rule
+}
+
+// find returns the first of a rule and the rules inside it that has the power T.
+func find[T any](r Rule) (power T, ok bool) {
+	for {
+		if power, ok = r.(T); ok {
+			return power, true
+		}
+		w, wraps := r.(Wrapper)
+		if !wraps {
+			return power, false
+		}
+		r = w.Unwrap()
+	}
 }

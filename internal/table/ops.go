@@ -5,7 +5,7 @@ import "github.com/gofleet/gofleet/optimizer"
 // begin readies the working memory for a call's rows.
 func (c *call) begin(rows []float32, step int64, clock uint32) {
 	c.rows, c.step, c.clock, c.res = rows, step, clock, Result{}
-	c.state = optimizer.State{Step: step, Row: true}
+	c.state.Step, c.state.Row = step, true
 }
 
 // row is the caller's row for an item.

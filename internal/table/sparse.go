@@ -58,9 +58,7 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	}
 	t := &Sparse{param: p, rule: rule, seed: rand.Uint64()}
 	t.layout = newLayout(p.Dim(), stateLen(rule, p.Dim()))
-	if s, ok := rule.(optimizer.Sweeper); ok {
-		t.sweeps = s.Sweeps()
-	}
+	t.sweeps = optimizer.Sweeps(rule)
 	t.rester, _ = rule.(optimizer.Rester)
 	t.shards = make([]shard, powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)))
 	for i := range t.shards {

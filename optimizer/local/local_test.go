@@ -387,3 +387,25 @@ func TestSettersRefuse(t *testing.T) {
 		t.Error("a dense param was read as an embedding")
 	}
 }
+
+// The trainer clips the step as a whole and gives each param its rule.
+func TestClipsAndRulesByParam(t *testing.T) {
+	rule := optimizer.ClipByGlobalNorm{Norm: 6.5, Rule: optimizer.PerParam{
+		Rule: optimizer.SGD{LR: 1}, By: map[string]optimizer.Rule{"emb": optimizer.SGD{LR: 10}},
+	}}
+	o := newToy()
+	trainer, err := local.Minimize(o, rule)
+	check(t, err)
+	check(t, trainer.SetDense("w", make([]float32, 15)))
+	check(t, trainer.SetRows("emb", []uint64{7}, make([]float32, 4)))
+	s, step := open(t, trainer, o), o.step(7)
+	check(t, s.Begin(t.Context(), step))
+	o.w.G[0], o.w.G[1], step.Rows[0].G[0] = 3, -4, 12 // 13 long: halved
+	check(t, s.End(t.Context(), step))
+	w, err := trainer.Dense("w")
+	check(t, err)
+	row, err := trainer.Rows("emb", []uint64{7})
+	check(t, err)
+	same(t, "w", []float32{-1.5, 2}, w[:2])
+	same(t, "row", []float32{-60, 0, 0, 0}, row)
+}

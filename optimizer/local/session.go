@@ -13,6 +13,7 @@ import (
 // session is one training thread. It is used by one goroutine.
 type session struct {
 	trainer *Trainer
+	params  []*optimizer.Param
 	dense   []variable
 	version int64 // of the weights that the params' W hold
 	begun   bool
@@ -29,7 +30,7 @@ var errClosed = errors.New("local: the session is closed")
 
 // Open implements [optimizer.Trainer].
 func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
-	s := &session{trainer: t, version: -1}
+	s := &session{trainer: t, params: params, version: -1}
 	for _, p := range params {
 		if err := s.add(p); err != nil {
 			return nil, err
@@ -126,6 +127,7 @@ func (s *session) apply(ctx context.Context, step *optimizer.Step) error {
 	if err := errors.Join(ctx.Err(), s.check(step)); err != nil {
 		return err
 	}
+	optimizer.ClipGradients(s.trainer.rule, s.params, step.Rows)
 	number := s.trainer.store.Advance()
 	for _, v := range s.dense {
 		if v.param.Frozen {

@@ -48,10 +48,7 @@ func (t *Trainer) add(p *optimizer.Param) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	rule := t.rule
-	if p.Frozen {
-		rule = nil
-	}
+	rule := optimizer.RuleFor(t.rule, p)
 	if p.Embedding {
 		rows, err := table.NewSparse(p, rule, table.Options{})
 		if err != nil {

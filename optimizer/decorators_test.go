@@ -1,0 +1,167 @@
+package optimizer_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/optimizertest"
+)
+
+func clip64(g float64) float64 { return math.Min(math.Max(g, -0.5), 0.25) }
+
+// changed makes a twin that sees another gradient.
+func changed(inner twin, gradient func(w, g float64) float64) twin {
+	return func(w, g, state []float64, step int64) {
+		other := make([]float64, len(g))
+		for i := range g {
+			other[i] = gradient(w[i], g[i])
+		}
+		inner(w, other, state, step)
+	}
+}
+
+func TestDecorators(t *testing.T) {
+	adam, adamTwin := optimizer.Adam{LR: 0.01}, adamTwin(0.01, 0.9, 0.999, 1e-8, 0)
+	decayed := func(w, g float64) float64 { return g + 0.1*math.Copysign(1, w) + 0.2*w }
+	tests := map[string]struct {
+		rule optimizer.Rule
+		exam optimizertest.Exam
+	}{
+		"decay": {optimizer.Decay{Rule: adam, L1: 0.1, L2: 0.2},
+			optimizertest.Exam{Twin: changed(adamTwin, decayed), MovesOnZero: true}},
+		"clip": {optimizer.ClipByValue{Rule: adam, Min: -0.5, Max: 0.25},
+			optimizertest.Exam{Twin: changed(adamTwin, func(_, g float64) float64 { return clip64(g) })}},
+		"clip, then decay": {optimizer.ClipByValue{Rule: optimizer.Decay{Rule: adam, L1: 0.1, L2: 0.2}, Min: -0.5, Max: 0.25},
+			optimizertest.Exam{Twin: changed(adamTwin, func(w, g float64) float64 { return decayed(w, clip64(g)) }), MovesOnZero: true}},
+		"initial state": {optimizer.Decay{Rule: optimizer.Adagrad{InitialAccumulator: 0.5}, L2: 0.1}, optimizertest.Exam{MovesOnZero: true}},
+		"whole":         {optimizer.Decay{Rule: optimizer.Lars{}, L2: 0.1}, optimizertest.Exam{MovesOnZero: true, Whole: true}},
+		"a norm's":      {optimizer.ClipByNorm{Rule: adam, Norm: 1}, optimizertest.Exam{Twin: adamTwin}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) { optimizertest.Run(t, tt.rule, tt.exam) })
+	}
+}
+
+// A wrapper has the powers of the rule inside.
+func TestWrappersForward(t *testing.T) {
+	wrap := []func(optimizer.Rule) optimizer.Rule{
+		func(r optimizer.Rule) optimizer.Rule { return optimizer.Decay{Rule: r} },
+		func(r optimizer.Rule) optimizer.Rule { return optimizer.ClipByValue{Rule: r, Max: 1} },
+		func(r optimizer.Rule) optimizer.Rule { return optimizer.ClipByNorm{Rule: r, Norm: 1} },
+		func(r optimizer.Rule) optimizer.Rule { return optimizer.ClipByGlobalNorm{Rule: r, Norm: 1} },
+		func(r optimizer.Rule) optimizer.Rule { return optimizer.PerParam{Rule: r} },
+	}
+	for _, w := range wrap {
+		if r := w(optimizer.Adam{Dense: true}); !optimizer.Sweeps(r) || r.Name() != "adam" || r.StateLen(3) != 6 {
+			t.Errorf("%T forgets that its Adam sweeps, or its name or state", r)
+		}
+		if r := w(optimizer.Adam{}); optimizer.Sweeps(r) || optimizer.NeedsWhole(r) {
+			t.Errorf("%T has powers that its Adam has not", r)
+		}
+		if r := w(optimizer.Lamb{}); !optimizer.NeedsWhole(r) {
+			t.Errorf("%T forgets that its Lamb needs variables whole", r)
+		}
+		state := []float32{0, 0}
+		if optimizer.InitState(w(optimizer.Adagrad{InitialAccumulator: 3}), state); state[1] != 3 {
+			t.Errorf("%T: state begins at %v, want 3", w(nil), state)
+		}
+	}
+}
+
+// stepOf is a dense gradient of length 5, a frozen one and rows with a gradient of length 12.
+func stepOf() ([]*optimizer.Param, []optimizer.Rows) {
+	dense := &optimizer.Param{Name: "w", Shape: []int{2}, G: []float32{3, -4}}
+	frozen := &optimizer.Param{Name: "f", Shape: []int{1}, G: []float32{100}, Frozen: true}
+	emb := &optimizer.Param{Name: "e", Shape: []int{0, 1}, Embedding: true}
+	still := &optimizer.Param{Name: "s", Shape: []int{0, 1}, Embedding: true, Frozen: true}
+	return []*optimizer.Param{dense, frozen, emb, still}, []optimizer.Rows{
+		{Param: emb, IDs: []uint64{1, 2}, G: []float32{12, 0}}, {Param: still, IDs: []uint64{1}, G: []float32{100}},
+	}
+}
+
+func TestClipByNorms(t *testing.T) {
+	tests := []struct {
+		name  string
+		rule  optimizer.Rule
+		dense float32 // what remains of −4
+		row   float32 // what remains of 12
+	}{
+		{"no clip", optimizer.SGD{}, -4, 12},
+		{"each", optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 6}, -4, 6},
+		{"all", optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: 6.5}, -2, 6},
+		{"long enough", optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: 13}, -4, 12},
+		{"around PerParam", optimizer.ClipByGlobalNorm{Rule: optimizer.PerParam{Rule: optimizer.SGD{}}, Norm: 6.5}, -2, 6},
+	}
+	for _, tt := range tests {
+		params, rows := stepOf()
+		optimizer.ClipGradients(tt.rule, params, rows)
+		if got := params[0].G[1]; got != tt.dense {
+			t.Errorf("%s: %v remains of -4, want %v", tt.name, got, tt.dense)
+		}
+		if got := rows[0].G[0]; got != tt.row {
+			t.Errorf("%s: %v remains of 12, want %v", tt.name, got, tt.row)
+		}
+		if params[1].G[0] != 100 || rows[1].G[0] != 100 {
+			t.Errorf("%s: what is frozen was clipped", tt.name)
+		}
+	}
+}
+
+func TestClippedNaNShows(t *testing.T) {
+	params, rows := stepOf()
+	params[0].G[0] = float32(math.NaN())
+	optimizer.ClipGradients(optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: 1}, params, rows)
+	if g := rows[0].G[0]; g == g {
+		t.Errorf("one gradient is NaN, and another, that shares its norm, is %v", g)
+	}
+}
+
+func TestRuleFor(t *testing.T) {
+	own, rest := optimizer.Adagrad{LR: 0.5}, optimizer.Adam{LR: 0.1}
+	per := optimizer.PerParam{Rule: rest, By: map[string]optimizer.Rule{"emb": own}}
+	for _, tt := range []struct {
+		rule optimizer.Rule
+		p    optimizer.Param
+		want optimizer.Rule
+	}{
+		{rest, optimizer.Param{Name: "emb"}, rest},
+		{per, optimizer.Param{Name: "emb"}, own},
+		{per, optimizer.Param{Name: "w"}, rest},
+		{optimizer.ClipByNorm{Rule: per, Norm: 1}, optimizer.Param{Name: "emb"}, own},
+		{per, optimizer.Param{Name: "emb", Frozen: true}, nil},
+	} {
+		if got := optimizer.RuleFor(tt.rule, &tt.p); got != tt.want {
+			t.Errorf("the rule of %+v is %+v, want %+v", tt.p, got, tt.want)
+		}
+	}
+}
+
+func TestDecoratorChecks(t *testing.T) {
+	per := optimizer.PerParam{Rule: optimizer.SGD{}}
+	norm := optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 1}
+	for says, rule := range map[string]optimizer.Rule{
+		"no update rule":              optimizer.Decay{},
+		"decay: L2 is -1":             optimizer.Decay{Rule: optimizer.SGD{}, L2: -1},
+		"go inside a PerParam":        optimizer.Decay{Rule: per},
+		"Min is 2 and Max is 1":       optimizer.ClipByValue{Rule: optimizer.SGD{}, Min: 2, Max: 1},
+		"Max is 0: Max must be":       optimizer.ClipByValue{Rule: optimizer.SGD{}},
+		"decay and clips by value go": optimizer.ClipByValue{Rule: per, Max: 1},
+		"clip by norm: Norm is 0":     optimizer.ClipByNorm{Rule: optimizer.SGD{}},
+		"global norm: Norm is NaN":    optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: math.NaN()},
+		"one clip by norm inside":     optimizer.ClipByGlobalNorm{Rule: norm, Norm: 1},
+		"sgd: LR is -1":               optimizer.ClipByNorm{Rule: optimizer.SGD{LR: -1}, Norm: 1},
+		`param "w": optimizer: adam:`: optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"w": optimizer.Adam{Beta1: 7}}},
+		"a PerParam inside another":   optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"w": per}},
+		"goes around the PerParam":    optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"w": norm}},
+	} {
+		refuses(t, optimizer.CheckRule(rule), says)
+	}
+	good := optimizer.ClipByGlobalNorm{Norm: 1, Rule: optimizer.PerParam{
+		Rule: optimizer.Decay{Rule: optimizer.Adam{}, L2: 0.1},
+		By:   map[string]optimizer.Rule{"b": optimizer.Adam{}},
+	}}
+	if err := optimizer.CheckRule(good); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,66 @@
+package optimizer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// PerParam trains some params by rules of their own (another learning rate, no decay of biases) and all others by Rule:
+//
+//	optimizer.PerParam{Rule: optimizer.Adam{LR: 1e-3}, By: map[string]optimizer.Rule{"emb": optimizer.Adagrad{LR: 0.1}}}
+//
+// It isn't applied itself: trainers ask [RuleFor] which rule is a param's.
+type PerParam struct {
+	Rule
+	// By gives rules by the names of params.
+	By map[string]Rule
+}
+
+// Unwrap implements [Wrapper].
+func (r PerParam) Unwrap() Rule { return r.Rule }
+
+// RuleFor is the rule that trains a param: its own in a [PerParam], otherwise r; nil for a frozen param.
+func RuleFor(r Rule, p *Param) Rule {
+	if p.Frozen {
+		return nil
+	}
+	if per, ok := find[PerParam](r); ok {
+		if own, ok := per.By[p.Name]; ok {
+			return own
+		}
+		return per.Rule
+	}
+	return r
+}
+
+// Check implements [Checker].
+func (r PerParam) Check() error {
+	errs := []error{CheckRule(r.Rule)}
+	for _, name := range slices.Sorted(maps.Keys(r.By)) {
+		if err := checkOwn(r.By[name]); err != nil {
+			errs = append(errs, fmt.Errorf("param %q: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkOwn refuses as the rule of one param what is asked for all of them at once.
+func checkOwn(r Rule) error {
+	if _, ok := find[PerParam](r); ok {
+		return errors.New("optimizer: a PerParam inside another")
+	}
+	if _, ok := find[GradientClipper](r); ok {
+		return errors.New("optimizer: a clip by norm goes around the PerParam, not inside it")
+	}
+	return CheckRule(r)
+}
+
+// checkInside refuses a rule that a wrapper would not reach.
+func checkInside(r Rule) error {
+	if _, ok := find[PerParam](r); ok {
+		return errors.New("optimizer: decay and clips by value go inside a PerParam, around each of its rules")
+	}
+	return CheckRule(r)
+}
