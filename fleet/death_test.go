@@ -1,0 +1,77 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// cable is one worker's way to the network; pulled, nothing of it gets through, as when its machine has gone.
+type cable struct {
+	transport.Transport
+	pulled atomic.Bool
+}
+
+var errPulled = errors.New("the cable is pulled")
+
+func (c *cable) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if c.pulled.Load() {
+		return errPulled
+	}
+	return c.Transport.Call(ctx, endpoint, req, read)
+}
+
+// TestWorkerDies has one worker of three fall silent: the others train to their end, and servers end with an error.
+func TestWorkerDies(t *testing.T) {
+	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
+		t.Run(name, func(t *testing.T) {
+			s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(400*time.Millisecond), strategy.Duration(20*time.Millisecond)
+			net := transport.NewMemory()
+			rule := optimizer.SGD{LR: 0.01}
+			c := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Transport: net}}
+			errs := c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				if f.WorkerIndex() == 1 {
+					return dieAfter(ctx, f, net, rule, s, 2)
+				}
+				return train(ctx, f, rule, s, 6, nil)
+			})
+			for role, err := range errs {
+				switch {
+				case strings.HasPrefix(role, "server") && (!errors.Is(err, fleet.ErrWorkersDied) || !strings.Contains(err.Error(), "worker [1]")):
+					t.Errorf("%s: %v, want ErrWorkersDied that names worker 1", role, err)
+				case role == "worker 1" && !errors.Is(err, errPulled):
+					t.Errorf("%s: %v, want its silence", role, err)
+				case (role == "worker 0" || role == "worker 2") && err != nil:
+					t.Errorf("%s: %v, want it to finish", role, err)
+				}
+			}
+			if len(errs) != 5 {
+				t.Errorf("%d roles ended, want 5", len(errs))
+			}
+		})
+	}
+}
+
+// dieAfter takes the role of f with a cable of its own, trains some steps, and pulls it.
+func dieAfter(ctx context.Context, f *fleet.Fleet, net transport.Transport, rule optimizer.Rule, s strategy.Strategy, steps int) error {
+	c := &cable{Transport: net}
+	role := rolemaker.UserDefined{CurrentID: f.WorkerIndex(), Role: rolemaker.Worker, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints()}
+	own, err := fleet.New(role, fleet.Options{Transport: c})
+	if err != nil {
+		return err
+	}
+	return train(ctx, own, rule, s, steps, func(*toy) error {
+		c.pulled.Store(true)
+		return errPulled
+	})
+}
