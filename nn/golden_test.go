@@ -129,10 +129,14 @@ func pairwise(f func(a, b *Node) *Node) func(*goldenCase) *Node {
 
 // goldenOps says how each golden case is written here.
 var goldenOps = map[string]func(*goldenCase) *Node{
-	"relu":    unary(ReLU),
-	"tanh":    unary(Tanh),
-	"sigmoid": unary(Sigmoid),
-	"softmax": unary(Softmax),
+	"relu":       unary(ReLU),
+	"tanh":       unary(Tanh),
+	"sigmoid":    unary(Sigmoid),
+	"softmax":    unary(Softmax),
+	"leaky_relu": unary(func(x *Node) *Node { return LeakyReLU(x, 0.01) }),
+	"elu":        unary(func(x *Node) *Node { return ELU(x, 1) }),
+	"gelu":       unary(GELU), "swish": unary(Swish), "softplus": unary(Softplus), "log_softmax": unary(LogSoftmax),
+	"clip": unary(func(x *Node) *Node { return Clip(x, -1, 1) }),
 	"linear": func(c *goldenCase) *Node {
 		return apply("", linear{}, c.batched(0), c.fixed(1), c.fixed(2))
 	},

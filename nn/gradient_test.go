@@ -108,6 +108,23 @@ var gradientCases = []gradientCase{
 	{"tanh", []arg{x(3, 4)}, one(Tanh), map1(math.Tanh)},
 	{"sigmoid", []arg{x(3, 4)}, one(Sigmoid), map1(sigmoid64)},
 	{"softmax", []arg{x(5, 7)}, one(Softmax), rowwise(7, softmax64)},
+	{"leaky_relu", []arg{x(3, 4)}, one(func(x *Node) *Node { return LeakyReLU(x, 0.2) }),
+		map1(func(x float64) float64 { return max(x, 0.2*x) })},
+	{"elu", []arg{x(3, 4)}, one(func(x *Node) *Node { return ELU(x, 0.7) }), map1(func(x float64) float64 {
+		return max(x, 0) + 0.7*min(math.Exp(x)-1, 0)
+	})},
+	{"gelu", []arg{x(3, 4)}, one(GELU), map1(func(x float64) float64 { return x * (1 + math.Erf(x/math.Sqrt2)) / 2 })},
+	{"swish", []arg{x(3, 4)}, one(Swish), map1(func(x float64) float64 { return x * sigmoid64(x) })},
+	{"softplus", []arg{x(3, 4).between(-30, 30)}, one(Softplus), map1(func(x float64) float64 { return math.Log1p(math.Exp(x)) })},
+	{"clip", []arg{x(3, 4)}, one(func(x *Node) *Node { return Clip(x, -0.5, 0.8) }),
+		map1(func(x float64) float64 { return min(max(x, -0.5), 0.8) })},
+	{"log_softmax", []arg{x(5, 7).between(-30, 30)}, one(LogSoftmax), rowwise(7, func(row []float64) []float64 {
+		y := softmax64(row)
+		for i := range y {
+			y[i] = math.Log(y[i])
+		}
+		return y
+	})},
 	{"mean", []arg{x(5, 3)}, one(Mean), func(in [][]float64) []float64 {
 		sum := 0.0
 		for _, v := range in[0] {

@@ -38,6 +38,7 @@ func TestMistakes(t *testing.T) {
 		"label width":  {func(g *Graph) *Node { return Accuracy(g.Input("p", 3), g.IDs("y", 2)) }, []string{"accuracy", `"p" [N 3]`, `"y" [N 2]`}},
 		"auc width":    {func(g *Graph) *Node { return AUC(g.Input("p", 3), g.Input("y", 1)) }, []string{"auc", `"p" [N 3]`, `"y" [N 1]`}},
 		"no classes":   {func(g *Graph) *Node { return Softmax(g.Input("p")) }, []string{"softmax", `"p" [N]`}},
+		"clip":         {func(g *Graph) *Node { return Clip(g.Input("x", 3), 2, 1) }, []string{"clip", "2", "1"}},
 		"top 0":        {func(g *Graph) *Node { return TopK(g.Input("p", 3), g.IDs("y", 1), 0) }, []string{"accuracy", "k is 0"}},
 		"no size":      {func(g *Graph) *Node { return Linear(g.Input("x", 3), 0, LinearOptions{Name: "fc1"}) }, []string{`"fc1.w_0"`, "[3 0]"}},
 		"negative dim": {func(g *Graph) *Node { return g.Input("x", -1, 3) }, []string{`input "x"`, "[-1 3]"}},
