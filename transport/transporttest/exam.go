@@ -51,7 +51,7 @@ func Run(t *testing.T, build func() transport.Transport, endpoint func() string)
 }
 
 // patience is how long the exam waits for what should happen at once.
-const patience = 20 * time.Second
+var patience = 20 * time.Second
 
 // room is where one exam takes place.
 type room struct {
@@ -68,7 +68,11 @@ func (r *room) listen() transport.Listener {
 	if err != nil {
 		r.Fatal(err)
 	}
-	r.Cleanup(func() { _ = l.Close(context.Background()) })
+	r.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = l.Close(ctx)
+	})
 	return l
 }
 
@@ -82,9 +86,15 @@ func (r *room) serve(h transport.Handler) transport.Listener {
 		defer cancel()
 		if err := l.Close(ctx); err != nil {
 			r.Errorf("Close: %v", err)
+			return
 		}
-		if err := <-served; err != nil {
-			r.Errorf("Serve: %v", err)
+		select {
+		case err := <-served:
+			if err != nil {
+				r.Errorf("Serve: %v", err)
+			}
+		case <-ctx.Done():
+			r.Error("Serve did not return after Close")
 		}
 	})
 	return l
