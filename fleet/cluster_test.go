@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -170,5 +169,3 @@ func TestAsyncTrains(t *testing.T) {
 		return train(ctx, f, optimizer.SGD{LR: 0.01}, strategy.Async(), 10, nil)
 	})
 }
-
-var _ = fmt.Sprint

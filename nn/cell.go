@@ -14,7 +14,6 @@ type cell struct {
 	shape []int     // of this step's value
 	value []float32 // row-major; of a parameter its W
 	ids   []int64   // the value of an int64 feed
-	offs  []int64   // where the examples of a slot begin, and its end
 	index []int32   // of an embedding: the row of its table for each id
 	train bool      // this step has a backward pass
 
@@ -29,7 +28,6 @@ type cell struct {
 
 	values, grads []float32 // memory of value and grad
 	floats        []float32 // scratch of the op
-	ints          []int32   // scratch of the op
 	out           fetched
 }
 
@@ -56,12 +54,6 @@ func (c *cell) cols() int { return product(c.shape[1:]) }
 func (c *cell) scratch(n int) []float32 {
 	c.floats = grown(c.floats, n)
 	return c.floats
-}
-
-// scratchInts is scratch for int32.
-func (c *cell) scratchInts(n int) []int32 {
-	c.ints = grown(c.ints, n)
-	return c.ints
 }
 
 // grown is s with length n, in new memory when it has too little: first what is asked for, later some more, so that lengths

@@ -14,9 +14,9 @@ import (
 
 // toy is a small net with everything in it: two lookups of one table, a table of its own, dense features.
 type toy struct {
-	g                   *Graph
-	a, b, pred          *Node
-	loss, auc, accuracy *Node
+	g          *Graph
+	a, b, pred *Node
+	loss, auc  *Node
 }
 
 func newToy(seed uint64) *toy {
