@@ -1,0 +1,153 @@
+package server
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// newServer is a server of one job of four weights and an embedding, joined by worker 0, whose weights are zero.
+func newServer(t *testing.T, s strategy.Strategy) *Server {
+	t.Helper()
+	params := []*optimizer.Param{{Name: "w", Shape: []int{4}, W: make([]float32, 4), G: make([]float32, 4)}, {Name: "emb", Shape: []int{100, 2}, Embedding: true}}
+	s = s.WithDefaults()
+	where, err := s.PlacementOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := layout.New(params, 1, where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := optimizer.SGD{LR: 1}
+	server, err := New(Config{Workers: 1, Endpoints: []string{"server:1"}, Layout: l, Rule: rule, Strategy: s,
+		Fingerprint: l.Fingerprint(rule, "test"), Transport: transport.NewMemory(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hello wire.Builder
+	hello.Reset(wire.Header{Op: wire.OpJoin})
+	if err := hello.JSON(wire.Hello{Fingerprint: server.fingerprint}); err != nil {
+		t.Fatal(err)
+	}
+	send(t, server, &hello, wire.StatusOK)
+	var publish wire.Builder
+	publish.Reset(wire.Header{Op: wire.OpPublish, Job: server.job, Epoch: 1})
+	publish.Dense(make([]float32, 4))
+	send(t, server, &publish, wire.StatusOK)
+	return server
+}
+
+// send gives a frame to the handler and fails t when the answer's status is another.
+func send(t *testing.T, s *Server, b *wire.Builder, want uint16) {
+	t.Helper()
+	var reply transport.Reply
+	s.handle(bytes.Join(b.Parts(), nil), &reply)
+	var f wire.Frame
+	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if f.Status != want {
+		t.Fatalf("status %d, %v, want %d", f.Status, f.Refusal(), want)
+	}
+	reply.Done()
+}
+
+// pushOf is a step with a gradient of ones for the weights and for row 7.
+func pushOf(s *Server, h wire.Header) *wire.Builder {
+	h.Op, h.Samples, h.Epoch = wire.OpStep, 1, max(h.Epoch, 1)
+	if h.Job == 0 {
+		h.Job = s.job
+	}
+	b := new(wire.Builder)
+	b.Reset(h)
+	b.Dense([]float32{1, 1, 1, 1})
+	b.Rows(1, []uint64{7}, []float32{1, 1})
+	return b
+}
+
+// weight is the first weight of a server's dense block.
+func weight(t *testing.T, s *Server) float32 {
+	t.Helper()
+	var w [4]float32
+	if err := s.store.Blocks[0].Values.Pull(w[:]); err != nil {
+		t.Fatal(err)
+	}
+	return w[0]
+}
+
+// TestPushCountsOnce sends the same frame again, as a worker does whose answer was lost.
+func TestPushCountsOnce(t *testing.T) {
+	for name, choice := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, choice)
+			for range 3 {
+				send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+			}
+			if w, step := weight(t, s), s.store.Step(); w != -1 || step != 1 {
+				t.Errorf("weight %g at step %d after one push sent three times, want -1 at 1", w, step)
+			}
+			send(t, s, pushOf(s, wire.Header{Step: 2, Round: 1, Acked: 2}), wire.StatusOK)
+			if w := weight(t, s); w != -2 {
+				t.Errorf("weight %g after the second push, want -2", w)
+			}
+			send(t, s, pushOf(s, wire.Header{Step: 1, Acked: 2}), wire.StatusStale)
+			if w := weight(t, s); w != -2 {
+				t.Errorf("weight %g after an acknowledged push came late, want -2", w)
+			}
+		})
+	}
+}
+
+// TestWrongPushChangesNothing holds the handler to refusing frames as a whole.
+func TestWrongPushChangesNothing(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	bare := func(h wire.Header, fill func(*wire.Builder)) *wire.Builder {
+		b := new(wire.Builder)
+		h.Op, h.Job, h.Epoch, h.Samples, h.Step = wire.OpStep, s.job, 1, 1, 1
+		b.Reset(h)
+		fill(b)
+		return b
+	}
+	ones := []float32{1, 1, 1, 1}
+	tests := map[string]struct {
+		frame *wire.Builder
+		want  uint16
+	}{
+		"another job":        {pushOf(s, wire.Header{Job: s.job + 1, Step: 1}), wire.StatusMismatch},
+		"no such worker":     {pushOf(s, wire.Header{Worker: 5, Step: 1}), wire.StatusRefused},
+		"a life to come":     {pushOf(s, wire.Header{Epoch: 2, Step: 1}), wire.StatusNotReady},
+		"no dense gradients": {bare(wire.Header{}, func(*wire.Builder) {}), wire.StatusRefused},
+		"too few":            {bare(wire.Header{}, func(b *wire.Builder) { b.Dense(ones[:3]) }), wire.StatusRefused},
+		"id out of range": {bare(wire.Header{}, func(b *wire.Builder) {
+			b.Dense(ones)
+			b.Rows(1, []uint64{100}, ones[:2])
+		}), wire.StatusRefused},
+		"no embedding": {bare(wire.Header{}, func(b *wire.Builder) {
+			b.Dense(ones)
+			b.Rows(0, []uint64{1}, ones)
+		}), wire.StatusRefused},
+		"rows too wide": {bare(wire.Header{}, func(b *wire.Builder) {
+			b.Dense(ones)
+			b.Rows(1, []uint64{1}, ones)
+		}), wire.StatusRefused},
+		"embedding twice": {bare(wire.Header{}, func(b *wire.Builder) {
+			b.Dense(ones)
+			b.Rows(1, []uint64{1}, ones[:2])
+			b.Rows(1, []uint64{2}, ones[:2])
+		}), wire.StatusRefused},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { send(t, s, test.frame, test.want) })
+	}
+	if w, step := weight(t, s), s.store.Step(); w != 0 || step != 0 {
+		t.Errorf("weight %g at step %d after refused pushes, want 0 at 0", w, step)
+	}
+}
