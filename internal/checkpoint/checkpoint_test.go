@@ -1,0 +1,162 @@
+package checkpoint
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+const weights, rows = 60, 40
+
+var rule = optimizer.Adam{LR: 0.1}
+
+// stores cuts a variable of 60 weights and an embedding of 40 rows over n servers.
+func stores(t *testing.T, n int) (all []*table.Store) {
+	t.Helper()
+	w := &optimizer.Param{Name: "w", Shape: []int{weights}}
+	emb := &optimizer.Param{Name: "emb", Shape: []int{rows, 3}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}
+	for i := range n {
+		s, from, to := new(table.Store), weights*i/n, weights*(i+1)/n
+		sparse, err := table.NewSparse(emb, rule, table.Options{})
+		check(t, err)
+		check(t, s.AddTable(sparse))
+		check(t, s.AddBlock(table.Block{Param: w, Name: "w", Offset: from, Values: table.NewDense(to-from, rule)}))
+		all = append(all, s)
+	}
+	return all
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// trained is a job of n servers after some updates.
+func trained(t *testing.T, n int) []*table.Store {
+	t.Helper()
+	all := stores(t, n)
+	for i, s := range all {
+		for range 3 {
+			step, b := s.Advance(), s.Blocks[0]
+			g := make([]float32, b.Values.Len())
+			for k := range g {
+				g[k] = float32(b.Offset+k)*0.1 - 2
+			}
+			check(t, b.Values.Push(g, step))
+			for id := uint64(i); id < rows; id += uint64(n) {
+				_, err := s.Tables[0].Push([]uint64{id}, []float32{float32(id), 1, -1}, step)
+				check(t, err)
+			}
+		}
+	}
+	return all
+}
+
+// save writes a checkpoint as the servers of a job do together.
+func save(t *testing.T, dir, id string, all []*table.Store) Manifest {
+	t.Helper()
+	m := Manifest{ID: id, Rule: rule.Name(), Step: all[0].Step()}
+	for i, s := range all {
+		p, err := WritePart(dir, PartName(id, i, len(all)), s)
+		check(t, err)
+		m.Parts = append(m.Parts, p)
+	}
+	check(t, Commit(dir, m))
+	return m
+}
+
+// flat is all numbers of a job by their place in the model: weights, both moments of Adam, then rows with their state.
+func flat(all []*table.Store) []float32 {
+	dense, sparse := make([]float32, 3*weights), make([][]float32, rows)
+	for _, s := range all {
+		b := s.Blocks[0]
+		w, state, _ := b.Values.Snapshot()
+		copy(dense[b.Offset:], w)
+		copy(dense[weights+b.Offset:], state[:len(w)])
+		copy(dense[2*weights+b.Offset:], state[len(w):2*len(w)])
+		for r := range s.Tables[0].RowsOf(s.Tables[0].IDs(), s.Step()) {
+			sparse[r.ID] = append(slices.Concat(r.W, r.State), float32(r.Step), float32(r.Updates))
+		}
+	}
+	return append(dense, slices.Concat(sparse...)...)
+}
+
+// TestResharding saves with any number of servers and loads with any other.
+func TestResharding(t *testing.T) {
+	for from := 1; from <= 4; from++ {
+		dir, job := t.TempDir(), trained(t, from)
+		save(t, dir, "a", job)
+		for to := 1; to <= 5; to++ {
+			loaded := stores(t, to)
+			for i, s := range loaded {
+				owns := func(_ int, id uint64) bool { return id%uint64(to) == uint64(i) }
+				if _, err := Load(dir, s, rule.Name(), owns); err != nil {
+					t.Fatalf("%d servers to %d: %v", from, to, err)
+				}
+				if s.Step() != 3 {
+					t.Errorf("%d servers to %d: step %d, want 3", from, to, s.Step())
+				}
+			}
+			if !slices.Equal(flat(job), flat(loaded)) {
+				t.Errorf("%d servers to %d: weights or state differ", from, to)
+			}
+		}
+	}
+}
+
+// TestCommitRemovesOthers saves twice: the first parts go, what is not a part stays.
+func TestCommitRemovesOthers(t *testing.T) {
+	dir, job := t.TempDir(), trained(t, 2)
+	old := save(t, dir, "a", job)
+	check(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o644))
+	now := save(t, dir, "b", job)
+	var names []string
+	entries, err := os.ReadDir(dir)
+	check(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	want := []string{"manifest.json", "notes.txt", now.Parts[0].File, now.Parts[1].File}
+	if !slices.Equal(names, want) {
+		t.Errorf("%v is left of %v, want %v", names, old.Parts, want)
+	}
+}
+
+// TestCommitWantsEveryPart commits with a part that is gone: the old checkpoint stays.
+func TestCommitWantsEveryPart(t *testing.T) {
+	dir, job := t.TempDir(), trained(t, 1)
+	old := save(t, dir, "a", job)
+	if err := Commit(dir, Manifest{ID: "b", Parts: []Part{{File: PartName("b", 0, 1)}}}); err == nil {
+		t.Error("a part that is not there was committed")
+	}
+	if m, err := Read(dir); err != nil || m.ID != old.ID {
+		t.Errorf("checkpoint %q, %v, want %q", m.ID, err, old.ID)
+	}
+}
+
+func TestLoadRefusesDamage(t *testing.T) {
+	dir := t.TempDir()
+	m := save(t, dir, "a", trained(t, 2))
+	name := filepath.Join(dir, m.Parts[1].File)
+	data, err := os.ReadFile(name)
+	check(t, err)
+	data[len(data)-1] ^= 1
+	check(t, os.WriteFile(name, data, 0o644))
+	all := func(int, uint64) bool { return true }
+	if _, err := Load(dir, stores(t, 1)[0], rule.Name(), all); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a flipped bit: %v, want ErrDamaged", err)
+	}
+	if _, err := Load(t.TempDir(), stores(t, 1)[0], rule.Name(), all); !errors.Is(err, ErrNone) {
+		t.Errorf("an empty directory: %v, want ErrNone", err)
+	}
+	if _, err := Load(dir, stores(t, 1)[0], "sgd", all); err == nil {
+		t.Error("another rule's state was taken")
+	}
+}
