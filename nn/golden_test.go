@@ -123,7 +123,7 @@ func unary(f func(*Node) *Node) func(*goldenCase) *Node {
 	return func(c *goldenCase) *Node { return f(c.batched(0)) }
 }
 
-func pairwise(f func(a, b *Node) *Node) func(*goldenCase) *Node {
+func both(f func(a, b *Node) *Node) func(*goldenCase) *Node {
 	return func(c *goldenCase) *Node { return f(c.batched(0), c.batched(1)) }
 }
 
@@ -136,7 +136,16 @@ var goldenOps = map[string]func(*goldenCase) *Node{
 	"leaky_relu": unary(func(x *Node) *Node { return LeakyReLU(x, 0.01) }),
 	"elu":        unary(func(x *Node) *Node { return ELU(x, 1) }),
 	"gelu":       unary(GELU), "swish": unary(Swish), "softplus": unary(Softplus), "log_softmax": unary(LogSoftmax),
-	"clip": unary(func(x *Node) *Node { return Clip(x, -1, 1) }),
+	"clip":     unary(func(x *Node) *Node { return Clip(x, -1, 1) }),
+	"multiply": both(Multiply), "divide": both(Divide),
+	"sum_axis1": unary(func(x *Node) *Node { return Sum(x, 1) }), "max_axis1": unary(func(x *Node) *Node { return Max(x, 1) }),
+	"matmul":                     func(c *goldenCase) *Node { return MatMul(c.batched(0), c.fixed(1)) },
+	"mse_loss":                   both(func(a, b *Node) *Node { return Mean(SquareError(a, b)) }),
+	"l1_loss":                    both(func(a, b *Node) *Node { return Mean(AbsoluteError(a, b)) }),
+	"smooth_l1_loss":             both(func(a, b *Node) *Node { return Mean(SmoothL1(a, b, 1)) }),
+	"binary_cross_entropy":       func(c *goldenCase) *Node { return Mean(BinaryCrossEntropy(c.batched(0), c.fed(1))) },
+	"bce_with_logits":            func(c *goldenCase) *Node { return Mean(BinaryCrossEntropyWithLogits(c.batched(0), c.fed(1))) },
+	"softmax_with_cross_entropy": func(c *goldenCase) *Node { return SoftmaxWithCrossEntropy(c.batched(0), c.ids(1)) },
 	"linear": func(c *goldenCase) *Node {
 		return apply("", linear{}, c.batched(0), c.fixed(1), c.fixed(2))
 	},
@@ -147,7 +156,7 @@ var goldenOps = map[string]func(*goldenCase) *Node{
 		return CrossEntropy(Softmax(c.batched(0)), c.ids(1))
 	},
 	"embedding":    func(c *goldenCase) *Node { return c.table(c.ids(0)) },
-	"concat_axis1": pairwise(func(a, b *Node) *Node { return Concat(a, b) }),
+	"concat_axis1": both(func(a, b *Node) *Node { return Concat(a, b) }),
 }
 
 func TestGoldenOps(t *testing.T) {

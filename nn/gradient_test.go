@@ -125,6 +125,44 @@ var gradientCases = []gradientCase{
 		}
 		return y
 	})},
+	{"multiply", []arg{x(3, 4), x(3, 4)}, two(Multiply), map2(func(a, b float64) float64 { return a * b })},
+	{"square", []arg{x(3, 4)}, one(func(x *Node) *Node { return Multiply(x, x) }), map1(func(x float64) float64 { return x * x })},
+	{"divide", []arg{x(3, 4), x(3, 4).between(0.5, 2)}, two(Divide), map2(func(a, b float64) float64 { return a / b })},
+	{"subtract", []arg{x(3, 4), x(3, 4)}, two(Subtract), map2(func(a, b float64) float64 { return a - b })},
+	{"scale", []arg{x(3, 4)}, one(func(x *Node) *Node { return Scale(x, 3, -1) }), map1(func(x float64) float64 { return 3*x - 1 })},
+	{"matmul", []arg{x(3, 4), w(4, 2)}, two(MatMul), func(in [][]float64) []float64 { return matmul64(in[0], in[1], 4, 2) }},
+	{"sum of the middle", []arg{x(3, 4, 2)}, one(func(x *Node) *Node { return Sum(x, 1) }), rowwise(8, func(row []float64) []float64 {
+		return []float64{row[0] + row[2] + row[4] + row[6], row[1] + row[3] + row[5] + row[7]}
+	})},
+	{"sum of the last", []arg{x(3, 2)}, one(func(x *Node) *Node { return Sum(x, 1) }), rowwise(2, func(row []float64) []float64 {
+		return []float64{row[0] + row[1]}
+	})},
+	{"sum of a parameter", []arg{w(3, 2)}, one(func(x *Node) *Node { return Sum(x, 0) }), func(in [][]float64) []float64 {
+		return []float64{in[0][0] + in[0][2] + in[0][4], in[0][1] + in[0][3] + in[0][5]}
+	}},
+	{"max", []arg{x(3, 3, 2)}, one(func(x *Node) *Node { return Max(x, 1) }), rowwise(6, func(row []float64) []float64 {
+		return []float64{max(row[0], row[2], row[4]), max(row[1], row[3], row[5])}
+	})},
+	{"square_error", []arg{x(3, 2), x(3, 2)}, two(SquareError), map2(func(a, b float64) float64 { return (a - b) * (a - b) })},
+	{"absolute_error", []arg{x(3, 2), x(3, 2)}, two(AbsoluteError), map2(func(a, b float64) float64 { return math.Abs(a - b) })},
+	{"smooth_l1", []arg{x(6, 2), x(6, 2)}, two(func(a, b *Node) *Node { return SmoothL1(a, b, 0.8) }), map2(func(a, b float64) float64 {
+		if d := math.Abs(a - b); d >= 0.8 {
+			return 0.8 * (d - 0.4)
+		}
+		return (a - b) * (a - b) / 2
+	})},
+	{"binary_cross_entropy", []arg{x(5, 1).between(0.02, 0.98), {numbers, []int{5, 1}, 0, 1}}, two(BinaryCrossEntropy),
+		map2(func(p, y float64) float64 { return -y*math.Log(p) - (1-y)*math.Log(1-p) })},
+	{"binary_cross_entropy_with_logits", []arg{x(5, 1).between(-20, 20), {numbers, []int{5, 1}, 0, 1}}, two(BinaryCrossEntropyWithLogits),
+		map2(func(x, y float64) float64 { return -y*math.Log(sigmoid64(x)) - (1-y)*math.Log(sigmoid64(-x)) })},
+	{"softmax_with_cross_entropy", []arg{x(4, 3).between(-30, 30), {labels, []int{4, 1}, 0, 3}}, two(SoftmaxWithCrossEntropy),
+		func(in [][]float64) []float64 {
+			var y []float64
+			for i, label := range in[1] {
+				y = append(y, -math.Log(softmax64(in[0][3*i : 3*i+3])[int(label)]))
+			}
+			return y
+		}},
 	{"mean", []arg{x(5, 3)}, one(Mean), func(in [][]float64) []float64 {
 		sum := 0.0
 		for _, v := range in[0] {

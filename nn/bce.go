@@ -1,0 +1,61 @@
+package nn
+
+import "math"
+
+// BinaryCrossEntropy is −label·ln(pred) − (1−label)·ln(1−pred), element by element, pred being a probability. A logarithm is
+// never below −100. The label gets no gradient.
+func BinaryCrossEntropy(pred, label *Node) *Node {
+	return apply("", binaryCrossEntropy{}, pred, label)
+}
+
+// BinaryCrossEntropyWithLogits is [BinaryCrossEntropy] of Sigmoid(x), computed without leaving the range of float32:
+// max(x,0) − x·label + ln(1+e^−|x|), element by element. The label gets no gradient.
+func BinaryCrossEntropyWithLogits(x, label *Node) *Node {
+	return apply("", binaryCrossEntropyWithLogits{}, x, label)
+}
+
+type binaryCrossEntropy struct{ pairwise }
+
+func (binaryCrossEntropy) kind() string { return "binary_cross_entropy" }
+
+func (binaryCrossEntropy) forward(c *cell) {
+	p, y := c.in[0].value, c.in[1].value
+	for i := range c.value {
+		p, y := float64(p[i]), float64(y[i])
+		c.value[i] = float32(-y*max(math.Log(p), -100) - (1-y)*max(math.Log1p(-p), -100))
+	}
+}
+
+func (binaryCrossEntropy) backward(c *cell) {
+	x, y := c.in[0], c.in[1].value
+	if !x.wanted {
+		return
+	}
+	dx := x.sum()
+	for i, p := range x.value {
+		dx[i] += c.grad[i] * (p - y[i]) / max((1-p)*p, 1e-12)
+	}
+}
+
+type binaryCrossEntropyWithLogits struct{ pairwise }
+
+func (binaryCrossEntropyWithLogits) kind() string { return "binary_cross_entropy_with_logits" }
+
+func (binaryCrossEntropyWithLogits) forward(c *cell) {
+	x, y := c.in[0].value, c.in[1].value
+	for i := range c.value {
+		x, y := float64(x[i]), float64(y[i])
+		c.value[i] = float32(max(x, 0) - x*y + math.Log1p(math.Exp(-math.Abs(x))))
+	}
+}
+
+func (binaryCrossEntropyWithLogits) backward(c *cell) {
+	x, y := c.in[0], c.in[1].value
+	if !x.wanted {
+		return
+	}
+	dx := x.sum()
+	for i, v := range x.value {
+		dx[i] += c.grad[i] * (logistic(v) - y[i])
+	}
+}

@@ -1,0 +1,100 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Sum adds up along an axis, counted with the batch as 0, which goes away: of x with shape [N F D], Sum(x, 1) has shape [N D].
+// The batch itself can't be summed over: a loss takes its [Mean].
+func Sum(x *Node, axis int) *Node { return apply("", sum{axisOp{Axis: axis}}, x) }
+
+// Max takes the largest element along an axis, which goes away as with [Sum]. All that are equal to the largest get its gradient.
+func Max(x *Node, axis int) *Node { return apply("", maximum{axisOp{Axis: axis}}, x) }
+
+// axisOp is the part that reductions along an axis have in common.
+type axisOp struct {
+	Axis int `json:"axis"`
+}
+
+func (o axisOp) infer(in []*Node) ([]int, error) {
+	x := in[0]
+	if o.Axis < 0 || o.Axis >= len(x.shape) {
+		return nil, fmt.Errorf("input %v has no axis %d", x, o.Axis)
+	}
+	if x.shape[o.Axis] == batch {
+		return nil, errors.New("axis 0 is the batch")
+	}
+	shape := slices.Delete(slices.Clone(x.shape), o.Axis, o.Axis+1)
+	if len(shape) == 0 {
+		shape = []int{1}
+	}
+	return shape, wantFloat(in)
+}
+
+// lanes calls f for every element of the result with where its lane begins in the input, and the distance of the lane's
+// elements.
+func (o axisOp) lanes(c *cell, f func(out, begin, stride int)) {
+	n, stride := c.in[0].shape[o.Axis], product(c.in[0].shape[o.Axis+1:])
+	for out := range c.value {
+		f(out, out/stride*n*stride+out%stride, stride)
+	}
+}
+
+type sum struct{ axisOp }
+
+func (sum) kind() string  { return "sum" }
+func (sum) overwritable() {}
+
+func (o sum) forward(c *cell) {
+	x, n := c.in[0].value, c.in[0].shape[o.Axis]
+	o.lanes(c, func(out, begin, stride int) {
+		var s float32
+		for j := range n {
+			s += x[begin+j*stride]
+		}
+		c.value[out] = s
+	})
+}
+
+func (o sum) backward(c *cell) {
+	if !c.in[0].wanted {
+		return
+	}
+	dx, n := c.in[0].sum(), c.in[0].shape[o.Axis]
+	o.lanes(c, func(out, begin, stride int) {
+		for j := range n {
+			dx[begin+j*stride] += c.grad[out]
+		}
+	})
+}
+
+type maximum struct{ axisOp }
+
+func (maximum) kind() string { return "max" }
+
+func (o maximum) forward(c *cell) {
+	x, n := c.in[0].value, c.in[0].shape[o.Axis]
+	o.lanes(c, func(out, begin, stride int) {
+		top := x[begin]
+		for j := range n {
+			top = max(top, x[begin+j*stride])
+		}
+		c.value[out] = top
+	})
+}
+
+func (o maximum) backward(c *cell) {
+	if !c.in[0].wanted {
+		return
+	}
+	x, dx, n := c.in[0].value, c.in[0].sum(), c.in[0].shape[o.Axis]
+	o.lanes(c, func(out, begin, stride int) {
+		for j := range n {
+			if x[begin+j*stride] == c.value[out] {
+				dx[begin+j*stride] += c.grad[out]
+			}
+		}
+	})
+}

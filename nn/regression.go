@@ -1,0 +1,83 @@
+package nn
+
+import "math"
+
+// SquareError is (pred−label)², element by element. The original's mse_loss is its [Mean].
+func SquareError(pred, label *Node) *Node { return apply("", squareError{}, pred, label) }
+
+// AbsoluteError is |pred−label|, element by element, with no gradient where they are the same. The original's l1_loss is its
+// [Mean].
+func AbsoluteError(pred, label *Node) *Node { return apply("", absoluteError{}, pred, label) }
+
+// SmoothL1 is ½d² for |d| below delta and delta·(|d|−½delta) above, element by element, d being pred−label (Huber, 1964). The
+// original's delta is 1.
+func SmoothL1(pred, label *Node, delta float32) *Node {
+	return apply("", smoothL1{Delta: delta}, pred, label)
+}
+
+// differences sets the value to f of pred − label.
+func (c *cell) differences(f func(d float32) float32) {
+	a, b := c.in[0].value, c.in[1].value
+	for i := range c.value {
+		c.value[i] = f(a[i] - b[i])
+	}
+}
+
+// differencesGrad gives pred the gradient by the derivative at pred − label, and label its opposite.
+func (c *cell) differencesGrad(slope func(d float32) float32) {
+	a, b := c.in[0], c.in[1]
+	for side, sign := range [2]float32{1, -1} {
+		in := c.in[side]
+		if !in.wanted {
+			continue
+		}
+		dx := in.sum()
+		for i, g := range c.grad {
+			dx[i] += sign * g * slope(a.value[i]-b.value[i])
+		}
+	}
+}
+
+type squareError struct{ pairwise }
+
+func (squareError) kind() string { return "square_error" }
+
+func (squareError) forward(c *cell)  { c.differences(func(d float32) float32 { return d * d }) }
+func (squareError) backward(c *cell) { c.differencesGrad(func(d float32) float32 { return 2 * d }) }
+
+type absoluteError struct{ pairwise }
+
+func (absoluteError) kind() string { return "absolute_error" }
+
+func (absoluteError) forward(c *cell) { c.differences(abs) }
+
+func (absoluteError) backward(c *cell) {
+	c.differencesGrad(func(d float32) float32 {
+		if d == 0 {
+			return 0
+		}
+		return float32(math.Copysign(1, float64(d)))
+	})
+}
+
+func abs(x float32) float32 { return float32(math.Abs(float64(x))) }
+
+type smoothL1 struct {
+	pairwise
+	Delta float32 `json:"delta"`
+}
+
+func (smoothL1) kind() string { return "smooth_l1" }
+
+func (s smoothL1) forward(c *cell) {
+	c.differences(func(d float32) float32 {
+		if abs(d) < s.Delta {
+			return d * d / 2
+		}
+		return s.Delta * (abs(d) - s.Delta/2)
+	})
+}
+
+func (s smoothL1) backward(c *cell) {
+	c.differencesGrad(func(d float32) float32 { return max(-s.Delta, min(d, s.Delta)) })
+}
