@@ -53,6 +53,11 @@ func (f CSV) Columns() ([]Column, error) {
 		if err := c.check(); err != nil {
 			return nil, err
 		}
+		for _, name := range c.fields() {
+			if f.Fields != nil && !slices.Contains(f.Fields, name) {
+				return nil, fmt.Errorf("%w %q: there is no field %q in %q", ErrColumn, c.Name, name, f.Fields)
+			}
+		}
 		columns = append(columns, c.Column)
 	}
 	return columns, checkColumns(columns)

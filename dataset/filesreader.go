@@ -97,7 +97,11 @@ func (r *filesReader) nextFile() error {
 	if err == nil {
 		err = header.ParseHeader(line)
 	}
-	return r.place(err)
+	err = r.place(err)
+	if bad, ok := errors.AsType[*LineError](err); ok { // never passed over: without a header no line can be read
+		return fmt.Errorf("dataset: bad line: %w", bad)
+	}
+	return err
 }
 
 // parse appends the line's row to t, or passes over a bad line while it may.

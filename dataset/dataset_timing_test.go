@@ -1,0 +1,118 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// criteoText is generated lines in Criteo's form, about 250 bytes each.
+func criteoText(lines int) []byte {
+	random := rand.New(rand.NewPCG(1, 1))
+	var b bytes.Buffer
+	for range lines {
+		fmt.Fprint(&b, random.IntN(2))
+		for range criteoCounts {
+			b.WriteByte('\t')
+			if random.IntN(4) > 0 {
+				fmt.Fprint(&b, random.IntN(1000))
+			}
+		}
+		for range criteoTokens {
+			fmt.Fprintf(&b, "\t%08x", random.Uint32())
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// benchRead reads text in batches of 512.
+func benchRead(b *testing.B, format Format, text []byte) {
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	rows := 0
+	for b.Loop() {
+		for batch, err := range FromReader(bytes.NewReader(text), "text", format).Batches(512) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			rows += batch["label"].Shape()[0]
+		}
+	}
+	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+}
+
+func sampleText(b *testing.B, times int) []byte {
+	text, err := os.ReadFile("testdata/criteo_sample_80.slots.txt")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return bytes.Repeat(text, times)
+}
+
+func BenchmarkCriteo(b *testing.B)   { benchRead(b, Criteo{}, criteoText(5000)) }
+func BenchmarkSlotText(b *testing.B) { benchRead(b, CriteoSlots(), sampleText(b, 50)) }
+
+func BenchmarkMultiSlot(b *testing.B) {
+	line := "13" + strings.Repeat(" 0.00497512437811", 13) + strings.Repeat(" 1 737395", 26) + " 1 1\n"
+	benchRead(b, CriteoMultiSlot(), []byte(strings.Repeat(line, 5000)))
+}
+
+// BenchmarkTSV reads Criteo's form by a schema: 13 numbers, 26 hashed tokens.
+func BenchmarkTSV(b *testing.B) {
+	fields, counts, tokens := []string{"label"}, []string{}, []string{}
+	for i := range criteoCounts {
+		counts = append(counts, "I"+strconv.Itoa(i+1))
+	}
+	for i := range criteoTokens {
+		tokens = append(tokens, "C"+strconv.Itoa(i+1))
+	}
+	benchRead(b, CSV{Comma: '\t', Fields: append(append(fields, counts...), tokens...), Schema: []CSVColumn{
+		{Column: Floats("dense_input", criteoCounts), Fields: counts, Missing: "0"},
+		{Column: Ints("C", criteoTokens), Fields: tokens, Hash: criteoHeight},
+		{Column: Floats("label")},
+	}}, criteoText(5000))
+}
+
+// BenchmarkEncodingCSV splits the same lines into fields with the standard library, and does nothing with them.
+func BenchmarkEncodingCSV(b *testing.B) {
+	text := criteoText(5000)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r := csv.NewReader(bytes.NewReader(text))
+		r.Comma, r.ReuseRecord = '\t', true
+		for {
+			if _, err := r.Read(); err == io.EOF {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.N*5000)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkBatches shuffles rows in memory and cuts them: 13 floats, 26 ids and a label each.
+func BenchmarkBatches(b *testing.B) {
+	const rows = 100_000
+	d := FromColumns(FloatValues("dense", make([]float32, rows*13), 13), IntValues("C", make([]int64, rows*26), 26), FloatValues("label", make([]float32, rows)))
+	for _, ahead := range []int{0, 2} {
+		b.Run(fmt.Sprintf("ahead=%d", ahead), func(b *testing.B) {
+			for b.Loop() {
+				for _, err := range d.Shuffle(1).Prefetch(ahead).Batches(512) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.N*rows)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package dataset_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/gofleet/gofleet/dataset"
+)
+
+func Example() {
+	text := "1 0.5 1 11 1 1\n1 0.25 1 12 1 0\n1 2 1 13 1 1\n1 1 1 14 1 0\n1 0 1 15 1 1\n"
+	format := dataset.MultiSlot{Slots: []dataset.SlotColumn{
+		{Column: dataset.Floats("x")}, {Column: dataset.Ints("id")}, {Column: dataset.Floats("label")},
+	}}
+	rows, err := dataset.FromReader(strings.NewReader(text), "example", format).Load(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for epoch := range 2 {
+		for batch, err := range rows.Shuffle(1).Epoch(epoch).Batches(3) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println(epoch, batch["x"].Shape(), batch["id"].Data(), batch["label"].Data())
+		}
+	}
+	// Output:
+	// 0 (3, 1) [11 12 15] [1 0 1]
+	// 0 (2, 1) [13 14] [1 0]
+	// 1 (3, 1) [13 11 12] [1 1 0]
+	// 1 (2, 1) [14 15] [0 1]
+}
+
+func ExampleFromColumns() {
+	rows := dataset.FromColumns(
+		dataset.FloatValues("xy", []float32{0, 0, 0, 1, 1, 0, 1, 1}, 2),
+		dataset.IntValues("xor", []int64{0, 1, 1, 0}))
+	for batch := range rows.Batches(3) {
+		fmt.Println(batch["xy"].Shape(), batch["xor"].Data())
+	}
+	// Output:
+	// (3, 2) [0 1 1]
+	// (1, 2) [0]
+}
+
+func ExampleGenerate() {
+	squares := dataset.Generate(5, func(i int, row dataset.Row) error {
+		row.Floats(0)[0] = float32(i)
+		row.Floats(1)[0] = float32(i * i)
+		return nil
+	}, dataset.Floats("x"), dataset.Floats("y"))
+	for batch := range squares.Skip(2).Batches(10) {
+		fmt.Println(batch["x"].Data(), batch["y"].Data())
+	}
+	// Output: [2 3 4] [4 9 16]
+}
+
+func ExampleDataset_Shard() {
+	rows := dataset.Generate(10, func(i int, row dataset.Row) error { row.Ints(0)[0] = int64(i); return nil }, dataset.Ints("i"))
+	for worker := range 2 {
+		for batch := range rows.Shuffle(7).Shard(worker, 2).Batches(10) {
+			fmt.Println("worker", worker, "has", batch["i"].Data())
+		}
+	}
+	// Output:
+	// worker 0 has [3 1 4 5 6]
+	// worker 1 has [2 0 8 9 7]
+}
+
+func ExampleFiles() {
+	text := "x,label\n0.5,1\noops,0\n0.25,0\n"
+	rows := dataset.FromReader(strings.NewReader(text), "clicks.csv", dataset.CSV{Schema: []dataset.CSVColumn{
+		{Column: dataset.Floats("x")}, {Column: dataset.Floats("label")},
+	}})
+	for _, err := range rows.Batches(10) {
+		fmt.Println(err)
+	}
+	// Output: dataset: bad line: clicks.csv:3: field x: want a number, got "oops"
+}
+
+// A varying column comes as its values end to end, and where each row's begin.
+func ExampleVarying() {
+	rows := dataset.FromReader(bytes.NewReader([]byte("3 10 11 12\n1 20\n")), "example",
+		dataset.MultiSlot{Slots: []dataset.SlotColumn{{Column: dataset.Varying(dataset.Ints("words"))}}})
+	for batch := range rows.Batches(2) {
+		fmt.Println(batch["words"].Data(), batch["words.offsets"].Data())
+	}
+	// Output: [10 11 12 20] [0 3 4]
+}
+
+func ExampleFileShard() {
+	for worker := range 2 {
+		files, err := dataset.FileShard([]string{"a", "b", "c", "d", "e"}, worker, 2)
+		fmt.Println(files, err)
+	}
+	// Output:
+	// [a b c] <nil>
+	// [d e] <nil>
+}
+
+func ExampleInMemoryDataset() {
+	train := &dataset.InMemoryDataset{Format: dataset.CriteoSlots(), BatchSize: 32}
+	train.SetFileList("testdata/criteo_sample_80.slots.txt")
+	if err := train.LoadIntoMemory(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	if err := train.LocalShuffle(1); err != nil {
+		log.Fatal(err)
+	}
+	for batch, err := range train.Batches() {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(batch["dense_input"].Shape(), batch["C"].Shape(), batch["label"].Shape())
+	}
+	fmt.Println(train.MemoryDataSize(), "rows")
+	// Output:
+	// (32, 13) (32, 26) (32, 1)
+	// (32, 13) (32, 26) (32, 1)
+	// (16, 13) (16, 26) (16, 1)
+	// 80 rows
+}

@@ -1,0 +1,222 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// readAll is all rows of a text, each column as "name=values", joined by blanks; and the first error.
+func readAll(format Format, text string) ([]string, error) {
+	var out []string
+	for batch, err := range FromReader(strings.NewReader(text), "text", format).Batches(1) {
+		if err != nil {
+			return out, err
+		}
+		columns, _ := format.Columns()
+		var row []string
+		for _, c := range columns {
+			row = append(row, fmt.Sprintf("%s=%v", c.Name, batch[c.Name].Data()))
+		}
+		out = append(out, strings.Join(row, " "))
+	}
+	return out, nil
+}
+
+// criteoLine is a line with these counts, tokens and label; what isn't given is empty.
+func criteoLine(label string, counts []string, tokens []string) string {
+	fields := make([]string, 1+criteoCounts+criteoTokens)
+	fields[0] = label
+	copy(fields[1:], counts)
+	copy(fields[1+criteoCounts:], tokens)
+	return strings.Join(fields, "\t") + "\n"
+}
+
+func TestCriteo(t *testing.T) {
+	text := criteoLine("1", []string{"10", "-3", "", "25", "128000"}, []string{"68fd1e64", "80e26c9b"})
+	for _, c := range []struct {
+		name   string
+		format Criteo
+		dense  []float32
+	}{
+		{"min max", Criteo{}, []float32{0.5, 0, 0, 0.5, 2}},
+		{"log", Criteo{Dense: Log1p}, []float32{2.3978953, 0, 0, 3.2580965, 11.759793}},
+	} {
+		batches := 0
+		for batch, err := range FromReader(strings.NewReader(text), "text", c.format).Batches(4) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			batches++
+			want := append(c.dense, make([]float32, criteoCounts-len(c.dense))...)
+			if diff := cmp.Diff(want, batch["dense_input"].Data()); diff != "" {
+				t.Errorf("%s: %s", c.name, diff)
+			}
+			ids := batch["C"].Data().([]int64)
+			// As zlib.crc32(b"0:68fd1e64") % 1000001 and so on; a missing token is the text "25:".
+			if ids[0] != 296067 || ids[1] != 468837 || ids[25] != 809677 {
+				t.Errorf("%s: ids %v", c.name, ids)
+			}
+			if y := batch["label"].Data(); !cmp.Equal(y, []float32{1}) {
+				t.Errorf("%s: label %v", c.name, y)
+			}
+		}
+		if batches != 1 {
+			t.Errorf("%s: %d batches", c.name, batches)
+		}
+	}
+}
+
+func TestHashID(t *testing.T) {
+	for _, c := range []struct {
+		field, token string
+		height, want int64
+	}{
+		{"0", "68fd1e64", 1_000_001, 296067},
+		{"25", "49d68486", 1_000_001, 349219},
+		{"25", "", 1_000_001, 809677},
+		{"25", "49d68486", 1, 0},
+	} {
+		if got := HashID(c.field, c.token, c.height); got != c.want {
+			t.Errorf("HashID(%q, %q, %d) = %d, want %d", c.field, c.token, c.height, got, c.want)
+		}
+		if got := newHasher(c.field, c.height).id([]byte(c.token)); got != c.want {
+			t.Errorf("in parts %q, %q, %d: %d, want %d", c.field, c.token, c.height, got, c.want)
+		}
+	}
+}
+
+// two slots of two ids, one varying, a label.
+var (
+	someSlots = []SlotColumn{
+		{Column: Ints("pair", 2), Slots: []string{"a", "b"}},
+		{Column: Floats("xs", 3)},
+		{Column: Varying(Ints("many"))},
+	}
+	someCSV = CSV{Fields: []string{"name", "x", "skipped", "n"}, NA: "NA", Schema: []CSVColumn{
+		{Column: Floats("x"), Missing: "-1.5"},
+		{Column: Ints("n")},
+		{Column: Ints("name", 2), Fields: []string{"name", "skipped"}, Hash: 1000},
+	}}
+)
+
+func TestFormats(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		format Format
+		text   string
+		want   []string
+	}{
+		{"slot text", SlotText{Slots: someSlots}, "a:1 b:2 xs:0.5 xs:1 xs:-2e3 many:7 many:8\nmany:9 xs:1 other:z xs:2\txs:3  b:4 a:3\n",
+			[]string{"pair=[1 2] xs=[0.5 1 -2000] many=[7 8]", "pair=[3 4] xs=[1 2 3] many=[9]"}},
+		{"padded", SlotText{Slots: someSlots, Pad: true}, "b:2 xs:0.5\n", []string{"pair=[0 2] xs=[0.5 0 0] many=[0]"}},
+		{"multi-slot", MultiSlot{Slots: someSlots}, "1 4 1 5 3 1 2 3 2 7 8\n1 -4 1 +5  3 1 .5 3. 1 9223372036854775807 \r\n",
+			[]string{"pair=[4 5] xs=[1 2 3] many=[7 8]", "pair=[-4 5] xs=[1 0.5 3] many=[9223372036854775807]"}},
+		{"multi-slot in order", MultiSlot{Order: []string{"many", "?", "b", "a", "xs"}, Slots: someSlots}, "2 7 8 1 0.001 1 5 1 4 3 1 2 3",
+			[]string{"pair=[4 5] xs=[1 2 3] many=[7 8]"}},
+		{"csv", someCSV, "\n\nann,1,z,2\r\n\"a,\"\"n\",NA,,-3\n,,,4",
+			[]string{"x=[1] n=[2] " + names("ann", "z"), "x=[-1.5] n=[-3] " + names(`a,"n`, ""), "x=[-1.5] n=[4] " + names("", "")}},
+		{"csv with a header", CSV{Schema: []CSVColumn{{Column: Floats("y")}, {Column: Ints("x")}}}, "\xef\xbb\xbfx,\"y\",z\n1,2,3\n",
+			[]string{"y=[2] x=[1]"}},
+		{"tsv", CSV{Comma: '\t', Fields: []string{"a", "b"}, Schema: []CSVColumn{{Column: Floats("ab", 2), Fields: []string{"b", "a"}}}}, "1\t2\n",
+			[]string{"ab=[2 1]"}},
+		{"a header alone", CSV{Schema: []CSVColumn{{Column: Floats("y")}}}, "y\n", nil},
+		{"nothing", CSV{Schema: []CSVColumn{{Column: Floats("y")}}}, "", nil},
+	} {
+		got, err := readAll(c.format, c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+func names(name, skipped string) string {
+	return fmt.Sprintf("name=[%d %d]", HashID("name", name, 1000), HashID("skipped", skipped, 1000))
+}
+
+// What is wrong with a line is told with its place, what was wanted and what stood there.
+func TestBadLines(t *testing.T) {
+	good := criteoLine("0", nil, nil)
+	for _, c := range []struct {
+		name   string
+		format Format
+		text   string
+		want   string
+	}{
+		{"criteo label", Criteo{}, good + good + criteoLine("2", nil, nil), `text:3: field label: want 0 or 1, got "2"`},
+		{"criteo no label", Criteo{}, criteoLine("", nil, nil), `text:1: field label: want 0 or 1, got ""`},
+		{"criteo count", Criteo{}, good + "\n" + criteoLine("1", []string{"1", "2", "x"}, nil), `text:3: field I3: want a number or nothing, got "x"`},
+		{"criteo fields", Criteo{}, "1\t2\n", `text:1: field count: want 40 fields between tabs, got 2`},
+		{"criteo not a number", Criteo{}, criteoLine("1", []string{"NaN"}, nil), `field I1: want a number or nothing, got "NaN"`},
+		{"slot pair", SlotText{Slots: someSlots}, "a:1 b2", `text:1: field of slots: want slot:value, got "b2"`},
+		{"slot no name", SlotText{Slots: someSlots}, "a:1 :2", `want slot:value, got ":2"`},
+		{"slot value", SlotText{Slots: someSlots}, "a:1.5", `field a: want an integer, got "1.5"`},
+		{"slot float", SlotText{Slots: someSlots}, "xs:", `field xs: want a number, got ""`},
+		{"slot missing", SlotText{Slots: someSlots}, "a:1", `field b: want 1 values, got 0`},
+		{"slot too few", SlotText{Slots: someSlots}, "a:1 b:2 xs:1 xs:2", `field xs: want 3 values, got 2`},
+		{"slot too many", SlotText{Slots: someSlots, Pad: true}, "a:1 a:2", `field a: want 1 values, not more, got 2`},
+		{"slot empty", SlotText{Slots: someSlots}, "a:1 b:2 xs:1 xs:2 xs:3", `field many: want 1 values, got 0`},
+		{"multi-slot count", MultiSlot{Slots: someSlots}, "x", `field a: want the number of its values, 1 or more (pad an empty slot), got "x"`},
+		{"multi-slot zero", MultiSlot{Slots: someSlots}, "1 4 0", `field b: want the number of its values, 1 or more (pad an empty slot), got "0"`},
+		{"multi-slot end", MultiSlot{Slots: someSlots}, "1 4", `field b: want the number of its values, 1 or more (pad an empty slot), got ""`},
+		{"multi-slot values", MultiSlot{Slots: someSlots}, "1 4 1 5 3 1 2", `field xs: want 3 values, got 2`},
+		{"multi-slot width", MultiSlot{Slots: someSlots}, "1 4 1 5 2 1 2 1 7", `field xs: want 3 values, got 2`},
+		{"multi-slot huge", MultiSlot{Slots: someSlots}, "9223372036854775807 1 2", `field a: want 1 values, not more, got 2`},
+		{"multi-slot cut off", MultiSlot{Slots: someSlots}, "9223372036854775807 1", `field a: want 9223372036854775807 values, got 1`},
+		{"multi-slot rest", MultiSlot{Slots: someSlots}, "1 4 1 5 3 1 2 3 1 7 8", `field after the last: want the end of the line after 4 slots, got "8"`},
+		{"csv number", someCSV, "ann,one,z,2", `field x: want a number, got "one"`},
+		{"csv missing", someCSV, "ann,1,z,NA", `field n: want an integer, got "NA"`},
+		{"csv fields", someCSV, "ann,1,z", `field count: want 4 fields, got 3`},
+		{"csv quote", someCSV, `ann,"1,z,2`, `field 2: want a closing quote on the same line, got "1,z,2"`},
+		{"csv after quote", someCSV, `ann,"1"x,z,2`, `field 2: want the separator after a closing quote, got "x,z,2"`},
+		{"csv header", CSV{Schema: []CSVColumn{{Column: Floats("y")}}}, "a,b\n", `text:1: field "y": want a field of that name, got only ["a" "b"]`},
+		{"csv long", someCSV, "ann," + strings.Repeat("y", 50) + ",z,2", `got "` + strings.Repeat("y", 40) + `"… (50 bytes)`},
+	} {
+		_, err := readAll(c.format, c.text)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+		if !errors.Is(err, ErrBadLine) || !strings.HasPrefix(err.Error(), "dataset: ") {
+			t.Errorf("%s: %q is no ErrBadLine of this package", c.name, err)
+		}
+	}
+}
+
+func TestWrongFormats(t *testing.T) {
+	for name, c := range map[string]struct {
+		format Format
+		want   error
+	}{
+		"criteo height":     {Criteo{Height: -1}, ErrOption},
+		"criteo dense":      {Criteo{Dense: 2}, ErrOption},
+		"no slots":          {SlotText{}, ErrColumn},
+		"slot twice":        {SlotText{Slots: []SlotColumn{{Column: Ints("a")}, {Column: Ints("b"), Slots: []string{"a"}}}}, ErrColumn},
+		"uneven share":      {SlotText{Slots: []SlotColumn{{Column: Ints("a", 3), Slots: []string{"x", "y"}}}}, ErrColumn},
+		"empty share":       {SlotText{Slots: []SlotColumn{{Column: Ints("a", 3), Slots: []string{}}}}, ErrColumn},
+		"varying share":     {MultiSlot{Slots: []SlotColumn{{Column: Varying(Ints("a")), Slots: []string{"x", "y"}}}}, ErrColumn},
+		"not in order":      {MultiSlot{Order: []string{"b"}, Slots: []SlotColumn{{Column: Ints("a")}}}, ErrOption},
+		"no schema":         {CSV{}, ErrColumn},
+		"comma":             {CSV{Comma: '"', Schema: []CSVColumn{{Column: Ints("a")}}}, ErrOption},
+		"csv width":         {CSV{Schema: []CSVColumn{{Column: Ints("a", 2)}}}, ErrColumn},
+		"csv varying":       {CSV{Schema: []CSVColumn{{Column: Varying(Ints("a"))}}}, ErrColumn},
+		"csv hashed float":  {CSV{Schema: []CSVColumn{{Column: Floats("a"), Hash: 5}}}, ErrColumn},
+		"csv negative hash": {CSV{Schema: []CSVColumn{{Column: Ints("a"), Hash: -5}}}, ErrColumn},
+		"csv unknown field": {CSV{Fields: []string{"b"}, Schema: []CSVColumn{{Column: Ints("a")}}}, ErrColumn},
+		"csv missing":       {CSV{Schema: []CSVColumn{{Column: Ints("a"), Missing: "1.5"}}}, ErrColumn},
+		"csv type":          {CSV{Schema: []CSVColumn{{Column: Column{Name: "a"}}}}, ErrColumn},
+	} {
+		if _, err := c.format.NewParser(); !errors.Is(err, c.want) {
+			t.Errorf("%s: NewParser gave %v", name, err)
+		}
+		d := FromFiles(c.format, "nowhere")
+		if !errors.Is(d.Err(), c.want) {
+			t.Errorf("%s: the dataset's error is %v", name, d.Err())
+		}
+	}
+}
