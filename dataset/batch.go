@@ -6,8 +6,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Batch is what one training step is fed: a tensor for every feed. A float32 or int64 column is [N, Shape...]; a varying one
-// is [total], with its offsets beside it.
+// Batch is what one training step is fed: a tensor for every feed. A float32 or int64 column is [N, Shape...]; a
+// varying one is [total], with its offsets beside it.
 type Batch = map[string]*tensor.Dense
 
 // held is how many yielded batches keep their values: the last one, the two before it.

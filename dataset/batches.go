@@ -8,9 +8,9 @@ import (
 
 // Batches cuts one pass over the rows into batches of size rows; the last may be shorter ([Dataset.DropLast]).
 //
-// A batch belongs to the loop until two more have been yielded; then its memory is used again. Copy what must live longer.
-// After an error nothing more is yielded. The loop may break at any time, and the sequence may be ranged over again: that is
-// another pass, in the same order unless [Dataset.Epoch] says otherwise.
+// A batch belongs to the loop until two more have been yielded; then its memory is used again. Copy what must live
+// longer. After an error nothing more is yielded. The loop may break at any time, and the sequence may be ranged over
+// again: that is another pass, in the same order unless [Dataset.Epoch] says otherwise.
 func (d *Dataset) Batches(size int) iter.Seq2[Batch, error] {
 	if size < 1 {
 		d = d.fail("Batches(%d): want 1 row or more in a batch", size)

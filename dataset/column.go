@@ -8,9 +8,9 @@ import (
 
 // Column describes one feed: its name, its type, and the shape of one sample.
 //
-// A fixed column has as many values in every row; a batch of N rows is a tensor of shape [N, Shape...]. A varying column
-// (Varying true, Shape empty) has any number of values a row; a batch holds them end to end under Name, with shape [total],
-// and N+1 offsets (int64) under Name + ".offsets": row r is values[offsets[r]:offsets[r+1]].
+// A fixed column has as many values in every row; a batch of N rows is a tensor of shape [N, Shape...]. A varying
+// column (Varying true, Shape empty) has any number of values a row; a batch holds them end to end under Name, with
+// shape [total], and N+1 offsets (int64) under Name + ".offsets": row r is values[offsets[r]:offsets[r+1]].
 type Column struct {
 	Name string
 	// Type is tensor.Float32 or tensor.Int64.

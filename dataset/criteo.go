@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Criteo is the raw form of the Criteo display advertising data: label, 13 counts (I1–I13), 26 tokens (C1–C26), tab separated,
-// where an empty count or token is a missing one. Rows become
+// Criteo is the raw form of the Criteo display advertising data: label, 13 counts (I1–I13), 26 tokens (C1–C26), tab
+// separated, where an empty count or token is a missing one. Rows become
 //
 //	dense_input [N,13] float32    the counts, by Dense; 0 where missing
 //	C           [N,26] int64      HashID("0", C1) … HashID("25", C26), below Height; a missing token is hashed as ""
@@ -24,7 +24,8 @@ type Criteo struct {
 type CriteoDense int
 
 const (
-	// MinMax is (x − min) / diff with the fixed min and diff of the wide & deep example; above 1 where x is above its maximum.
+	// MinMax is (x − min) / diff with the fixed min and diff of the wide & deep example; above 1 where x is above its
+	// maximum.
 	MinMax CriteoDense = iota
 	// Log1p is ln(1 + max(x, 0)).
 	Log1p

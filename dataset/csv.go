@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// CSV is text of fields between commas or another separator, one row a line. A field may stand in double quotes, with a quote
-// inside it doubled; it can't hold a line end.
+// CSV is text of fields between commas or another separator, one row a line. A field may stand in double quotes, with
+// a quote inside it doubled; it can't hold a line end.
 //
 //	dataset.CSV{NA: "NA", Schema: []dataset.CSVColumn{
 //		{Column: dataset.Floats("dense_input", 2), Fields: []string{"distance", "temp"}, Missing: "0"},

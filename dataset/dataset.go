@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Dataset is a source of rows with what is to be done to them on the way to a batch. It is a value that never changes: every
-// method returns a new one, so that one dataset may serve several loops at the same time.
+// Dataset is a source of rows with what is to be done to them on the way to a batch. It is a value that never changes:
+// every method returns a new one, so that one dataset may serve several loops at the same time.
 //
 // A wrong argument does not panic: the dataset remembers it, [Dataset.Err] tells it, and so does the first batch.
 type Dataset struct {
@@ -48,7 +48,8 @@ func (d *Dataset) Len() (rows int, known bool) {
 // Err is the first wrong argument that the dataset was built with, or nil.
 func (d *Dataset) Err() error { return d.err }
 
-// Epoch sets the number of the pass, 0 by default. Shuffles depend on it and on their seed alone, so any pass can be had again.
+// Epoch sets the number of the pass, 0 by default. Shuffles depend on it and on their seed alone, so any pass can be
+// had again.
 func (d *Dataset) Epoch(epoch int) *Dataset {
 	next := *d
 	next.epoch = epoch
@@ -62,9 +63,9 @@ func (d *Dataset) DropLast() *Dataset {
 	return &next
 }
 
-// Map calls f on every batch before it is yielded; f may change values in place and add or replace tensors. The batch given
-// to f is as Batches makes it, wherever Map stands in the chain; several maps run in their order. With [Dataset.Prefetch]
-// f runs on another goroutine than the loop.
+// Map calls f on every batch before it is yielded; f may change values in place and add or replace tensors. The batch
+// given to f is as Batches makes it, wherever Map stands in the chain; several maps run in their order. With
+// [Dataset.Prefetch] f runs on another goroutine than the loop.
 func (d *Dataset) Map(f func(Batch) error) *Dataset {
 	next := *d
 	next.maps = append(d.maps[:len(d.maps):len(d.maps)], f)

@@ -10,26 +10,26 @@
 //		}
 //	}
 //
-// A [Batch] is a map from feed name to tensor: float32 or int64, [N, Shape...]. It belongs to the loop until two more batches have
-// been yielded; then its memory is used again, so that a steady loop allocates nothing.
+// A [Batch] is a map from feed name to tensor: float32 or int64, [N, Shape...]. It belongs to the loop until two more
+// batches have been yielded; then its memory is used again, so that a steady loop allocates nothing.
 //
 // # Sources
 //
-// Rows come from columns in memory ([FromColumns]), from a function ([Generate]), from text files ([FromFiles], [Files]) in one
-// of the formats [Criteo], [SlotText], [MultiSlot], [CSV] or a user's own [Format], from IDX files ([MNIST]), or from a user's own
-// [Source] or [Indexed]. Files are unpacked if they are gzip, whatever their names.
+// Rows come from columns in memory ([FromColumns]), from a function ([Generate]), from text files ([FromFiles],
+// [Files]) in one of the formats [Criteo], [SlotText], [MultiSlot], [CSV] or a user's own [Format], from IDX files
+// ([MNIST]), or from a user's own [Source] or [Indexed]. Files are unpacked if they are gzip, whatever their names.
 //
-// Rows of an indexed source lie in memory or are made on demand: they can be counted and shuffled. Rows of files stream by until
-// [Dataset.Load]; everything but [Dataset.Shuffle] works on both, and keeps the same rows of both.
+// Rows of an indexed source lie in memory or are made on demand: they can be counted and shuffled. Rows of files
+// stream by until [Dataset.Load]; everything but [Dataset.Shuffle] works on both, and keeps the same rows of both.
 //
 // # The same again
 //
-// No method changes a dataset, and no order is left to chance: an order is a function of a seed and [Dataset.Epoch]. Workers that
-// shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap, and a worker that comes back
-// goes on with [Dataset.Skip].
+// No method changes a dataset, and no order is left to chance: an order is a function of a seed and [Dataset.Epoch].
+// Workers that shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap,
+// and a worker that comes back goes on with [Dataset.Skip].
 //
 // # Bad data
 //
-// A line that can't be understood ends the pass with an error that tells file, line, field, what was wanted and what stood there
-// ([LineError]). [Files.SkipBad] passes over some such lines and counts them.
+// A line that can't be understood ends the pass with an error that tells file, line, field, what was wanted and what
+// stood there ([LineError]). [Files.SkipBad] passes over some such lines and counts them.
 package dataset

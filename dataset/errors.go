@@ -25,8 +25,8 @@ var (
 	ErrOnePass = errors.New("dataset: source can be read once only")
 )
 
-// LineError says where a file could not be understood: which file, line and field, what was expected and what stood there.
-// A [Parser] fills Field, Want and Got; the reader adds the place.
+// LineError says where a file could not be understood: which file, line and field, what was expected and what stood
+// there. A [Parser] fills Field, Want and Got; the reader adds the place.
 type LineError struct {
 	File  string
 	Line  int // from 1

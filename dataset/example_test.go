@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"strings"
+	"testing/fstest"
 
 	"github.com/gofleet/gofleet/dataset"
 )
@@ -70,7 +71,7 @@ func ExampleDataset_Shard() {
 	// worker 1 has [2 0 8 9 7]
 }
 
-func ExampleFiles() {
+func ExampleFromReader() {
 	text := "x,label\n0.5,1\noops,0\n0.25,0\n"
 	rows := dataset.FromReader(strings.NewReader(text), "clicks.csv", dataset.CSV{Schema: []dataset.CSVColumn{
 		{Column: dataset.Floats("x")}, {Column: dataset.Floats("label")},
@@ -79,6 +80,25 @@ func ExampleFiles() {
 		fmt.Println(err)
 	}
 	// Output: dataset: bad line: clicks.csv:3: field x: want a number, got "oops"
+}
+
+func ExampleFiles() {
+	clicks := &dataset.Files{
+		Paths:   []string{"part-0", "part-1"},
+		FS:      fstest.MapFS{"part-0": {Data: []byte("0.5,1\noops,0\n")}, "part-1": {Data: []byte("0.25,0\n")}},
+		Format:  dataset.CSV{Fields: []string{"x", "label"}, Schema: []dataset.CSVColumn{{Column: dataset.Floats("x")}}},
+		SkipBad: 10,
+		OnBad:   func(e *dataset.LineError) { fmt.Println("passed over", e) },
+	}
+	for batch, err := range dataset.New(clicks).Batches(10) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(batch["x"].Data())
+	}
+	// Output:
+	// passed over part-0:2: field x: want a number, got "oops"
+	// [0.5 0.25]
 }
 
 // A varying column comes as its values end to end, and where each row's begin.

@@ -59,7 +59,8 @@ func (f *Files) check() error {
 	return err
 }
 
-// Shard is the same files with only the lines of one worker. Numbers count all lines that aren't empty, bad or good, over all files.
+// Shard is the same files with only the lines of one worker. Numbers count all lines that aren't empty, bad or good,
+// over all files.
 func (f *Files) Shard(index, workers int) Source {
 	if f.workers > 0 { // a shard of a shard goes by what is left
 		return &chosen{f, selection{func(i int) bool { return i%workers == index }, endless}}

@@ -10,8 +10,8 @@ type Format interface {
 
 // Parser turns the lines of one file into rows. It is used by one goroutine.
 type Parser interface {
-	// ParseLine sets row, which begins as zeros, from a line without its end. The line is valid until it returns. What is wrong with
-	// a line is told by a [*LineError].
+	// ParseLine sets row, which begins as zeros, from a line without its end. The line is valid until it returns. What
+	// is wrong with a line is told by a [*LineError].
 	ParseLine(line []byte, row Row) error
 }
 

@@ -21,8 +21,8 @@ const (
 	maxIDX = 1 << 30
 )
 
-// ReadIDX reads an IDX file, plain or gzip. Its values must be unsigned bytes, as those of MNIST and its kin are, and as many as
-// its dimensions say.
+// ReadIDX reads an IDX file, plain or gzip. Its values must be unsigned bytes, as those of MNIST and its kin are, and
+// as many as its dimensions say.
 func ReadIDX(r io.Reader) (*IDX, error) {
 	r, err := unpack(r)
 	if err != nil {
@@ -76,10 +76,11 @@ func readIDXHeader(r io.Reader) (dims []int, size int, err error) {
 	return dims, size, nil
 }
 
-// MNIST reads the four files of MNIST, or of a set of the same form such as Fashion-MNIST, from fsys: train-images-idx3-ubyte,
-// train-labels-idx1-ubyte and the test set's two, whose names begin with t10k or test; each plain, or gzip with .gz at its end. Rows are
+// MNIST reads the four files of MNIST, or of a set of the same form such as Fashion-MNIST, from fsys:
+// train-images-idx3-ubyte, train-labels-idx1-ubyte and the test set's two, whose names begin with t10k or test; each
+// plain, or gzip with .gz at its end. Rows are
 //
-//	img   [N,1,28,28] float32   x/127.5 − 1: from −1 (paper) to 1 (ink), as reader functions of the original scale it
+//	img   [N,1,28,28] float32   x/127.5 − 1: from −1 (paper) to 1 (ink)
 //	label [N,1]       int64     0 to 9
 func MNIST(fsys fs.FS) (train, test *Dataset, err error) {
 	if train, err = mnistPart(fsys, "train"); err != nil {

@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// InMemoryDataset reads a list of files into memory, where it can shuffle them between epochs. It is the original's name and way
-// of working over [Dataset], and like the original's it is used by one goroutine.
+// InMemoryDataset reads a list of files into memory, where it can shuffle them between epochs. It is the original's
+// name and way of working over [Dataset], and like the original's it is used by one goroutine.
 type InMemoryDataset struct {
 	FileList []string
 	Format   Format
@@ -34,8 +34,8 @@ func (d *InMemoryDataset) LoadIntoMemory(ctx context.Context) error {
 	return nil
 }
 
-// LocalShuffle puts this worker's rows in a random order: the first call after a seed in one, the next in another. The orders are
-// a function of seed and of the number of calls.
+// LocalShuffle puts this worker's rows in a random order: the first call after a seed in one, the next in another. The
+// orders are a function of seed and of the number of calls.
 func (d *InMemoryDataset) LocalShuffle(seed uint64) error {
 	if d.loaded == nil {
 		return errNotLoaded("LocalShuffle")

@@ -13,12 +13,14 @@ import (
 //
 // is a row of three ids, two words and a label of 1. A slot can't be empty: whoever writes the text pads it.
 type MultiSlot struct {
-	// Order names all slots of a line in order; nil is the order in which Slots name them. A slot that stands here only is passed over.
+	// Order names all slots of a line in order; nil is the order in which Slots name them. A slot that stands here
+	// only is passed over.
 	Order []string
 	Slots []SlotColumn
 }
 
-// CriteoMultiSlot is Criteo's data as multi-slot text: 13 dense values, 26 slots of one id, the label. Its rows have the columns of [Criteo].
+// CriteoMultiSlot is Criteo's data as multi-slot text: 13 dense values, 26 slots of one id, the label. Its rows have
+// the columns of [Criteo].
 func CriteoMultiSlot() MultiSlot { return MultiSlot{Slots: criteoSlots()} }
 
 // Columns are those of Slots.

@@ -8,8 +8,8 @@ import (
 // powers of ten that float64 holds exactly.
 var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// parseFloat is strconv.ParseFloat(string(b), 32), faster for plain decimals: digits that fit 53 bits, times or over a power of
-// ten that is exact, are rounded once (Clinger, "How to read floating point numbers accurately", 1990).
+// parseFloat is strconv.ParseFloat(string(b), 32), faster for plain decimals: digits that fit 53 bits, times or over a
+// power of ten that is exact, are rounded once (Clinger, "How to read floating point numbers accurately", 1990).
 func parseFloat(b []byte) (float32, bool) {
 	digits, point, n := uint64(0), -1, 0
 	i := 0
@@ -44,8 +44,8 @@ func parseFloat(b []byte) (float32, bool) {
 	return float32(f), true
 }
 
-// roundsTwiceAlike reports whether rounding to float64 and then to float32 gives what rounding once gives: f must not lie in the
-// middle between two float32, nor beyond their normal range.
+// roundsTwiceAlike reports whether rounding to float64 and then to float32 gives what rounding once gives: f must not
+// lie in the middle between two float32, nor beyond their normal range.
 func roundsTwiceAlike(f float64) bool {
 	if f == 0 {
 		return true

@@ -2,8 +2,8 @@ package dataset
 
 import "io"
 
-// Prefetch makes up to n batches ahead of the loop, on a goroutine that ends with it: when the loop breaks, the loop waits
-// for the batch in the making. 0, the default, makes each batch when it is asked for.
+// Prefetch makes up to n batches ahead of the loop, on a goroutine that ends with it: when the loop breaks, the loop
+// waits for the batch in the making. 0, the default, makes each batch when it is asked for.
 func (d *Dataset) Prefetch(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Prefetch(%d): want 0 or more batches", n)

@@ -6,7 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// Ahead or not, the same batches come out, and the goroutine is gone when the loop is: a bubble of synctest fails otherwise.
+// Ahead or not, the same batches come out, and the goroutine is gone when the loop is: a bubble of synctest fails
+// otherwise.
 func TestPrefetchEndsWithItsLoop(t *testing.T) {
 	want := xs(t, numbers(50), 3)
 	for _, stopAfter := range []int{0, 1, 2, 5, 17, 99} {

@@ -2,8 +2,8 @@ package dataset
 
 import "iter"
 
-// QueueDataset streams a list of files through a queue of batches that one goroutine fills: nothing is kept in memory, and nothing
-// can be shuffled. It is the original's name for this over [Dataset].
+// QueueDataset streams a list of files through a queue of batches that one goroutine fills: nothing is kept in memory,
+// and nothing can be shuffled. It is the original's name for this over [Dataset].
 type QueueDataset struct {
 	FileList []string
 	Format   Format

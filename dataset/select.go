@@ -29,9 +29,9 @@ func (d *Dataset) Skip(n int) *Dataset {
 	return d.choose(selection{func(i int) bool { return i >= n }, endless})
 }
 
-// Split divides the rows at random into two datasets: each row goes to the first with probability ratio. Which one it goes to
-// is a function of seed and of the row's position alone, so the two never overlap, and files too long for memory are
-// split the same way as rows in memory.
+// Split divides the rows at random into two datasets: each row goes to the first with probability ratio. Which one it
+// goes to is a function of seed and of the row's position alone, so the two never overlap, and files too long for
+// memory are split the same way as rows in memory.
 func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 	if !(ratio >= 0 && ratio <= 1) {
 		bad := d.fail("Split(%v): want a ratio between 0 and 1", ratio)
@@ -41,9 +41,9 @@ func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 	return d.choose(selection{mine, endless}), d.choose(selection{func(i int) bool { return !mine(i) }, endless})
 }
 
-// Shard keeps one worker's rows: those whose position divided by workers leaves index. After [Dataset.Shuffle] with one seed
-// on all workers each gets a random part, and together they have every row once. Straight after [FromFiles] positions are
-// those of lines, so that lines of other workers need not be parsed.
+// Shard keeps one worker's rows: those whose position divided by workers leaves index. After [Dataset.Shuffle] with
+// one seed on all workers each gets a random part, and together they have every row once. Straight after [FromFiles]
+// positions are those of lines, so that lines of other workers need not be parsed.
 func (d *Dataset) Shard(index, workers int) *Dataset {
 	if workers < 1 || index < 0 || index >= workers {
 		return d.fail("Shard(%d, %d): want an index from 0 to below the number of workers", index, workers)

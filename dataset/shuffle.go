@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Shuffle puts the rows in a random order that is a function of seed and [Dataset.Epoch] alone. The rows must be in memory:
-// [Dataset.Load] brings files there, [Dataset.ShuffleWindow] does without.
+// Shuffle puts the rows in a random order that is a function of seed and [Dataset.Epoch] alone. The rows must be in
+// memory: [Dataset.Load] brings files there, [Dataset.ShuffleWindow] does without.
 func (d *Dataset) Shuffle(seed uint64) *Dataset {
 	v, ok := d.source.(*view)
 	if !ok {
@@ -82,11 +82,8 @@ func (r *windowReader) fill() error {
 	return nil
 }
 
-// Columns and Open are both the reader's and the source's: say which.
-func (r *windowReader) Close() error { return r.Reader.Close() }
-
-// permute shuffles order (Fisher and Yates, from the end) with the stream of random numbers that belongs to this seed, epoch
-// and window. It is written out so that orders stay the same over releases of Go.
+// permute shuffles order (Fisher and Yates, from the end) with the stream of random numbers that belongs to this seed,
+// epoch and window. It is written out so that orders stay the same over releases of Go.
 func permute(order []int, seed uint64, epoch, window int) {
 	random := rand.NewPCG(mix(seed), mix(uint64(epoch)+1)^uint64(window))
 	for i := len(order) - 1; i > 0; i-- {

@@ -13,8 +13,8 @@ type SlotText struct {
 	Pad bool
 }
 
-// CriteoSlots is Criteo's data as slot text: 13 dense_feature already scaled, slots 1 to 26 of one id each, click. Its rows have the
-// columns of [Criteo].
+// CriteoSlots is Criteo's data as slot text: 13 dense_feature already scaled, slots 1 to 26 of one id each, click. Its
+// rows have the columns of [Criteo].
 func CriteoSlots() SlotText { return SlotText{Slots: criteoSlots()} }
 
 // Columns are those of Slots.

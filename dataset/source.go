@@ -11,8 +11,8 @@ type Source interface {
 
 // Reader is one pass over a source. It is used by one goroutine.
 type Reader interface {
-	// Read appends at most n rows to t, whose columns are the source's, and returns how many. It returns io.EOF, and no rows,
-	// after the last one. After an error the rows appended so far stay good.
+	// Read appends at most n rows to t, whose columns are the source's, and returns how many. It returns io.EOF, and
+	// no rows, after the last one. After an error the rows appended so far stay good.
 	Read(t *Table, n int) (int, error)
 	// Close ends the pass, early or not.
 	Close() error
@@ -30,6 +30,7 @@ type Indexed interface {
 // Sharder is a source that can leave out rows of other workers more cheaply than by reading them.
 type Sharder interface {
 	Source
-	// Shard is the same source with only the records whose number, from 0, has the remainder index when divided by workers.
+	// Shard is the same source with only the records whose number, from 0, has the remainder index when divided by
+	// workers.
 	Shard(index, workers int) Source
 }

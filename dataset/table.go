@@ -57,7 +57,8 @@ func (t *Table) Floats(c int) []float32 { return t.columns[c].floats }
 // Ints are all values of int64 column c, row by row; nil when the column is float32. They belong to the table.
 func (t *Table) Ints(c int) []int64 { return t.columns[c].ints }
 
-// Add appends one row: fill gets it as zeros and sets it. If fill returns an error the row is taken back, and Add returns the error.
+// Add appends one row: fill gets it as zeros and sets it. If fill returns an error the row is taken back, and Add
+// returns the error.
 func (t *Table) Add(fill func(Row) error) error {
 	if err := fill(t.begin()); err != nil {
 		t.truncate(t.rows)

@@ -13,6 +13,6 @@ import (
 //go:embed *.gz
 var files embed.FS
 
-// Load returns the 8,000 and the 2,000 digits. Rows are img [N,1,28,28] float32, x/127.5 − 1 (−1 paper, 1 ink), and label [N,1]
-// int64, 0 to 9.
+// Load returns the 8,000 and the 2,000 digits. Rows are img [N,1,28,28] float32, x/127.5 − 1 (−1 paper, 1 ink), and
+// label [N,1] int64, 0 to 9.
 func Load() (train, test *dataset.Dataset, err error) { return dataset.MNIST(files) }

@@ -1,13 +1,15 @@
-// Package flights is the 327,346 flights that left New York's three airports in 2013 and arrived, with the hourly weather there and
-// what is known of the planes. All of it is in the program itself, packed to well under a megabyte (README.md says how, and where it is from).
+// Package flights is the 327,346 flights that left New York's three airports in 2013 and arrived, with the hourly
+// weather there and what is known of the planes. All of it is in the program itself, packed to well under a megabyte
+// (README.md says how, and where it is from).
 //
 //	data, err := flights.Load()
 //	rows := flights.Dataset(data)              // dense_input, C, label: what wide & deep eats
 //	train, test := rows.Split(0.8, 1)
 //	for batch, err := range train.Shuffle(1).Batches(512) { … }
 //
-// The question is whether a flight arrives more than 15 minutes late (23.7 % do), given what is known when it is scheduled and the
-// weather in the hour of departure. What is known only afterwards (actual times, the delay at departure) isn't kept.
+// The question is whether a flight arrives more than 15 minutes late (23.7 % do), given what is known when it is
+// scheduled and the weather in the hour of departure. What is known only afterwards (actual times, the delay at
+// departure) isn't kept.
 package flights
 
 import (
@@ -24,7 +26,8 @@ var packed []byte
 
 // Data is all flights in the order of their scheduled departure: row i of every column is flight i.
 type Data struct {
-	// Carriers, Origins, Dests and Tails are the codes that Carrier, Origin, Dest and Tail count in: "UA", "EWR", "IAH", "N14228".
+	// Carriers, Origins, Dests and Tails are the codes that Carrier, Origin, Dest and Tail count in: "UA", "EWR",
+	// "IAH", "N14228".
 	Carriers, Origins, Dests, Tails []string
 	Carrier, Origin, Dest, Tail     []int
 	// Flight is the carrier's number of the flight.

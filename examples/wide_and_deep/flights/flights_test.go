@@ -151,7 +151,8 @@ func TestMissingWeather(t *testing.T) {
 	}
 }
 
-// Features are good enough for what is built on them: a logistic regression learns in one pass what tells late flights from others.
+// Features are good enough for what is built on them: a logistic regression learns in one pass what tells late flights
+// from others.
 func TestLogisticRegression(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains on 327,346 flights")

@@ -1,8 +1,8 @@
 // Package columns packs tables column by column into one small gzip file.
 //
-// Integers are written as differences from the row before, one byte where the difference is small, so that sorted or slowly changing
-// columns nearly vanish under gzip; integers that jump about are written byte plane by byte plane. Text is a list of lines. Each column
-// has a name, and columns are read in the order in which they were written:
+// Integers are written as differences from the row before, one byte where the difference is small, so that sorted or
+// slowly changing columns nearly vanish under gzip; integers that jump about are written byte plane by byte plane.
+// Text is a list of lines. Each column has a name, and columns are read in the order in which they were written:
 //
 //	w := columns.NewWriter(file)
 //	w.Ints("day", days)

@@ -17,7 +17,8 @@ type flight struct {
 
 const lateMinutes = 15
 
-// readFlights reads the flights that arrived, in an order in which neighbours are alike: the same flight on successive days.
+// readFlights reads the flights that arrived, in an order in which neighbours are alike: the same flight on successive
+// days.
 func readFlights(path string) ([]flight, error) {
 	var all []flight
 	err := eachRecord(path, func(rec record) error {
@@ -93,8 +94,8 @@ func distinct(all []flight, field func(flight) string) []string {
 	return out
 }
 
-// tailsByCarrier is all tail numbers, those of the carrier that comes first before those of the next: so the numbers of neighbouring rows
-// are near each other.
+// tailsByCarrier is all tail numbers, those of the carrier that comes first before those of the next: so the numbers
+// of neighbouring rows are near each other.
 func tailsByCarrier(all []flight) []string {
 	seen := map[string]bool{}
 	var out []string
