@@ -25,6 +25,10 @@ func memoRate(lr, def float64, schedule Schedule, s *State) float32 {
 	if schedule == nil {
 		return float32(or(lr, def))
 	}
+	return s.scheduled(schedule)
+}
+
+func (s *State) scheduled(schedule Schedule) float32 {
 	if s.fresh() {
 		s.Memo[0] = float32(schedule.Rate(max(s.Step-1, 0)))
 	}
