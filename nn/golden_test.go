@@ -146,6 +146,10 @@ var goldenOps = map[string]func(*goldenCase) *Node{
 	"binary_cross_entropy":       func(c *goldenCase) *Node { return Mean(BinaryCrossEntropy(c.batched(0), c.fed(1))) },
 	"bce_with_logits":            func(c *goldenCase) *Node { return Mean(BinaryCrossEntropyWithLogits(c.batched(0), c.fed(1))) },
 	"softmax_with_cross_entropy": func(c *goldenCase) *Node { return SoftmaxWithCrossEntropy(c.batched(0), c.ids(1)) },
+	"layer_norm": func(c *goldenCase) *Node {
+		return apply("", layerNorm{1e-5}, c.batched(0), c.fixed(1), c.fixed(2))
+	},
+	"cosine_similarity": both(CosineSimilarity),
 	"linear": func(c *goldenCase) *Node {
 		return apply("", linear{}, c.batched(0), c.fixed(1), c.fixed(2))
 	},

@@ -84,6 +84,30 @@ func softmax64(row []float64) []float64 {
 	return y
 }
 
+func dot64(a, b []float64) float64 {
+	s := 0.0
+	for i := range a {
+		s += a[i] * b[i]
+	}
+	return s
+}
+
+// normal64 gives a row mean 0 and variance 1.
+func normal64(row []float64, epsilon float64) []float64 {
+	mean, variance, y := 0.0, 0.0, make([]float64, len(row))
+	for _, v := range row {
+		mean += v / float64(len(row))
+	}
+	for i, v := range row {
+		y[i] = v - mean
+		variance += y[i] * y[i] / float64(len(row))
+	}
+	for i := range y {
+		y[i] /= math.Sqrt(variance + epsilon)
+	}
+	return y
+}
+
 // matmul64 is the product of an [n k] and a [k m] matrix.
 func matmul64(a, b []float64, k, m int) []float64 {
 	y := make([]float64, len(a)/k*m)
@@ -163,6 +187,39 @@ var gradientCases = []gradientCase{
 			}
 			return y
 		}},
+	{"layer_norm", []arg{x(4, 3, 2), w(6), w(6)}, func(in []*Node) *Node { return apply("", layerNorm{1e-3}, in...) },
+		func(in [][]float64) []float64 {
+			var y []float64
+			for r := range 4 {
+				y = append(y, normal64(in[0][6*r:6*r+6], 1e-3)...)
+			}
+			for i := range y {
+				y[i] = y[i]*in[1][i%6] + in[2][i%6]
+			}
+			return y
+		}},
+	{"cosine_similarity", []arg{x(3, 4), x(3, 4)}, two(CosineSimilarity), func(in [][]float64) []float64 {
+		var y []float64
+		for r := range 3 {
+			a, b := in[0][4*r:4*r+4], in[1][4*r:4*r+4]
+			y = append(y, dot64(a, b)/math.Sqrt(dot64(a, a)*dot64(b, b)))
+		}
+		return y
+	}},
+	{"cosine_similarity of nothing", []arg{x(3, 4).between(0, 1e-7), x(3, 4).between(0, 1e-7)}, two(CosineSimilarity), func(in [][]float64) []float64 {
+		var y []float64
+		for r := range 3 {
+			y = append(y, dot64(in[0][4*r:4*r+4], in[1][4*r:4*r+4])/1e-8)
+		}
+		return y
+	}},
+	{"dot", []arg{x(3, 4), x(3, 2, 4)}, two(Dot), func(in [][]float64) []float64 {
+		var y []float64
+		for i := range 6 {
+			y = append(y, dot64(in[0][i/2*4:i/2*4+4], in[1][4*i:4*i+4]))
+		}
+		return y
+	}},
 	{"mean", []arg{x(5, 3)}, one(Mean), func(in [][]float64) []float64 {
 		sum := 0.0
 		for _, v := range in[0] {

@@ -43,6 +43,11 @@ func TestMistakes(t *testing.T) {
 		"no axis":      {func(g *Graph) *Node { return Max(g.Input("x", 3), 2) }, []string{"max", `"x" [N 3]`, "axis 2"}},
 		"multiply":     {func(g *Graph) *Node { return Multiply(g.Input("x", 3), g.Input("y", 1)) }, []string{"multiply", `"x" [N 3]`, `"y" [N 1]`}},
 		"matmul":       {func(g *Graph) *Node { return MatMul(g.Input("x", 3), g.Input("y", 3)) }, []string{`"x" [N 3]`, `"y" [N 3]`}},
+		"dot":          {func(g *Graph) *Node { return Dot(g.Input("q", 3), g.Input("k", 7)) }, []string{"dot", `"q" [N 3]`, `"k" [N 7]`}},
+		"dropout":      {func(g *Graph) *Node { return Dropout(g.Input("x", 3), 1) }, []string{"dropout", "probability 1"}},
+		"layer norm": {func(g *Graph) *Node {
+			return apply("", layerNorm{}, g.Input("x", 3), g.Parameter(ParameterOptions{Name: "s"}, 4), g.Parameter(ParameterOptions{}, 3))
+		}, []string{"layer_norm", `"s" [4]`, `"x" [N 3]`}},
 		"top 0":        {func(g *Graph) *Node { return TopK(g.Input("p", 3), g.IDs("y", 1), 0) }, []string{"accuracy", "k is 0"}},
 		"no size":      {func(g *Graph) *Node { return Linear(g.Input("x", 3), 0, LinearOptions{Name: "fc1"}) }, []string{`"fc1.w_0"`, "[3 0]"}},
 		"negative dim": {func(g *Graph) *Node { return g.Input("x", -1, 3) }, []string{`input "x"`, "[-1 3]"}},

@@ -47,6 +47,10 @@ var recipes = map[string]recipe{
 	"log_loss":                         {decode[logLoss], 2, 2},
 	"cross_entropy":                    {decode[crossEntropy], 2, 2},
 	"embedding":                        {decode[embedding], 2, 2},
+	"layer_norm":                       {decode[layerNorm], 3, 3},
+	"cosine_similarity":                {decode[cosine], 2, 2},
+	"dot":                              {decode[dot], 2, 2},
+	"dropout":                          {decode[dropout], 1, 1},
 	"auc":                              {decode[auc], 2, 2},
 	"accuracy":                         {decode[accuracy], 2, 2},
 }
