@@ -24,10 +24,13 @@ type cell struct {
 	param *optimizer.Param // of a variable: the executor's own
 	table *table           // of an embedding's table
 	tally tally            // of a metric
+	moved []float32        // of a moving average: what this executor made of it, nil while that is nothing
+	news  bool             // moved holds what the trainer has not been told
 	step  uint64           // counts training steps, for ops that draw random numbers
 
 	values, grads []float32 // memory of value and grad
 	floats        []float32 // scratch of the op
+	ints          []int32   // scratch of the op
 	out           fetched
 }
 
@@ -54,6 +57,12 @@ func (c *cell) cols() int { return product(c.shape[1:]) }
 func (c *cell) scratch(n int) []float32 {
 	c.floats = grown(c.floats, n)
 	return c.floats
+}
+
+// scratchInts is scratch for int32.
+func (c *cell) scratchInts(n int) []int32 {
+	c.ints = grown(c.ints, n)
+	return c.ints
 }
 
 // grown is s with length n, in new memory when it has too little: first what is asked for, later some more, so that lengths

@@ -57,6 +57,11 @@ func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetc
 	if err != nil {
 		return nil, err
 	}
+	if !train {
+		if err := e.publish(); err != nil {
+			return nil, err
+		}
+	}
 	b := e.batches[0]
 	if err := b.load(e, p, batch); err != nil {
 		return nil, err
@@ -113,12 +118,14 @@ func (e *Executor) ResetMetrics() {
 // which opens another session.
 func (e *Executor) Close(ctx context.Context) error {
 	s := e.session
-	e.session, e.ended = nil, nil
-	e.giveBack()
 	if s == nil {
+		e.giveBack()
 		return nil
 	}
-	return s.Close(ctx)
+	err := e.publish()
+	e.session, e.ended = nil, nil
+	e.giveBack()
+	return errors.Join(err, s.Close(ctx))
 }
 
 // fetchable refuses nodes that have no value here.

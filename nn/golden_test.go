@@ -150,6 +150,13 @@ var goldenOps = map[string]func(*goldenCase) *Node{
 		return apply("", layerNorm{1e-5}, c.batched(0), c.fixed(1), c.fixed(2))
 	},
 	"cosine_similarity": both(CosineSimilarity),
+	"batch_norm_train": func(c *goldenCase) *Node {
+		mean := c.g.Parameter(ParameterOptions{Init: optimizer.Constant{}, Frozen: true}, 4)
+		return apply("", batchNorm{1e-5, 0.9}, c.batched(0), c.fixed(1), c.fixed(2), mean, mean)
+	},
+	"conv2d":     func(c *goldenCase) *Node { return apply("", conv2d{window{3, 1, 1}}, c.batched(0), c.fixed(1)) },
+	"max_pool2d": unary(func(x *Node) *Node { return MaxPool2D(x, PoolOptions{Kernel: 2}) }),
+	"avg_pool2d": unary(func(x *Node) *Node { return AvgPool2D(x, PoolOptions{Kernel: 2, Stride: 2}) }),
 	"linear": func(c *goldenCase) *Node {
 		return apply("", linear{}, c.batched(0), c.fixed(1), c.fixed(2))
 	},

@@ -51,6 +51,10 @@ var recipes = map[string]recipe{
 	"cosine_similarity":                {decode[cosine], 2, 2},
 	"dot":                              {decode[dot], 2, 2},
 	"dropout":                          {decode[dropout], 1, 1},
+	"batch_norm":                       {decode[batchNorm], 5, 5},
+	"conv2d":                           {decode[conv2d], 2, 3},
+	"max_pool2d":                       {decode[maxPool], 1, 1},
+	"avg_pool2d":                       {decode[avgPool], 1, 1},
 	"auc":                              {decode[auc], 2, 2},
 	"accuracy":                         {decode[accuracy], 2, 2},
 }

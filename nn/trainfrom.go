@@ -53,6 +53,9 @@ func (e *Executor) TrainFrom(
 	l := &trainLoop{exe: e, plan: p, report: o.Progress.start(o.Fetch), began: time.Now()}
 	err = l.run(ctx, batches)
 	if err == nil {
+		err = e.publish()
+	}
+	if err == nil {
 		_, trainer := e.graph.bound()
 		err = trainer.EndEpoch(ctx)
 	}
