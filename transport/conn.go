@@ -17,7 +17,7 @@ import (
 const (
 	requestPath = "/gofleet"
 	contentType = "application/x-gofleet" // not one that a web page may send across origins unasked
-	bufferSize  = 32 << 10
+	bufferSize  = 64 << 10
 	textLimit   = 4 << 10 // of an error's text
 )
 

@@ -31,7 +31,8 @@ type FastHTTP struct {
 	IdleConns int
 	// DialTimeout bounds name resolution, connection and TLS handshake together. 0 means 5 s; ctx may end it sooner.
 	DialTimeout time.Duration
-	// StallTimeout is how long a client may take nothing of a large answer before its connection is closed. 0 means 30 s.
+	// StallTimeout is how long a client has for 64 MiB of an answer over 1 MiB; after that, at most twice as late, its connection
+	// is closed, so that one that stopped reading does not hold the answer for ever. 0 means 60 s.
 	StallTimeout time.Duration
 	// TLSDir is a directory with ca.pem, cert.pem and key.pem. A client that has a Token may lack the last two.
 	TLSDir string
@@ -59,7 +60,7 @@ func (f *FastHTTP) CloseIdleConnections() { f.idle.closeAll() }
 
 func (f *FastHTTP) dialTimeout() time.Duration { return orDefault(f.DialTimeout, 5*time.Second) }
 
-func (f *FastHTTP) stallTimeout() time.Duration { return orDefault(f.StallTimeout, 30*time.Second) }
+func (f *FastHTTP) stallTimeout() time.Duration { return orDefault(f.StallTimeout, time.Minute) }
 
 func (f *FastHTTP) logger() *slog.Logger {
 	if f.Logger != nil {

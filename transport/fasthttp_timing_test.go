@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/codec"
 	"github.com/valyala/fasthttp"
 )
 
@@ -35,6 +38,51 @@ func BenchmarkMemory(b *testing.B) {
 	for _, size := range []int{64, 4 << 20} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) { bench(b, transport.NewMemory(), "server:0", size, size) })
 	}
+}
+
+func BenchmarkTLS(b *testing.B) {
+	tr := &transport.FastHTTP{TLSDir: certificates(b)}
+	b.Run("64", func(b *testing.B) { bench(b, tr, "127.0.0.1:0", 64, 64) })
+	b.Run("push/4MB", func(b *testing.B) { bench(b, tr, "127.0.0.1:0", 4<<20, 64) })
+}
+
+// BenchmarkCompressed moves messages of zeros, so that each codec does its full work; "none" is the price of the envelope.
+func BenchmarkCompressed(b *testing.B) {
+	for _, name := range codec.Names() {
+		for _, size := range []int{64, 4 << 20} {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				bench(b, transport.Compressed(&transport.FastHTTP{}, byName(b, name), 0), "127.0.0.1:0", size, 64)
+			})
+		}
+	}
+}
+
+// BenchmarkWorkers has 8 workers call one server at once and reports the times that half and 99 % of the calls keep to.
+func BenchmarkWorkers(b *testing.B) {
+	const workers = 8
+	tr := &transport.FastHTTP{}
+	endpoint, _ := start(b, tr, "127.0.0.1:0")
+	times := make([][]time.Duration, workers)
+	req := [][]byte{make([]byte, 4096)}
+	b.ResetTimer()
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for range (b.N + workers - 1) / workers {
+				start := time.Now()
+				if err := tr.Call(b.Context(), endpoint, req, func([]byte) error { return nil }); err != nil {
+					b.Error(err)
+				}
+				times[w] = append(times[w], time.Since(start))
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	sorted := slices.Concat(times...)
+	slices.Sort(sorted)
+	b.ReportMetric(float64(sorted[len(sorted)/2].Microseconds()), "µs-p50")
+	b.ReportMetric(float64(sorted[len(sorted)*99/100].Microseconds()), "µs-p99")
 }
 
 func benchOurs(b *testing.B, endpoint string, up, down int) {

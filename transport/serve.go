@@ -21,7 +21,7 @@ type serverConn struct {
 	req      *buffer
 	size     int // of the answer
 	stall    time.Duration
-	timed    bool // a write deadline is set
+	deadline time.Time // of writing; zero until there was a large answer
 }
 
 const (
@@ -105,7 +105,7 @@ func linger(raw net.Conn, err error) {
 // serveRequest judges a request by its header, reads its body, runs the handler and leaves the answer to be sent.
 func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*serverConn)
-	c.relax()
+	defer func() { _ = c.hurry() }() // for answers that do not come from WriteTo
 	n := ctx.Request.Header.ContentLength()
 	if status, text := l.judge(&ctx.Request.Header, n); status != 0 {
 		l.refuse(ctx, n, status, text)
@@ -192,14 +192,16 @@ func (c *serverConn) finish() {
 // finishes when they are sent or cannot be.
 type answer serverConn
 
-// piece is the most that is written under one deadline. What fits into one needs none: it goes into the socket's buffer.
-const piece = 1 << 20
+const (
+	piece = 64 << 20 // the most that is written under one deadline; smaller pieces cost throughput
+	quick = 1 << 20  // an answer up to here needs no deadline: nearly all of it fits into the socket's buffer
+)
 
 func (a *answer) WriteTo(w io.Writer) (int64, error) {
 	n := int64(0)
 	for _, part := range a.reply.Parts {
 		for len(part) > 0 {
-			if err := a.hurry(); err != nil {
+			if err := (*serverConn)(a).hurry(); err != nil {
 				return n, err
 			}
 			m, err := w.Write(part[:min(len(part), piece)])
@@ -213,21 +215,18 @@ func (a *answer) WriteTo(w io.Writer) (int64, error) {
 	return n, nil
 }
 
-// hurry gives the client of a large answer the time to take the next piece, and not more.
-func (a *answer) hurry() error {
-	if a.size < piece {
+// hurry gives the client of a large answer the time to take the next piece, and not for ever. A connection that had a large
+// answer once keeps a deadline; it is moved only when it comes near, for a timer that is set wakes threads up.
+func (c *serverConn) hurry() error {
+	if c.deadline.IsZero() && c.size <= quick {
 		return nil
 	}
-	a.timed = true
-	return a.raw.SetWriteDeadline(time.Now().Add(a.stall))
-}
-
-// relax takes back the deadline that hurry set.
-func (c *serverConn) relax() {
-	if c.timed {
-		c.timed = false
-		_ = c.raw.SetWriteDeadline(time.Time{})
+	now := time.Now()
+	if c.deadline.Sub(now) >= c.stall {
+		return nil
 	}
+	c.deadline = now.Add(2 * c.stall)
+	return c.raw.SetWriteDeadline(c.deadline)
 }
 
 // Read is there to make an io.Reader; fasthttp prefers WriteTo.
