@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -95,13 +96,14 @@ func (c *Client) Join(ctx context.Context) error {
 // hello joins at server 0, which numbers the worker's lives, and then tells the other servers.
 func (c *Client) hello(ctx context.Context) (published bool, err error) {
 	published = true
+	process := rand.Uint64()
 	for s := range c.c.Servers {
 		op := wire.OpHello
 		if s == 0 {
 			op = wire.OpJoin
 		}
 		var w wire.Welcome
-		if err := c.control(ctx, s, op, wire.Hello{Fingerprint: c.c.Fingerprint}, &w); err != nil {
+		if err := c.control(ctx, s, op, wire.Hello{Process: process, Fingerprint: c.c.Fingerprint}, &w); err != nil {
 			return false, fmt.Errorf("joining: %w", err)
 		}
 		if s == 0 {

@@ -74,12 +74,24 @@ func (s *Server) join(f *wire.Frame) (wire.Welcome, error) {
 	m := &s.members[f.Worker]
 	epoch := f.Epoch
 	if f.Op == wire.OpJoin {
-		epoch = m.epoch + 1
+		epoch = s.lives.of(f.Worker, hello.Process, m.epoch+1)
 	}
 	if err := s.begin(m, int(f.Worker), epoch); err != nil {
 		return wire.Welcome{}, err
 	}
 	return wire.Welcome{Epoch: m.epoch, Round: uint64(s.mode.Open()), Published: s.published}, nil
+}
+
+// lives remembers, on server 0, which life each process of a worker was given: a join that arrives twice begins one.
+type lives map[[2]uint64]uint32
+
+func (l lives) of(worker uint32, process uint64, next uint32) uint32 {
+	key := [2]uint64{uint64(worker), process}
+	if epoch, ok := l[key]; ok {
+		return epoch
+	}
+	l[key] = next
+	return next
 }
 
 // begin makes epoch the current life of worker w. mu is held.

@@ -51,6 +51,7 @@ type Server struct {
 	mu        sync.Mutex // guards what follows
 	mode      mode.Server
 	members   []member
+	lives     lives
 	published bool
 	applied   mode.Round // every update before it is in the tables (sync)
 	applying  int        // updates being applied right now
@@ -65,7 +66,7 @@ type Server struct {
 // New makes a server with empty tables.
 func New(c Config) (*Server, error) {
 	s := &Server{c: c, log: c.Logger.With("server", c.Index), fingerprint: c.Fingerprint, job: c.Fingerprint.Sum(),
-		members: make([]member, c.Workers), closing: make(chan struct{}), changed: make(chan struct{})}
+		members: make([]member, c.Workers), lives: lives{}, closing: make(chan struct{}), changed: make(chan struct{})}
 	var err error
 	if s.weighting, err = mode.ParseWeighting(string(c.Strategy.Weighting)); err != nil {
 		return nil, err

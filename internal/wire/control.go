@@ -7,6 +7,8 @@ import (
 
 // Hello is the blob of OpHello and OpJoin.
 type Hello struct {
+	// Process tells a repeated join of the same process from a new process in its place.
+	Process     uint64   `json:"process"`
 	Fingerprint []string `json:"fingerprint"`
 }
 
