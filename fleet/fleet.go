@@ -78,13 +78,34 @@ func New(rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
 
 // DistributedOptimizer wraps a rule for training under a strategy. Each role of a job must be given the same two.
 func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (*Optimizer, error) {
-	if rule == nil {
-		return nil, errors.New("fleet: DistributedOptimizer needs an update rule, such as optimizer.SGD{LR: 0.1}")
+	if err := optimizer.CheckRule(rule); err != nil {
+		return nil, fmt.Errorf("fleet: DistributedOptimizer: %w", err)
+	}
+	if err := f.checkClip(rule); err != nil {
+		return nil, err
 	}
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
 	return &Optimizer{fleet: f, rule: rule, strategy: s.WithDefaults()}, nil
+}
+
+// checkClip refuses clipping by norm on a cluster, where no process sees all gradients of an update.
+func (f *Fleet) checkClip(rule optimizer.Rule) error {
+	if f.id.Local() {
+		return nil
+	}
+	for r := rule; r != nil; {
+		if _, clips := r.(optimizer.GradientClipper); clips {
+			return fmt.Errorf("fleet: %T clips by norm, which a cluster does not do yet: clip by value, or train alone", r)
+		}
+		w, ok := r.(optimizer.Wrapper)
+		if !ok {
+			return nil
+		}
+		r = w.Unwrap()
+	}
+	return nil
 }
 
 // Optimizer is a rule with the fleet to apply it.
@@ -127,6 +148,11 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	where, err := s.PlacementOptions(f.options.Placements...)
 	if err != nil {
 		return nil, err
+	}
+	for _, p := range params {
+		if r := optimizer.RuleFor(rule, p); r != nil && !p.Embedding && optimizer.NeedsWhole(r) {
+			where.NoSlice = true // the rule's norms are of whole variables
+		}
 	}
 	l, err := layout.New(params, max(1, len(f.id.Servers)), where)
 	if err != nil {

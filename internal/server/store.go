@@ -10,13 +10,13 @@ import (
 func newStore(l *layout.Layout, part int, rule optimizer.Rule) (*table.Store, error) {
 	store := new(table.Store)
 	for _, b := range l.Parts[part].Blocks {
-		block := table.Block{Param: l.Params[b.Param], Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, rule)}
+		block := table.Block{Param: l.Params[b.Param], Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, optimizer.RuleFor(rule, l.Params[b.Param]))}
 		if err := store.AddBlock(block); err != nil {
 			return nil, err
 		}
 	}
 	for _, i := range l.Embeddings {
-		t, err := table.NewSparse(l.Params[i], rule, table.Options{})
+		t, err := table.NewSparse(l.Params[i], optimizer.RuleFor(rule, l.Params[i]), table.Options{})
 		if err != nil {
 			return nil, err
 		}
