@@ -25,7 +25,10 @@ func (auc) infer(in []*Node) ([]int, error) {
 	if w := pred.perExample(); len(pred.shape) != 2 || w > 2 || pred.shape[0] != batch || label.shape[0] != batch || label.perExample() != 1 {
 		return nil, fmt.Errorf("shapes [N 1] or [N 2], and [N 1] are needed, not %v and %v", pred, label)
 	}
-	return []int{1}, wantFloat(in[:1])
+	if isInt(label) {
+		in = in[:1]
+	}
+	return []int{1}, wantFloat(in)
 }
 
 func (auc) forward(c *cell) {

@@ -11,11 +11,12 @@ type cell struct {
 	node *Node
 	in   []*cell
 
-	shape []int     // of this step's value
-	value []float32 // row-major; of a parameter its W
-	ids   []int64   // the value of an int64 feed
-	index []int32   // of an embedding: the row of its table for each id
-	train bool      // this step has a backward pass
+	shape   []int     // of this step's value
+	value   []float32 // row-major; of a parameter its W
+	ids     []int64   // the value of an int64 feed
+	offsets []int64   // of a slot: where its examples begin, and the end of the last
+	index   []int32   // of an embedding: the row of its table for each id
+	train   bool      // this step has a backward pass
 
 	wanted  bool      // the loss reaches a trained parameter through here
 	grad    []float32 // of the loss with respect to value, when wanted

@@ -18,11 +18,11 @@ func (crossEntropy) kind() string { return "cross_entropy" }
 
 func (crossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in[0], in[1]) }
 
-func (crossEntropy) limit(n *Node) (int, int64, string) { return classLimit(n) }
+func (crossEntropy) limit(n *Node) limit { return classLimit(n) }
 
 // classLimit is the limit of the second input, labels, that the width of the first sets.
-func classLimit(n *Node) (int, int64, string) {
-	return 1, int64(n.in[0].perExample()), fmt.Sprintf("the classes of %v", n.in[0])
+func classLimit(n *Node) limit {
+	return limit{input: 1, below: int64(n.in[0].perExample()), why: fmt.Sprintf("the classes of %v", n.in[0])}
 }
 
 // perLabel is the shape of what a loss has for each label, [N 1].

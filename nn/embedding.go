@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -18,6 +17,9 @@ type EmbeddingOptions struct {
 	Height int
 	// Dim is the width of a row.
 	Dim int
+	// PaddingIdx is an id that stands for nothing: it reads as zeros, is never trained, and may be outside the height. nil is
+	// no such id; new(int64(0)) pads with 0.
+	PaddingIdx *int64
 	// Init gives a row its values before its first update; nil is XavierUniform for a table with a height, and ±0.05 uniform for
 	// an open one.
 	Init optimizer.Initializer
@@ -29,7 +31,7 @@ func Embedding(ids *Node, o EmbeddingOptions) *Node {
 	if ids == nil || ids.bad {
 		return apply("", embedding{}, ids)
 	}
-	return apply("", embedding{}, ids, ids.graph.table(o))
+	return apply("", embedding{padded{o.PaddingIdx}}, ids, ids.graph.table(o))
 }
 
 // table returns the table of that name, a new one unless there is one.
@@ -67,7 +69,8 @@ func printed(init optimizer.Initializer) string {
 	return fmt.Sprintf("%T%+v", init, init)
 }
 
-type embedding struct{}
+// embedding puts the rows of an example's ids one after the other.
+type embedding struct{ padded }
 
 func (embedding) kind() string  { return "embedding" }
 func (embedding) overwritable() {}
@@ -78,23 +81,39 @@ func (embedding) infer(in []*Node) ([]int, error) {
 		return nil, fmt.Errorf("input %v is not an int64 feed", ids)
 	}
 	if !isTable(table) {
-		return nil, errors.New("the second input is not a table")
+		return nil, fmt.Errorf("%v is not a table", table)
 	}
 	return []int{batch, ids.perExample() * table.shape[1]}, nil
 }
 
-func (embedding) limit(n *Node) (int, int64, string) {
-	table := n.in[1]
-	return 0, int64(table.shape[0]), fmt.Sprintf("the height of embedding %q", table.name)
-}
-
-func (embedding) forward(c *cell) {
+func (e embedding) forward(c *cell) {
 	t := c.in[1].table
-	kernels.GatherRows(c.value, t.rows.W, t.param.Dim(), c.index)
+	dim := t.param.Dim()
+	if e.PaddingIdx == nil {
+		kernels.GatherRows(c.value, t.rows.W, dim, c.index)
+		return
+	}
+	clear(c.value)
+	for i, row := range c.index {
+		if row >= 0 {
+			copy(c.value[i*dim:(i+1)*dim], t.rows.W[int(row)*dim:])
+		}
+	}
 }
 
-func (embedding) backward(c *cell) {
-	if t := c.in[1]; t.wanted {
-		kernels.ScatterAddRows(t.table.rows.G, c.grad, t.table.param.Dim(), c.index)
+func (e embedding) backward(c *cell) {
+	if !c.in[1].wanted {
+		return
+	}
+	t := c.in[1].table
+	dim := t.param.Dim()
+	if e.PaddingIdx == nil {
+		kernels.ScatterAddRows(t.rows.G, c.grad, dim, c.index)
+		return
+	}
+	for i, row := range c.index {
+		if row >= 0 {
+			kernels.Axpy(1, c.grad[i*dim:(i+1)*dim], t.rows.G[int(row)*dim:(int(row)+1)*dim])
+		}
 	}
 }

@@ -139,6 +139,9 @@ func (e *Executor) fetchable(nodes []*Node) error {
 		case n.bad:
 			return errors.New("nn: a node that was made by mistake can't be fetched")
 		}
+		if isSlot(n) {
+			return fmt.Errorf("nn: slot %v can't be fetched: its examples differ in length", n)
+		}
 		if isTable(n) {
 			return fmt.Errorf("nn: embedding %v can't be fetched whole: fetch a lookup of some of its rows", n)
 		}

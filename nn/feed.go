@@ -10,16 +10,18 @@ import (
 
 // feedBatch is a batch as the graph wants it: checked, with the ids of every table made unique.
 type feedBatch struct {
-	rows   int
-	floats [][]float32 // by position in plan.feeds
-	ids    [][]int64
-	tables []*idSet // by index of the table
+	rows    int
+	floats  [][]float32 // by position in plan.feeds
+	ids     [][]int64
+	offsets [][]int64 // of slots
+	tables  []*idSet  // by index of the table
 }
 
 // load takes a batch over for a plan: its data is used in place until the step is over.
 func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) error {
 	b.rows = -1
-	b.floats, b.ids = grown(b.floats, len(p.feeds)), grown(b.ids, len(p.feeds))
+	n := len(p.feeds)
+	b.floats, b.ids, b.offsets = grown(b.floats, n), grown(b.ids, n), grown(b.offsets, n)
 	for i, c := range p.feeds {
 		if err := b.loadFeed(i, c.node, batch); err != nil {
 			return err
@@ -37,30 +39,70 @@ func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) e
 
 // loadFeed finds and checks one feed.
 func (b *feedBatch) loadFeed(i int, n *Node, batch map[string]*tensor.Dense) error {
-	t := batch[n.name]
-	if t == nil {
-		return fmt.Errorf("nn: feed %q is missing: the batch has %q", n.name, slices.Sorted(maps.Keys(batch)))
+	b.floats[i], b.ids[i], b.offsets[i] = nil, nil, nil
+	if isSlot(n) {
+		return b.loadSlot(i, n, batch)
 	}
-	want := n.op.(feed)
-	if t.Dtype() != want.Type.tensor() {
-		return fmt.Errorf("nn: feed %q holds %v, the graph declares %s", n.name, t.Dtype(), want.Type)
+	t, err := find(batch, n.name, n.op.(feed).Type)
+	if err != nil {
+		return err
 	}
 	shape := t.Shape()
-	if len(shape) == 0 || !slices.Equal(shape[1:], want.Dims) {
+	if len(shape) == 0 || !slices.Equal(shape[1:], n.shape[1:]) {
 		return fmt.Errorf("nn: feed %q has shape %v, the graph declares %s", n.name, shape, shapeString(n.shape))
 	}
-	if b.rows >= 0 && shape[0] != b.rows {
-		return fmt.Errorf("nn: feed %q has %d examples, the feeds before it have %d", n.name, shape[0], b.rows)
+	if isInt(n) {
+		b.ids[i] = t.Int64s()
+	} else {
+		b.floats[i] = t.Float32s()
+	}
+	return b.agree(n.name, shape[0])
+}
+
+// loadSlot finds and checks ids and offsets of a slot.
+func (b *feedBatch) loadSlot(i int, n *Node, batch map[string]*tensor.Dense) error {
+	ids, err := find(batch, n.name, slots)
+	if err != nil {
+		return err
+	}
+	offsets, err := find(batch, n.name+".offsets", slots)
+	if err != nil {
+		return err
+	}
+	b.ids[i], b.offsets[i] = ids.Int64s(), offsets.Int64s()
+	if len(ids.Shape()) != 1 || len(offsets.Shape()) != 1 || !covers(b.offsets[i], len(b.ids[i])) {
+		return fmt.Errorf("nn: feed %q of shape %v: its offsets, of shape %v, have to rise from 0 to the number of ids",
+			n.name, ids.Shape(), offsets.Shape())
+	}
+	return b.agree(n.name, len(b.offsets[i])-1)
+}
+
+// covers says whether offsets cut n ids into examples.
+func covers(offsets []int64, n int) bool {
+	return len(offsets) > 0 && offsets[0] == 0 && offsets[len(offsets)-1] == int64(n) && slices.IsSorted(offsets)
+}
+
+// find is the feed of that name, if its memory is plain and of the type.
+func find(batch map[string]*tensor.Dense, name string, want dtype) (*tensor.Dense, error) {
+	t := batch[name]
+	if t == nil {
+		return nil, fmt.Errorf("nn: feed %q is missing: the batch has %q", name, slices.Sorted(maps.Keys(batch)))
+	}
+	if t.Dtype() != want.tensor() {
+		return nil, fmt.Errorf("nn: feed %q holds %v, the graph declares %v", name, t.Dtype(), want.tensor())
 	}
 	if !isPlain(t) {
-		return fmt.Errorf("nn: feed %q is a view or not row-major: feed its Materialize() or a Clone()", n.name)
+		return nil, fmt.Errorf("nn: feed %q is a view or not row-major: feed its Materialize() or a Clone()", name)
 	}
-	b.rows = shape[0]
-	if b.floats[i], b.ids[i] = nil, nil; want.Type == int64s {
-		b.ids[i] = t.Int64s()
-		return nil
+	return t, nil
+}
+
+// agree takes the number of examples of one feed, which is that of all.
+func (b *feedBatch) agree(name string, rows int) error {
+	if b.rows >= 0 && rows != b.rows {
+		return fmt.Errorf("nn: feed %q has %d examples, the feeds before it have %d", name, rows, b.rows)
 	}
-	b.floats[i] = t.Float32s()
+	b.rows = rows
 	return nil
 }
 
@@ -71,30 +113,40 @@ func isPlain(t *tensor.Dense) bool {
 }
 
 func (d dtype) tensor() tensor.Dtype {
-	if d == int64s {
-		return tensor.Int64
+	if d == float32s {
+		return tensor.Float32
 	}
-	return tensor.Float32
+	return tensor.Int64
 }
 
 // check refuses ids that are negative or not below what an op sets.
 func (b *feedBatch) check(p *plan, l limit) error {
-	ids := b.ids[slices.Index(p.feeds, l.feed)]
-	for i, id := range ids {
-		if id < 0 || l.below > 0 && id >= l.below {
-			return l.refuse(i, id)
+	at := slices.Index(p.feeds, l.feed)
+	for i, id := range b.ids[at] {
+		bad := id < 0 || l.below > 0 && id >= l.below
+		if bad && (l.except == nil || id != *l.except) {
+			row, column := position(l.feed.node, b.offsets[at], i)
+			return l.refuse(row, column, id)
 		}
 	}
 	return nil
 }
 
-func (l limit) refuse(i int, id int64) error {
-	n := l.feed.node
-	row, column := i/n.perExample(), i%n.perExample()
-	if id < 0 {
-		return fmt.Errorf("nn: feed %q, row %d, column %d: %d is negative", n.name, row, column, id)
+// position is the row and column of the i-th id of a feed.
+func position(n *Node, offsets []int64, i int) (row, column int) {
+	if isSlot(n) {
+		row, _ = slices.BinarySearch(offsets, int64(i+1))
+		return row - 1, i - int(offsets[row-1])
 	}
-	return fmt.Errorf("nn: feed %q, row %d, column %d: %d is not below %d, %s", n.name, row, column, id, l.below, l.why)
+	return i / n.perExample(), i % n.perExample()
+}
+
+func (l limit) refuse(row, column int, id int64) error {
+	name := l.feed.node.name
+	if id < 0 {
+		return fmt.Errorf("nn: feed %q, row %d, column %d: %d is negative", name, row, column, id)
+	}
+	return fmt.Errorf("nn: feed %q, row %d, column %d: %d is not below %d, %s", name, row, column, id, l.below, l.why)
 }
 
 // collect brings together the ids of each table, lookup after lookup, and makes them unique.
@@ -106,14 +158,20 @@ func (b *feedBatch) collect(e *Executor, p *plan) {
 		s.reset()
 	}
 	for _, c := range p.lookups {
-		s := b.tables[c.in[1].table.index]
-		for _, id := range b.ids[slices.Index(p.feeds, c.in[0])] {
-			s.ids = append(s.ids, uint64(id))
-		}
+		b.set(c).add(b.idsOf(p, c), c.node.op.(lookup).padding())
 	}
 	for _, s := range b.tables {
 		s.finish()
 	}
+}
+
+// set is what the batch asks of the table of a lookup, and idsOf what that lookup looks up.
+func (b *feedBatch) set(c *cell) *idSet             { return b.tables[c.in[1].table.index] }
+func (b *feedBatch) idsOf(p *plan, c *cell) []int64 { return b.ids[slices.Index(p.feeds, c.in[0])] }
+
+// take gives a lookup the rows of its ids.
+func (b *feedBatch) take(p *plan, c *cell) []int32 {
+	return b.set(c).take(c, b.idsOf(p, c), c.node.op.(lookup).padding())
 }
 
 // unique are the ids that the batch asks of a table, nil for no batch.
@@ -122,12 +180,4 @@ func (b *feedBatch) unique(t *table) []uint64 {
 		return nil
 	}
 	return b.tables[t.index].unique
-}
-
-// take hands a lookup its part of its table's inverse; lookups come in the order of collect.
-func (b *feedBatch) take(c *cell) []int32 {
-	s := b.tables[c.in[1].table.index]
-	n := c.node.in[0].perExample() * b.rows
-	s.consumed += n
-	return s.inverse[s.consumed-n : s.consumed]
 }

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -15,6 +16,12 @@ type gradientCase struct {
 	build func(in []*Node) *Node
 	twin  func(in [][]float64) []float64
 }
+
+// otherwiseInEval are the ops whose evaluation is something else than what training computes.
+var otherwiseInEval = map[string]bool{"batch_norm": true, "batch_norm of images": true}
+
+// slotOffsets cut the ids of a slot into examples: 2, 0, 3 and 1 of them.
+var slotOffsets = []int64{0, 2, 2, 5, 6}
 
 // arg is an input of the op under test.
 type arg struct {
@@ -30,6 +37,8 @@ const (
 	parameter                // a parameter of a fixed shape
 	labels                   // int64 below hi
 	numbers                  // a float32 feed, without a gradient
+	tableRows                // rows to look up
+	slot                     // ids of a slot of four examples, below hi
 )
 
 func x(shape ...int) arg { return arg{examples, shape, -2, 2} }
@@ -220,6 +229,28 @@ var gradientCases = []gradientCase{
 		}
 		return y
 	}},
+	{name: "embedding", args: []arg{{labels, []int{3, 2}, 0, 4}, {tableRows, []int{4, 3}, -1, 1}},
+		build: two(func(ids, table *Node) *Node { return apply("", embedding{}, ids, table) }), twin: lookup64(3, -1)},
+	{name: "embedding with padding", args: []arg{{labels, []int{8, 2}, 0, 4}, {tableRows, []int{4, 3}, -1, 1}},
+		build: two(func(ids, table *Node) *Node { return apply("", embedding{padded{new(int64(2))}}, ids, table) }), twin: lookup64(3, 2)},
+	{name: "embedding_pool sum", args: poolArgs, build: pooling(PoolSum, nil), twin: pool64(-1, func(n float64) float64 { return 1 })},
+	{name: "embedding_pool mean", args: poolArgs, build: pooling(PoolMean, nil), twin: pool64(-1, func(n float64) float64 { return 1 / n })},
+	{name: "embedding_pool sqrtn", args: poolArgs, build: pooling(PoolSqrtN, nil), twin: pool64(-1, func(n float64) float64 { return 1 / math.Sqrt(n) })},
+	{name: "embedding_pool with padding", args: poolArgs, build: pooling(PoolMean, new(int64(3))), twin: pool64(3, func(n float64) float64 { return 1 / n })},
+	{name: "batch_norm", args: []arg{x(5, 3), w(3), w(3)}, build: batchNormed, twin: batchNorm64(3, 1)},
+	{name: "batch_norm of images", args: []arg{x(3, 2, 2, 2), w(2), w(2)}, build: batchNormed, twin: batchNorm64(2, 4)},
+	{name: "conv2d", args: []arg{x(2, 2, 5, 4), w(3, 2, 3, 3), w(3)},
+		build: func(in []*Node) *Node { return apply("", conv2d{window{3, 2, 1}}, in...) }, twin: conv64},
+	{name: "max_pool2d", args: []arg{x(2, 2, 5, 5)}, build: one(func(x *Node) *Node { return MaxPool2D(x, PoolOptions{Kernel: 3, Stride: 2, Padding: 1}) }),
+		twin: windows64(func(v []float64) float64 { return slices.Max(v) })},
+	{name: "avg_pool2d", args: []arg{x(2, 2, 5, 5)}, build: one(func(x *Node) *Node { return AvgPool2D(x, PoolOptions{Kernel: 3, Stride: 2, Padding: 1}) }),
+		twin: windows64(func(v []float64) float64 {
+			s := 0.0
+			for _, x := range v {
+				s += x
+			}
+			return s / float64(len(v))
+		})},
 	{"mean", []arg{x(5, 3)}, one(Mean), func(in [][]float64) []float64 {
 		sum := 0.0
 		for _, v := range in[0] {
@@ -291,7 +322,7 @@ func TestGradients(t *testing.T) {
 func (a arg) draw(seed uint32) []float64 {
 	v := wide(uniform(seed, product(a.shape), a.lo, a.hi))
 	for i := range v {
-		if a.kind == labels {
+		if a.kind == labels || a.kind == slot {
 			v[i] = math.Floor(v[i])
 		}
 	}
@@ -330,15 +361,14 @@ func (c gradientCase) check(t *testing.T, in [][]float64, want, weights []float6
 	for range 2 { // the second step must not see the first's gradients
 		must(t, e, feed, loss)
 	}
-	got, err := e.Eval(t.Context(), feed, out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := near(got[0].Float32s(), narrow(want), 1e-5, 2e-6); err != nil {
+	if err := near(must(t, e, feed, out)[0].Float32s(), narrow(want), 1e-5, 2e-6); err != nil {
 		t.Errorf("value: %v", err)
 	}
+	if !otherwiseInEval[c.name] {
+		c.checkEval(t, e, feed, out, want)
+	}
 	for i, a := range c.args {
-		if a.kind == labels || a.kind == numbers {
+		if a.kind == labels || a.kind == numbers || a.kind == slot {
 			continue
 		}
 		d := narrow(differences(c.twin, in, i, weights, float64(uses)))
@@ -348,21 +378,33 @@ func (c gradientCase) check(t *testing.T, in [][]float64, want, weights []float6
 	}
 }
 
+func (c gradientCase) checkEval(t *testing.T, e *Executor, feed batchOf, out *Node, want []float64) {
+	t.Helper()
+	got, err := e.Eval(t.Context(), feed, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := near(got[0].Float32s(), narrow(want), 1e-5, 2e-6); err != nil {
+		t.Errorf("value in an evaluation: %v", err)
+	}
+}
+
 // node makes the argument a node of the graph.
 func (a arg) node(g *Graph, feed batchOf, name string, v []float64) *Node {
 	n, rest := a.shape[0], a.shape[1:]
 	switch a.kind {
 	case parameter:
 		return g.Parameter(ParameterOptions{Name: name, Init: optimizer.Assign(narrow(v))}, a.shape...)
+	case tableRows:
+		return g.table(EmbeddingOptions{Name: name, Height: n, Dim: product(rest), Init: optimizer.Assign(narrow(v))})
+	case slot:
+		feed[name], feed[name+".offsets"] = int64sOf(a.shape, whole(v)...), int64sOf([]int{len(slotOffsets)}, slotOffsets...)
+		return g.Slot(name)
 	case numbers:
 		feed[name] = floats(a.shape, narrow(v)...)
 		return g.Input(name, rest...)
 	case labels:
-		ids := make([]int64, len(v))
-		for i := range v {
-			ids[i] = int64(v[i])
-		}
-		feed[name] = int64sOf(a.shape, ids...)
+		feed[name] = int64sOf(a.shape, whole(v)...)
 		return g.IDs(name, rest...)
 	}
 	ids := make([]int64, n)
@@ -375,6 +417,14 @@ func (a arg) node(g *Graph, feed batchOf, name string, v []float64) *Node {
 		x = Reshape(x, rest...)
 	}
 	return x
+}
+
+func whole(v []float64) []int64 {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = int64(v[i])
+	}
+	return ids
 }
 
 // differences are the central finite differences of the twin's weighed sum.

@@ -68,6 +68,10 @@ func TestMistakes(t *testing.T) {
 		"table as numbers": {func(g *Graph) *Node {
 			return ReLU(g.table(EmbeddingOptions{Name: "t", Height: 9, Dim: 2}))
 		}, []string{"relu", `"t" [9 2]`, "table"}},
+		"slot as ids":    {func(g *Graph) *Node { return Embedding(g.Slot("s"), EmbeddingOptions{Height: 3, Dim: 2}) }, []string{"embedding", `"s" [N]`}},
+		"slot as number": {func(g *Graph) *Node { return ReLU(g.Slot("s")) }, []string{"relu", `"s" [N]`}},
+		"ids as slot":    {func(g *Graph) *Node { return EmbeddingPool(g.IDs("s"), PoolSum, EmbeddingOptions{Height: 3, Dim: 2}) }, []string{"embedding_pool", `"s" [N]`, "slot"}},
+		"no pool":        {func(g *Graph) *Node { return EmbeddingPool(g.Slot("s"), "median", EmbeddingOptions{Height: 3, Dim: 2}) }, []string{"embedding_pool", `"median"`}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ type dtype string
 const (
 	float32s dtype = "float32"
 	int64s   dtype = "int64"
+	slots    dtype = "slot" // int64, of varying length
 )
 
 // feed is a node whose value the user brings.
@@ -29,8 +30,8 @@ func (g *Graph) IDs(name string, dims ...int) *Node {
 func (feed) kind() string { return "input" }
 
 func (f feed) infer([]*Node) ([]int, error) {
-	if f.Type != float32s && f.Type != int64s {
-		return nil, fmt.Errorf("type %q is neither %s nor %s", f.Type, float32s, int64s)
+	if f.Type != float32s && f.Type != int64s && (f.Type != slots || len(f.Dims) > 0) {
+		return nil, fmt.Errorf("type %q with dimensions %v is not known", f.Type, f.Dims)
 	}
 	for i, d := range f.Dims {
 		if d <= 0 {
@@ -42,6 +43,11 @@ func (f feed) infer([]*Node) ([]int, error) {
 
 func (feed) forward(*cell)  {}
 func (feed) backward(*cell) {}
+
+func isSlot(n *Node) bool {
+	f, ok := n.op.(feed)
+	return ok && f.Type == slots
+}
 
 func isInt(n *Node) bool {
 	f, ok := n.op.(feed)

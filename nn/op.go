@@ -24,14 +24,23 @@ type overwritable interface{ overwritable() }
 
 // limiter is an op that reads int64 feeds and knows which values make sense.
 type limiter interface {
-	// limit says that the ids of an input of node n have to be below the limit, and what sets it. 0 is no limit.
-	limit(n *Node) (input int, below int64, why string)
+	// limit is the limit that node n sets.
+	limit(n *Node) limit
+}
+
+// limit is a bound on the values of an int64 feed. They are never negative.
+type limit struct {
+	input  int    // of the node that sets it
+	below  int64  // 0 is no bound
+	why    string // what sets it
+	except *int64 // a value that is always right
+	feed   *cell  // the feed, in a plan
 }
 
 // wantFloat refuses int64 feeds and tables where numbers are needed.
 func wantFloat(in []*Node) error {
 	for _, n := range in {
-		if isInt(n) {
+		if isInt(n) || isSlot(n) {
 			return fmt.Errorf("input %v holds int64, float32 is needed", n)
 		}
 		if isTable(n) {

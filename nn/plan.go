@@ -18,13 +18,6 @@ type plan struct {
 	shared  []bool // by position in cells: the cell works in its input's memory
 }
 
-// limit is a bound that an op sets on the int64 values of a feed.
-type limit struct {
-	feed  *cell
-	below int64
-	why   string
-}
-
 // plan returns the plan for these fetches, kept from earlier steps or made now.
 func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
 	for _, p := range e.plans {
@@ -69,12 +62,13 @@ func (p *plan) take(c *cell) {
 	if _, ok := c.node.op.(feed); ok {
 		p.feeds = append(p.feeds, c)
 	}
-	if len(c.in) > 1 && c.in[1].table != nil {
+	if _, ok := c.node.op.(lookup); ok {
 		p.lookups = append(p.lookups, c)
 	}
 	if l, ok := c.node.op.(limiter); ok {
-		in, below, why := l.limit(c.node)
-		p.limits = append(p.limits, limit{c.in[in], below, why})
+		set := l.limit(c.node)
+		set.feed = c.in[set.input]
+		p.limits = append(p.limits, set)
 	}
 }
 

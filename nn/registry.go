@@ -55,6 +55,7 @@ var recipes = map[string]recipe{
 	"conv2d":                           {decode[conv2d], 2, 3},
 	"max_pool2d":                       {decode[maxPool], 1, 1},
 	"avg_pool2d":                       {decode[avgPool], 1, 1},
+	"embedding_pool":                   {decode[embeddingPool], 2, 2},
 	"auc":                              {decode[auc], 2, 2},
 	"accuracy":                         {decode[accuracy], 2, 2},
 }

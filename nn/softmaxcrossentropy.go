@@ -14,7 +14,7 @@ func (softmaxCrossEntropy) kind() string { return "softmax_with_cross_entropy" }
 
 func (softmaxCrossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in[0], in[1]) }
 
-func (softmaxCrossEntropy) limit(n *Node) (int, int64, string) { return classLimit(n) }
+func (softmaxCrossEntropy) limit(n *Node) limit { return classLimit(n) }
 
 func (softmaxCrossEntropy) forward(c *cell) {
 	x, classes := c.in[0].value, c.in[0].cols()

@@ -63,7 +63,7 @@ func (e *Executor) describe(p *plan, b, next *feedBatch) {
 		t.describe(p.train, b.unique(t), next.unique(t))
 	}
 	for _, c := range p.lookups {
-		c.index = b.take(c)
+		c.index = b.take(p, c)
 	}
 }
 
@@ -105,13 +105,13 @@ func birthless(p *optimizer.Param, w []float32, id uint64) {
 
 // idSet is what a batch asks of one table: the ids of all lookups one after the other, and the same made unique.
 type idSet struct {
-	ids      []uint64
-	uniquer  kernels.Uniquer
-	unique   []uint64
-	inverse  []int32
-	consumed int // of inverse, by lookups so far
+	ids     []uint64
+	uniquer kernels.Uniquer
+	unique  []uint64
+	inverse []int32
+	taken   int // of inverse, by lookups so far
 }
 
-func (s *idSet) reset() { s.ids, s.unique, s.inverse, s.consumed = s.ids[:0], nil, nil, 0 }
+func (s *idSet) reset() { s.ids, s.unique, s.inverse, s.taken = s.ids[:0], nil, nil, 0 }
 
 func (s *idSet) finish() { s.unique, s.inverse = kernels.Unique(s.ids, &s.uniquer) }

@@ -1,0 +1,50 @@
+package nn
+
+import "fmt"
+
+// lookup is an op that looks the ids of its first input up in a table, its second.
+type lookup interface {
+	op
+	// padding is the id that is not looked up, nil for none.
+	padding() *int64
+}
+
+// padded is the part that lookups have in common.
+type padded struct {
+	PaddingIdx *int64 `json:"padding_idx,omitempty"`
+}
+
+func (p padded) padding() *int64 { return p.PaddingIdx }
+
+func (p padded) limit(n *Node) limit {
+	table := n.in[1]
+	why := fmt.Sprintf("the height of embedding %q", table.name)
+	return limit{below: int64(table.shape[0]), why: why, except: p.PaddingIdx}
+}
+
+// add brings the ids of one lookup to the table's.
+func (s *idSet) add(ids []int64, padding *int64) {
+	for _, id := range ids {
+		if padding == nil || id != *padding {
+			s.ids = append(s.ids, uint64(id))
+		}
+	}
+}
+
+// take hands a lookup its part of the inverse; lookups come in the order in which their ids were added. Padding has row −1.
+func (s *idSet) take(c *cell, ids []int64, padding *int64) []int32 {
+	if padding == nil {
+		s.taken += len(ids)
+		return s.inverse[s.taken-len(ids) : s.taken]
+	}
+	index := c.scratchInts(len(ids))
+	for i, id := range ids {
+		if id == *padding {
+			index[i] = -1
+			continue
+		}
+		index[i] = s.inverse[s.taken]
+		s.taken++
+	}
+	return index
+}
