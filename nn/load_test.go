@@ -3,6 +3,7 @@ package nn
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ func save(t *testing.T, dir string, m optimizer.Model, k *keeper, parts int) {
 	}
 }
 
-func savePart(t *testing.T, f *os.File, params []*optimizer.Param, k *keeper, part, parts int) {
+func savePart(t *testing.T, f io.Writer, params []*optimizer.Param, k *keeper, part, parts int) {
 	t.Helper()
 	var tensors []safetensors.Tensor
 	var put []func(w *safetensors.Writer) error

@@ -62,6 +62,12 @@ func (k *keeper) Open(params []*optimizer.Param) (optimizer.Session, error) {
 
 func (k *keeper) EndEpoch(context.Context) error { k.epochs++; return nil }
 
+// SetDense takes what training computes without gradients.
+func (k *keeper) SetDense(name string, w []float32) error {
+	k.dense[name] = slices.Clone(w)
+	return nil
+}
+
 // row is the row of an id, born unless the step only reads.
 func (k *keeper) row(p *optimizer.Param, id uint64, eval bool) []float32 {
 	table := k.rows[p.Name]
