@@ -11,6 +11,7 @@
 // Five role makers are here, and a user's own is one method:
 //
 //   - [PaddleCloud] reads the environment variables that PaddlePaddle's launchers and operators set, and fleetrun too;
+//     where none is set it is a process alone;
 //   - [UserDefined] holds what the program says itself;
 //   - [MPISymmetric] reads rank and size from mpirun, mpiexec or srun: even ranks serve, odd ranks train;
 //   - [Local] is a process alone, worker 0 of 1 without servers;

@@ -1,6 +1,7 @@
 package rolemaker
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -24,8 +25,12 @@ import (
 // for POD_IP, and for the list PADDLE_PSERVERS (ips) with PADDLE_PORT (one port for all or one for each, 6174 if not set).
 //
 // Other variables of the family (PADDLE_WITH_GLOO, PADDLE_GLOO_*, PADDLE_HETER_*, FLAGS_*, CUDA_VISIBLE_DEVICES) have no meaning
-// here and are ignored. Without a list of servers there is no identity: a process that should train alone where nothing is
-// set uses [FromEnvironment].
+// here and are ignored.
+//
+// Where none of the variables is set, the process trains alone, as [Local] does: the program needs no other role maker to run
+// without a cluster. POD_IP and PADDLE_PORT by themselves say nothing, since clusters set them for any process. Where some are
+// set and others are missing, Identity returns an error that names what is missing; and one of several ranks of MPI or Slurm is
+// never alone: there [FromEnvironment] or [MPISymmetric] is meant.
 type PaddleCloud struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string
@@ -60,6 +65,9 @@ func (p PaddleCloud) Identity() (Identity, error) {
 }
 
 func (e env) paddle() (id Identity, err error) {
+	if len(e.found(paddleNames())) == 0 {
+		return e.alone()
+	}
 	if id.Role, err = e.role(); err != nil {
 		return id, err
 	}
@@ -80,6 +88,19 @@ func (e env) paddle() (id Identity, err error) {
 	return id, err
 }
 
+// alone is the identity where no variable of PaddleCloud is set.
+func (e env) alone() (Identity, error) {
+	w, err := e.world()
+	switch {
+	case err != nil && !errors.Is(err, errNoRank):
+		return Identity{}, err
+	case w.size > 1:
+		return Identity{}, fmt.Errorf("%s is not set, but %s is %d: for ranks of %s use FromEnvironment or MPISymmetric",
+			envRole, w.launcher.size, w.size, w.launcher.name)
+	}
+	return Local{}.Identity()
+}
+
 func (e env) role() (Role, error) {
 	value, name, err := e.either(envRole, envOldRole)
 	if err != nil {
@@ -91,8 +112,7 @@ func (e env) role() (Role, error) {
 	case roleWorkerValue:
 		return Worker, nil
 	case "":
-		return 0, fmt.Errorf("%s is not set; it is %s on a server and %s on a worker. "+
-			"A program that should train alone when nothing is set uses FromEnvironment", name, roleServerValue, roleWorkerValue)
+		return 0, fmt.Errorf("%s is not set; it is %s on a server and %s on a worker", name, roleServerValue, roleWorkerValue)
 	}
 	return 0, fmt.Errorf("%s is %q; it can be %s or %s", name, value, roleServerValue, roleWorkerValue)
 }

@@ -101,13 +101,38 @@ func TestPaddleCloud(t *testing.T) {
 	}
 }
 
+// Without a variable of its own, PaddleCloud is a process alone, so that a program written for a cluster runs without one.
+func TestPaddleCloudAlone(t *testing.T) {
+	tests := map[string]vars{
+		"nothing":             {},
+		"blank":               {"TRAINING_ROLE": " ", "PADDLE_PSERVERS_IP_PORT_LIST": ""},
+		"a pod without a job": {"POD_IP": "10.0.0.1", "PADDLE_PORT": "6000"},
+		"one rank":            openMPI(0, 1),
+		"a batch script":      slurm(0, 6).with("SLURM_STEP_ID", ""),
+	}
+	for name, env := range tests {
+		t.Run(name, func(t *testing.T) {
+			id, err := rolemaker.Resolve(t.Context(), rolemaker.PaddleCloud{Getenv: env.get})
+			if err != nil || id.String() != "worker 0 of 1, alone" {
+				t.Errorf("%v, error %v", id, err)
+			}
+		})
+	}
+}
+
 func TestPaddleCloudRefuses(t *testing.T) {
 	tests := []struct {
 		name string
 		env  vars
 		want string
 	}{
-		{"nothing", vars{}, "TRAINING_ROLE is not set; it is PSERVER on a server and TRAINER on a worker"},
+		{"role alone", vars{"TRAINING_ROLE": "TRAINER"}, "PADDLE_PSERVERS_IP_PORT_LIST is not set"},
+		{"id alone", vars{"PADDLE_TRAINER_ID": "0"}, "TRAINING_ROLE is not set; it is PSERVER on a server and TRAINER on a worker"},
+		{"number of workers alone", vars{"PADDLE_TRAINERS_NUM": "1"}, "TRAINING_ROLE is not set"},
+		{"list alone", vars{"PADDLE_PSERVERS_IP_PORT_LIST": "a:1"}, "TRAINING_ROLE is not set"},
+		{"ranks", openMPI(1, 4), "TRAINING_ROLE is not set, but OMPI_COMM_WORLD_SIZE is 4: for ranks of Open MPI use FromEnvironment"},
+		{"tasks of Slurm", slurm(0, 2), "TRAINING_ROLE is not set, but SLURM_NTASKS is 2: for ranks of Slurm use"},
+		{"half a rank", vars{"PMI_RANK": "1"}, "PMI_RANK is 1, but PMI_SIZE is not set"},
 		{"no role", byHandWorker().with("TRAINING_ROLE", ""), "TRAINING_ROLE is not set"},
 		{"bad role", byHandWorker().with("TRAINING_ROLE", "WORKER"), `TRAINING_ROLE is "WORKER"; it can be PSERVER or TRAINER`},
 		{"other role", byHandWorker().with("TRAINING_ROLE", "HETER_TRAINER"), `TRAINING_ROLE is "HETER_TRAINER"`},
