@@ -155,7 +155,7 @@ func TestSyncIsOneTraining(t *testing.T) {
 }
 
 // freePorts are loopback endpoints that nobody listened on a moment ago.
-func freePorts(t *testing.T, n int) (endpoints []string) {
+func freePorts(t testing.TB, n int) (endpoints []string) {
 	t.Helper()
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,0 +1,139 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// loop is the traffic of a recommender's step without its arithmetic: 4,096 rows of a million, of 16 floats, pulled and
+// pushed, over loopback TCP.
+type loop struct {
+	rows    *optimizer.Param
+	trainer optimizer.Trainer
+}
+
+const loopIDs, loopHeight, loopDim, loopBatches = 4096, 1_000_000, 16, 16
+
+func newLoop() *loop {
+	return &loop{rows: &optimizer.Param{Name: "rows", Shape: []int{loopHeight, loopDim}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}}
+}
+
+func (o *loop) Params() []*optimizer.Param { return []*optimizer.Param{o.rows} }
+func (o *loop) Bind(t optimizer.Trainer)   { o.trainer = t }
+
+// batches are ids to cycle through.
+func (o *loop) batches(worker int) [][]uint64 {
+	r := rand.New(rand.NewPCG(uint64(worker), 1))
+	all := make([][]uint64, loopBatches)
+	for i := range all {
+		for len(all[i]) < loopIDs {
+			all[i] = append(all[i], r.Uint64N(loopHeight))
+			if len(all[i]) == loopIDs {
+				slices.Sort(all[i])
+				all[i] = slices.Compact(all[i])
+			}
+		}
+	}
+	return all
+}
+
+// steps trains n steps of ids that are known ahead or not.
+func (o *loop) steps(ctx context.Context, worker, n int, ahead bool) error {
+	session, err := o.trainer.Open(o.Params())
+	if err != nil {
+		return err
+	}
+	batches := o.batches(worker)
+	st := &optimizer.Step{Samples: 512, Rows: []optimizer.Rows{{Param: o.rows, W: make([]float32, loopIDs*loopDim), G: make([]float32, loopIDs*loopDim)}}}
+	r := &st.Rows[0]
+	for i := range r.G {
+		r.G[i] = 1e-3
+	}
+	for i := range n {
+		r.IDs = batches[i%loopBatches]
+		if ahead {
+			r.Next = batches[(i+1)%loopBatches]
+		}
+		if err := session.Begin(ctx, st); err != nil {
+			return err
+		}
+		if err := session.End(ctx, st); err != nil {
+			return err
+		}
+	}
+	return session.Close(ctx)
+}
+
+// BenchmarkLoop reports the time of a step as one worker sees it, after a warm-up that brings the rows to life.
+func BenchmarkLoop(b *testing.B) {
+	for _, s := range []strategy.Strategy{strategy.Async(), strategy.Sync()} {
+		for _, workers := range []int{1, 2} {
+			for _, ahead := range []bool{false, true} {
+				name := fmt.Sprintf("%s/%dworkers", s.Mode, workers)
+				if ahead {
+					name += "/ahead"
+				}
+				b.Run(name, func(b *testing.B) { benchLoop(b, s, workers, ahead) })
+			}
+		}
+	}
+}
+
+func benchLoop(b *testing.B, s strategy.Strategy, workers int, ahead bool) {
+	c := fleettest.Cluster{Servers: 1, Workers: workers, Endpoints: freePorts(b, 1),
+		Options: fleet.Options{Transport: &transport.FastHTTP{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}}
+	var mu sync.Mutex
+	var longest time.Duration
+	b.ReportAllocs()
+	c.Run(b, func(ctx context.Context, f *fleet.Fleet) error {
+		o := newLoop()
+		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.01}, s)
+		if err != nil {
+			return err
+		}
+		if err := opt.Minimize(o); err != nil {
+			return err
+		}
+		if f.IsServer() {
+			if err := f.InitServer(ctx, ""); err != nil {
+				return err
+			}
+			return f.RunServer(ctx)
+		}
+		if err := f.InitWorker(ctx); err != nil {
+			return err
+		}
+		if err := o.steps(ctx, f.WorkerIndex(), 2*loopBatches, ahead); err != nil {
+			return err
+		}
+		if err := f.BarrierWorker(ctx); err != nil {
+			return err
+		}
+		if f.IsFirstWorker() {
+			b.ResetTimer()
+		}
+		start := time.Now()
+		if err := o.steps(ctx, f.WorkerIndex(), b.N, ahead); err != nil {
+			return err
+		}
+		mu.Lock()
+		longest = max(longest, time.Since(start))
+		mu.Unlock()
+		return f.StopWorker(ctx)
+	})
+	b.ReportMetric(float64(longest.Microseconds())/float64(b.N), "µs/step")
+	b.ReportMetric(0, "ns/op")
+}
