@@ -16,6 +16,9 @@ const aucThresholds = 4095
 // It is 0.5 as long as one of the labels has not been seen, and NaN when a score was. [Executor.Histogram] has the counts.
 func AUC(pred, label *Node) *Node { return apply("", auc{}, pred, label) }
 
+// BatchAUC is the AUC of the batch alone, of shape [1], beside that of all batches.
+func BatchAUC(pred, label *Node) *Node { return apply("", batchAUC{}, pred, label) }
+
 type auc struct{}
 
 func (auc) kind() string { return "auc" }
@@ -43,6 +46,16 @@ func (auc) forward(c *cell) {
 func (auc) backward(*cell) {}
 
 func (auc) tally() tally { return NewHistogram() }
+
+// batchAUC is an auc that forgets the batches before.
+type batchAUC struct{ auc }
+
+func (batchAUC) kind() string { return "batch_auc" }
+
+func (b batchAUC) forward(c *cell) {
+	c.tally.reset()
+	b.auc.forward(c)
+}
 
 // positive says whether the i-th label is above 0.
 func (c *cell) positive(i int) bool {

@@ -152,3 +152,33 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchAUC: it is the AUC of one batch, whatever came before, also in a graph that was saved.
+func TestBatchAUC(t *testing.T) {
+	g := NewGraph(1)
+	p, y := g.Input("p", 1), g.Input("y", 1)
+	all, one := AUC(p, y), BatchAUC(p, y)
+	m := reload(t, one, nil)
+	e, saved := NewExecutor(g), NewExecutor(m.Graph)
+	for _, s := range []struct {
+		scores   []float32
+		all, one float32
+	}{
+		{[]float32{0.1, 0.9}, 1, 1},
+		{[]float32{0.9, 0.1}, 0.5, 0},
+		{[]float32{0.2, 0.8}, 5.0 / 9, 1},
+	} {
+		feed := batchOf{"p": floats([]int{2, 1}, s.scores...), "y": floats([]int{2, 1}, 0, 1)}
+		out, err := e.Eval(t.Context(), feed, all, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := near([]float32{out[0].Float32s()[0], out[1].Float32s()[0]}, []float32{s.all, s.one}, 0, 1e-6); err != nil {
+			t.Error(err)
+		}
+		again, err := saved.Eval(t.Context(), feed, m.Outputs...)
+		if err != nil || again[0].Float32s()[0] != s.one {
+			t.Errorf("saved: %v, error %v, want %v", again, err, s.one)
+		}
+	}
+}

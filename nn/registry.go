@@ -57,6 +57,7 @@ var recipes = map[string]recipe{
 	"avg_pool2d":                       {decode[avgPool], 1, 1},
 	"embedding_pool":                   {decode[embeddingPool], 2, 2},
 	"auc":                              {decode[auc], 2, 2},
+	"batch_auc":                        {decode[batchAUC], 2, 2},
 	"accuracy":                         {decode[accuracy], 2, 2},
 }
 
