@@ -12,6 +12,9 @@ import (
 // pay is sent as it is, without a copy. Both sides must be Compressed, but not with the same codec: a listener decodes what
 // any client sends and answers with that client's codec. A codec from outside package codec must be given to both sides.
 //
+// A message carries a checksum unless t is [Guarded], and one that was damaged is refused with [ErrCorrupt] on the side that
+// reads it.
+//
 // maxDecoded bounds a message before encoding and after decoding, in bytes; 0 means what t can carry. It is the only guard
 // against a small message that decodes to a large one.
 func Compressed(t Transport, c codec.Codec, maxDecoded int) Transport {
@@ -57,9 +60,9 @@ func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, re
 	}
 	p := newPacket()
 	defer p.release()
-	p.pack(req, z.codecs.mine, z.codecs.mine.ID())
+	p.pack(req, z.codecs.mine, z.codecs.mine.ID(), !guards(z.t, endpoint))
 	return z.t.Call(ctx, endpoint, p.parts, func(message []byte) error {
-		answer, _, held, err := z.unpack(message)
+		_, answer, held, err := z.unpack(message)
 		if err != nil {
 			return failed(endpoint, err)
 		}
@@ -68,21 +71,21 @@ func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, re
 	})
 }
 
-// unpack decodes a message. What it returns lies in the message or in held, which the caller releases.
-func (z *compressed) unpack(message []byte) (payload []byte, want byte, held *buffer, err error) {
+// unpack decodes a message. The payload lies in the message or in held, which the caller releases.
+func (z *compressed) unpack(message []byte) (e envelope, payload []byte, held *buffer, err error) {
 	e, rest, err := openEnvelope(message, z.limit)
 	if err != nil {
-		return nil, 0, nil, err
+		return e, nil, nil, err
 	}
 	switch e.codec {
 	case codec.NoneID:
-		return rest, e.want, nil, nil
+		return e, rest, nil, nil
 	case refusalCodec:
-		return nil, 0, nil, refusedBy(e.want, rest)
+		return e, nil, nil, refusedBy(e.want, rest)
 	}
 	c, err := z.codecs.find(e.codec)
 	if err != nil {
-		return nil, 0, nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		return e, nil, nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	held = newBuffer(e.raw)
 	payload, err = c.Decode(held.B[:0], rest, e.raw)
@@ -91,9 +94,9 @@ func (z *compressed) unpack(message []byte) (payload []byte, want byte, held *bu
 	}
 	if err != nil {
 		held.release()
-		return nil, 0, nil, fmt.Errorf("a message of %d bytes should decode to %d: %w", len(rest), e.raw, err)
+		return e, nil, nil, fmt.Errorf("a message of %d bytes should decode to %d: %w", len(rest), e.raw, err)
 	}
-	return payload, e.want, held, nil
+	return e, payload, held, nil
 }
 
 // Listen implements [Transport].
@@ -119,20 +122,20 @@ func (l *compressedListener) Serve(h Handler) error {
 func (z *compressed) handle(h Handler, req []byte, reply *Reply) {
 	p := newPacket()
 	reply.Done = p.finish // also if h panics
-	payload, want, held, err := z.unpack(req)
+	e, payload, held, err := z.unpack(req)
 	p.req = held
 	var c codec.Codec
 	if err == nil {
-		c, err = z.codecs.find(want)
+		c, err = z.codecs.find(e.want)
 	}
 	if err == nil {
 		h(payload, &p.inner)
 		err = z.fits(p.inner.Parts)
 	}
 	if err == nil {
-		p.pack(p.inner.Parts, c, want)
+		p.pack(p.inner.Parts, c, e.want, e.summed)
 	} else {
-		p.refuse(err)
+		p.refuse(err, e.summed)
 	}
 	reply.Parts = p.parts
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"hash/crc32"
 	"runtime"
 	"strings"
 	"testing"
@@ -37,17 +38,19 @@ func TestEnvelopes(t *testing.T) {
 	endpoint, _ := start(t, transport.Compressed(w, byName(t, "none"), 0), "server:0")
 	client := transport.Compressed(w, byName(t, "zstd"), 0)
 	zeros := strings.Repeat("\x00", 100_000)
-	for _, c := range []struct{ message, envelope string }{
-		{"", "0002" + "000000000000"},
-		{"small", "0002" + "050000000000"},
-		{zeros, "0202" + "a08601000000"},
+	for _, c := range []struct{ message, envelope string }{ // after the length, the checksum and its mark
+		{"", "0002" + "000000000000" + "@@@@@@@@" + "00000080"},
+		{"small", "0002" + "050000000000" + "@@@@@@@@" + "00000080"},
+		{zeros, "0202" + "a08601000000" + "@@@@@@@@" + "00000080"},
 	} {
 		if got, err := ask(client, endpoint, c.message); err != nil || got != c.message {
 			t.Fatalf("%d bytes: %d came back, %v", len(c.message), len(got), err)
 		}
-		for what, got := range map[string][]byte{"request": w.request[0], "answer": w.answer[:8]} {
-			if hex.EncodeToString(got) != c.envelope {
-				t.Errorf("%d bytes: the envelope of the %s is %x, want %s", len(c.message), what, got, c.envelope)
+		for what, got := range map[string][]byte{"request": bytes.Join(w.request, nil), "answer": w.answer} {
+			sum := crc32.Update(crc32.Checksum(got[:8], crc32.MakeTable(crc32.Castagnoli)), crc32.MakeTable(crc32.Castagnoli), got[16:])
+			want := strings.Replace(c.envelope, "@@@@@@@@", hex.EncodeToString(binary.LittleEndian.AppendUint32(nil, sum)), 1)
+			if hex.EncodeToString(got[:16]) != want {
+				t.Errorf("%d bytes: the envelope of the %s is %x, want %s", len(c.message), what, got[:16], want)
 			}
 		}
 	}
@@ -97,7 +100,7 @@ func TestMixedCodecs(t *testing.T) {
 
 func envelope(id, want byte, raw uint64, rest ...byte) string {
 	b := binary.LittleEndian.AppendUint64(nil, raw<<16|uint64(want)<<8|uint64(id))
-	return string(append(b, rest...))
+	return string(append(append(b, make([]byte, 8)...), rest...))
 }
 
 // TestBadMessages sends what no Compressed sends. The handler must not see it, and the client must learn why.
@@ -126,7 +129,7 @@ func TestBadMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer[0] != 255 || !strings.Contains(answer[8:], c.says) {
+		if answer[0] != 255 || !strings.Contains(answer[16:], c.says) {
 			t.Errorf("%s: answered with %q; it should speak of %q", name, answer, c.says)
 		}
 		if c.sentinel != nil && answer[1] != 1 {

@@ -36,6 +36,11 @@ func onThisMachine(network, addr string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
+// staysHere is onThisMachine for an endpoint that is not resolved: of names it knows localhost alone.
+func staysHere(endpoint string) bool {
+	return strings.HasPrefix(endpoint, "unix:") || strings.HasPrefix(endpoint, "localhost:") || onThisMachine("tcp", endpoint)
+}
+
 // named is the endpoint that clients call: the host as it was written, the port as it was given.
 func named(endpoint string, ln net.Listener) string {
 	tcp, ok := ln.Addr().(*net.TCPAddr)

@@ -8,24 +8,30 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// An envelope is the first 8 bytes of a message between two Compressed transports. What follows stays 8-aligned.
+// An envelope is the first 16 bytes of a message between two Compressed transports. What follows stays 8-aligned.
 //
 //	byte 0     number of the codec the rest is encoded with; 255: the rest is the text of a refusal
-//	byte 1     number of the codec the sender wants to be answered with; in a refusal 1 for ErrTooLarge, 2 for ErrRefused, else 0
+//	byte 1     number of the codec the sender wants to be answered with; in a refusal the number of its sentinel (refusals)
 //	byte 2-7   length of the rest once decoded, little-endian
+//	byte 8-11  CRC-32C of bytes 0-7 and the rest as it travels, little-endian
+//	byte 12-15 0, 0, 0, 128; or 0 throughout, and bytes 8-11 too, in a message without checksum
+//
+// A client adds a checksum unless the transport below is [Guarded]; a server answers with one if it was asked with one.
 type envelope struct {
 	codec, want byte
 	raw         int
+	summed      bool // when it was read
 }
 
 const (
-	envelopeSize = 8
+	envelopeSize = 16
+	sumAt        = 8 // where the checksum lies
 	refusalCodec = 255
 	largestRaw   = 1<<48 - 1
 )
 
 // refusals are the errors that keep their meaning on the way to the client, by the number they travel as.
-var refusals = [...]error{1: ErrTooLarge, 2: ErrRefused}
+var refusals = [...]error{1: ErrTooLarge, 2: ErrRefused, 3: ErrCorrupt}
 
 func refusalOf(err error) byte {
 	for number, sentinel := range refusals {
@@ -45,22 +51,34 @@ func refusedBy(number byte, text []byte) error {
 	return fmt.Errorf("the server answers: %s", text)
 }
 
-func (e envelope) put(head *[envelopeSize]byte) {
+// put writes the envelope of parts, which are as they will travel.
+func (e envelope) put(head *[envelopeSize]byte, parts ...[]byte) {
 	binary.LittleEndian.PutUint64(head[:], uint64(e.raw)<<16|uint64(e.want)<<8|uint64(e.codec))
+	sum := uint64(0)
+	if e.summed {
+		sum = checksum(head[:sumAt], parts...)
+	}
+	binary.LittleEndian.PutUint64(head[sumAt:], sum)
 }
 
 // openEnvelope splits a message. It checks what can be known before decoding.
 func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error) {
 	if len(message) < envelopeSize {
-		return e, nil, fmt.Errorf("a message of %d bytes has no envelope; both sides must be Compressed", len(message))
+		return e, nil, fmt.Errorf("%w: %d bytes hold no envelope; both sides must be Compressed", ErrCorrupt, len(message))
 	}
-	v := binary.LittleEndian.Uint64(message)
+	v, sum := binary.LittleEndian.Uint64(message), binary.LittleEndian.Uint64(message[sumAt:])
 	rest = message[envelopeSize:]
+	if sum != 0 {
+		e.summed = true
+		if want := checksum(message[:sumAt], rest); sum != want {
+			return e, nil, fmt.Errorf("%w: the checksum of %d bytes is %08x and should be %08x", ErrCorrupt, len(message), uint32(want), uint32(sum))
+		}
+	}
 	raw := v >> 16
 	if raw > uint64(limit) {
 		return e, nil, fmt.Errorf("%w: it decodes to %d bytes, the bound is %d", ErrTooLarge, raw, limit)
 	}
-	e = envelope{codec: byte(v), want: byte(v >> 8), raw: int(raw)}
+	e.codec, e.want, e.raw = byte(v), byte(v>>8), int(raw)
 	if plain := e.codec == codec.NoneID || e.codec == refusalCodec; plain && e.raw != len(rest) {
 		return e, nil, fmt.Errorf("an envelope announces %d bytes and holds %d; both sides must be Compressed", e.raw, len(rest))
 	}

@@ -34,6 +34,9 @@ type FastHTTP struct {
 	// StallTimeout is how long a client has for 64 MiB of an answer over 1 MiB; after that, at most twice as late, its connection
 	// is closed, so that one that stopped reading does not hold the answer for ever. 0 means 60 s.
 	StallTimeout time.Duration
+	// Checksum has [Compressed] add checksums to all messages, also to those that TLS guards or that stay on this machine, for
+	// instance because a tunnel begins at a loopback address.
+	Checksum bool
 	// TLSDir is a directory with ca.pem, cert.pem and key.pem. A client that has a Token may lack the last two.
 	TLSDir string
 	// TLS is used instead of TLSDir, for clients and listeners. Below version 1.3 it is raised to it. A listener wants
@@ -57,6 +60,11 @@ func (f *FastHTTP) MessageLimit() int { return orDefault(f.MaxMessage, DefaultMa
 
 // CloseIdleConnections implements [IdleCloser].
 func (f *FastHTTP) CloseIdleConnections() { f.idle.closeAll() }
+
+// Guards implements [Guarded].
+func (f *FastHTTP) Guards(endpoint string) bool {
+	return !f.Checksum && (f.TLS != nil || f.TLSDir != "" || staysHere(endpoint))
+}
 
 func (f *FastHTTP) dialTimeout() time.Duration { return orDefault(f.DialTimeout, 5*time.Second) }
 

@@ -57,6 +57,17 @@ func BenchmarkCompressed(b *testing.B) {
 	}
 }
 
+// BenchmarkChecksum is the price of a checksum, on the loopback, where nobody needs one.
+func BenchmarkChecksum(b *testing.B) {
+	for _, sum := range []bool{false, true} {
+		for _, size := range []int{64, 4 << 20} {
+			b.Run(fmt.Sprintf("%v/%d", sum, size), func(b *testing.B) {
+				bench(b, transport.Compressed(&transport.FastHTTP{Checksum: sum}, byName(b, "none"), 0), "127.0.0.1:0", size, 64)
+			})
+		}
+	}
+}
+
 // BenchmarkWorkers has 8 workers call one server at once and reports the times that half and 99 % of the calls keep to.
 func BenchmarkWorkers(b *testing.B) {
 	const workers = 8

@@ -26,6 +26,9 @@ func NewMemory() *Memory { return &Memory{} }
 // MessageLimit implements [Limited].
 func (m *Memory) MessageLimit() int { return orDefault(m.MaxMessage, DefaultMaxMessage) }
 
+// Guards implements [Guarded]: memory changes nothing.
+func (m *Memory) Guards(string) bool { return true }
+
 // Listen implements [Transport]. Any name is an endpoint; one that ends in ":0" gets a number of its own.
 func (m *Memory) Listen(endpoint string) (Listener, error) {
 	m.mu.Lock()

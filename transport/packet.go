@@ -36,23 +36,23 @@ func (p *packet) release() {
 	packets.Put(p)
 }
 
-// pack puts parts in, encoded by c if that pays.
-func (p *packet) pack(parts [][]byte, c codec.Codec, want byte) {
-	size := sizeOf(parts)
+// pack puts parts in, encoded by c if that pays, with a checksum if summed is set.
+func (p *packet) pack(parts [][]byte, c codec.Codec, want byte, summed bool) {
+	e := envelope{codec: codec.NoneID, want: want, raw: sizeOf(parts), summed: summed}
 	p.parts = append(p.parts[:0], p.head[:])
-	if small := p.encode(parts, size, c); small != nil {
-		envelope{codec: c.ID(), want: want, raw: size}.put(&p.head)
+	if small := p.encode(parts, e.raw, c); small != nil {
+		e.codec = c.ID()
 		p.parts = append(p.parts, small)
-		return
+	} else {
+		p.parts = append(p.parts, parts...)
 	}
-	envelope{codec: codec.NoneID, want: want, raw: size}.put(&p.head)
-	p.parts = append(p.parts, parts...)
+	e.put(&p.head, p.parts[1:]...)
 }
 
 // refuse puts an error in.
-func (p *packet) refuse(err error) {
+func (p *packet) refuse(err error, summed bool) {
 	text := []byte(err.Error())
-	envelope{codec: refusalCodec, want: refusalOf(err), raw: len(text)}.put(&p.head)
+	envelope{codec: refusalCodec, want: refusalOf(err), raw: len(text), summed: summed}.put(&p.head, text)
 	p.parts = append(p.parts[:0], p.head[:], text)
 }
 

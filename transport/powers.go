@@ -14,6 +14,19 @@ type IdleCloser interface {
 	CloseIdleConnections()
 }
 
+// Guarded is an optional power of a [Transport] that delivers every message as it was sent, or an error. [Compressed] adds a
+// checksum to what goes over any other. [Memory] has it, and [FastHTTP] where TLS proves every byte or where the bytes never
+// leave this machine: TCP's own checksum, of 16 bits, is too weak for the gradients of a long training.
+type Guarded interface {
+	// Guards says whether messages to the endpoint, and the answers, are safe from damage.
+	Guards(endpoint string) bool
+}
+
+func guards(t Transport, endpoint string) bool {
+	guarded, ok := t.(Guarded)
+	return ok && guarded.Guards(endpoint)
+}
+
 // DefaultMaxMessage is the bound of a message, in bytes, where no other is set: 1 GiB.
 const DefaultMaxMessage = 1 << 30
 

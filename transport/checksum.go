@@ -1,0 +1,25 @@
+package transport
+
+import (
+	"errors"
+	"hash/crc32"
+)
+
+// ErrCorrupt says that a message changed or was cut on its way. No handler saw a request of which that is known, and sending
+// it again may help; of an answer it leaves open what the request did.
+var ErrCorrupt = errors.New("message damaged on its way")
+
+// castagnoli is CRC-32C, which processors compute: about 30 GB/s. It finds every damage of up to 32 bits in a row.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// summed marks a checksum that is there: the field is zero where there is none.
+const summed = 1 << 63
+
+// checksum is the checksum of a message in an envelope: of the head before the checksum, and of all parts.
+func checksum(head []byte, parts ...[]byte) uint64 {
+	crc := crc32.Update(0, castagnoli, head)
+	for _, part := range parts {
+		crc = crc32.Update(crc, castagnoli, part)
+	}
+	return summed | uint64(crc)
+}
