@@ -23,6 +23,11 @@ type Param struct {
 	Init Initializer
 	// Seed makes the initial values of one job: they are a pure function of (Seed, Name, row, column).
 	Seed uint64
+	// Entry decides which ids of an embedding get a row; the zero value lets all in.
+	Entry Entry
+	// MaxBytes bounds the memory of an embedding's rows in each process that keeps a share of them; 0 is no bound. When it is
+	// reached, new ids stay without a row, as [Entry] describes, and rows that exist go on.
+	MaxBytes int64
 	// Frozen marks what no rule may change, such as the statistics of batch norm. A frozen param has no G.
 	Frozen bool
 }
@@ -85,13 +90,26 @@ func (p *Param) Check() error {
 		if len(p.Shape) != 2 {
 			return fmt.Errorf("optimizer: embedding %q needs shape [height dim], has %v", p.Name, p.Shape)
 		}
-		return nil
+		return p.checkRows()
+	}
+	if p.Entry != (Entry{}) || p.MaxBytes != 0 {
+		return fmt.Errorf("optimizer: param %q is dense: Entry and MaxBytes are for embeddings", p.Name)
 	}
 	if len(p.W) != p.Size() {
 		return fmt.Errorf("optimizer: param %q of shape %v needs %d weights, has %d", p.Name, p.Shape, p.Size(), len(p.W))
 	}
 	if !p.Frozen && len(p.G) != p.Size() {
 		return fmt.Errorf("optimizer: param %q of shape %v needs room for %d gradients, has %d", p.Name, p.Shape, p.Size(), len(p.G))
+	}
+	return nil
+}
+
+func (p *Param) checkRows() error {
+	if err := p.Entry.Check(); err != nil {
+		return fmt.Errorf("optimizer: embedding %q: %w", p.Name, err)
+	}
+	if p.MaxBytes < 0 {
+		return fmt.Errorf("optimizer: embedding %q: MaxBytes is %d: it must not be negative", p.Name, p.MaxBytes)
 	}
 	return nil
 }

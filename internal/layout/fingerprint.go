@@ -21,6 +21,9 @@ func (l *Layout) Fingerprint(rule optimizer.Rule, strategy string) Fingerprint {
 	}
 	for _, p := range l.Params {
 		f = append(f, fmt.Sprintf("param %q shape %v embedding %t frozen %t seed %d from %T%+v", p.Name, p.Shape, p.Embedding, p.Frozen, p.Seed, p.Init, p.Init))
+		if p.Entry != (optimizer.Entry{}) || p.MaxBytes != 0 {
+			f = append(f, fmt.Sprintf("param %q entry %+v max bytes %d", p.Name, p.Entry, p.MaxBytes))
+		}
 	}
 	for _, b := range l.Plan.Blocks {
 		f = append(f, fmt.Sprintf("block %s at %d of %d on server %d", b.Name, b.Offset, b.Size, b.Server))
