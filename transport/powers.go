@@ -8,6 +8,14 @@ type Limited interface {
 	MessageLimit() int
 }
 
+// LimitOf is the bound of t's messages, in bytes, or DefaultMaxMessage if t does not tell.
+func LimitOf(t Transport) int {
+	if l, ok := t.(Limited); ok {
+		return l.MessageLimit()
+	}
+	return DefaultMaxMessage
+}
+
 // IdleCloser is an optional power of a [Transport] that keeps connections between calls. [FastHTTP] and [Compressed] have it.
 type IdleCloser interface {
 	// CloseIdleConnections closes the connections that no call uses. Later calls open new ones.

@@ -20,6 +20,9 @@ type Faults struct {
 	Drop float64
 	// DropAnswer loses the answer without a word: the request is served, and Call waits for the end of ctx.
 	DropAnswer float64
+	// HalfOpen has the endpoint accept this call, and all others that begin within MaxDelay, and serve and answer none of
+	// them: they wait for the end of ctx. Which the others are depends on time, not on the seed.
+	HalfOpen float64
 
 	// Delay holds a request back, up to MaxDelay.
 	Delay float64
@@ -27,13 +30,16 @@ type Faults struct {
 	Reorder float64
 	// Duplicate has the server see a request twice in a row. The caller gets either answer.
 	Duplicate float64
-	// Late has the server see a request again before the next one to the same endpoint; nobody gets that answer. It happens
-	// also to calls that LoseRequest, LoseAnswer, Drop or DropAnswer ended.
+	// Late has the server see a request again in front of the next one to the same endpoint, which waits for that answer up to
+	// MaxDelay and then overtakes it; nobody else gets it. It happens also to calls that LoseRequest, LoseAnswer, Drop,
+	// DropAnswer or HalfOpen ended.
 	Late float64
 	// Corrupt flips one bit of the request or of the answer.
 	Corrupt float64
+	// Cut ends the request or the answer in the middle: the one who reads it gets its beginning and no error.
+	Cut float64
 
-	// MaxDelay bounds Delay and Reorder. 0 means 10 ms.
+	// MaxDelay bounds Delay, Reorder, Late and HalfOpen. 0 means 10 ms.
 	MaxDelay time.Duration
 }
 
@@ -54,6 +60,8 @@ type fate struct {
 	delay                         time.Duration
 	corruptRequest, corruptAnswer bool
 	bit                           uint64
+	cutRequest, cutAnswer         bool
+	rest                          float64 // of a message that is cut, what is left
 }
 
 // draw decides by seed, endpoint, message and how often that message was sent before. The draws are always the same ones in
@@ -71,6 +79,9 @@ func (f Faults) draw(seed, message uint64, times int) fate {
 	corrupt, request := hit(f.Corrupt), hit(0.5)
 	out.corruptRequest, out.corruptAnswer = corrupt && request, corrupt && !request
 	out.bit = r.Uint64()
+	cut, request := hit(f.Cut), hit(0.5)
+	out.cutRequest, out.cutAnswer = cut && request, cut && !request
+	out.rest = r.Float64()
 	if out.fatal != "" {
 		return fate{fatal: out.fatal, late: out.late && out.fatal != "Refuse"}
 	}
@@ -85,7 +96,7 @@ func (f fate) names() []string {
 		is   bool
 	}{
 		{f.fatal, f.fatal != ""}, {"Delay", f.delay > 0}, {"Reorder", f.reorder}, {"Duplicate", f.duplicate}, {"Late", f.late},
-		{"Corrupt", f.corruptRequest || f.corruptAnswer},
+		{"Corrupt", f.corruptRequest || f.corruptAnswer}, {"Cut", f.cutRequest || f.cutAnswer},
 	} {
 		if fault.is {
 			names = append(names, fault.name)
@@ -101,12 +112,41 @@ func (f Faults) fatal(x float64) string {
 		p    float64
 	}{
 		{"Refuse", f.Refuse}, {"LoseRequest", f.LoseRequest}, {"LoseAnswer", f.LoseAnswer}, {"Drop", f.Drop}, {"DropAnswer", f.DropAnswer},
+		{"HalfOpen", f.HalfOpen},
 	} {
 		if x -= fault.p; x < 0 {
 			return fault.name
 		}
 	}
 	return ""
+}
+
+// spoilRequest is what the server gets to see of a request.
+func (f fate) spoilRequest(req [][]byte) [][]byte {
+	if !f.corruptRequest && !f.cutRequest {
+		return req
+	}
+	return [][]byte{f.spoil(join(req), f.corruptRequest, f.cutRequest)}
+}
+
+// spoilAnswer gives read what the caller gets to see of an answer.
+func (f fate) spoilAnswer(read func([]byte) error) func([]byte) error {
+	if !f.corruptAnswer && !f.cutAnswer {
+		return read
+	}
+	return func(body []byte) error {
+		return read(f.spoil(append([]byte(nil), body...), f.corruptAnswer, f.cutAnswer))
+	}
+}
+
+func (f fate) spoil(message []byte, corrupt, cut bool) []byte {
+	if corrupt {
+		flip(message, f.bit)
+	}
+	if cut {
+		message = message[:int(f.rest*float64(len(message)))] // rest is below 1
+	}
+	return message
 }
 
 // digest is a number for a message to an endpoint.

@@ -15,23 +15,25 @@ import (
 // ErrInjected is in every error that a Faulty made up.
 var ErrInjected = errors.New("injected fault")
 
-// Faulty is a transport whose calls meet faults on their way. Listen, and with it the servers, are left alone.
+// Faulty is a transport whose calls meet faults on their way. What it listens on serves as it always did; a listener that is
+// closed also ends the late messages to it. Those to listeners of others end with Close.
 type Faulty struct {
 	t      transport.Transport
 	seed   uint64
 	faults Faults
+	late   lateBox
 
 	mu     sync.Mutex
 	times  map[uint64]int           // how often a message was sent
 	held   map[string]chan struct{} // closed when a call to the endpoint has been answered
-	late   map[string][][]byte      // messages to an endpoint to be seen once more
+	mute   map[string]time.Time     // until when an endpoint is half open
 	counts map[string]int
 }
 
 // NewFaulty puts faults in front of t.
 func NewFaulty(t transport.Transport, seed uint64, faults Faults) *Faulty {
 	return &Faulty{t: t, seed: seed, faults: faults, times: map[uint64]int{}, held: map[string]chan struct{}{},
-		late: map[string][][]byte{}, counts: map[string]int{}}
+		mute: map[string]time.Time{}, counts: map[string]int{}}
 }
 
 // Counts tells how often each fault happened, by the names of the fields of Faults.
@@ -42,7 +44,16 @@ func (f *Faulty) Counts() map[string]int {
 }
 
 // Listen implements transport.Transport.
-func (f *Faulty) Listen(endpoint string) (transport.Listener, error) { return f.t.Listen(endpoint) }
+func (f *Faulty) Listen(endpoint string) (transport.Listener, error) {
+	l, err := f.t.Listen(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return &lateListener{Listener: l, box: &f.late}, nil
+}
+
+// Close ends the late messages that are still under way. It is needed only where the listeners belong to another transport.
+func (f *Faulty) Close() { f.late.end("") }
 
 // MessageLimit implements transport.Limited.
 func (f *Faulty) MessageLimit() int {
@@ -61,9 +72,10 @@ func (f *Faulty) CloseIdleConnections() {
 
 // Call implements transport.Transport.
 func (f *Faulty) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	fate, late := f.meet(endpoint, req)
-	for _, message := range late {
-		_ = f.t.Call(ctx, endpoint, [][]byte{message}, ignore)
+	fate := f.meet(endpoint, req)
+	f.late.deliver(ctx, f.t, endpoint, f.faults.maxDelay())
+	if fate.late {
+		f.late.add(endpoint, req)
 	}
 	if err := f.hold(ctx, endpoint, fate); err != nil {
 		return err
@@ -74,31 +86,28 @@ func (f *Faulty) Call(ctx context.Context, endpoint string, req [][]byte, read f
 		return fmt.Errorf("transporttest: call %s: %w: %w", endpoint, transport.ErrUnreachable, ErrInjected)
 	case "LoseRequest":
 		return broken(endpoint)
-	case "Drop":
+	case "Drop", "HalfOpen":
 		return silence(ctx, endpoint)
 	}
-	if fate.corruptRequest {
-		req = [][]byte{flip(join(req), fate.bit)}
-	}
-	return f.deliver(ctx, endpoint, req, fate, read)
+	return f.deliver(ctx, endpoint, fate.spoilRequest(req), fate, fate.spoilAnswer(read))
 }
 
-// meet decides what happens to a call, and takes what is late for its endpoint.
-func (f *Faulty) meet(endpoint string, req [][]byte) (met fate, late [][]byte) {
+// meet decides what happens to a call.
+func (f *Faulty) meet(endpoint string, req [][]byte) fate {
 	message := digest(endpoint, req)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	met = f.faults.draw(f.seed, message, f.times[message])
+	met := f.faults.draw(f.seed, message, f.times[message])
 	f.times[message]++
+	if now := time.Now(); met.fatal == "HalfOpen" {
+		f.mute[endpoint] = now.Add(f.faults.maxDelay())
+	} else if now.Before(f.mute[endpoint]) {
+		met = fate{fatal: "HalfOpen", late: met.late}
+	}
 	for _, name := range met.names() {
 		f.counts[name]++
 	}
-	late = f.late[endpoint]
-	delete(f.late, endpoint)
-	if met.late {
-		f.late[endpoint] = [][]byte{join(req)}
-	}
-	return met, late
+	return met
 }
 
 // hold waits as Delay and Reorder say.
@@ -140,7 +149,7 @@ func (f *Faulty) answered(endpoint string) {
 	}
 }
 
-// deliver makes the call, once or twice, and loses or spoils its answer if it must.
+// deliver makes the call, once or twice, and loses its answer if it must.
 func (f *Faulty) deliver(ctx context.Context, endpoint string, req [][]byte, fate fate, read func([]byte) error) error {
 	switch {
 	case fate.fatal != "": // LoseAnswer or DropAnswer
@@ -151,10 +160,6 @@ func (f *Faulty) deliver(ctx context.Context, endpoint string, req [][]byte, fat
 			return silence(ctx, endpoint)
 		}
 		return broken(endpoint)
-	case fate.corruptAnswer:
-		return f.t.Call(ctx, endpoint, req, func(body []byte) error {
-			return read(flip(append([]byte(nil), body...), fate.bit))
-		})
 	case fate.duplicate && !fate.firstAnswer:
 		_ = f.t.Call(ctx, endpoint, req, ignore)
 	}

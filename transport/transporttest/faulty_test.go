@@ -72,6 +72,7 @@ func TestEachFault(t *testing.T) {
 		{"LoseAnswer", faults{LoseAnswer: 1}, []string{"a", "b"}, transporttest.ErrInjected, false},
 		{"Drop", faults{Drop: 1}, nil, context.DeadlineExceeded, true},
 		{"DropAnswer", faults{DropAnswer: 1}, []string{"a", "b"}, context.DeadlineExceeded, true},
+		{"HalfOpen", faults{HalfOpen: 1}, nil, context.DeadlineExceeded, true},
 		{"Duplicate", faults{Duplicate: 1}, []string{"a", "a", "b", "b"}, nil, false},
 		{"Late", faults{Late: 1}, []string{"a", "a", "b"}, nil, false},
 		{"late after all", faults{LoseRequest: 1, Late: 1}, []string{"a"}, transporttest.ErrInjected, false},
@@ -160,6 +161,34 @@ func flipped(a, b string) int {
 		}
 	}
 	return n
+}
+
+// TestCut ends messages early, on both sides, and counts.
+func TestCut(t *testing.T) {
+	o, net := open(t)
+	faulty := transporttest.NewFaulty(net, 3, transporttest.Faults{Cut: 1})
+	requests, answers := 0, 0
+	for i := range 40 {
+		req := fmt.Sprint("push ", i)
+		answer, err := call(t.Context(), faulty, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := o.seen[len(o.seen)-1]
+		whole := fmt.Sprintf("%s, number %d", seen, len(o.seen))
+		cutRequest, cutAnswer := len(seen) < len(req), len(answer) < len(whole)
+		if cutRequest == cutAnswer || !strings.HasPrefix(req, seen) || !strings.HasPrefix(whole, answer) {
+			t.Errorf("%q was seen as %q; %q came back as %q: one of the two should be cut", req, seen, whole, answer)
+		}
+		if cutRequest {
+			requests++
+		} else {
+			answers++
+		}
+	}
+	if requests == 0 || answers == 0 || faulty.Counts()["Cut"] != 40 {
+		t.Errorf("%d requests and %d answers; counts %v", requests, answers, faulty.Counts())
+	}
 }
 
 // TestDelay lets ten calls be late, and none more than MaxDelay.
