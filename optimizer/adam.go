@@ -48,20 +48,6 @@ func (r Adam) Update(w, g, state []float32, s *State) {
 	adamUpdate(w, g, state, float32(r.Beta1), float32(r.Beta2), rate, eps)
 }
 
-func adamUpdate(w, g, state []float32, b1, b2, rate, eps float32) {
-	c1, c2 := 1-b1, 1-b2
-	n := len(w)
-	g = g[:n]
-	m, v := state[:n], state[n:][:n]
-	for i := range w {
-		gi := g[i]
-		mi := b1*m[i] + c1*gi
-		vi := b2*v[i] + c2*gi*gi
-		m[i], v[i] = mi, vi
-		w[i] -= rate * (mi / (sqrt(vi) + eps))
-	}
-}
-
 // corrected is the rate and ε with the bias corrections of the step folded in: lr·√(1−β₂ᵗ)/(1−β₁ᵗ) and ε·√(1−β₂ᵗ).
 func (r Adam) corrected(s *State) (rate, eps float32) {
 	if s.fresh() {
