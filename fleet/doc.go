@@ -1,7 +1,7 @@
 // Package fleet trains a model on many machines with parameter servers. One program plays every role: it asks who it is,
 // builds its model, wraps an ordinary optimizer, and splits once into server or worker.
 //
-//	f, err := fleet.Init(nil)                                      // who am I? (nil: look at the environment)
+//	f, err := fleet.Init(rolemaker.PaddleCloud{})                  // who am I? (nil: look for MPI and Slurm too)
 //	net := widedeep.New(cfg)                                       // the model, built on every role
 //	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 1e-3}, strategy.Async())
 //	err = opt.Minimize(net.Loss)                                   // places the parameters, on every role
