@@ -30,7 +30,7 @@ func ExampleRead() {
 
 func TestReadEveryField(t *testing.T) {
 	const file = `{
-		"mode": "sync", "placement": "Mine", "min_block_size": 100, "small_blocks": true, "codec": "gzip",
+		"mode": "sync", "placement": "Mine", "min_block_size": 100, "small_blocks": true, "codec": "gzip", "max_frame": 4096,
 		"heartbeat_interval": "500ms", "worker_timeout": "1m30s", "start_timeout": "10s", "wait_timeout": "1h",
 		"weighting": "pushes"
 	}`
@@ -40,6 +40,7 @@ func TestReadEveryField(t *testing.T) {
 		MinBlockSize:      100,
 		SmallBlocks:       true,
 		Codec:             "gzip",
+		MaxFrame:          4096,
 		HeartbeatInterval: strategy.Duration(500 * time.Millisecond),
 		WorkerTimeout:     strategy.Duration(90 * time.Second),
 		StartTimeout:      strategy.Duration(10 * time.Second),
@@ -57,7 +58,7 @@ func TestReadEveryField(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	const known = "there are mode, placement, no_slice, min_block_size, small_blocks, codec, heartbeat_interval, " +
+	const known = "there are mode, placement, no_slice, min_block_size, small_blocks, codec, max_frame, heartbeat_interval, " +
 		"worker_timeout, start_timeout, wait_timeout, weighting"
 	tests := []struct{ name, file, want string }{
 		{"unknown", `{"mode": "sync", "speed": 3}`, `unknown field "speed"; ` + known},
@@ -100,7 +101,7 @@ func TestUnmarshalAmends(t *testing.T) {
 	if want := (strategy.Strategy{Mode: "sync", Codec: "s2", Placement: "HashName"}); s != want {
 		t.Errorf("amended strategy is %v, want %v", s, want)
 	}
-	if err := json.Unmarshal([]byte(`{"codec": "gzip", "wait_timeout": "never"}`), &s); err == nil || s.Codec != "s2" {
+	if err := json.Unmarshal([]byte(`{"codec": "gzip", "max_frame": 4096, "wait_timeout": "never"}`), &s); err == nil || s.Codec != "s2" {
 		t.Errorf("error %v left codec %q, want s2 untouched", err, s.Codec)
 	}
 }

@@ -25,6 +25,10 @@ type Strategy struct {
 	// Codec compresses messages: "none" (the default), "s2", "zstd" or "gzip". A message is sent raw if it does not shrink.
 	Codec string `json:"codec,omitempty"`
 
+	// MaxFrame bounds the messages of a training step, in bytes; what is larger travels in pieces. 0 means 64 MiB, and it is at
+	// least 4096. The transport's own bound holds too.
+	MaxFrame int `json:"max_frame,omitempty"`
+
 	// HeartbeatInterval is how often a worker that has nothing else to say shows that it lives; 0 means 1s.
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 	// WorkerTimeout is the silence after which a worker counts as dead; 0 means 30s.
@@ -38,6 +42,9 @@ type Strategy struct {
 	// and refuses it.
 	Weighting Weighting `json:"weighting,omitempty"`
 }
+
+// DefaultMaxFrame is 64 MiB.
+const DefaultMaxFrame = 64 << 20
 
 // The defaults of a strategy's times.
 const (
@@ -71,6 +78,7 @@ func (s Strategy) WithDefaults() Strategy {
 	set(&s.Mode, ModeAsync)
 	set(&s.Placement, placement.RoundRobin{}.Name())
 	set(&s.Codec, "none")
+	set(&s.MaxFrame, DefaultMaxFrame)
 	set(&s.HeartbeatInterval, DefaultHeartbeatInterval)
 	set(&s.WorkerTimeout, DefaultWorkerTimeout)
 	set(&s.StartTimeout, DefaultStartTimeout)

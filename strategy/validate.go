@@ -17,6 +17,7 @@ func (s Strategy) Validate() error {
 		oneOf("codec", s.Codec, Codecs()),
 		s.checkWeighting(),
 		s.checkBlocks(),
+		s.checkFrame(),
 		s.checkTimes(),
 	)
 }
@@ -49,6 +50,16 @@ func (s Strategy) checkBlocks() error {
 		return fmt.Errorf("strategy: min_block_size is %d; it counts elements", s.MinBlockSize)
 	case !s.NoSlice && s.MinBlockSize < least && !s.SmallBlocks:
 		return fmt.Errorf("strategy: min_block_size is %d, below %d; set small_blocks if that is meant", s.MinBlockSize, least)
+	}
+	return nil
+}
+
+// minFrame leaves room for a frame's header and some rows.
+const minFrame = 4096
+
+func (s Strategy) checkFrame() error {
+	if s.MaxFrame < minFrame {
+		return fmt.Errorf("strategy: max_frame is %d; it counts bytes and is at least %d", s.MaxFrame, minFrame)
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ func TestValidate(t *testing.T) {
 		{"small block", strategy.Strategy{MinBlockSize: 8191}, "min_block_size is 8191, below 8192; set small_blocks"},
 		{"blocks of nothing", strategy.Strategy{NoSlice: true, MinBlockSize: 8192}, "min_block_size is 8192, but no_slice"},
 		{"small blocks of nothing", strategy.Strategy{NoSlice: true, SmallBlocks: true}, "small_blocks is true, but no_slice"},
+		{"small frame", strategy.Strategy{MaxFrame: 100}, "max_frame is 100; it counts bytes and is at least 4096"},
+		{"negative frame", strategy.Strategy{MaxFrame: -1}, "max_frame is -1"},
 		{"negative time", strategy.Strategy{StartTimeout: -second}, "start_timeout is -1s"},
 		{"slow heartbeat", strategy.Strategy{HeartbeatInterval: 20 * second}, "heartbeat_interval is 20s and worker_timeout is 30s"},
 		{"quick death", strategy.Strategy{WorkerTimeout: second}, "heartbeat_interval is 1s and worker_timeout is 1s"},

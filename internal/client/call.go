@@ -26,7 +26,7 @@ func (c *Client) call(ctx context.Context, server int, req [][]byte, read func(*
 			return nil
 		case ctx.Err() != nil:
 			return c.name(server, context.Cause(ctx))
-		case answered && !errors.Is(err, wire.ErrNotReady), errors.Is(err, transport.ErrTooLarge):
+		case answered && !errors.Is(err, wire.ErrNotReady), hopeless(err):
 			return c.name(server, err)
 		case silentSince.IsZero():
 			silentSince = time.Now()

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -37,7 +36,9 @@ type Client struct {
 	log   *slog.Logger
 	job   uint64
 	epoch uint32 // this life of the worker
-	steps steps
+	// maxFrame bounds the frames of steps, in bytes.
+	maxFrame int
+	steps    steps
 
 	life context.Context // ends with the client; its cause says what went wrong
 	end  context.CancelCauseFunc
@@ -63,7 +64,8 @@ type session interface {
 // New makes a client that has yet to Join.
 func New(c Config) *Client {
 	life, end := context.WithCancelCause(context.Background())
-	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end, gathers: map[string]uint64{}}
+	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end, gathers: map[string]uint64{},
+		maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
 }
 
 var (
@@ -118,11 +120,24 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 // publish gives the servers the dense weights that the params hold. Servers that have some keep theirs.
 func (c *Client) publish(ctx context.Context) error {
 	x := newExchange(c)
-	return x.each(ctx, func(s int, b *wire.Builder) bool {
-		b.Reset(c.header(wire.OpPublish))
-		b.Dense(x.pieces(s, weights(c.c.Layout.Params))...)
-		return true
-	}, nil)
+	w := weights(c.c.Layout.Params)
+	return x.each(func(s int) error {
+		pieces := x.cutDense(s)
+		if len(pieces) == 0 {
+			pieces = []piece{{}} // a server without dense values hears of it too
+		}
+		for i, p := range pieces {
+			b := &x.lanes[s].build
+			b.Reset(c.header(wire.OpPublish))
+			b.Piece(wire.Piece{Number: i, Of: len(pieces)})
+			b.Span(p.from, p.to)
+			b.Dense(x.span(s, w, p.from, p.to)...)
+			if err := x.send(ctx, s, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // pullDense sets W of every dense param to the servers' weights.
@@ -208,12 +223,13 @@ func (c *Client) EndEpoch(ctx context.Context) error {
 	step, acked := c.steps.begin()
 	defer c.steps.end(step)
 	round := c.currentRound()
-	err := newExchange(c).each(ctx, func(_ int, b *wire.Builder) bool {
+	x := newExchange(c)
+	err := x.each(func(s int) error {
 		h := c.header(wire.OpPark)
 		h.Step, h.Acked, h.Round = step, acked, uint64(round)
-		b.Reset(h)
-		return true
-	}, nil)
+		x.lanes[s].build.Reset(h)
+		return x.send(ctx, s, nil)
+	})
 	if err != nil {
 		return fmt.Errorf("ending the epoch: %w", err)
 	}
@@ -254,7 +270,8 @@ func (c *Client) Leave(ctx context.Context) error {
 	return err
 }
 
-// Close ends the client without a word to the servers, which will find out by its silence. It may be called twice.
+// Close ends the client without a word to the servers, which will find out by its silence, and closes its idle connections.
+// It may be called twice.
 func (c *Client) Close() {
 	c.end(ErrClosed)
 	c.beat.Wait()
@@ -263,6 +280,9 @@ func (c *Client) Close() {
 	c.mu.Unlock()
 	for _, s := range sessions {
 		s.stop()
+	}
+	if t, ok := c.c.Transport.(transport.IdleCloser); ok {
+		t.CloseIdleConnections()
 	}
 }
 
@@ -280,61 +300,6 @@ func (c *Client) pushed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.round.Pushed()
-}
-
-// awaitServers waits until every server answers, saying every few seconds which do not.
-func (c *Client) awaitServers(ctx context.Context) error {
-	limit := c.c.Strategy.StartTimeout.Std()
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	poll, say := time.NewTicker(pollInterval), time.NewTicker(sayInterval)
-	defer poll.Stop()
-	defer say.Stop()
-	for {
-		missing := c.silentServers(ctx)
-		if len(missing) == 0 {
-			return nil
-		}
-		select {
-		case <-poll.C:
-		case <-say.C:
-			c.log.Warn("server not ready, still waiting", "not ready endpoints", missing)
-		case <-ctx.Done():
-			return fmt.Errorf("servers %v not ready after %v (%d of %d ready): are they running, and can this machine reach them? %w",
-				missing, limit, len(c.c.Servers)-len(missing), len(c.c.Servers), context.Cause(ctx))
-		}
-	}
-}
-
-// How often servers that are not there are asked, and spoken of.
-const (
-	pollInterval = 100 * time.Millisecond
-	sayInterval  = 3 * time.Second
-)
-
-// silentServers are the endpoints that do not answer at all.
-func (c *Client) silentServers(ctx context.Context) (missing []string) {
-	answered := make([]bool, len(c.c.Servers))
-	var wg sync.WaitGroup
-	for s := range c.c.Servers {
-		wg.Go(func() { answered[s] = c.answers(ctx, s) })
-	}
-	wg.Wait()
-	for s, ok := range answered {
-		if !ok {
-			missing = append(missing, c.c.Servers[s])
-		}
-	}
-	return missing
-}
-
-// answers says whether something answers at a server's endpoint, if only with a refusal.
-func (c *Client) answers(ctx context.Context, s int) bool {
-	ctx, cancel := context.WithTimeout(ctx, sayInterval)
-	defer cancel()
-	var b wire.Builder
-	b.Reset(c.header(wire.OpHeartbeat))
-	return c.c.Transport.Call(ctx, c.c.Servers[s], b.Parts(), func([]byte) error { return nil }) == nil
 }
 
 // Dense brings copies of the servers' dense weights, by name of the param.

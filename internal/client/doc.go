@@ -2,6 +2,7 @@
 // request for each server, sends them together and puts the answers where they belong.
 //
 //	client.go     a worker's life: join, publish or pull the first weights, leave
+//	await.go      waiting for servers that start later
 //	call.go       one request to one server, repeated while that is safe
 //	exchange.go   one step's traffic with all servers
 //	sync.go       the session of synchronous training

@@ -77,8 +77,20 @@ func (x *exchange) run(ctx context.Context, r request) error {
 	x.cut(r.push, func(l *lane) []cutRows { return l.push })
 	x.cut(r.pull, func(l *lane) []cutRows { return l.pull })
 	x.arrived = 0
-	return x.each(ctx, func(s int, b *wire.Builder) bool { return x.write(s, b, &r) },
-		func(s int, f *wire.Frame) error { return x.read(s, f, &r) })
+	return x.each(func(s int) error {
+		if !x.fits(s, &r) {
+			return x.inPieces(ctx, s, &r)
+		}
+		if !x.write(s, &r) {
+			return nil
+		}
+		return x.send(ctx, s, func(f *wire.Frame) error { return x.read(s, f, &r) })
+	})
+}
+
+// send sends the frame that was built for a server; read may be nil.
+func (x *exchange) send(ctx context.Context, s int, read func(*wire.Frame) error) error {
+	return x.c.call(ctx, s, x.lanes[s].build.Parts(), read)
 }
 
 // cut divides ids among the lanes.
@@ -95,30 +107,14 @@ func (x *exchange) cut(batch []rows, of func(*lane) []cutRows) {
 	}
 }
 
-// each builds a frame for every server and sends them together; build says whether there is anything to send. read may be nil.
-func (x *exchange) each(ctx context.Context, build func(s int, b *wire.Builder) bool, read func(s int, f *wire.Frame) error) error {
+// each does something for every server, all together, and returns the first error in the servers' order.
+func (x *exchange) each(do func(s int) error) error {
 	var wg sync.WaitGroup
 	last := len(x.lanes) - 1
-	for s := range x.lanes {
-		l := &x.lanes[s]
-		l.err = nil
-		if !build(s, &l.build) {
-			continue
-		}
-		send := func() {
-			l.err = x.c.call(ctx, s, l.build.Parts(), func(f *wire.Frame) error {
-				if read == nil {
-					return nil
-				}
-				return read(s, f)
-			})
-		}
-		if s == last {
-			send()
-		} else {
-			wg.Go(send)
-		}
+	for s := range last {
+		wg.Go(func() { x.lanes[s].err = do(s) })
 	}
+	x.lanes[last].err = do(last)
 	wg.Wait()
 	for s := range x.lanes {
 		if err := x.lanes[s].err; err != nil {
@@ -128,22 +124,22 @@ func (x *exchange) each(ctx context.Context, build func(s int, b *wire.Builder) 
 	return nil
 }
 
-// write builds the frame for a server.
-func (x *exchange) write(s int, b *wire.Builder, r *request) bool {
+// write builds the frame for a server and says whether there is anything to send.
+func (x *exchange) write(s int, r *request) bool {
 	l := &x.lanes[s]
-	h := x.c.header(r.op)
-	h.Round, h.Samples, h.Step, h.Acked = uint64(r.round), uint32(r.samples), r.step, r.acked
-	if x.dense != nil && x.c.c.Layout.Parts[s].Floats > 0 {
+	b := &l.build
+	h := x.header(r)
+	if x.wantsDense(s) {
 		h.Version = l.version
 	}
 	b.Reset(h)
 	useful := r.all || h.Version != wire.NoDense
 	if r.dense != nil {
-		b.Dense(x.pieces(s, r.dense)...)
+		b.Dense(x.span(s, r.dense, 0, x.floats(s))...)
 	}
 	for e := range r.push {
 		if c := &l.push[e]; c.share.Len() > 0 {
-			x.pushRows(b, c, e, r.push[e])
+			b.Rows(x.table(e), c.take(r.push[e].ids), x.gather(c, e, r.push[e]))
 			useful = true
 		}
 	}
@@ -158,12 +154,25 @@ func (x *exchange) write(s int, b *wire.Builder, r *request) bool {
 	return useful
 }
 
-// pieces are a server's blocks of dense values, by param, in the order they travel.
-func (x *exchange) pieces(s int, dense [][]float32) [][]float32 {
+func (x *exchange) header(r *request) wire.Header {
+	h := x.c.header(r.op)
+	h.Round, h.Samples, h.Step, h.Acked = uint64(r.round), uint32(r.samples), r.step, r.acked
+	return h
+}
+
+// floats is how many dense values live on a server.
+func (x *exchange) floats(s int) int { return x.c.c.Layout.Parts[s].Floats }
+
+func (x *exchange) wantsDense(s int) bool { return x.dense != nil && x.floats(s) > 0 }
+
+// span is the values [from, to) of a server's dense blocks, in the order they travel.
+func (x *exchange) span(s int, dense [][]float32, from, to int) [][]float32 {
 	l := &x.lanes[s]
 	l.pieces = l.pieces[:0]
 	for _, b := range x.c.c.Layout.Parts[s].Blocks {
-		l.pieces = append(l.pieces, dense[b.Param][b.Offset:][:b.Size])
+		if lo, hi := max(from, b.At), min(to, b.At+b.Size); lo < hi {
+			l.pieces = append(l.pieces, dense[b.Param][b.Offset:][lo-b.At:hi-b.At])
+		}
 	}
 	return l.pieces
 }
@@ -172,18 +181,17 @@ func (x *exchange) table(e int) uint32 { return uint32(x.c.c.Layout.Embeddings[e
 
 func (x *exchange) dim(e int) int { return x.c.c.Layout.Params[x.c.c.Layout.Embeddings[e]].Dim() }
 
-// pushRows adds a share's gradients: as they lie when they lie side by side, gathered otherwise.
-func (x *exchange) pushRows(b *wire.Builder, c *cutRows, e int, r rows) {
+// gather is a share's gradients: as they lie when they lie side by side, copied together otherwise.
+func (x *exchange) gather(c *cutRows, e int, r rows) []float32 {
 	dim := x.dim(e)
 	if c.share.Run() {
-		b.Rows(x.table(e), c.take(r.ids), r.data[c.share.Lo*dim:c.share.Hi*dim])
-		return
+		return r.data[c.share.Lo*dim : c.share.Hi*dim]
 	}
 	c.rows = slices.Grow(c.rows[:0], len(c.share.At)*dim)
 	for _, at := range c.share.At {
 		c.rows = append(c.rows, r.data[int(at)*dim:][:dim]...)
 	}
-	b.Rows(x.table(e), c.take(r.ids), c.rows)
+	return c.rows
 }
 
 // take is the share's part of ids.
@@ -205,7 +213,7 @@ func (x *exchange) read(s int, f *wire.Frame, r *request) error {
 	for _, sec := range f.Sections {
 		switch sec.Kind {
 		case wire.KindDense:
-			if err := x.readDense(s, sec); err != nil {
+			if err := x.readDense(s, sec, 0, x.floats(s)); err != nil {
 				return err
 			}
 			l.version = f.Version
@@ -215,7 +223,8 @@ func (x *exchange) read(s int, f *wire.Frame, r *request) error {
 			}
 			e := l.asked[answers]
 			answers++
-			if err := x.readRows(l.pull[e].share, e, sec, r.pull[e].data); err != nil {
+			share := &l.pull[e].share
+			if err := x.readRows(share, 0, share.Len(), e, sec, r.pull[e].data); err != nil {
 				return err
 			}
 		}
@@ -226,40 +235,41 @@ func (x *exchange) read(s int, f *wire.Frame, r *request) error {
 	return nil
 }
 
-func (x *exchange) readDense(s int, sec wire.Section) error {
+// readDense puts the dense values [from, to) of a server where they belong.
+func (x *exchange) readDense(s int, sec wire.Section, from, to int) error {
 	w, err := sec.Dense()
 	if err != nil {
 		return err
 	}
-	part := x.c.c.Layout.Parts[s]
-	if len(w) != part.Floats || x.dense == nil {
-		return fmt.Errorf("%d dense weights came, the server has %d", len(w), part.Floats)
+	if len(w) != to-from || x.dense == nil {
+		return fmt.Errorf("%d dense weights came, %d were asked for", len(w), to-from)
 	}
 	if x.install != nil {
 		x.install.Lock()
 		defer x.install.Unlock()
 		x.arrived++
 	}
-	for _, b := range part.Blocks {
-		copy(x.dense[b.Param][b.Offset:][:b.Size], w[b.At:])
+	for _, p := range x.span(s, x.dense, from, to) {
+		w = w[copy(p, w):]
 	}
 	return nil
 }
 
-func (x *exchange) readRows(share layout.Share, e int, sec wire.Section, dst []float32) error {
+// readRows puts the rows [lo, hi) of a share where they belong among the batch's.
+func (x *exchange) readRows(share *layout.Share, lo, hi, e int, sec wire.Section, dst []float32) error {
 	w, err := sec.Rows()
 	if err != nil {
 		return err
 	}
 	dim := x.dim(e)
-	if len(w) != share.Len()*dim {
-		return fmt.Errorf("%d values came for %d rows of %q", len(w), share.Len(), x.c.c.Layout.Params[x.table(e)].Name)
+	if len(w) != (hi-lo)*dim {
+		return fmt.Errorf("%d values came for %d rows of %q", len(w), hi-lo, x.c.c.Layout.Params[x.table(e)].Name)
 	}
 	if share.Run() {
-		copy(dst[share.Lo*dim:], w)
+		copy(dst[(share.Lo+lo)*dim:], w)
 		return nil
 	}
-	for i, at := range share.At {
+	for i, at := range share.At[lo:hi] {
 		copy(dst[int(at)*dim:][:dim], w[i*dim:])
 	}
 	return nil

@@ -32,7 +32,7 @@ func (c *Client) beatTo(server int) {
 		switch err := c.ping(server); {
 		case err == nil:
 			heard = time.Now()
-		case isRefusal(err):
+		case isRefusal(err), hopeless(err):
 			c.fail(c.name(server, err))
 			return
 		case time.Since(heard) > c.c.Strategy.WorkerTimeout.Std():

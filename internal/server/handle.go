@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -64,6 +65,8 @@ func (s *Server) serve(f *wire.Frame, r *reply) error {
 		return s.step(f, r)
 	case wire.OpPeek:
 		return s.peek(f, r)
+	case wire.OpPiece:
+		return s.piece(f)
 	case wire.OpPublish:
 		return s.publish(f)
 	case wire.OpPark:
@@ -133,26 +136,34 @@ func (s *Server) enter(f *wire.Frame) error {
 	return s.awaitRound(mode.Round(f.Round))
 }
 
-// publish sets the initial dense weights if nobody has yet.
+// publish sets the initial dense weights if nobody has yet. They count when the last piece of them has come; worker 0
+// sends the pieces in order.
 func (s *Server) publish(f *wire.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.member(&f.Header); err != nil {
+	m, err := s.member(&f.Header)
+	if err != nil || s.published {
 		return err
 	}
-	if s.published {
-		return nil
-	}
-	w, err := s.denseOf(f)
+	p, err := f.Piece()
 	if err != nil {
 		return err
 	}
-	for i, b := range s.c.Layout.Parts[s.c.Index].Blocks {
-		if err := s.store.Blocks[i].Values.Set(w[b.At:][:b.Size]); err != nil {
-			return err
-		}
+	if p.Number > m.publishing {
+		return wire.Refuse(wire.StatusRefused, "worker %d publishes piece %d after %d", f.Worker, p.Number+1, m.publishing)
 	}
-	s.markPublished()
+	w, from, to, err := s.denseOf(f)
+	if err != nil {
+		return err
+	}
+	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.SetAt(at, w[lo:hi]) })
+	if err != nil {
+		return err
+	}
+	m.publishing = max(m.publishing, p.Number+1)
+	if p.Number == p.Of-1 {
+		s.markPublished()
+	}
 	return nil
 }
 
@@ -163,23 +174,25 @@ func (s *Server) markPublished() {
 	s.broadcast()
 }
 
-// denseOf is the dense section of a frame, nil if it has none.
-func (s *Server) denseOf(f *wire.Frame) ([]float32, error) {
-	var dense []float32
+// denseOf is the dense section of a frame, nil if it has none, and which of this server's values [from, to) it is to hold.
+func (s *Server) denseOf(f *wire.Frame) (dense []float32, from, to int, err error) {
+	if from, to, err = f.Span(s.c.Layout.Parts[s.c.Index].Floats); err != nil {
+		return nil, 0, 0, err
+	}
 	for _, sec := range f.Sections {
 		if sec.Kind != wire.KindDense {
 			continue
 		}
 		w, err := sec.Dense()
 		if err != nil {
-			return nil, err
+			return nil, 0, 0, err
 		}
-		if want := s.c.Layout.Parts[s.c.Index].Floats; len(w) != want || dense != nil {
-			return nil, wire.Refuse(wire.StatusRefused, "worker %d sent %d dense values to server %d, which holds %d", f.Worker, len(w), s.c.Index, want)
+		if len(w) != to-from || dense != nil {
+			return nil, 0, 0, wire.Refuse(wire.StatusRefused, "worker %d sent %d dense values to server %d for its %d to %d", f.Worker, len(w), s.c.Index, from, to)
 		}
 		dense = w
 	}
-	return dense, nil
+	return dense, from, to, nil
 }
 
 func (s *Server) awaitPublished() error {

@@ -18,6 +18,10 @@ type member struct {
 	window window
 	// noted is its gradient for the open round, until that is applied.
 	noted *push
+	// stages are pushes of which some pieces have come, by step.
+	stages map[uint64]*stage
+	// publishing counts the pieces of the initial weights that it has published.
+	publishing int
 }
 
 type memberState uint8
@@ -137,7 +141,7 @@ func (s *Server) depart(m *member, w int, state memberState, forget bool) {
 	if m.state == left || m.state == dead {
 		return
 	}
-	m.state = state
+	m.state, m.stages = state, nil
 	s.abandon(w, "")
 	if forget && m.noted != nil {
 		m.noted.seen.refuse(wire.Refuse(wire.StatusStale, "worker %d was out of the job before its round closed", w))

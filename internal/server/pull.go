@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -10,7 +11,7 @@ func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
 	version := s.version.Load()
 	r.Header().Version = version
 	if f.Version != wire.NoDense && f.Version != version {
-		if err := s.pullDense(r); err != nil {
+		if err := s.pullDense(f, r); err != nil {
 			return err
 		}
 	}
@@ -27,18 +28,36 @@ func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
 	return nil
 }
 
-func (s *Server) pullDense(r *reply) error {
-	part := s.c.Layout.Parts[s.c.Index]
-	if part.Floats == 0 {
-		return nil
+// pullDense adds the dense weights, or the span of them that is asked for.
+func (s *Server) pullDense(f *wire.Frame, r *reply) error {
+	from, to, err := f.Span(s.c.Layout.Parts[s.c.Index].Floats)
+	if err != nil || from == to {
+		return err
 	}
-	r.dense = grow(r.dense, part.Floats)
-	for i, b := range part.Blocks {
-		if err := s.store.Blocks[i].Values.Pull(r.dense[b.At:][:b.Size]); err != nil {
+	if limit := s.limit(); 4*(to-from) > limit {
+		return wire.Refuse(wire.StatusRefused, "pull of %d dense values makes %d bytes, a message has at most %d", to-from, 4*(to-from), limit)
+	}
+	r.dense = grow(r.dense, to-from)
+	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.PullAt(at, r.dense[lo:hi]) })
+	if err != nil {
+		return err
+	}
+	r.Dense(r.dense)
+	return nil
+}
+
+// eachBlock calls do with the blocks that hold the dense values [from, to) of this server: where in the block they begin,
+// and which [lo, hi) of the span they are.
+func (s *Server) eachBlock(from, to int, do func(d *table.Dense, at, lo, hi int) error) error {
+	for i, b := range s.c.Layout.Parts[s.c.Index].Blocks {
+		lo, hi := max(from, b.At), min(to, b.At+b.Size)
+		if lo >= hi {
+			continue
+		}
+		if err := do(s.store.Blocks[i].Values, lo-b.At, lo-from, hi-from); err != nil {
 			return err
 		}
 	}
-	r.Dense(r.dense)
 	return nil
 }
 
@@ -78,12 +97,7 @@ func (s *Server) readRows(e int, ids []uint64, w []float32, peek bool) error {
 }
 
 // limit is the size of the largest reply.
-func (s *Server) limit() int {
-	if l, ok := s.c.Transport.(transport.Limited); ok {
-		return l.MessageLimit()
-	}
-	return transport.DefaultMaxMessage
-}
+func (s *Server) limit() int { return transport.LimitOf(s.c.Transport) }
 
 // grow returns a slice of n floats, b itself if it has room.
 func grow(b []float32, n int) []float32 {

@@ -14,19 +14,33 @@ type push struct {
 	samples int
 	dense   []float32
 	rows    []mode.Rows // by embedding, in the layout's order
+	// incomplete says which pieces of it are missing.
+	incomplete error
 }
 
-// read takes the gradients out of a frame and checks all of them, so that nothing of a wrong push is applied.
+// read takes the gradients out of a frame, the last piece of a push or all of it, and checks all of them, so that nothing
+// of a wrong push is applied.
 func (p *push) read(s *Server, f *wire.Frame) (err error) {
-	l := s.c.Layout
-	p.worker, p.epoch, p.step, p.samples = int(f.Worker), f.Epoch, f.Step, int(f.Samples)
-	if p.dense, err = s.denseOf(f); err != nil {
+	p.worker, p.epoch, p.step, p.samples, p.incomplete = int(f.Worker), f.Epoch, f.Step, int(f.Samples), nil
+	part, err := f.Piece()
+	if err != nil {
 		return err
 	}
-	if want := l.Parts[s.c.Index].Floats; p.dense == nil && want > 0 {
-		return wire.Refuse(wire.StatusRefused, "worker %d pushed no dense gradients to server %d, which holds %d values", f.Worker, s.c.Index, want)
+	if part.Of > 1 {
+		return p.assemble(s, f, part)
 	}
-	for len(p.rows) < len(l.Embeddings) {
+	if p.dense, err = p.readFrame(s, f); err != nil {
+		return err
+	}
+	if want := s.c.Layout.Parts[s.c.Index].Floats; len(p.dense) != want {
+		return wire.Refuse(wire.StatusRefused, "worker %d pushed %d dense gradients to server %d, which holds %d values", f.Worker, len(p.dense), s.c.Index, want)
+	}
+	return nil
+}
+
+// readFrame takes the rows of one frame into p, and returns its dense values.
+func (p *push) readFrame(s *Server, f *wire.Frame) (dense []float32, err error) {
+	for len(p.rows) < len(s.c.Layout.Embeddings) {
 		p.rows = append(p.rows, mode.Rows{})
 	}
 	for i := range p.rows {
@@ -37,10 +51,11 @@ func (p *push) read(s *Server, f *wire.Frame) (err error) {
 			continue
 		}
 		if err := p.readRows(s, sec); err != nil {
-			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: %v", f.Worker, s.c.Index, err)
+			return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: %v", f.Worker, s.c.Index, err)
 		}
 	}
-	return nil
+	dense, _, _, err = s.denseOf(f)
+	return dense, err
 }
 
 func (p *push) readRows(s *Server, sec wire.Section) error {
@@ -114,6 +129,11 @@ func (s *Server) push(f *wire.Frame, p *push) error {
 
 // admit gives a new gradient to the mode and applies what that completes. mu is held.
 func (s *Server) admit(f *wire.Frame, m *member, p *push) {
+	delete(m.stages, p.step)
+	if p.incomplete != nil {
+		p.seen.refuse(p.incomplete)
+		return
+	}
 	if err := s.awaitTurn(f, m); err != nil {
 		p.seen.refuse(err)
 		return

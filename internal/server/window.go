@@ -39,6 +39,9 @@ func (w *window) enter(step, acked uint64) (st *stepState, seen bool, err error)
 	return st, false, nil
 }
 
+// knows says whether a step was seen, or acknowledged before that.
+func (w *window) knows(step uint64) bool { return step < w.acked || w.steps[step] != nil }
+
 // forget drops what the worker has acknowledged.
 func (w *window) forget(acked uint64) {
 	if acked <= w.acked {

@@ -64,21 +64,50 @@ func (d *Dense) Step() int64 {
 }
 
 // Pull copies the weights into w.
-func (d *Dense) Pull(w []float32) error {
-	return d.each("pull", w, func(c *chunk, w []float32) {
+func (d *Dense) Pull(w []float32) error { return d.whole("pull", w, d.PullAt) }
+
+// PullAt copies the weights from at on into w.
+func (d *Dense) PullAt(at int, w []float32) error {
+	return d.span("pull", at, w, func(c *chunk, at int, w []float32) {
 		c.RLock()
 		defer c.RUnlock()
-		copy(w, c.w)
+		copy(w, c.w[at:])
 	})
 }
 
 // Set gives the block explicit weights. State and step stay.
-func (d *Dense) Set(w []float32) error {
-	return d.each("set", w, func(c *chunk, w []float32) {
+func (d *Dense) Set(w []float32) error { return d.whole("set", w, d.SetAt) }
+
+// SetAt gives explicit weights from at on. State and step stay.
+func (d *Dense) SetAt(at int, w []float32) error {
+	return d.span("set", at, w, func(c *chunk, at int, w []float32) {
 		c.Lock()
 		defer c.Unlock()
-		copy(c.w, w)
+		copy(c.w[at:], w)
 	})
+}
+
+// whole calls do with all weights, if x has as many.
+func (d *Dense) whole(what string, x []float32, do func(at int, x []float32) error) error {
+	if len(x) != d.n {
+		return fmt.Errorf("%w: %s of a dense block of %d weights with %d", ErrShape, what, d.n, len(x))
+	}
+	return do(0, x)
+}
+
+// span calls do with every chunk that the weights [at, at+len(x)) touch, where in it they begin, and their part of x.
+func (d *Dense) span(what string, at int, x []float32, do func(c *chunk, at int, x []float32)) error {
+	if at < 0 || at > d.n || len(x) > d.n-at {
+		return fmt.Errorf("%w: %s of weights %d to %d of a dense block of %d", ErrShape, what, at, at+len(x), d.n)
+	}
+	for len(x) > 0 {
+		size := len(d.chunks[0].w)
+		c, first := &d.chunks[at/size], at%size
+		n := min(len(x), len(c.w)-first)
+		do(c, first, x[:n])
+		at, x = at+n, x[n:]
+	}
+	return nil
 }
 
 // Push applies the rule with the gradients g as the update number step, or as the next one when step is 0.

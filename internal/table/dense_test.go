@@ -190,3 +190,31 @@ func BenchmarkDense(b *testing.B) {
 		})
 	}
 }
+
+// TestSpansAgainstWhole reads and writes pieces of a block in any cut.
+func TestSpansAgainstWhole(t *testing.T) {
+	const n = 2*denseChunk + 100
+	d, want := NewDense(n, nil), make([]float32, n)
+	for i, span := range [][2]int{{0, n}, {0, 0}, {n, n}, {5, 7}, {denseChunk - 3, 2 * denseChunk}, {denseChunk, denseChunk + 1}, {n - 150, n}} {
+		part := want[span[0]:span[1]]
+		for j := range part {
+			part[j] = float32(i*n + j)
+		}
+		check(t, d.SetAt(span[0], part))
+		got := make([]float32, len(part))
+		check(t, d.PullAt(span[0], got))
+		if !slices.Equal(got, part) {
+			t.Fatalf("weights %v are not those set", span)
+		}
+	}
+	got := make([]float32, n)
+	check(t, d.Pull(got))
+	if !slices.Equal(got, want) {
+		t.Error("the whole is not its pieces")
+	}
+	for _, bad := range []error{d.SetAt(-1, nil), d.SetAt(n-1, []float32{1, 2}), d.PullAt(n+1, nil)} {
+		if !errors.Is(bad, ErrShape) {
+			t.Errorf("got %v", bad)
+		}
+	}
+}

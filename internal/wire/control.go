@@ -115,10 +115,6 @@ func (f *Frame) JSON(v any) error {
 
 // Blob is the frame's first blob, if it has one.
 func (f *Frame) Blob() ([]byte, bool) {
-	for _, s := range f.Sections {
-		if s.Kind == KindBlob {
-			return s.Blob(), true
-		}
-	}
-	return nil, false
+	s, ok := f.section(KindBlob)
+	return s.data, ok
 }

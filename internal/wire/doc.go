@@ -25,6 +25,8 @@
 //	KindIDs    u32 count, u32 bytes of ids, ids
 //	KindRows   u32 count, u32 bytes of ids, ids, floats of count rows; the answer to KindIDs leaves the ids out (flag Bare)
 //	KindBlob   bytes: the JSON of a control message, or an error's text
+//	KindPiece  u32 number, u32 of: the frame is that piece of a push or publication that is too large for one
+//	KindSpan   u64 from, u64 to: which of the server's dense floats KindDense holds, or a pull asks for; all without it
 //
 // [Builder] writes a frame as a list of slices that alias the caller's floats; [Parse] reads one without copying. Nothing is
 // allocated before its size was checked against the bytes that are there.

@@ -27,10 +27,11 @@ const (
 	OpScan                    // a page of a table's rows
 	OpFence                   // between servers: a worker is dead, what do you have of it?
 	OpDrop                    // between servers: forget what is beyond
+	OpPiece                   // part of a step that is too large for one frame: kept until its last piece comes as OpStep
 	opEnd
 )
 
-var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop"}
+var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop", "piece"}
 
 func (o Op) String() string {
 	if o > 0 && o < opEnd {

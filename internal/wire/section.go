@@ -15,6 +15,8 @@ const (
 	KindIDs
 	KindRows
 	KindBlob
+	KindPiece
+	KindSpan
 	kindEnd
 )
 

@@ -23,13 +23,17 @@ func TestGoldenFrame(t *testing.T) {
 	b.Bare(4, []float32{8})
 	b.IDs(5, []uint64{math.MaxUint64})
 	b.Blob([]byte("hi"))
+	b.Piece(Piece{1, 3})
+	b.Span(4, 6)
 	want := "67666c31" + "01" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
-		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "05000000" +
+		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "07000000" +
 		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
 		"0300000004000000" + "1c00000000000000" + "0300000004000000" + "0000aa0200000000" + "0000803f0000004000004040" + "00000000" +
 		"0301000004000000" + "0400000000000000" + "00000041" + "00000000" +
 		"0200000005000000" + "1800000000000000" + "010000000a000000" + "ffffffffffffffffff01" + "000000000000" +
-		"0400000000000000" + "0200000000000000" + "6869000000000000"
+		"0400000000000000" + "0200000000000000" + "6869000000000000" +
+		"0500000000000000" + "0800000000000000" + "0100000003000000" +
+		"0600000000000000" + "1000000000000000" + "04000000000000000600000000000000"
 	if got := hex.EncodeToString(join(b.Parts())); got != want {
 		t.Errorf("frame:\n got %s\nwant %s", got, want)
 	}
@@ -154,6 +158,36 @@ func TestDamagedSectionsAreRefused(t *testing.T) {
 	}
 }
 
+func TestPiecesAndSpans(t *testing.T) {
+	parsed := func(build func(*Builder)) *Frame {
+		var b Builder
+		b.Reset(Header{Op: OpPiece})
+		build(&b)
+		f := new(Frame)
+		if err := f.Parse(join(b.Parts())); err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	whole := parsed(func(*Builder) {})
+	if p, err := whole.Piece(); err != nil || p != (Piece{0, 1}) {
+		t.Errorf("a whole message is piece %+v, %v", p, err)
+	}
+	if from, to, err := whole.Span(7); err != nil || from != 0 || to != 7 {
+		t.Errorf("a whole message spans %d to %d, %v", from, to, err)
+	}
+	for _, p := range []Piece{{0, 0}, {3, 3}, {0, maxPieces + 1}} {
+		if got, err := parsed(func(b *Builder) { b.Piece(p) }).Piece(); !errors.Is(err, ErrFrame) {
+			t.Errorf("piece %+v is %+v, %v", p, got, err)
+		}
+	}
+	for _, s := range [][2]int{{3, 2}, {0, 8}, {-1, 3}} {
+		if from, to, err := parsed(func(b *Builder) { b.Span(s[0], s[1]) }).Span(7); !errors.Is(err, ErrFrame) {
+			t.Errorf("span %v is %d to %d, %v", s, from, to, err)
+		}
+	}
+}
+
 // TestUnalignedFloats reads floats that start at an odd address: they are copied, not refused.
 func TestUnalignedFloats(t *testing.T) {
 	var b Builder
@@ -205,6 +239,8 @@ func FuzzParse(f *testing.F) {
 	b.IDs(2, []uint64{7})
 	b.Bare(2, []float32{1})
 	b.Blob([]byte("x"))
+	b.Piece(Piece{0, 2})
+	b.Span(1, 2)
 	f.Add(join(b.Parts()))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var fr Frame
@@ -220,6 +256,12 @@ func FuzzParse(f *testing.F) {
 			}
 			_, _ = s.Rows()
 			_, _ = s.Dense()
+		}
+		if p, err := fr.Piece(); err == nil && p.Number >= p.Of {
+			t.Fatalf("piece %+v", p)
+		}
+		if from, to, err := fr.Span(10); err == nil && (from < 0 || from > to || to > 10) {
+			t.Fatalf("span %d to %d", from, to)
 		}
 	})
 }

@@ -1,0 +1,136 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// How often servers that are not there are asked and spoken of, and how long one attempt may take.
+const (
+	pollInterval = 100 * time.Millisecond
+	sayInterval  = 3 * time.Second
+	askTimeout   = 3 * time.Second
+)
+
+// errSilent is what is known of a server before it was asked.
+var errSilent = errors.New("not asked yet")
+
+// awaitServers waits until every server answers, saying every few seconds which do not. A server that refuses to talk to
+// this worker at all ends the wait: asking it again would not help.
+func (c *Client) awaitServers(ctx context.Context) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, c.c.Strategy.StartTimeout.Std())
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	stop := context.AfterFunc(c.life, cancel)
+	defer stop()
+
+	answers := make(chan answer)
+	wait := make(waiting, len(c.c.Servers))
+	for s := range wait {
+		wait[s] = errSilent
+		asking.Go(func() { c.ask(ctx, s, answers) })
+	}
+	say := time.NewTicker(sayInterval)
+	defer say.Stop()
+	for wait.any() {
+		select {
+		case a := <-answers:
+			if hopeless(a.err) {
+				return c.name(a.server, a.err)
+			}
+			wait[a.server] = a.err
+		case <-say.C:
+			c.log.Warn("server not ready, still waiting", "not ready endpoints", wait.endpoints(c.c.Servers), "waited", time.Since(began).Round(time.Second))
+		case <-ctx.Done():
+			return c.neverCame(wait, time.Since(began), context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+func (c *Client) neverCame(wait waiting, waited time.Duration, cause error) error {
+	if c.life.Err() != nil {
+		cause = context.Cause(c.life)
+	}
+	silent := wait.endpoints(c.c.Servers)
+	return fmt.Errorf("servers %v not ready after %v (%d of %d ready; the last attempt: %v): are they running, and can this machine reach them? %w",
+		silent, waited.Round(time.Millisecond), len(wait)-len(silent), len(wait), wait.reason(), cause)
+}
+
+// answer is how an attempt to reach a server ended: with nil, or why it has not answered.
+type answer struct {
+	server int
+	err    error
+}
+
+// ask tries a server until it answers, can't be hoped for, or ctx ends.
+func (c *Client) ask(ctx context.Context, s int, answers chan<- answer) {
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for {
+		err := c.answers(ctx, s)
+		select {
+		case answers <- answer{s, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err == nil || hopeless(err) {
+			return
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// answers is nil if a server of this protocol answers at the endpoint, be it with a refusal.
+func (c *Client) answers(ctx context.Context, s int) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var b wire.Builder
+	b.Reset(c.header(wire.OpHeartbeat))
+	return c.c.Transport.Call(ctx, c.c.Servers[s], b.Parts(), func(body []byte) error {
+		var f wire.Frame
+		return f.Parse(body)
+	})
+}
+
+// hopeless says that the two sides do not trust or understand each other, which repeating does not change.
+func hopeless(err error) bool {
+	return errors.Is(err, transport.ErrRefused) || errors.Is(err, transport.ErrTooLarge) || errors.Is(err, wire.ErrVersion)
+}
+
+// waiting is why each server has not answered, nil for those that have.
+type waiting []error
+
+func (w waiting) any() bool { return w.reason() != nil }
+
+// reason is the first server's that has not answered.
+func (w waiting) reason() error {
+	for _, err := range w {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endpoints are those of the servers that have not answered.
+func (w waiting) endpoints(all []string) (silent []string) {
+	for s, err := range w {
+		if err != nil {
+			silent = append(silent, all[s])
+		}
+	}
+	return silent
+}

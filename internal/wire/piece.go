@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Piece says which part of a message, too large for one frame, a frame is: Number of Of, from 0. Frames that are whole
+// messages are piece 0 of 1.
+type Piece struct{ Number, Of int }
+
+// maxPieces is far above what is sent: a push of 64 MiB frames would have 4 TiB.
+const maxPieces = 1 << 16
+
+// Piece adds which piece of a message the frame is.
+func (b *Builder) Piece(p Piece) {
+	b.begin(KindPiece, 0, 0, 8)
+	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, uint32(p.Number))
+	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, uint32(p.Of))
+}
+
+// Piece is which piece of a message the frame is.
+func (f *Frame) Piece() (Piece, error) {
+	s, ok := f.section(KindPiece)
+	if !ok {
+		return Piece{0, 1}, nil
+	}
+	if len(s.data) != 8 {
+		return Piece{}, fmt.Errorf("wire: a piece's number of %d bytes: %w", len(s.data), ErrFrame)
+	}
+	number, of := binary.LittleEndian.Uint32(s.data), binary.LittleEndian.Uint32(s.data[4:])
+	if of > maxPieces || number >= of {
+		return Piece{}, fmt.Errorf("wire: piece %d of %d: %w", number, of, ErrFrame)
+	}
+	return Piece{int(number), int(of)}, nil
+}
+
+// Span adds which of a server's dense floats the frame is about: [from, to).
+func (b *Builder) Span(from, to int) {
+	b.begin(KindSpan, 0, 0, 16)
+	b.scratch = binary.LittleEndian.AppendUint64(b.scratch, uint64(from))
+	b.scratch = binary.LittleEndian.AppendUint64(b.scratch, uint64(to))
+}
+
+// Span is which of a server's n dense floats the frame is about: [from, to), all if it does not say.
+func (f *Frame) Span(n int) (from, to int, err error) {
+	s, ok := f.section(KindSpan)
+	if !ok {
+		return 0, n, nil
+	}
+	if len(s.data) != 16 {
+		return 0, 0, fmt.Errorf("wire: a span of %d bytes: %w", len(s.data), ErrFrame)
+	}
+	lo, hi := binary.LittleEndian.Uint64(s.data), binary.LittleEndian.Uint64(s.data[8:])
+	if lo > hi || hi > uint64(n) {
+		return 0, 0, fmt.Errorf("wire: dense floats %d to %d of %d: %w", lo, hi, n, ErrFrame)
+	}
+	return int(lo), int(hi), nil
+}
+
+// section is the frame's first section of a kind.
+func (f *Frame) section(k Kind) (Section, bool) {
+	for _, s := range f.Sections {
+		if s.Kind == k {
+			return s, true
+		}
+	}
+	return Section{}, false
+}
