@@ -1,23 +1,53 @@
 package table
 
-// index finds row numbers by hash: open addressing with linear probing. An entry holds the low 32 bits of the hash above the
-// row's number plus one; 0 is empty. The hash bits decide the place, so the index grows without looking at a row. They don't
-// prove that the id is the same: the row's header does.
+import "unsafe"
+
+// index finds row numbers by hash. It is made of segments of a fixed size, chosen by the hash's high bits; one that is full is
+// cut in two, so that no insertion ever waits for the whole index to be made anew (extendible hashing: Fagin, Nievergelt,
+// Pippenger and Strong, 1979). Inside a segment it is open addressing with linear probing by the hash's low bits.
+//
+// An entry holds the 32 bits of the hash above the row's number plus one; 0 is empty. So the index grows and shrinks without
+// looking at a row. Equal bits don't prove that the id is the same: the row's header does.
 type index struct {
-	entries []uint64
-	used    int
+	places []place // by the hash's high bits; a segment that was cut less often than others has several
+	shift  uint    // leaves those high bits of a hash
+	count  int     // of segments
 }
 
-const minEntries = 16
+// place is a segment with its size apart: entries alone fill whole cache lines and pages.
+type place struct {
+	entries *entries
+	size    *size
+}
 
-func newIndex() index { return index{entries: make([]uint64, minEntries)} }
+type entries [segmentLen]uint64
+
+type size struct {
+	used  uint32
+	depth uint32 // how many high bits of the hash its entries share
+}
+
+const (
+	segmentLen  = 1024
+	segmentMask = segmentLen - 1
+	segmentFull = segmentLen / 4 * 3
+	placeBytes  = int(unsafe.Sizeof(place{}))
+	// segmentBytes is what a new segment takes.
+	segmentBytes = int(unsafe.Sizeof(entries{}) + unsafe.Sizeof(size{}))
+)
+
+func newIndex() index {
+	return index{places: []place{{new(entries), new(size)}}, shift: 32, count: 1}
+}
+
+func (x *index) at(hash uint32) *place { return &x.places[hash>>x.shift] }
 
 // first returns the row, plus one, of the first entry with this hash, or 0. It is right for all but the few ids that share 32
 // bits of hash with another.
 func (x *index) first(hash uint32) uint32 {
-	mask := uint32(len(x.entries) - 1)
-	for at := hash & mask; ; at = (at + 1) & mask {
-		e := x.entries[at]
+	seg := x.at(hash).entries
+	for at := hash & segmentMask; ; at = (at + 1) & segmentMask {
+		e := seg[at]
 		if uint32(e>>32) == hash || e == 0 {
 			return uint32(e)
 		}
@@ -26,9 +56,9 @@ func (x *index) first(hash uint32) uint32 {
 
 // find returns the row with that id.
 func (x *index) find(a *arena, hash uint32, id uint64) *header {
-	mask := uint32(len(x.entries) - 1)
-	for at := hash & mask; x.entries[at] != 0; at = (at + 1) & mask {
-		if e := x.entries[at]; uint32(e>>32) == hash {
+	seg := x.at(hash).entries
+	for at := hash & segmentMask; seg[at] != 0; at = (at + 1) & segmentMask {
+		if e := seg[at]; uint32(e>>32) == hash {
 			if h := a.at(uint32(e) - 1); h.id == id {
 				return h
 			}
@@ -37,30 +67,102 @@ func (x *index) find(a *arena, hash uint32, id uint64) *header {
 	return nil
 }
 
-// insert adds a row whose id is not there.
+// insert adds a row that is not there.
 func (x *index) insert(hash, row uint32) {
-	if x.used >= len(x.entries)/4*3 {
-		x.grow()
+	for x.full(hash) {
+		x.cut(hash)
 	}
-	x.place(uint64(hash)<<32 | uint64(row+1))
-	x.used++
+	p := x.at(hash)
+	p.entries.place(uint64(hash)<<32 | uint64(row+1))
+	p.size.used++
 }
 
-func (x *index) place(e uint64) {
-	mask := uint32(len(x.entries) - 1)
-	at := uint32(e>>32) & mask
-	for x.entries[at] != 0 {
-		at = (at + 1) & mask
+// full says whether the next insertion of that hash cuts a segment in two.
+func (x *index) full(hash uint32) bool { return x.at(hash).size.used >= segmentFull }
+
+// growth is how many bytes that takes.
+func (x *index) growth(hash uint32) int {
+	n := segmentBytes
+	if x.at(hash).size.depth == x.depth() {
+		n += len(x.places) * placeBytes
 	}
-	x.entries[at] = e
+	return n
 }
 
-func (x *index) grow() {
-	old := x.entries
-	x.entries = make([]uint64, 2*len(old))
-	for _, e := range old {
-		if e != 0 {
-			x.place(e)
+func (x *index) depth() uint32 { return uint32(32 - x.shift) }
+
+func (x *index) bytes() int { return x.count*segmentBytes + len(x.places)*placeBytes }
+
+func (e *entries) place(entry uint64) {
+	at := uint32(entry>>32) & segmentMask
+	for e[at] != 0 {
+		at = (at + 1) & segmentMask
+	}
+	e[at] = entry
+}
+
+// cut makes two segments of that of a hash, by the next high bit.
+func (x *index) cut(hash uint32) {
+	if x.at(hash).size.depth == x.depth() {
+		x.double()
+	}
+	old := *x.at(hash)
+	low, high := place{new(entries), old.size}, place{new(entries), &size{depth: old.size.depth + 1}}
+	old.size.used, old.size.depth = 0, old.size.depth+1
+	bit := uint(64 - old.size.depth) // of an entry
+	for _, e := range old.entries {
+		if e == 0 {
+			continue
+		}
+		p := low
+		if e>>bit&1 == 1 {
+			p = high
+		}
+		p.entries.place(e)
+		p.size.used++
+	}
+	x.replace(hash, low, high)
+	x.count++
+}
+
+// replace gives the places of the segment that was cut to its two halves.
+func (x *index) replace(hash uint32, low, high place) {
+	each := 1 << (x.depth() - low.size.depth) // places of each half
+	first := int(hash>>x.shift) &^ (2*each - 1)
+	for i := range each {
+		x.places[first+i], x.places[first+each+i] = low, high
+	}
+}
+
+// double makes room for one more bit of the hash.
+func (x *index) double() {
+	wide := make([]place, 2*len(x.places))
+	for i, p := range x.places {
+		wide[2*i], wide[2*i+1] = p, p
+	}
+	x.places = wide
+	x.shift--
+}
+
+// remove takes out a row that is there.
+func (x *index) remove(hash, row uint32) {
+	p := x.at(hash)
+	at := hash & segmentMask
+	for p.entries[at] != uint64(hash)<<32|uint64(row+1) {
+		at = (at + 1) & segmentMask
+	}
+	p.entries.close(at)
+	p.size.used--
+}
+
+// close takes out an entry and moves those behind it up, so that each is still found from its own place on.
+func (e *entries) close(at uint32) {
+	for next := (at + 1) & segmentMask; e[next] != 0; next = (next + 1) & segmentMask {
+		home := uint32(e[next]>>32) & segmentMask
+		if (next-home)&segmentMask >= (next-at)&segmentMask {
+			e[at] = e[next]
+			at = next
 		}
 	}
+	e[at] = 0
 }

@@ -3,7 +3,7 @@ package table
 // prefetchEntries asks for the index line of every item's first entry.
 //
 //go:noescape
-func prefetchEntries(entries *uint64, mask uint32, items *item, n int)
+func prefetchEntries(places *place, shift uint, items *item, n int)
 
 // prefetchRows asks for the lines of n rows from their first byte to the byte last.
 //

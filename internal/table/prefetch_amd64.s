@@ -1,19 +1,23 @@
 #include "textflag.h"
 
-// func prefetchEntries(entries *uint64, mask uint32, items *item, n int)
+// func prefetchEntries(places *place, shift uint, items *item, n int)
 TEXT ·prefetchEntries(SB), NOSPLIT, $0-32
-	MOVQ entries+0(FP), AX
-	MOVL mask+8(FP), BX
-	MOVQ items+16(FP), CX
+	MOVQ places+0(FP), AX
+	MOVQ shift+8(FP), CX
+	MOVQ items+16(FP), BX
 	MOVQ n+24(FP), DX
 	TESTQ DX, DX
 	JLE  done
 
 next:
-	MOVL 8(CX), SI          // item.hash
-	ANDL BX, SI
-	PREFETCHT0 (AX)(SI*8)
-	ADDQ $16, CX
+	MOVL 8(BX), SI          // item.hash
+	MOVL SI, DI
+	SHRQ CX, SI             // of 64 bits: a shift by 32 leaves 0
+	SHLQ $4, SI             // a place has 16 bytes
+	MOVQ (AX)(SI*1), SI     // its entries
+	ANDL $1023, DI
+	PREFETCHT0 (SI)(DI*8)
+	ADDQ $16, BX
 	DECQ DX
 	JNZ  next
 

@@ -5,6 +5,6 @@ package table
 // Machines without a prefetch of ours fetch a block's lines when they are used; the loops that use them have few other
 // dependencies, so that an out-of-order CPU overlaps most of it.
 
-func prefetchEntries(*uint64, uint32, *item, int) {}
+func prefetchEntries(*place, uint, *item, int) {}
 
 func prefetchRows(**header, int, int) {}

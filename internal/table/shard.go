@@ -25,7 +25,7 @@ const warmed = 512
 // prefetch asks for the index lines of items that will be probed soon.
 func (s *shard) prefetch(items []item) {
 	if len(items) > 0 {
-		prefetchEntries(&s.index.entries[0], uint32(len(s.index.entries)-1), &items[0], len(items))
+		prefetchEntries(&s.index.places[0], s.index.shift, &items[0], len(items))
 	}
 }
 

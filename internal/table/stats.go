@@ -20,8 +20,8 @@ func (t *Sparse) Stats() Stats {
 		s := &t.shards[i]
 		s.Lock()
 		rows := int(s.arena.rows)
-		st.Bytes += s.arena.bytes() + 8*len(s.index.entries) + int(unsafe.Sizeof(*s))
-		entries += len(s.index.entries)
+		st.Bytes += s.arena.bytes() + s.index.bytes() + int(unsafe.Sizeof(*s))
+		entries += s.index.count * segmentLen
 		s.Unlock()
 		st.Rows += rows
 		st.MinShard, st.MaxShard = min(st.MinShard, rows), max(st.MaxShard, rows)
