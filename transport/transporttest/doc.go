@@ -13,5 +13,12 @@
 //	net := transporttest.NewFaulty(transport.NewMemory(), 42, transporttest.Faults{Drop: 0.01, LoseAnswer: 0.02, Duplicate: 0.05})
 //
 // Which message meets which fault depends on the seed, the endpoint and the message, not on the order in which goroutines
-// run: a failing seed fails again.
+// run: a failing seed fails again. Messages can be lost, held back, repeated, reordered, cut, changed, or met with silence;
+// [Faults] has the list. Put it below transport.Compressed, which notices what was cut or changed.
+//
+// Relay does the same to real connections: it listens in front of a server, on TCP, and breaks, damages, slows or silences the
+// lines that go through it:
+//
+//	relay, err := transporttest.NewRelay(l.Endpoint(), 42, transporttest.LineFaults{Cut: 0.1, HalfOpen: 0.01})
+//	err = t.Call(ctx, relay.Endpoint(), req, read)
 package transporttest
