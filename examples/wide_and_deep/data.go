@@ -10,41 +10,59 @@ import (
 	"github.com/gofleet/gofleet/examples/wide_and_deep/flights"
 )
 
-// load returns training and test rows, four to one, and how many categories a row has.
-func load(ctx context.Context, c config) (train, test *dataset.Dataset, categories int, err error) {
-	rows, categories, err := source(c)
-	if err == nil && c.data != "" {
-		rows, err = rows.Load(ctx)
+// categories is how many a row has.
+func categories(c config) int {
+	if c.data == "" {
+		return len(flights.Categories())
 	}
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	if c.rows > 0 {
-		rows = rows.Shuffle(c.seed).Take(c.rows)
-	}
-	train, test = rows.Split(0.8, c.seed)
-	return train, test, categories, nil
+	return 26
 }
 
-func source(c config) (*dataset.Dataset, int, error) {
-	if c.data == "" {
+// load returns training and test rows. Without test rows of their own they are four to one.
+func load(ctx context.Context, c config) (train, test *dataset.Dataset, err error) {
+	train, err = source(ctx, c, c.data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.rows > 0 {
+		train = train.Shuffle(c.seed).Take(c.rows)
+	}
+	if c.test == "" {
+		train, test = train.Split(0.8, c.seed)
+	} else {
+		test, err = source(ctx, c, c.test)
+	}
+	return train, test, err
+}
+
+// source is the rows under a path, all in memory; no path is the flights.
+func source(ctx context.Context, c config, path string) (*dataset.Dataset, error) {
+	if path == "" {
 		data, err := flights.Load()
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		return flights.Dataset(data), len(flights.Categories()), nil
+		return flights.Dataset(data), nil
 	}
-	files, err := filesOf(c.data)
+	format, err := formatOf(c)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
+	files, err := filesOf(path)
+	if err != nil {
+		return nil, err
+	}
+	return dataset.FromFiles(format, files...).Load(ctx)
+}
+
+func formatOf(c config) (dataset.Format, error) {
 	switch c.format {
 	case "criteo":
-		return dataset.FromFiles(dataset.Criteo{}, files...), 26, nil
+		return dataset.Criteo{Dense: c.dense}, nil
 	case "slots":
-		return dataset.FromFiles(dataset.CriteoSlots(), files...), 26, nil
+		return dataset.CriteoSlots(), nil
 	}
-	return nil, 0, fmt.Errorf("-format=%s: there are criteo and slots", c.format)
+	return nil, fmt.Errorf("-format=%s: there are criteo and slots", c.format)
 }
 
 // filesOf is the file itself, or all files of a directory.

@@ -5,5 +5,6 @@
 //	go run ./fleet/fleetrun --server_num=2 --worker_num=2 ./examples/wide_and_deep --epochs=2 --mode=sync
 //
 // model.go is the network, train.go the program that every role runs, flags.go what can be chosen. With -data it reads Criteo
-// TSV or slot text instead of the flights; -preset=seed takes the settings of the original's quick start.
+// TSV or slot text instead of the flights, and -preset=criteo has the size that is usual for them; -preset=seed takes the
+// settings of the original's quick start.
 package main

@@ -18,11 +18,7 @@ type result struct {
 
 // run is the program of every role.
 func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (result, error) {
-	train, test, categories, err := load(ctx, c)
-	if err != nil {
-		return result{}, err
-	}
-	net := newModel(c, categories)
+	net := newModel(c, categories(c))
 	opt, err := f.DistributedOptimizer(c.rule, c.strategy)
 	if err != nil {
 		return result{}, err
@@ -36,7 +32,14 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (result, 
 		}
 		return result{}, f.RunServer(ctx)
 	}
+	train, test, err := load(ctx, c)
+	if err != nil {
+		return result{}, err
+	}
 	if err := f.InitWorker(ctx); err != nil {
+		return result{}, err
+	}
+	if err := f.BarrierWorker(ctx); err != nil { // all begin together, so that their rates are of the same time
 		return result{}, err
 	}
 	r, err := work(ctx, f, c, net, train, test, out)
