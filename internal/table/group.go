@@ -20,13 +20,15 @@ type call struct {
 	ends   []uint32 // of each shard's group in items
 	blocks [2]block
 
-	rows  []float32 // the caller's
-	step  int64
-	clock uint32
-	state optimizer.State
-	past  [64]optimizer.State // of the steps that are replayed, by step modulo 64
-	zeros []float32
-	res   Result
+	rows   []float32 // the caller's
+	counts Counts    // the caller's
+	step   int64
+	clock  uint32
+	state  optimizer.State
+	past   [64]optimizer.State // of the steps that are replayed, by step modulo 64
+	zeros  []float32
+	res    Result
+	err    error
 
 	out    []Row // what read fills
 	buffer []float32

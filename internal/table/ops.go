@@ -3,17 +3,36 @@ package table
 import "github.com/gofleet/gofleet/optimizer"
 
 // begin readies the working memory for a call's rows.
-func (c *call) begin(rows []float32, step int64, clock uint32) {
-	c.rows, c.step, c.clock, c.res = rows, step, clock, Result{}
+func (c *call) begin(rows []float32, n Counts, step int64, clock uint32) {
+	c.rows, c.counts, c.step, c.clock, c.res, c.err = rows, n, step, clock, Result{}, nil
 	c.state.Step, c.state.Row = step, true
 }
 
 // row is the caller's row for an item.
 func (c *call) row(it item, dim int) []float32 { return c.rows[int(it.at)*dim:][:dim] }
 
+// marks are the shows and clicks of a push of an item: one show if nothing is said.
+func (c *call) marks(it item) marks {
+	m := marks{show: 1}
+	if c.counts.Show != nil {
+		m.show = c.counts.Show[it.at]
+	}
+	if c.counts.Click != nil {
+		m.click = c.counts.Click[it.at]
+	}
+	return m
+}
+
 func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
 	for i, it := range b.items {
-		h := t.touch(s, c, b.rows[i], it)
+		h := b.rows[i]
+		if h == nil {
+			if h = t.meet(s, c, it); h == nil {
+				t.missing(c.row(it, t.dim), it.id)
+				continue
+			}
+		}
+		h.see(c.clock)
 		if t.sweeps {
 			t.replay(c, h, c.step)
 		}
@@ -24,59 +43,77 @@ func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
 func (t *Sparse) peekBlock(_ *shard, c *call, b *block) {
 	for i, it := range b.items {
 		h, w := b.rows[i], c.row(it, t.dim)
-		switch {
-		case h != nil:
-			if t.sweeps {
-				t.replay(c, h, c.step)
-			}
-			copy(w, t.weights(h))
-		case t.param.Height() > 0:
-			t.param.InitRow(w, it.id)
-		default:
-			clear(w)
+		if h == nil {
+			t.missing(w, it.id)
+			continue
 		}
+		if t.sweeps {
+			t.replay(c, h, c.step)
+		}
+		copy(w, t.weights(h))
+	}
+}
+
+// missing sets w to what a row that does not exist reads as.
+func (t *Sparse) missing(w []float32, id uint64) {
+	if t.param.Height() > 0 {
+		t.param.InitRow(w, id)
+	} else {
+		clear(w)
 	}
 }
 
 func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 	for i, it := range b.items {
-		h := t.touch(s, c, b.rows[i], it)
+		h := b.rows[i]
+		if h == nil {
+			if h = t.enter(s, c, it); h == nil {
+				continue
+			}
+		}
+		h.see(c.clock)
 		if t.sweeps {
 			t.replay(c, h, c.step-1)
 		}
 		t.rule.Update(t.weights(h), c.row(it, t.dim), t.slots(h), &c.state)
 		h.step = max(h.step, c.step)
 		h.updates++
+		if h.updates%hotEvery == 0 && h.updates > s.hot.floor {
+			s.hot.note(h.id, h.updates)
+		}
+		if t.marked {
+			t.marks(h).add(c.marks(it))
+		}
+		c.res.Applied++
 	}
-	c.res.Applied += len(b.items)
 }
 
 func (t *Sparse) setBlock(s *shard, c *call, b *block) {
-	for i, it := range b.items {
-		h := t.touch(s, c, b.rows[i], it)
+	for _, it := range b.items {
+		h := s.given(t, it)
+		if h == nil {
+			c.err = t.full(it.id)
+			continue
+		}
+		h.see(c.clock)
 		copy(t.weights(h), c.row(it, t.dim))
 		t.initState(h)
-		h.step = c.step
+		h.step = max(c.step, 0)
 	}
 }
 
-// touch is the row of an item, born when h is nil, seen now.
-func (t *Sparse) touch(s *shard, c *call, h *header, it item) *header {
-	if h == nil {
-		var fresh bool
-		if h, fresh = s.born(t, it); fresh {
-			c.res.Born++
-		}
+// see notes the time. It is written only when it changes: most rows of a pull stay clean in the cache.
+func (h *header) see(clock uint32) {
+	if h.seen != clock {
+		h.seen = clock
 	}
-	if h.seen != c.clock {
-		h.seen = c.clock
-	}
-	return h
 }
 
-func (t *Sparse) initState(h *header) {
+func (t *Sparse) initState(h *header) { t.initSlots(t.slots(h)) }
+
+func (t *Sparse) initSlots(slots []float32) {
 	if t.state > 0 {
-		optimizer.InitState(t.rule, t.slots(h))
+		optimizer.InitState(t.rule, slots)
 	}
 }
 

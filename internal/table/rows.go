@@ -14,6 +14,9 @@ type Row struct {
 	Step    int64     // the last step that was applied
 	Seen    uint32    // the table's clock at the last pull or push
 	Updates uint32    // how often it was pushed
+
+	// Show and Click are counted when the param's Entry has ShowClick.
+	Show, Click float32
 }
 
 // IDs returns the ids of all rows, ascending.
@@ -29,9 +32,11 @@ func (t *Sparse) IDs() []uint64 {
 func (s *shard) appendIDs(ids []uint64) []uint64 {
 	s.Lock()
 	defer s.Unlock()
-	ids = slices.Grow(ids, int(s.arena.rows))
+	ids = slices.Grow(ids, s.arena.live())
 	for row := range s.arena.rows {
-		ids = append(ids, s.arena.at(row).id)
+		if h := s.arena.at(row); h.step != isFree {
+			ids = append(ids, h.id)
+		}
 	}
 	return ids
 }
@@ -43,7 +48,8 @@ func (t *Sparse) Rows(step int64) iter.Seq[Row] {
 	return func(yield func(Row) bool) { t.RowsOf(t.IDs(), step)(yield) }
 }
 
-// RowsOf is Rows for given ids, which must all be in the table, in their order.
+// RowsOf is Rows for given ids, in their order. A row that is not there, as it was dropped meanwhile, is yielded as it would be
+// born.
 func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		const batch = 1024
@@ -65,7 +71,7 @@ func (t *Sparse) read(ids []uint64, rows []Row, buffer []float32, step int64) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
 	c.group(ids, len(t.shards), t.seed)
-	c.begin(nil, step, 0)
+	c.begin(nil, Counts{}, step, 0)
 	c.out, c.buffer = rows, buffer
 	for i := range t.shards {
 		t.runShard(i, c, (*Sparse).readBlock)
@@ -75,20 +81,33 @@ func (t *Sparse) read(ids []uint64, rows []Row, buffer []float32, step int64) {
 
 func (t *Sparse) readBlock(_ *shard, c *call, b *block) {
 	for i, it := range b.items {
-		h := b.rows[i]
-		if t.sweeps {
-			t.replay(c, h, c.step)
-		}
 		space := c.buffer[int(it.at)*(t.dim+t.state):][:t.dim+t.state]
-		r := Row{ID: h.id, W: space[:t.dim], State: space[t.dim:], Step: h.step, Seen: h.seen, Updates: h.updates}
-		copy(r.W, t.weights(h))
-		copy(r.State, t.slots(h))
+		r := Row{ID: it.id, W: space[:t.dim], State: space[t.dim:]}
+		if h := b.rows[i]; h != nil {
+			t.readRow(c, h, &r)
+		} else {
+			t.param.InitRow(r.W, it.id)
+			t.initSlots(r.State)
+		}
 		c.out[it.at] = r
 	}
 }
 
+func (t *Sparse) readRow(c *call, h *header, r *Row) {
+	if t.sweeps {
+		t.replay(c, h, c.step)
+	}
+	copy(r.W, t.weights(h))
+	copy(r.State, t.slots(h))
+	r.Step, r.Seen, r.Updates = h.step, h.seen, h.updates
+	if t.marked {
+		r.Show, r.Click = t.marks(h).show, t.marks(h).click
+	}
+}
+
 // Restore puts a row back as [Sparse.Rows] gave it, over the row of that id if there is one. A row without state (from a file
-// of weights alone) gets the rule's initial state.
+// of weights alone) gets the rule's initial state. The clock is moved on to when the row was seen. [ErrFull] says that there is
+// no room.
 func (t *Sparse) Restore(r Row) error {
 	if len(r.W) != t.dim || len(r.State) != t.state && len(r.State) != 0 {
 		return fmt.Errorf("%w: restore of row %d of %q: %d weights and %d of state, need %d and %d", ErrShape, r.ID, t.param.Name,
@@ -97,13 +116,24 @@ func (t *Sparse) Restore(r Row) error {
 	if height := t.param.Height(); height > 0 && r.ID >= uint64(height) {
 		return fmt.Errorf("%w: restore of %q: id %d, the height is %d", ErrID, t.param.Name, r.ID, height)
 	}
+	if r.Step < 0 {
+		return fmt.Errorf("table: restore of row %d of %q: its step is %d", r.ID, t.param.Name, r.Step)
+	}
 	s, hash := t.shardOf(r.ID)
 	s.Lock()
 	defer s.Unlock()
-	h, _ := s.born(t, item{id: r.ID, hash: hash})
+	h := s.given(t, item{id: r.ID, hash: hash})
+	if h == nil {
+		return t.full(r.ID)
+	}
 	copy(t.weights(h), r.W)
 	t.initState(h)
 	copy(t.slots(h), r.State)
 	h.step, h.seen, h.updates = r.Step, r.Seen, r.Updates
+	if t.marked {
+		*t.marks(h) = marks{r.Show, r.Click}
+	}
+	s.hot.note(r.ID, r.Updates)
+	t.atLeast(r.Seen)
 	return nil
 }

@@ -5,9 +5,12 @@ import "sync"
 // shard is one share of a table's rows. Everything in it is guarded by its lock.
 type shard struct {
 	sync.Mutex
-	index index
-	arena arena
-	_     [24]byte // keeps two shards' locks off one cache line
+	index   index
+	arena   arena
+	waiting waiting
+	quota   quota
+	hot     hot
+	_       [64]byte // keeps two shards' locks off one cache line
 }
 
 // blockLen is how many rows are worked on together: enough to hide the memory's latency, few enough to stay in the cache.
@@ -50,16 +53,34 @@ func (s *shard) verify(b *block) {
 	}
 }
 
-// born returns the row of an item, which is made when it is missing. The row of an id that was given twice in one call, or
-// born by another since, is found.
-func (s *shard) born(t *Sparse, it item) (h *header, fresh bool) {
-	if h := s.index.find(&s.arena, it.hash, it.id); h != nil {
-		return h, false
-	}
+// born makes the row of an item that has none.
+func (s *shard) born(t *Sparse, it item) *header {
 	row, h := s.arena.add()
-	h.id = it.id
+	*h = header{id: it.id}
 	t.param.InitRow(t.weights(h), it.id)
 	t.initState(h)
+	if t.marked {
+		*t.marks(h) = marks{}
+	}
 	s.index.insert(it.hash, row)
-	return h, true
+	return h
+}
+
+// given is the row of an item that is set explicitly; nil if it has none and there is no room.
+func (s *shard) given(t *Sparse, it item) *header {
+	if h := s.index.find(&s.arena, it.hash, it.id); h != nil {
+		return h
+	}
+	if !s.room(it.hash) {
+		return nil
+	}
+	s.waiting.forget(it.id)
+	return s.born(t, it)
+}
+
+// drop takes a row out of the table.
+func (s *shard) drop(hash, row uint32, h *header) {
+	s.hot.forget(h.id)
+	s.index.remove(hash, row)
+	s.arena.drop(row, h)
 }

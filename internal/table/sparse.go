@@ -3,6 +3,7 @@ package table
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
@@ -31,19 +32,28 @@ type Sparse struct {
 	rule   optimizer.Rule
 	sweeps bool
 	rester optimizer.Rester // nil when the rule can't tell
+	counts bool             // ids wait until pushes have counted enough
+	draws  bool             // ids are drawn by lot
 
 	shards []shard
 	seed   uint64        // of the hash: ids can't be chosen so that they collide
 	turn   atomic.Uint32 // which shard the next call begins with
 	clock  atomic.Uint32
 	calls  sync.Pool
+	away   away
 }
 
-// Result says what a push did.
+// Result says what became of a push: Applied + Waiting + Full is the number of its ids.
 type Result struct {
 	Applied int // rows updated, an id that was given twice counted twice
 	Born    int // rows made because they were missing
+	Waiting int // ids that the param's Entry keeps out, so far or for good: their gradients were dropped
+	Full    int // ids that have no row because MaxBytes is reached: their gradients were dropped
 }
+
+// Counts say how often each id of a push was shown and clicked, len(ids) numbers each, for a param that lets ids in by that.
+// Nil is one show of each, and no click.
+type Counts struct{ Show, Click []float32 }
 
 // NewSparse returns an empty table for an embedding. A nil rule makes a table of which only values are set and read.
 func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, error) {
@@ -57,12 +67,17 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 		return nil, fmt.Errorf("table: %q: %d shards: must be between 0 and 65536", p.Name, o.Shards)
 	}
 	t := &Sparse{param: p, rule: rule, seed: rand.Uint64()}
-	t.layout = newLayout(p.Dim(), stateLen(rule, p.Dim()))
+	t.layout = newLayout(p.Dim(), stateLen(rule, p.Dim()), marked(p.Entry))
+	t.counts, t.draws = counts(p.Entry), p.Entry.Probability > 0
 	t.sweeps = optimizer.Sweeps(rule)
 	t.rester, _ = rule.(optimizer.Rester)
-	t.shards = make([]shard, powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)))
+	t.shards = make([]shard, shardsFor(p.MaxBytes, powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0))))
+	quota := quotaOf(p.MaxBytes, len(t.shards), t.counts)
 	for i := range t.shards {
-		t.shards[i].index, t.shards[i].arena = newIndex(), newArena(t.stride)
+		t.shards[i].index, t.shards[i].arena, t.shards[i].quota = newIndex(), newArena(t.stride, quota.rows), quota
+	}
+	if !t.shards[0].room(0) {
+		return nil, fmt.Errorf("table: %q: MaxBytes %d leaves no room for a row of %d bytes", p.Name, p.MaxBytes, 4*t.stride)
 	}
 	t.calls.New = func() any { return &call{zeros: make([]float32, t.dim)} }
 	return t, nil
@@ -88,35 +103,64 @@ func (t *Sparse) Param() *optimizer.Param { return t.param }
 // Rule is the rule that updates the rows.
 func (t *Sparse) Rule() optimizer.Rule { return t.rule }
 
-// Tick advances the clock whose time rows remember when they are pulled or pushed.
-func (t *Sparse) Tick() uint32 { return t.clock.Add(1) }
-
-// Pull is a training read: it copies the rows of ids into w, len(ids) rows of dim floats. Missing rows are born. step is the
-// last step that is finished: rows of a rule that sweeps are brought up to it.
+// Pull is a training read: it copies the rows of ids into w, len(ids) rows of dim floats. Missing rows are born, unless the
+// param's Entry or MaxBytes keep them out: then they read as [Sparse.Peek] reads them. step is the last step that is finished:
+// rows of a rule that sweeps are brought up to it.
 func (t *Sparse) Pull(ids []uint64, w []float32, step int64) error {
-	_, err := t.run("pull", ids, w, step, (*Sparse).pullBlock)
+	_, err := t.run("pull", ids, w, Counts{}, step, (*Sparse).pullBlock)
 	return err
 }
 
 // Peek is an evaluation read: like Pull, but a missing row stays missing. It reads as its initial value when the embedding
 // has a height and as zeros when not.
 func (t *Sparse) Peek(ids []uint64, w []float32, step int64) error {
-	_, err := t.run("peek", ids, w, step, (*Sparse).peekBlock)
+	_, err := t.run("peek", ids, w, Counts{}, step, (*Sparse).peekBlock)
 	return err
 }
 
 // Push applies the rule to the rows of ids with their gradients g, len(ids) rows of dim floats, as the update number step (1
-// for the first). A missing row is born first.
+// for the first). A missing row is born first, unless the param's Entry or MaxBytes keep it out: then its gradient is dropped,
+// and counted.
 func (t *Sparse) Push(ids []uint64, g []float32, step int64) (Result, error) {
+	return t.PushCounts(ids, g, Counts{}, step)
+}
+
+// PushCounts is Push with the shows and clicks of its ids.
+func (t *Sparse) PushCounts(ids []uint64, g []float32, n Counts, step int64) (Result, error) {
 	if t.rule == nil {
 		return Result{}, fmt.Errorf("table: push to %q, which has no rule (it is frozen)", t.param.Name)
 	}
-	return t.run("push", ids, g, step, (*Sparse).pushBlock)
+	if err := t.checkCounts(len(ids), n); err != nil {
+		return Result{}, err
+	}
+	res, err := t.run("push", ids, g, n, step, (*Sparse).pushBlock)
+	t.away.add(res)
+	return res, err
 }
 
-// Set gives rows explicit values, those after the given step (0: before the first), and the rule's initial state.
+func (t *Sparse) checkCounts(ids int, n Counts) error {
+	if err := t.checkCount("show", ids, n.Show); err != nil {
+		return err
+	}
+	return t.checkCount("click", ids, n.Click)
+}
+
+func (t *Sparse) checkCount(what string, ids int, numbers []float32) error {
+	if numbers != nil && len(numbers) != ids {
+		return fmt.Errorf("%w: push of %q: %d %s counts for %d ids", ErrShape, t.param.Name, len(numbers), what, ids)
+	}
+	for _, x := range numbers {
+		if !(x >= 0 && x <= math.MaxFloat32) {
+			return fmt.Errorf("table: push of %q: a %s count is %v", t.param.Name, what, x)
+		}
+	}
+	return nil
+}
+
+// Set gives rows explicit values, those after the given step (0: before the first), and the rule's initial state. It asks no
+// Entry. [ErrFull] names a row that found no room; the others are set.
 func (t *Sparse) Set(ids []uint64, w []float32, step int64) error {
-	_, err := t.run("set", ids, w, step, (*Sparse).setBlock)
+	_, err := t.run("set", ids, w, Counts{}, step, (*Sparse).setBlock)
 	return err
 }
 
@@ -124,7 +168,7 @@ func (t *Sparse) Set(ids []uint64, w []float32, step int64) error {
 type blockFunc func(*Sparse, *shard, *call, *block)
 
 // run groups the ids and works through the shards, each block under its shard's lock.
-func (t *Sparse) run(what string, ids []uint64, rows []float32, step int64, do blockFunc) (Result, error) {
+func (t *Sparse) run(what string, ids []uint64, rows []float32, n Counts, step int64, do blockFunc) (Result, error) {
 	if len(rows) != len(ids)*t.dim {
 		return Result{}, fmt.Errorf("%w: %s of %q: %d ids need %d×%d floats, have %d", ErrShape, what, t.param.Name, len(ids),
 			len(ids), t.dim, len(rows))
@@ -135,13 +179,13 @@ func (t *Sparse) run(what string, ids []uint64, rows []float32, step int64, do b
 	if height := t.param.Height(); height > 0 && len(ids) > 0 && largest >= uint64(height) {
 		return Result{}, fmt.Errorf("%w: %s of %q: id %d, the height is %d", ErrID, what, t.param.Name, largest, height)
 	}
-	c.begin(rows, step, t.clock.Load())
+	c.begin(rows, n, step, t.clock.Load())
 	first := int(t.turn.Add(1))
 	for i := range t.shards {
 		t.runShard((first+i)&(len(t.shards)-1), c, do)
 	}
-	c.rows = nil
-	return c.res, nil
+	c.rows, c.counts = nil, Counts{}
+	return c.res, c.err
 }
 
 // runShard works through a shard's group with three blocks on the way: while one is worked on, the rows of the next and the

@@ -1,32 +1,55 @@
 package table
 
-import "unsafe"
+import "sync/atomic"
 
-// Stats describes a table's size.
+// Stats describes a table's size, and what it turned away.
 type Stats struct {
-	Rows  int
-	Bytes int // arenas and indexes, what is allocated ahead included
+	Rows    int // in use
+	Free    int // dropped, and their memory not used again yet
+	Waiting int // ids without a row whose pushes are counted
+	// Bytes are what arenas and indexes take, what is allocated ahead included, and about what the ids that wait take.
+	// MaxBytes is their bound, 0 if there is none.
+	Bytes, MaxBytes int
 	// Shards is their number; MinShard and MaxShard are the rows of the smallest and the largest.
 	Shards, MinShard, MaxShard int
 	// Load is the part of the index that is used.
 	Load float64
+
+	// Since the table was made: gradients that were dropped because the param's Entry kept their ids out, or because MaxBytes
+	// was reached; and rows that Shrink dropped.
+	KeptOut, TurnedAway, Dropped uint64
+}
+
+// away counts what the table turned away.
+type away struct{ keptOut, turnedAway, dropped atomic.Uint64 }
+
+func (a *away) add(r Result) {
+	if r.Waiting > 0 {
+		a.keptOut.Add(uint64(r.Waiting))
+	}
+	if r.Full > 0 {
+		a.turnedAway.Add(uint64(r.Full))
+	}
 }
 
 // Stats looks at every shard, one after the other.
 func (t *Sparse) Stats() Stats {
-	st := Stats{Shards: len(t.shards), MinShard: int(^uint(0) >> 1)}
+	st := Stats{Shards: len(t.shards), MinShard: int(^uint(0) >> 1), MaxBytes: int(t.param.MaxBytes)}
 	entries := 0
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
-		rows := int(s.arena.rows)
-		st.Bytes += s.arena.bytes() + s.index.bytes() + int(unsafe.Sizeof(*s))
+		rows := s.arena.live()
+		st.Free += int(s.arena.freed)
+		st.Waiting += s.waiting.len()
+		st.Bytes += s.rowBytes() + s.waiting.bytes()
 		entries += s.index.count * segmentLen
 		s.Unlock()
 		st.Rows += rows
 		st.MinShard, st.MaxShard = min(st.MinShard, rows), max(st.MaxShard, rows)
 	}
 	st.Load = float64(st.Rows) / float64(entries)
+	st.KeptOut, st.TurnedAway, st.Dropped = t.away.keptOut.Load(), t.away.turnedAway.Load(), t.away.dropped.Load()
 	return st
 }
 

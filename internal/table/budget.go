@@ -1,0 +1,80 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// A table may have a bound on its bytes (optimizer.Param.MaxBytes). When there is no room for another row, ids that have none
+// wait as if an entry policy kept them out: training goes on, no row that has learnt something is thrown away unasked, no
+// gradient meets a row that was dropped under it, and both Result and Stats say how many were turned away. [Sparse.Shrink]
+// makes room. Explicit rows, which nobody may lose silently, are refused with ErrFull.
+
+// ErrFull says that a row doesn't fit into the bytes that its table may use.
+var ErrFull = errors.New("table: full")
+
+const (
+	// leastQuota is what a shard needs to be useful; a table with a small budget has fewer shards.
+	leastQuota = 64 << 10
+	// mostRows is what a shard can number, with room for the index.
+	mostRows = 1 << 31
+)
+
+// quota is what a shard may use.
+type quota struct {
+	rows    int // bytes of rows and their index
+	waiting int // ids that wait; 0: as many as the rows suggest
+}
+
+// quotaOf divides a table's budget, 0 for none, among shards. Ids that wait have a share of their own, so that neither they nor
+// the rows can crowd out the others.
+func quotaOf(budget int64, shards int, counts bool) quota {
+	if budget == 0 {
+		return quota{rows: math.MaxInt}
+	}
+	q := quota{rows: int(min(budget/int64(shards), math.MaxInt))}
+	if counts {
+		share := q.rows / 8
+		q.rows, q.waiting = q.rows-share, share/waiterBytes
+	}
+	return q
+}
+
+// shardsFor halves the number of shards until the budget gives each enough.
+func shardsFor(budget int64, shards int) int {
+	for budget > 0 && shards > 1 && budget/int64(shards) < leastQuota {
+		shards /= 2
+	}
+	return shards
+}
+
+// room says whether there is room for one more row of that hash.
+func (s *shard) room(hash uint32) bool {
+	need := 0
+	if s.arena.full() {
+		need = s.arena.growth()
+	}
+	if s.index.full(hash) {
+		need += s.index.growth(hash)
+	}
+	return need == 0 || s.rowBytes()+need <= s.quota.rows && s.arena.rows < mostRows
+}
+
+func (s *shard) rowBytes() int {
+	return s.arena.bytes() + s.index.bytes() + int(unsafe.Sizeof(*s))
+}
+
+// mayWait is how many ids may wait.
+func (s *shard) mayWait() int {
+	if s.quota.waiting > 0 {
+		return s.quota.waiting
+	}
+	return 1<<14 + 4*s.arena.live()
+}
+
+func (t *Sparse) full(id uint64) error {
+	return fmt.Errorf("%w: %q has no room for row %d within %d bytes: raise the param's MaxBytes, or shrink the table", ErrFull,
+		t.param.Name, id, t.param.MaxBytes)
+}

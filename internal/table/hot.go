@@ -1,0 +1,97 @@
+package table
+
+import (
+	"cmp"
+	"slices"
+)
+
+// hot keeps the most pushed rows of a shard. Every row counts its pushes anyway, so nothing has to be estimated: a row is
+// looked at again after each hotEvery pushes, and takes the place of the coldest if it has more.
+type hot struct {
+	ids   [hotLen]hotID
+	used  int
+	floor uint32 // what a row must exceed to be noted
+}
+
+type hotID struct {
+	id     uint64
+	pushes uint32
+}
+
+const (
+	hotEvery = 16
+	hotLen   = 32
+)
+
+// note takes a row in, or brings what is known of it up to date.
+func (x *hot) note(id uint64, pushes uint32) {
+	at := x.find(id)
+	switch {
+	case at < x.used:
+	case pushes < hotEvery || pushes <= x.floor:
+		return
+	case x.used < hotLen:
+		x.used++
+	default:
+		at = x.coldest()
+	}
+	x.ids[at] = hotID{id, pushes}
+	if x.used == hotLen {
+		x.floor = x.ids[x.coldest()].pushes
+	}
+}
+
+// find is the place of an id, the first unused one if it is not there.
+func (x *hot) find(id uint64) int {
+	at := 0
+	for at < x.used && x.ids[at].id != id {
+		at++
+	}
+	return at
+}
+
+func (x *hot) coldest() int {
+	at := 0
+	for i, h := range x.ids {
+		if h.pushes < x.ids[at].pushes {
+			at = i
+		}
+	}
+	return at
+}
+
+func (x *hot) forget(id uint64) {
+	if at := x.find(id); at < x.used {
+		x.used--
+		x.ids[at], x.floor = x.ids[x.used], 0
+	}
+}
+
+// Hot is a row that is pushed often.
+type Hot struct {
+	ID      uint64
+	Updates uint32
+}
+
+// Hot returns the ids of the n rows that were pushed most, at most 32, the most pushed first. A row counts from its 16th push
+// on, and its place is right to 16 pushes.
+func (t *Sparse) Hot(n int) []Hot {
+	var all []Hot
+	for i := range t.shards {
+		all = t.shards[i].appendHot(t, all)
+	}
+	slices.SortFunc(all, func(a, b Hot) int { return cmp.Or(cmp.Compare(b.Updates, a.Updates), cmp.Compare(a.ID, b.ID)) })
+	return all[:max(min(n, hotLen, len(all)), 0)]
+}
+
+func (s *shard) appendHot(t *Sparse, all []Hot) []Hot {
+	s.Lock()
+	defer s.Unlock()
+	for _, x := range s.hot.ids[:s.hot.used] {
+		_, hash := t.shardOf(x.id)
+		if h := s.index.find(&s.arena, hash, x.id); h != nil {
+			all = append(all, Hot{x.id, h.updates})
+		}
+	}
+	return all
+}

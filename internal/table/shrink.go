@@ -1,0 +1,151 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Shrink says which rows a table can do without. First shows and clicks decay, then rows are dropped whose score is low or
+// which nobody has touched for long. Each zero field does nothing.
+//
+// A dropped row is forgotten whole. Its memory is the next row's; its id begins anew, as one that was never met, and a gradient
+// that was computed from the old row falls under the same rule.
+type Shrink struct {
+	// Decay multiplies the shows and clicks of every row and of every id that waits, between 0 and 1.
+	Decay float64
+	// MinScore drops rows whose ShowClick score is below it.
+	MinScore float64
+	// Unseen drops rows that no training read and no push has touched for that many ticks of the clock, and forgets ids that
+	// wait and were not pushed for so long.
+	Unseen uint32
+}
+
+// Shrunk says what was dropped.
+type Shrunk struct {
+	Rows    int
+	Waiting int // ids that waited for a row
+}
+
+// ErrNoScore says that a table was to drop rows by a score that it doesn't keep.
+var ErrNoScore = errors.New("table: no score is kept")
+
+func (o Shrink) check() error {
+	if !(o.Decay >= 0 && o.Decay <= 1) {
+		return fmt.Errorf("table: shrink: Decay is %v: it must be between 0 and 1", o.Decay)
+	}
+	if !(o.MinScore >= 0) {
+		return fmt.Errorf("table: shrink: MinScore is %v: it must not be negative", o.MinScore)
+	}
+	return nil
+}
+
+func (o Shrink) byScore() bool { return o.Decay != 0 || o.MinScore != 0 }
+
+func (m *marks) decay(by float64) {
+	m.show, m.click = float32(float64(m.show)*by), float32(float64(m.click)*by)
+}
+
+// Shrink drops rows. The table may be used meanwhile: a shard's lock is held for one chunk of rows at a time.
+func (t *Sparse) Shrink(o Shrink) (Shrunk, error) {
+	if err := o.check(); err != nil {
+		return Shrunk{}, err
+	}
+	if o.byScore() && !t.marked {
+		return Shrunk{}, fmt.Errorf("%w: %q: set ShowClick in its Entry, or neither Decay nor MinScore", ErrNoScore, t.param.Name)
+	}
+	var done Shrunk
+	now := t.clock.Load()
+	for i := range t.shards {
+		s := &t.shards[i]
+		for from := uint32(0); ; from += 1 << s.arena.shift {
+			n, more := s.shrink(t, o, from, now)
+			if done.Rows += n; !more {
+				break
+			}
+		}
+		done.Waiting += s.shrinkWaiting(o, now)
+	}
+	t.away.dropped.Add(uint64(done.Rows))
+	return done, nil
+}
+
+// shrink drops rows of the chunk that begins with row from, and says whether there are more.
+func (s *shard) shrink(t *Sparse, o Shrink, from, now uint32) (dropped int, more bool) {
+	s.Lock()
+	defer s.Unlock()
+	end := min(from+1<<s.arena.shift, s.arena.rows)
+	for row := from; row < end; row++ {
+		h := s.arena.at(row)
+		if h.step == isFree {
+			continue
+		}
+		low := false
+		if o.byScore() {
+			low = o.low(t, t.marks(h))
+		}
+		if low || o.old(h.seen, now) {
+			_, hash := t.shardOf(h.id)
+			s.drop(hash, row, h)
+			dropped++
+		}
+	}
+	return dropped, end < s.arena.rows
+}
+
+// low lets a row's marks decay and says whether its score is too low then.
+func (o Shrink) low(t *Sparse, m *marks) bool {
+	if o.Decay != 0 {
+		m.decay(o.Decay)
+	}
+	return t.param.Entry.ShowClick.Score(m.show, m.click) < o.MinScore
+}
+
+// old says whether something was seen too long ago. A push that read the clock before its last tick is not in the future.
+func (o Shrink) old(seen, now uint32) bool {
+	return o.Unseen > 0 && now >= seen && now-seen >= o.Unseen
+}
+
+func (s *shard) shrinkWaiting(o Shrink, now uint32) (forgotten int) {
+	s.Lock()
+	defer s.Unlock()
+	s.waiting.each(func(_ uint64, w *waiter) bool {
+		if o.Decay != 0 {
+			w.marks.decay(o.Decay)
+		}
+		if o.old(w.seen, now) {
+			forgotten++
+			return true
+		}
+		return false
+	})
+	return forgotten
+}
+
+// Tick advances the clocks of all tables.
+func (s *Store) Tick() {
+	for _, t := range s.Tables {
+		t.Tick()
+	}
+}
+
+// Shrink drops rows of all tables: by age in every one, by score in those that keep one. It is refused when o has a score and
+// no table keeps one.
+func (s *Store) Shrink(o Shrink) (Shrunk, error) {
+	if o.byScore() && !slices.ContainsFunc(s.Tables, func(t *Sparse) bool { return t.marked }) {
+		return Shrunk{}, fmt.Errorf("%w by any table", ErrNoScore)
+	}
+	var all Shrunk
+	for _, t := range s.Tables {
+		own := o
+		if !t.marked {
+			own.Decay, own.MinScore = 0, 0
+		}
+		done, err := t.Shrink(own)
+		if err != nil {
+			return all, err
+		}
+		all.Rows, all.Waiting = all.Rows+done.Rows, all.Waiting+done.Waiting
+	}
+	return all, nil
+}

@@ -1,0 +1,62 @@
+package table
+
+// waiter is what is known of an id that waits for a row.
+type waiter struct {
+	marks
+	pushes uint32
+	seen   uint32 // the table's clock at the last push
+}
+
+// waiting keeps count of ids that have no row yet. It forgets those that were not pushed for long: ids live in two
+// generations, a push brings an id into the young one, and when that is large the old one is forgotten and the young one is
+// the old.
+type waiting struct {
+	young, old map[uint64]waiter
+}
+
+// waiterBytes is what an id that waits takes in a Go map at its emptiest.
+const waiterBytes = 57
+
+func (w *waiting) get(id uint64) waiter {
+	if got, ok := w.young[id]; ok {
+		return got
+	}
+	return w.old[id]
+}
+
+// put notes an id. No more than limit of them wait.
+func (w *waiting) put(id uint64, is waiter, limit int) {
+	delete(w.old, id)
+	if _, known := w.young[id]; !known && len(w.young) >= max(limit/2, 1) {
+		w.old, w.young = w.young, nil
+	}
+	if w.young == nil {
+		w.young = map[uint64]waiter{}
+	}
+	w.young[id] = is
+}
+
+func (w *waiting) forget(id uint64) {
+	delete(w.young, id)
+	delete(w.old, id)
+}
+
+// len is how many ids wait.
+func (w *waiting) len() int { return len(w.young) + len(w.old) }
+
+func (w *waiting) bytes() int { return w.len() * waiterBytes }
+
+// each calls do with every id that waits; those it says so of are forgotten.
+func (w *waiting) each(do func(id uint64, is *waiter) (forget bool)) {
+	for _, generation := range []map[uint64]waiter{w.old, w.young} {
+		for id, is := range generation {
+			before := is
+			switch {
+			case do(id, &is):
+				delete(generation, id)
+			case is != before:
+				generation[id] = is
+			}
+		}
+	}
+}
