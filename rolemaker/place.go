@@ -169,6 +169,10 @@ func (p filePlace) address() (string, error) {
 		}
 	}
 	f, err := os.Open(p.String())
+	if err != nil && p.private {
+		return "", fmt.Errorf("rank 0 has not opened the rendezvous (if the launcher starts each rank in a shell of its own, set %s): %w",
+			envRendezvous, err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("rank 0 has not opened the rendezvous: %w", err)
 	}

@@ -80,6 +80,18 @@ func TestDirectoryOfOthers(t *testing.T) {
 	}
 }
 
+// Ranks that a launcher starts by way of shells have no parent in common, and must be told where to meet.
+func TestRankOfAnotherParent(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	p := privatePlace(world{}).(filePlace)
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.address(); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "set FLEET_RENDEZVOUS") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestAddressOfRubbish(t *testing.T) {
 	p := filePlace{dir: t.TempDir(), name: "x"}
 	for _, text := range []string{"", "nonsense", "127.0.0.1", strings.Repeat("x", 5000)} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 
@@ -37,4 +38,21 @@ func accuracy(t *testing.T, servers, workers int, s strategy.Strategy) (best flo
 		return err
 	})
 	return best
+}
+
+func TestFlags(t *testing.T) {
+	c, err := parse([]string{"-epochs=3", "--mode=sync"})
+	if err != nil || c.epochs != 3 || c.strategy != strategy.Sync() {
+		t.Errorf("%+v, error %v", c, err)
+	}
+	for want, args := range map[string][]string{
+		`"10" is no flag`: {"-mode=sync", "10"},
+		"-epochs=0":       {"-epochs=0"},
+		`"often"`:         {"-mode=often"},
+		"-speed":          {"-speed=3"},
+	} {
+		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", args, err, want)
+		}
+	}
 }

@@ -13,15 +13,13 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, err)
+	if err := start(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "wide_and_deep:", err)
 		os.Exit(1)
 	}
 }
 
-func start(ctx context.Context, args []string) error {
+func start(args []string) error {
 	c, err := parse("wide_and_deep", args)
 	if err != nil {
 		return err
@@ -30,6 +28,12 @@ func start(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	_, err = run(ctx, f, c, os.Stdout)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("stopped: %w", context.Cause(ctx))
+	}
 	return err
 }
