@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/examples/wide_and_deep/flights"
@@ -52,7 +54,17 @@ func source(ctx context.Context, c config, path string) (*dataset.Dataset, error
 	if err != nil {
 		return nil, err
 	}
-	return dataset.FromFiles(format, files...).Load(ctx)
+	rows, err := dataset.FromFiles(format, files...).Load(ctx)
+	switch {
+	case errors.Is(err, dataset.ErrBadLine):
+		return nil, fmt.Errorf("%w (read as -format=%s)", err, c.format)
+	case err != nil:
+		return nil, err
+	}
+	if n, _ := rows.Len(); n == 0 {
+		return nil, fmt.Errorf("%s holds no rows", path)
+	}
+	return rows, nil
 }
 
 func formatOf(c config) (dataset.Format, error) {
@@ -65,11 +77,20 @@ func formatOf(c config) (dataset.Format, error) {
 	return nil, fmt.Errorf("-format=%s: there are criteo and slots", c.format)
 }
 
-// filesOf is the file itself, or all files of a directory.
-func filesOf(path string) ([]string, error) {
+// filesOf is the file itself, or the files of a directory that are not hidden.
+func filesOf(path string) (files []string, err error) {
 	st, err := os.Stat(path)
 	if err != nil || !st.IsDir() {
 		return []string{path}, err
 	}
-	return filepath.Glob(filepath.Join(path, "*"))
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("directory %s holds no files", path)
+	}
+	return files, err
 }

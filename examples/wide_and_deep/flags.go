@@ -48,6 +48,12 @@ func parse(name string, args []string) (config, error) {
 	if err := fs.Parse(args); err != nil {
 		return c, err
 	}
+	if fs.NArg() > 0 {
+		return c, fmt.Errorf("%q is no flag; -h lists them", fs.Arg(0))
+	}
+	if _, err := formatOf(c); err != nil {
+		return c, err
+	}
 	if err := c.apply(*preset, *lr); err != nil {
 		return c, err
 	}

@@ -99,7 +99,8 @@ func checkModel(t *testing.T, dir string) {
 }
 
 func TestBadFlags(t *testing.T) {
-	for _, args := range [][]string{{"-mode=geo"}, {"-preset=none"}, {"-layers=4,x"}, {"-epochs=0"}, {"-rows=-1"}, {"-test=x"}} {
+	for _, args := range [][]string{{"-mode=geo"}, {"-preset=none"}, {"-layers=4,x"}, {"-epochs=0"}, {"-rows=-1"}, {"-test=x"},
+		{"-format=json"}, {"-mode=sync", "rows=3"}} {
 		if _, err := parse("test", args); err == nil {
 			t.Errorf("%v was taken", args)
 		}
@@ -129,5 +130,34 @@ func TestCriteo(t *testing.T) {
 		"-test=" + filepath.Join(dir, "test.tsv"), "-layers=16", "-batch=64", "-out="})
 	if got.AUC < 0.99 {
 		t.Errorf("test AUC %.4f of labels that a token gives away", got.AUC)
+	}
+}
+
+// TestBadData: what can't be trained on is refused, with a word on what to do.
+func TestBadData(t *testing.T) {
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty")
+	if err := os.Mkdir(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"slots.txt": "click:1 dense_feature:0.5 1:7\n", "nothing.tsv": "", "empty/.hidden": "x"}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"slots.txt":   "read as -format=criteo",
+		"nothing.tsv": "holds no rows",
+		"empty":       "holds no files",
+		"none.tsv":    "none.tsv",
+	} {
+		c, err := parse("test", []string{"-data=" + filepath.Join(dir, name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := load(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
 	}
 }
