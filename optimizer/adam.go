@@ -43,23 +43,27 @@ func (Adam) Rests(_, state []float32) bool { return allZero(state) }
 
 // Update implements [Rule].
 func (r Adam) Update(w, g, state []float32, s *State) {
+	if s.fresh() {
+		r.remember(s)
+	}
+	adamUpdate(w, g, state, s.Memo[2], s.Memo[3], s.Memo[0], s.Memo[1])
+}
+
+// remember puts what all slices of a step share into the memo: rate, ε, β₁ and β₂.
+func (r Adam) remember(s *State) {
 	r = r.withDefaults()
-	rate, eps := r.corrected(s)
-	adamUpdate(w, g, state, float32(r.Beta1), float32(r.Beta2), rate, eps)
+	s.Memo[0], s.Memo[1] = r.corrected(s)
+	s.Memo[2], s.Memo[3] = float32(r.Beta1), float32(r.Beta2)
 }
 
 // corrected is the rate and ε with the bias corrections of the step folded in: lr·√(1−β₂ᵗ)/(1−β₁ᵗ) and ε·√(1−β₂ᵗ).
 func (r Adam) corrected(s *State) (rate, eps float32) {
-	if s.fresh() {
-		t := s.Step
-		if s.Row && !r.Dense {
-			t++
-		}
-		root := math.Sqrt(bias(r.Beta2, t))
-		s.Memo[0] = float32(rateAt(r.LR, 0, r.Schedule, s) * root / bias(r.Beta1, t))
-		s.Memo[1] = float32(r.Epsilon * root)
+	t := s.Step
+	if s.Row && !r.Dense {
+		t++
 	}
-	return s.Memo[0], s.Memo[1]
+	root := math.Sqrt(bias(r.Beta2, t))
+	return float32(rateAt(r.LR, 0, r.Schedule, s) * root / bias(r.Beta1, t)), float32(r.Epsilon * root)
 }
 
 // bias is what a mean that decays by beta and began at zero has gathered of a constant after t steps: 1 − βᵗ, for the β that

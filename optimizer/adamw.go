@@ -25,16 +25,15 @@ func (AdamW) StateLen(n int) int { return 2 * n }
 // Update implements [Rule].
 func (r AdamW) Update(w, g, state []float32, s *State) {
 	if s.fresh() {
+		a := r.adam()
+		s.Memo[0], s.Memo[1] = a.corrected(s)
 		s.Memo[2] = float32(1 - rateAt(r.LR, 0.001, r.Schedule, s)*or(r.WeightDecay, 0.01))
-		s.MemoStep = 0
 	}
-	a := r.adam()
-	rate, eps := a.corrected(s)
 	keep := s.Memo[2]
 	for i := range w {
 		w[i] *= keep
 	}
-	adamUpdate(w, g, state, float32(a.Beta1), float32(a.Beta2), rate, eps)
+	adamUpdate(w, g, state, float32(or(r.Beta1, 0.9)), float32(or(r.Beta2, 0.999)), s.Memo[0], s.Memo[1])
 }
 
 func (r AdamW) adam() Adam {
