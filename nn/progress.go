@@ -13,7 +13,7 @@ import (
 
 // Progress describes how a training loop tells how it goes: rate, loss, the fetches of one element, and the time left when
 // the total is known. On a terminal it is one line that moves, elsewhere a plain line now and then. The environment variable
-// FLEET_PROGRESS decides otherwise: live, plain or off.
+// FLEET_PROGRESS decides otherwise: live, plain or off. A live line that does not go to a terminal is as wide as COLUMNS says.
 type Progress struct {
 	// Out is where lines go; nil is os.Stdout.
 	Out io.Writer
@@ -32,7 +32,7 @@ type Progress struct {
 const (
 	plainInterval = 5 * time.Second
 	liveInterval  = 100 * time.Millisecond
-	// unknownWidth is how wide a live line may be when the terminal can't be asked.
+	// unknownWidth is how wide a live line may be when the terminal can't be asked and COLUMNS does not tell.
 	unknownWidth = 79
 )
 
@@ -100,6 +100,9 @@ func lineWidth(w io.Writer) int {
 		if width, _, err := term.GetSize(fd); err == nil && width > 1 {
 			return width - 1
 		}
+	}
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 1 {
+		return width - 1
 	}
 	return unknownWidth
 }

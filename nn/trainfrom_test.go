@@ -233,6 +233,7 @@ func TestProgressEverySteps(t *testing.T) {
 func TestProgressLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Setenv("FLEET_PROGRESS", "live")
+		t.Setenv("COLUMNS", "")
 		out := newToy(1).report(t, Progress{Label: strings.Repeat("long ", 12), Total: 20000})
 		draws := strings.Split(out, "\r\x1b[K")
 		if len(draws) != 82 || strings.Count(out, "\n") != 1 || !strings.HasSuffix(out, "\n") { // 80 in 8 s, and the end
@@ -244,6 +245,16 @@ func TestProgressLive(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLineWidth: without a terminal, COLUMNS tells how wide a line may be, one column being the cursor's.
+func TestLineWidth(t *testing.T) {
+	for columns, want := range map[string]int{"": 79, "60": 59, "200": 199, "1": 79, "-3": 79, "wide": 79} {
+		t.Setenv("COLUMNS", columns)
+		if got := lineWidth(new(strings.Builder)); got != want {
+			t.Errorf("COLUMNS=%s gives lines of %d, want %d", columns, got, want)
+		}
+	}
 }
 
 func TestProgressOffStillLogs(t *testing.T) {

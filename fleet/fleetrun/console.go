@@ -14,6 +14,7 @@ import (
 type console struct {
 	out, err io.Writer // of the worker on the console; they never fail
 	live     bool      // output is a terminal
+	width    int       // its columns when fleetrun started, 0 if they are not known
 
 	mu      sync.Mutex
 	midLine bool // the terminal's cursor is behind an unfinished line
@@ -21,6 +22,7 @@ type console struct {
 
 func newConsole(stdout, stderr *os.File) *console {
 	c := &console{live: term.IsTerminal(int(stdout.Fd()))}
+	c.width, _, _ = term.GetSize(int(stdout.Fd())) // 0 with an error
 	c.out, c.err = stream{c, stdout}, stream{c, stderr}
 	return c
 }

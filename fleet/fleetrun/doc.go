@@ -37,7 +37,7 @@
 // FLEET_TOKEN and proxies included. Variables that would tell a role that it is somebody else are not.
 //
 // FLEET_PROGRESS is "live" for the worker on a terminal and "plain" for everybody else: a program that reports progress
-// draws a moving line for the one and writes lines for the other.
+// draws a moving line for the one and writes lines for the other. COLUMNS tells the one how wide the terminal is.
 //
 // Roles inherit GOMAXPROCS. Four roles on a machine of two cores do better if each knows that it is not alone:
 //

@@ -16,11 +16,15 @@ func (j *job) environment(r role) []variable {
 		own := j.servers[r.rank]
 		return append(j.common("PSERVER", "plain"), variable{"POD_IP", own.host}, variable{"PADDLE_PORT", own.port})
 	}
-	progress := "plain"
-	if shown, _ := j.first(worker); j.live && r == shown {
-		progress = "live"
+	id := variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)}
+	if shown, _ := j.first(worker); !j.live || r != shown {
+		return append(j.common("TRAINER", "plain"), id)
 	}
-	return append(j.common("TRAINER", progress), variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)})
+	vars := append(j.common("TRAINER", "live"), id)
+	if j.width > 0 {
+		vars = append(vars, variable{"COLUMNS", strconv.Itoa(j.width)}) // the worker writes to a pipe and can't ask
+	}
+	return vars
 }
 
 // common is what roles of a kind share. Programs that look for gloo, which gofleet has no use for, find it switched off and

@@ -24,6 +24,7 @@ func TestEnvironment(t *testing.T) {
 		here:    []role{{server, 1}, {worker, 1}, {worker, 2}},
 		scratch: "/tmp/x",
 		live:    true,
+		width:   60,
 	}
 	common := []string{
 		"PADDLE_GLOO_FS_PATH=/tmp/x",
@@ -40,7 +41,7 @@ func TestEnvironment(t *testing.T) {
 		want []string
 	}{
 		{role{server, 1}, []string{"TRAINING_ROLE=PSERVER", "POD_IP=::1", "PADDLE_PORT=36001", "FLEET_PROGRESS=plain"}},
-		{role{worker, 1}, []string{"TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=1", "FLEET_PROGRESS=live"}},
+		{role{worker, 1}, []string{"TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=1", "FLEET_PROGRESS=live", "COLUMNS=60"}},
 		{role{worker, 2}, []string{"TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=2", "FLEET_PROGRESS=plain"}},
 	}
 	for _, tt := range tests {
@@ -48,6 +49,10 @@ func TestEnvironment(t *testing.T) {
 		if got := textOf(j.environment(tt.r)); !slices.Equal(got, want) {
 			t.Errorf("%v is told\n%s\nwant\n%s", tt.r, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
+	}
+	j.width = 0
+	if got := textOf(j.environment(role{worker, 1})); slices.ContainsFunc(got, func(v string) bool { return strings.HasPrefix(v, "COLUMNS=") }) {
+		t.Errorf("a width that is not known is told: %q", got)
 	}
 	j.live = false
 	if got := textOf(j.environment(role{worker, 1})); !slices.Contains(got, "FLEET_PROGRESS=plain") {

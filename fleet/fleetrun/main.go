@@ -56,7 +56,7 @@ func launch(opts *options, con *console) (int, error) {
 	if err != nil {
 		return exitCodeOf(err), err
 	}
-	job.scratch, job.live = scratch, con.live
+	job.scratch, job.live, job.width = scratch, con.live, con.width
 	showJob(con, opts, job)
 	c := &crew{program: program, args: opts.args, job: job, logDir: opts.logDir, con: con}
 	return c.run(signals, opts.grace)

@@ -28,6 +28,7 @@ type job struct {
 	servers, workers []endpoint // by rank
 	here             []role     // servers first
 	live             bool       // somebody watches the first worker of this machine on a terminal
+	width            int        // of the terminal, 0 if it is not known
 	scratch          string     // a directory that lasts as long as the job
 }
 

@@ -126,7 +126,7 @@ func showEnv() {
 	env := os.Environ()
 	slices.Sort(env)
 	for _, entry := range env {
-		for _, prefix := range []string{"PADDLE_", "POD_IP", "TRAINING_ROLE", "FLEET_"} {
+		for _, prefix := range []string{"PADDLE_", "POD_IP", "TRAINING_ROLE", "FLEET_", "COLUMNS="} {
 			if strings.HasPrefix(entry, prefix) {
 				fmt.Println(entry)
 			}

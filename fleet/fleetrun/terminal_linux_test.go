@@ -40,6 +40,9 @@ func TestTerminal(t *testing.T) {
 	report := listenOnly(t)
 	outer, inner := openTerminal(t)
 	dir := t.TempDir()
+	if err := unix.IoctlSetWinsize(int(inner.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 123}); err != nil {
+		t.Fatal(err)
+	}
 	role, err := exec.LookPath("role")
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +58,7 @@ func TestTerminal(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, screen)
 	}
-	for _, want := range []string{"FLEET_PROGRESS=live", "\r\x1b[Kstep 1\r\x1b[Kstep 2\r\x1b[Kstep 3\r\n"} {
+	for _, want := range []string{"FLEET_PROGRESS=live", "COLUMNS=123", "\r\x1b[Kstep 1\r\x1b[Kstep 2\r\x1b[Kstep 3\r\n"} {
 		if !strings.Contains(string(screen), want) {
 			t.Errorf("%q is not on the screen:\n%q", want, screen)
 		}
