@@ -34,6 +34,9 @@ func load(ctx context.Context, c config) (train, test *dataset.Dataset, err erro
 	} else {
 		test, err = source(ctx, c, c.test)
 	}
+	if n, _ := train.Len(); err == nil && n == 0 {
+		err = errors.New("no row is left to train on: every one fell to the test rows")
+	}
 	return train, test, err
 }
 

@@ -160,4 +160,11 @@ func TestBadData(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
+	c, err := parse("test", []string{"-rows=1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := load(t.Context(), c); err == nil || !strings.Contains(err.Error(), "to train on") {
+		t.Errorf("one row: error %v", err)
+	}
 }
