@@ -30,7 +30,7 @@ func ExampleRead() {
 
 func TestReadEveryField(t *testing.T) {
 	const file = `{
-		"mode": "sync", "placement": "Mine", "min_block_size": 100, "small_blocks": true, "codec": "gzip", "max_frame": 4096,
+		"mode": "sync", "placement": "Mine", "min_block_size": 100, "small_blocks": true, "codec": "gzip", "max_frame": 4096, "not_finite": "skip",
 		"heartbeat_interval": "500ms", "worker_timeout": "1m30s", "start_timeout": "10s", "wait_timeout": "1h",
 		"weighting": "pushes"
 	}`
@@ -41,6 +41,7 @@ func TestReadEveryField(t *testing.T) {
 		SmallBlocks:       true,
 		Codec:             "gzip",
 		MaxFrame:          4096,
+		NotFinite:         strategy.NotFiniteSkip,
 		HeartbeatInterval: strategy.Duration(500 * time.Millisecond),
 		WorkerTimeout:     strategy.Duration(90 * time.Second),
 		StartTimeout:      strategy.Duration(10 * time.Second),
@@ -58,7 +59,7 @@ func TestReadEveryField(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	const known = "there are mode, placement, no_slice, min_block_size, small_blocks, codec, max_frame, heartbeat_interval, " +
+	const known = "there are mode, placement, no_slice, min_block_size, small_blocks, codec, max_frame, not_finite, heartbeat_interval, " +
 		"worker_timeout, start_timeout, wait_timeout, weighting"
 	tests := []struct{ name, file, want string }{
 		{"unknown", `{"mode": "sync", "speed": 3}`, `unknown field "speed"; ` + known},
@@ -101,7 +102,7 @@ func TestUnmarshalAmends(t *testing.T) {
 	if want := (strategy.Strategy{Mode: "sync", Codec: "s2", Placement: "HashName"}); s != want {
 		t.Errorf("amended strategy is %v, want %v", s, want)
 	}
-	if err := json.Unmarshal([]byte(`{"codec": "gzip", "max_frame": 4096, "wait_timeout": "never"}`), &s); err == nil || s.Codec != "s2" {
+	if err := json.Unmarshal([]byte(`{"codec": "gzip", "max_frame": 4096, "not_finite": "skip", "wait_timeout": "never"}`), &s); err == nil || s.Codec != "s2" {
 		t.Errorf("error %v left codec %q, want s2 untouched", err, s.Codec)
 	}
 }
@@ -139,7 +140,7 @@ func TestWriteLeavesOutZeros(t *testing.T) {
 }
 
 func TestStringHasTheDefaults(t *testing.T) {
-	const want = `{"mode":"async","placement":"RoundRobin","min_block_size":8192,"codec":"none","heartbeat_interval":"1s",` +
+	const want = `{"mode":"async","placement":"RoundRobin","min_block_size":8192,"codec":"none","max_frame":67108864,"not_finite":"refuse","heartbeat_interval":"1s",` +
 		`"worker_timeout":"30s","start_timeout":"3m0s","wait_timeout":"15m0s"}`
 	if got := fmt.Sprint(strategy.Strategy{}); got != want {
 		t.Errorf("the zero strategy prints\n%s, want\n%s", got, want)

@@ -35,6 +35,22 @@ const (
 // Weightings are all weightings.
 func Weightings() []Weighting { return []Weighting{WeightSamples, WeightEqual, WeightPushes} }
 
+// NotFinite is what becomes of a gradient that holds NaN or an infinity. It is decided on the worker, for the whole step,
+// before any server has seen it; servers refuse what is not finite.
+type NotFinite string
+
+const (
+	// NotFiniteRefuse fails the step, and names the variable or row.
+	NotFiniteRefuse NotFinite = "refuse"
+	// NotFiniteSkip leaves the row out of the step; a dense variable's gradient counts as zero.
+	NotFiniteSkip NotFinite = "skip"
+	// NotFiniteClip makes NaN 0 and an infinity the largest finite magnitude in the same row or variable.
+	NotFiniteClip NotFinite = "clip"
+)
+
+// NotFinites are all policies for what is not finite.
+func NotFinites() []NotFinite { return []NotFinite{NotFiniteRefuse, NotFiniteSkip, NotFiniteClip} }
+
 // Codecs are the names of all codecs.
 func Codecs() []string { return []string{"none", "s2", "zstd", "gzip"} }
 

@@ -29,6 +29,9 @@ type Strategy struct {
 	// least 4096. The transport's own bound holds too.
 	MaxFrame int `json:"max_frame,omitempty"`
 
+	// NotFinite is what becomes of gradients that hold NaN or infinities: "refuse" (the default), "skip" or "clip".
+	NotFinite NotFinite `json:"not_finite,omitempty"`
+
 	// HeartbeatInterval is how often a worker that has nothing else to say shows that it lives; 0 means 1s.
 	HeartbeatInterval Duration `json:"heartbeat_interval,omitempty"`
 	// WorkerTimeout is the silence after which a worker counts as dead; 0 means 30s.
@@ -79,6 +82,7 @@ func (s Strategy) WithDefaults() Strategy {
 	set(&s.Placement, placement.RoundRobin{}.Name())
 	set(&s.Codec, "none")
 	set(&s.MaxFrame, DefaultMaxFrame)
+	set(&s.NotFinite, NotFiniteRefuse)
 	set(&s.HeartbeatInterval, DefaultHeartbeatInterval)
 	set(&s.WorkerTimeout, DefaultWorkerTimeout)
 	set(&s.StartTimeout, DefaultStartTimeout)

@@ -15,6 +15,7 @@ func (s Strategy) Validate() error {
 	return errors.Join(
 		oneOf("mode", s.Mode, Modes()),
 		oneOf("codec", s.Codec, Codecs()),
+		oneOf("not_finite", s.NotFinite, NotFinites()),
 		s.checkWeighting(),
 		s.checkBlocks(),
 		s.checkFrame(),

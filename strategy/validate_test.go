@@ -31,6 +31,7 @@ func TestValidate(t *testing.T) {
 		{"small block", strategy.Strategy{MinBlockSize: 8191}, "min_block_size is 8191, below 8192; set small_blocks"},
 		{"blocks of nothing", strategy.Strategy{NoSlice: true, MinBlockSize: 8192}, "min_block_size is 8192, but no_slice"},
 		{"small blocks of nothing", strategy.Strategy{NoSlice: true, SmallBlocks: true}, "small_blocks is true, but no_slice"},
+		{"not finite", strategy.Strategy{NotFinite: "ignore"}, `not_finite is "ignore"; it can be "refuse", "skip" or "clip"`},
 		{"small frame", strategy.Strategy{MaxFrame: 100}, "max_frame is 100; it counts bytes and is at least 4096"},
 		{"negative frame", strategy.Strategy{MaxFrame: -1}, "max_frame is -1"},
 		{"negative time", strategy.Strategy{StartTimeout: -second}, "start_timeout is -1s"},

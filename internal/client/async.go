@@ -18,6 +18,7 @@ import (
 type asyncSession struct {
 	c      *Client
 	params []*optimizer.Param
+	clean  cleaner
 	sender sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
@@ -55,7 +56,7 @@ type pulling struct {
 const pushDepth = 2
 
 func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
-	s := &asyncSession{c: c, params: params, changed: make(chan struct{}), dense: make([][]float32, len(params))}
+	s := &asyncSession{c: c, params: params, clean: newCleaner(c), changed: make(chan struct{}), dense: make([][]float32, len(params))}
 	for i, p := range params {
 		s.dense[i] = make([]float32, len(p.W))
 		copy(s.dense[i], p.W)
@@ -149,14 +150,15 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
 	}
-	if err := checkGradients(s.c, s.params, st); err != nil {
+	dense, push, err := s.clean.clean(s.params, st)
+	if err != nil {
 		return err
 	}
 	g, err := s.slot(ctx)
 	if err != nil {
 		return err
 	}
-	g.copy(s.params, st)
+	g.set(st.Samples, dense, push)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, g)
@@ -188,14 +190,14 @@ func (s *asyncSession) slot(ctx context.Context) (*gradient, error) {
 	return g, nil
 }
 
-func (g *gradient) copy(params []*optimizer.Param, st *optimizer.Step) {
-	g.samples = st.Samples
-	for i, p := range params {
-		copy(g.dense[i], p.G)
+// set copies a step's gradients.
+func (g *gradient) set(samples int, dense [][]float32, push []rows) {
+	g.samples = samples
+	for i, d := range dense {
+		copy(g.dense[i], d)
 	}
-	for e := range st.Rows {
-		g.rows[e].ids = append(g.rows[e].ids[:0], st.Rows[e].IDs...)
-		g.rows[e].data = append(g.rows[e].data[:0], st.Rows[e].G...)
+	for e := range push {
+		g.rows[e].set(push[e])
 	}
 }
 
@@ -264,6 +266,9 @@ func (s *asyncSession) exchange(x *exchange, g *gradient, p *pulling) error {
 	}
 	if err := x.run(s.c.life, r); err != nil {
 		return describe(err, doing, s.c)
+	}
+	if g != nil {
+		s.c.counts.steps.Add(1)
 	}
 	if x.arrived > 0 {
 		s.staged.Lock()

@@ -39,6 +39,7 @@ type Client struct {
 	// maxFrame bounds the frames of steps, in bytes.
 	maxFrame int
 	steps    steps
+	counts   counts
 
 	life context.Context // ends with the client; its cause says what went wrong
 	end  context.CancelCauseFunc
@@ -153,14 +154,6 @@ func weights(params []*optimizer.Param) [][]float32 {
 		w[i] = p.W
 	}
 	return w
-}
-
-func gradients(params []*optimizer.Param) [][]float32 {
-	g := make([][]float32, len(params))
-	for i, p := range params {
-		g[i] = p.G
-	}
-	return g
 }
 
 // Open implements [optimizer.Trainer].

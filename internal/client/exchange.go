@@ -84,7 +84,10 @@ func (x *exchange) run(ctx context.Context, r request) error {
 		if !x.write(s, &r) {
 			return nil
 		}
-		return x.send(ctx, s, func(f *wire.Frame) error { return x.read(s, f, &r) })
+		return x.send(ctx, s, func(f *wire.Frame) error {
+			x.c.counts.note(f, &r)
+			return x.read(s, f, &r)
+		})
 	})
 }
 

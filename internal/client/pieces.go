@@ -89,7 +89,11 @@ func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
 			dim := x.dim(p.e)
 			l.build.Rows(x.table(p.e), l.push[p.e].take(r.push[p.e].ids)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
 		}
-		if err := x.send(ctx, s, nil); err != nil {
+		var note func(*wire.Frame) error
+		if h.Op == wire.OpStep {
+			note = func(f *wire.Frame) error { x.c.counts.note(f, r); return nil }
+		}
+		if err := x.send(ctx, s, note); err != nil {
 			return fmt.Errorf("piece %d of %d: %w", i+1, len(all), err)
 		}
 	}

@@ -15,8 +15,7 @@ type syncSession struct {
 	c      *Client
 	params []*optimizer.Param
 	x      *exchange
-	grads  [][]float32
-	push   []rows
+	clean  cleaner
 	pull   []rows
 	ahead  ahead
 }
@@ -29,8 +28,8 @@ type ahead struct {
 
 func newSync(c *Client, params []*optimizer.Param) *syncSession {
 	n := len(c.c.Layout.Embeddings)
-	s := &syncSession{c: c, params: params, x: newExchange(c), grads: gradients(params),
-		push: make([]rows, n), pull: make([]rows, n), ahead: ahead{rows: make([]rows, n)}}
+	s := &syncSession{c: c, params: params, x: newExchange(c), clean: newCleaner(c),
+		pull: make([]rows, n), ahead: ahead{rows: make([]rows, n)}}
 	s.x.dense = weights(params)
 	return s
 }
@@ -58,20 +57,19 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
 	}
-	if err := checkGradients(s.c, s.params, st); err != nil {
+	dense, push, err := s.clean.clean(s.params, st)
+	if err != nil {
 		return err
 	}
 	step, acked := s.c.steps.begin()
 	defer s.c.steps.end(step)
-	for e := range st.Rows {
-		s.push[e] = rows{ids: st.Rows[e].IDs, data: st.Rows[e].G}
-	}
 	r := request{op: wire.OpStep, round: s.c.currentRound(), samples: st.Samples, step: step, acked: acked,
-		dense: s.grads, push: s.push, pull: s.ahead.want(s.c, st), all: true}
+		dense: dense, push: push, pull: s.ahead.want(s.c, st), all: true}
 	if err := s.x.run(ctx, r); err != nil {
 		return describe(err, "pushing", s.c)
 	}
 	s.c.pushed()
+	s.c.counts.steps.Add(1)
 	s.ahead.valid = r.pull != nil
 	return nil
 }

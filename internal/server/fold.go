@@ -18,8 +18,9 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// fold makes one update of a round's gradients and applies it as update number step.
-func (s *Server) fold(round []*push, step int64) error {
+// fold makes one update of a round's gradients and applies it as update number step. It returns how many rows a table's
+// policies dropped.
+func (s *Server) fold(round []*push, step int64) (dropped int, err error) {
 	c := scratches.Get().(*scratch)
 	defer scratches.Put(c)
 	c.samples, c.pieces = c.samples[:0], c.pieces[:0]
@@ -29,14 +30,16 @@ func (s *Server) fold(round []*push, step int64) error {
 	}
 	c.factors = s.weighting.Factors(c.factors[:0], c.samples)
 	if err := s.applyDense(c.foldDense(), step); err != nil {
-		return err
+		return 0, err
 	}
 	for e := range s.c.Layout.Embeddings {
-		if err := s.applyRows(e, c.foldRows(s, round, e), step); err != nil {
-			return err
+		n, err := s.applyRows(e, c.foldRows(s, round, e), step)
+		if err != nil {
+			return dropped, err
 		}
+		dropped += n
 	}
-	return nil
+	return dropped, nil
 }
 
 // foldDense is the round's dense gradient; that of a round of one is the worker's own.
@@ -73,10 +76,11 @@ func (s *Server) applyDense(g []float32, step int64) error {
 	return nil
 }
 
-func (s *Server) applyRows(e int, rows mode.Rows, step int64) error {
+// applyRows applies an embedding's gradients and returns how many the table's policies dropped.
+func (s *Server) applyRows(e int, rows mode.Rows, step int64) (dropped int, err error) {
 	if len(rows.IDs) == 0 {
-		return nil
+		return 0, nil
 	}
-	_, err := s.store.Tables[e].Push(rows.IDs, rows.G, step)
-	return err
+	r, err := s.store.Tables[e].Push(rows.IDs, rows.G, step)
+	return r.Waiting + r.Full, err
 }

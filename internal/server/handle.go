@@ -106,7 +106,7 @@ func (s *Server) step(f *wire.Frame, r *reply) error {
 		if err := p.read(s, f); err != nil {
 			return err
 		}
-		if err := s.push(f, p); err != nil {
+		if err := s.push(f, p, r.Header()); err != nil {
 			return err
 		}
 	} else if err := s.enter(f); err != nil {

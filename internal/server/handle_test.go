@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"math"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/layout"
@@ -116,7 +117,7 @@ func TestWrongPushChangesNothing(t *testing.T) {
 		fill(b)
 		return b
 	}
-	ones := []float32{1, 1, 1, 1}
+	ones, nan := []float32{1, 1, 1, 1}, float32(math.NaN())
 	tests := map[string]struct {
 		frame *wire.Builder
 		want  uint16
@@ -137,6 +138,11 @@ func TestWrongPushChangesNothing(t *testing.T) {
 		"rows too wide": {bare(wire.Header{}, func(b *wire.Builder) {
 			b.Dense(ones)
 			b.Rows(1, []uint64{1}, ones)
+		}), wire.StatusRefused},
+		"not a number": {bare(wire.Header{}, func(b *wire.Builder) { b.Dense([]float32{1, 1, nan, 1}) }), wire.StatusRefused},
+		"row not a number": {bare(wire.Header{}, func(b *wire.Builder) {
+			b.Dense(ones)
+			b.Rows(1, []uint64{1, 2}, []float32{1, 2, 3, nan})
 		}), wire.StatusRefused},
 		"embedding twice": {bare(wire.Header{}, func(b *wire.Builder) {
 			b.Dense(ones)

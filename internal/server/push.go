@@ -1,6 +1,9 @@
 package server
 
 import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -39,7 +42,7 @@ func (p *push) read(s *Server, f *wire.Frame) (err error) {
 }
 
 // readFrame takes the rows of one frame into p, and returns its dense values.
-func (p *push) readFrame(s *Server, f *wire.Frame) (dense []float32, err error) {
+func (p *push) readFrame(s *Server, f *wire.Frame) ([]float32, error) {
 	for len(p.rows) < len(s.c.Layout.Embeddings) {
 		p.rows = append(p.rows, mode.Rows{})
 	}
@@ -54,8 +57,24 @@ func (p *push) readFrame(s *Server, f *wire.Frame) (dense []float32, err error) 
 			return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: %v", f.Worker, s.c.Index, err)
 		}
 	}
-	dense, _, _, err = s.denseOf(f)
-	return dense, err
+	dense, from, _, err := s.denseOf(f)
+	if err != nil {
+		return nil, err
+	}
+	if i := kernels.FirstNotFinite(dense); i >= 0 {
+		return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: the gradient of %s is %v", f.Worker, s.c.Index, s.blockAt(from+i), dense[i])
+	}
+	return dense, nil
+}
+
+// blockAt names the dense block that holds one of this server's values.
+func (s *Server) blockAt(i int) string {
+	for _, b := range s.c.Layout.Parts[s.c.Index].Blocks {
+		if i < b.At+b.Size {
+			return fmt.Sprintf("%q at element %d", s.c.Layout.Params[b.Param].Name, b.Offset+i-b.At)
+		}
+	}
+	return "nothing"
 }
 
 func (p *push) readRows(s *Server, sec wire.Section) error {
@@ -76,6 +95,9 @@ func (p *push) readRows(s *Server, sec wire.Section) error {
 	}
 	if len(rows.G) != len(rows.IDs)*dim {
 		return wire.Refuse(wire.StatusRefused, "embedding %q: %d values for %d rows of width %d", name, len(rows.G), len(rows.IDs), dim)
+	}
+	if i := kernels.FirstNotFinite(rows.G); i >= 0 {
+		return wire.Refuse(wire.StatusRefused, "the gradient of row %d of %q is %v", rows.IDs[i/dim], name, rows.G[i])
 	}
 	return s.checkIDs(param, rows.IDs)
 }
@@ -103,8 +125,9 @@ func (s *Server) checkIDs(param int, ids []uint64) error {
 	return nil
 }
 
-// push notes a gradient, once however often it arrives, and returns when it is part of the weights.
-func (s *Server) push(f *wire.Frame, p *push) error {
+// push notes a gradient, once however often it arrives, and returns when it is part of the weights. The answer's header says
+// what became of it.
+func (s *Server) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, err := s.member(&f.Header)
@@ -123,6 +146,10 @@ func (s *Server) push(f *wire.Frame, p *push) error {
 		s.fail(err) // others may hold this gradient: without it the round can't close
 		s.awaitIdle()
 		return err
+	}
+	answer.Samples, answer.Acked = uint32(st.rows-st.dropped), uint64(st.dropped)
+	if seen {
+		answer.Round = 1
 	}
 	return st.refusal
 }
@@ -187,7 +214,7 @@ func (s *Server) park(f *wire.Frame) error {
 		st.refuse(err)
 		return err
 	}
-	st.apply()
+	st.apply(0, 0)
 	s.applyRound(apply)
 	return nil
 }
@@ -213,6 +240,14 @@ func (s *Server) applyRound(apply []int) {
 	s.broadcast()
 }
 
+// count is how many rows of embeddings a push has.
+func (p *push) count() (n int) {
+	for i := range p.rows {
+		n += len(p.rows[i].IDs)
+	}
+	return n
+}
+
 func (s *Server) update(apply []int) {
 	round := make([]*push, 0, len(apply))
 	for _, w := range apply {
@@ -222,12 +257,12 @@ func (s *Server) update(apply []int) {
 	step := s.store.Advance()
 	s.applying++
 	s.mu.Unlock()
-	err := s.fold(round, step)
+	dropped, err := s.fold(round, step)
 	s.mu.Lock()
 	s.applying--
 	s.version.Add(1)
 	for _, p := range round {
-		p.seen.apply()
+		p.seen.apply(p.count(), dropped)
 		if m := &s.members[p.worker]; m.epoch == p.epoch {
 			m.window.last = max(m.window.last, p.step)
 		}

@@ -14,6 +14,8 @@ type window struct {
 type stepState struct {
 	done    bool
 	refusal error // why it was refused, if it was
+	rows    int   // of embeddings it had
+	dropped int   // of them
 }
 
 // maxOutstanding is far above what a worker sends: a few for each of its threads.
@@ -55,8 +57,11 @@ func (w *window) forget(acked uint64) {
 	}
 }
 
-// apply notes that the step is part of the weights.
-func (st *stepState) apply() { st.done = true }
+// apply notes that the step is part of the weights, all but some of its rows: in a round of several workers these are
+// counted for each of them, up to its own.
+func (st *stepState) apply(rows, dropped int) {
+	st.done, st.rows, st.dropped = true, rows, min(dropped, rows)
+}
 
 // refuse notes that the step never will be.
 func (st *stepState) refuse(err error) { st.done, st.refusal = true, err }

@@ -13,7 +13,7 @@ func TestWindowKnowsAStepAgain(t *testing.T) {
 	if err != nil || seen {
 		t.Fatalf("first push: seen %v, %v", seen, err)
 	}
-	first.apply()
+	first.apply(0, 0)
 	if again, seen, err := w.enter(1, 0); err != nil || !seen || again != first {
 		t.Errorf("second push: seen %v, same %v, %v", seen, again == first, err)
 	}
@@ -28,7 +28,7 @@ func TestWindowForgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		if step != 2 {
-			st.apply()
+			st.apply(0, 0)
 		}
 	}
 	if _, _, err := w.enter(4, 4); err != nil {

@@ -1,0 +1,118 @@
+package client
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// cleaner applies the strategy's policy to gradients that are not finite, which would spoil the weights for everybody. A
+// step without any passes through as it is.
+type cleaner struct {
+	c      *Client
+	policy strategy.NotFinite
+	dense  [][]float32
+	rows   []rows
+	spare  [][]float32 // by param
+	kept   []rows      // by embedding
+}
+
+func newCleaner(c *Client) cleaner {
+	n := len(c.c.Layout.Embeddings)
+	return cleaner{c: c, policy: c.c.Strategy.NotFinite, dense: make([][]float32, len(c.c.Layout.Params)), rows: make([]rows, n),
+		spare: make([][]float32, len(c.c.Layout.Params)), kept: make([]rows, n)}
+}
+
+// clean is what a step pushes, valid until the next call and as long as the step's arrays.
+func (k *cleaner) clean(params []*optimizer.Param, st *optimizer.Step) (dense [][]float32, push []rows, err error) {
+	for i, p := range params {
+		if p.Embedding || p.Frozen {
+			continue
+		}
+		if k.dense[i], err = k.variable(i, p); err != nil {
+			return nil, nil, err
+		}
+	}
+	for e := range st.Rows {
+		if k.rows[e], err = k.embedding(e, &st.Rows[e]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return k.dense, k.rows, nil
+}
+
+func (k *cleaner) variable(i int, p *optimizer.Param) ([]float32, error) {
+	at := kernels.FirstNotFinite(p.G)
+	if at < 0 {
+		return p.G, nil
+	}
+	if k.policy == strategy.NotFiniteRefuse {
+		return nil, fmt.Errorf("worker %d: the gradient of %q is %v at element %d: lower the learning rate or look at the batch "+
+			"(strategy.NotFinite can skip or clip it)", k.c.c.Worker, p.Name, p.G[at], at)
+	}
+	k.c.counts.notFinite.Add(1)
+	k.spare[i] = append(k.spare[i][:0], p.G...)
+	if k.policy == strategy.NotFiniteSkip {
+		clear(k.spare[i])
+	} else {
+		clip(k.spare[i])
+	}
+	return k.spare[i], nil
+}
+
+func (k *cleaner) embedding(e int, r *optimizer.Rows) (rows, error) {
+	at := kernels.FirstNotFinite(r.G)
+	if at < 0 {
+		return rows{ids: r.IDs, data: r.G}, nil
+	}
+	dim := r.Param.Dim()
+	if k.policy == strategy.NotFiniteRefuse {
+		return rows{}, fmt.Errorf("worker %d: the gradient of row %d of %q is %v: lower the learning rate or look at the batch "+
+			"(strategy.NotFinite can skip or clip it)", k.c.c.Worker, r.IDs[at/dim], r.Param.Name, r.G[at])
+	}
+	kept := &k.kept[e]
+	kept.ids, kept.data = append(kept.ids[:0], r.IDs[:at/dim]...), append(kept.data[:0], r.G[:at/dim*dim]...)
+	for i := at / dim; i < len(r.IDs); i++ {
+		g := r.G[i*dim : (i+1)*dim]
+		bad := kernels.FirstNotFinite(g) >= 0
+		if bad {
+			k.c.counts.notFinite.Add(1)
+		}
+		if bad && k.policy == strategy.NotFiniteSkip {
+			continue
+		}
+		kept.ids, kept.data = append(kept.ids, r.IDs[i]), append(kept.data, g...)
+		if bad {
+			clip(kept.data[len(kept.data)-dim:])
+		}
+	}
+	return *kept, nil
+}
+
+// clip makes NaN 0 and an infinity the largest finite magnitude beside it.
+func clip(g []float32) {
+	var largest float32
+	for _, v := range g {
+		if a := float32(math.Abs(float64(v))); a <= math.MaxFloat32 {
+			largest = max(largest, a)
+		}
+	}
+	for i, v := range g {
+		switch {
+		case v != v:
+			g[i] = 0
+		case v > math.MaxFloat32:
+			g[i] = largest
+		case v < -math.MaxFloat32:
+			g[i] = -largest
+		}
+	}
+}
+
+// set makes r a copy of o, in its own memory.
+func (r *rows) set(o rows) {
+	r.ids, r.data = append(r.ids[:0], o.ids...), append(r.data[:0], o.data...)
+}
