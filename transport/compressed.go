@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -42,10 +43,29 @@ type compressed struct {
 	t      Transport
 	limit  int
 	codecs codecSet
+	calls  callMeter  // of raw bytes, and what went wrong above t
+	serves serveMeter // the same
 }
 
 // MessageLimit implements [Limited].
 func (z *compressed) MessageLimit() int { return z.limit }
+
+// Stats implements [Metered]: those of the transport below, with what happened above it.
+func (z *compressed) Stats() (s Stats) {
+	if t, ok := z.t.(Metered); ok {
+		s = t.Stats()
+	}
+	s.RawSent, s.RawReceived = z.calls.sent.Load(), z.calls.received.Load()
+	s.RawServedReceived, s.RawServedSent = z.serves.received.Load(), z.serves.sent.Load()
+	s.Failed.TooLarge += z.calls.tooLarge.Load()
+	s.Failed.Refused += z.calls.refused.Load()
+	s.Failed.Corrupt += z.calls.corrupt.Load()
+	s.Failed.Other += z.calls.failedOtherwise.Load()
+	s.Refused.TooLarge += z.serves.tooLarge.Load()
+	s.Refused.Corrupt += z.serves.corrupt.Load()
+	s.Refused.Version += z.serves.version.Load()
+	return s
+}
 
 // CloseIdleConnections implements [IdleCloser].
 func (z *compressed) CloseIdleConnections() {
@@ -55,7 +75,9 @@ func (z *compressed) CloseIdleConnections() {
 }
 
 func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	if size := sizeOf(req); size > z.limit {
+	size := sizeOf(req)
+	if size > z.limit {
+		z.calls.tooLarge.Add(1)
 		return failed(endpoint, oversize("request", size, z.limit))
 	}
 	p := newPacket()
@@ -64,9 +86,12 @@ func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, re
 	return z.t.Call(ctx, endpoint, p.parts, func(message []byte) error {
 		_, answer, held, err := z.unpack(message)
 		if err != nil {
+			z.calls.cause(err).Add(1)
 			return failed(endpoint, err)
 		}
 		defer held.release()
+		z.calls.sent.Add(int64(size))
+		z.calls.received.Add(int64(len(answer)))
 		return read(answer)
 	})
 }
@@ -85,7 +110,7 @@ func (z *compressed) unpack(message []byte) (e envelope, payload []byte, held *b
 	}
 	c, err := z.codecs.find(e.codec)
 	if err != nil {
-		return e, nil, nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		return e, nil, nil, err
 	}
 	held = newBuffer(e.raw)
 	payload, err = c.Decode(held.B[:0], rest, e.raw)
@@ -128,16 +153,31 @@ func (z *compressed) handle(h Handler, req []byte, reply *Reply) {
 	if err == nil {
 		c, err = z.codecs.find(e.want)
 	}
-	if err == nil {
+	if err != nil {
+		z.turnedAway(err)
+	} else {
 		h(payload, &p.inner)
 		err = z.fits(p.inner.Parts)
 	}
 	if err == nil {
+		z.serves.answered(len(payload), sizeOf(p.inner.Parts))
 		p.pack(p.inner.Parts, c, e.want, e.summed)
 	} else {
 		p.refuse(err, e.summed)
 	}
 	reply.Parts = p.parts
+}
+
+// turnedAway counts a request that the handler did not see.
+func (z *compressed) turnedAway(err error) {
+	switch {
+	case errors.Is(err, ErrTooLarge), errors.Is(err, codec.ErrTooLarge):
+		z.serves.tooLarge.Add(1)
+	case errors.Is(err, ErrRefused): // a codec that we do not know
+		z.serves.version.Add(1)
+	default:
+		z.serves.corrupt.Add(1)
+	}
 }
 
 func (z *compressed) fits(parts [][]byte) error {
@@ -165,7 +205,7 @@ func (s *codecSet) find(id byte) (codec.Codec, error) {
 	}
 	c, err := codec.ByID(id)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if s.others == nil {
 		s.others = make(map[byte]codec.Codec)

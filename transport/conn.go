@@ -15,10 +15,8 @@ import (
 )
 
 const (
-	requestPath = "/gofleet"
-	contentType = "application/x-gofleet" // not one that a web page may send across origins unasked
-	bufferSize  = 64 << 10
-	textLimit   = 4 << 10 // of an error's text
+	bufferSize = 64 << 10
+	textLimit  = 4 << 10 // of an error's text
 )
 
 // clientConn is a connection that one call at a time has for itself.
@@ -36,7 +34,7 @@ type clientConn struct {
 }
 
 // newClientConn prepares conn; raw is the socket below it.
-func newClientConn(conn, raw net.Conn, token string) *clientConn {
+func newClientConn(conn, raw net.Conn, token, cluster string) *clientConn {
 	c := &clientConn{
 		Conn:    conn,
 		br:      bufio.NewReaderSize(conn, bufferSize),
@@ -55,6 +53,9 @@ func newClientConn(conn, raw net.Conn, token string) *clientConn {
 	c.head.SetContentType(contentType)
 	if token != "" {
 		c.head.Set(fasthttp.HeaderAuthorization, bearer(token))
+	}
+	if cluster != "" {
+		c.head.Set(clusterHeader, cluster)
 	}
 	return c
 }
@@ -169,6 +170,8 @@ func (c *clientConn) refusal(status, n int) error {
 	switch status {
 	case fasthttp.StatusRequestEntityTooLarge, fasthttp.StatusInsufficientStorage:
 		return fmt.Errorf("%w: %s", ErrTooLarge, text)
+	case fasthttp.StatusServiceUnavailable:
+		return fmt.Errorf("%w: %w: %s", ErrBusy, ErrUnreachable, text)
 	case fasthttp.StatusInternalServerError:
 		return fmt.Errorf("the server answers: %s", text)
 	}

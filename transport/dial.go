@@ -27,13 +27,15 @@ func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, erro
 		return nil, dialError(err)
 	}
 	if config == nil || network == "unix" {
-		return newClientConn(raw, raw, f.Token), nil
+		f.calls.dials.Add(1)
+		return newClientConn(raw, raw, f.Token, f.Cluster), nil
 	}
 	secured, err := shakeHands(ctx, raw, addr, config)
 	if err != nil {
 		return nil, err
 	}
-	return newClientConn(secured, raw, f.Token), nil
+	f.calls.dials.Add(1)
+	return newClientConn(secured, raw, f.Token, f.Cluster), nil
 }
 
 // guard refuses, before a byte leaves, an address to which plaintext may not go.

@@ -10,6 +10,10 @@ import (
 // speak the same protocol. No handler saw the request, and sending it again does not help.
 var ErrRefused = errors.New("refused")
 
+// ErrBusy says that the server had no room for the request in time: too many bytes are in flight there (FastHTTP.MaxInFlight).
+// It comes with [ErrUnreachable], for no handler saw the request; send it again later.
+var ErrBusy = errors.New("server busy")
+
 // failed names the endpoint in an error of a call.
 func failed(endpoint string, err error) error {
 	return fmt.Errorf("transport: call %s: %w", endpoint, err)

@@ -26,13 +26,18 @@ import (
 type FastHTTP struct {
 	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
 	MaxMessage int
+	// MaxInFlight bounds bytes of requests over 64 KiB: those that are under way to one endpoint, and those that the listeners
+	// read or handle at once. What is over it waits: a call until ctx ends, in its turn; a request that was sent, unread, for
+	// StallTimeout, so that its sender feels it. Requests that handlers hold, as those of a round that waits for its last
+	// worker, count: the bound of a server must be more than the requests of all workers together. 0 means 4 times MaxMessage.
+	MaxInFlight int64
 	// IdleConns is how many connections to a server stay open between calls. Calls in flight are not limited by it: each has
 	// a connection of its own. 0 means 16.
 	IdleConns int
 	// DialTimeout bounds name resolution, connection and TLS handshake together. 0 means 5 s; ctx may end it sooner.
 	DialTimeout time.Duration
-	// StallTimeout is how long a client has for 64 MiB of an answer over 1 MiB; after that, at most twice as late, its connection
-	// is closed, so that one that stopped reading does not hold the answer for ever. 0 means 60 s.
+	// StallTimeout is how long a client has for 64 MiB of a request or an answer over 1 MiB; after that, at most twice as late,
+	// its connection is closed, so that one that stopped sending or reading does not hold memory for ever. 0 means 60 s.
 	StallTimeout time.Duration
 	// Checksum has [Compressed] add checksums to all messages, also to those that TLS guards or that stay on this machine, for
 	// instance because a tunnel begins at a loopback address.
@@ -44,6 +49,9 @@ type FastHTTP struct {
 	TLS *tls.Config
 	// Token is a secret that client and server share.
 	Token string
+	// Cluster names the job or cluster, so that a process of another one, which has a list of servers from yesterday, is
+	// refused. It must be the same on both sides; empty is a name like any other.
+	Cluster string
 	// Insecure allows plaintext beyond this machine.
 	Insecure bool
 	// Logger receives panics of handlers and refused connections. nil means slog.Default().
@@ -53,10 +61,22 @@ type FastHTTP struct {
 	tls     *tls.Config // nil for plaintext
 	tlsErr  error
 	idle    idlePool
+
+	calls  callMeter
+	serves serveMeter
+	room   budget   // of listeners
+	rooms  sync.Map // endpoint to *budget, of calls
 }
 
 // MessageLimit implements [Limited].
 func (f *FastHTTP) MessageLimit() int { return orDefault(f.MaxMessage, DefaultMaxMessage) }
+
+// Stats implements [Metered].
+func (f *FastHTTP) Stats() (s Stats) {
+	f.calls.into(&s)
+	f.serves.into(&s)
+	return s
+}
 
 // CloseIdleConnections implements [IdleCloser].
 func (f *FastHTTP) CloseIdleConnections() { f.idle.closeAll() }
@@ -77,18 +97,43 @@ func (f *FastHTTP) logger() *slog.Logger {
 	return slog.Default()
 }
 
+func (f *FastHTTP) maxInFlight() int64 {
+	if f.MaxInFlight > 0 {
+		return f.MaxInFlight
+	}
+	return 4 * int64(f.MessageLimit())
+}
+
 // Call implements [Transport].
 func (f *FastHTTP) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
 	size := sizeOf(req)
-	if limit := f.MessageLimit(); size > limit {
-		return failed(endpoint, oversize("request", size, limit))
-	}
-	body, err := f.exchange(ctx, endpoint, req, size)
+	f.calls.begin(size)
+	body, err := f.send(ctx, endpoint, req, size)
+	f.calls.end(size, err)
 	if err != nil {
-		return failed(endpoint, f.explain(ctx, err))
+		return failed(endpoint, err)
 	}
 	defer body.release()
+	f.calls.sent.Add(int64(size))
+	f.calls.received.Add(int64(len(body.B)))
 	return read(body.B)
+}
+
+// send makes a call within the bounds.
+func (f *FastHTTP) send(ctx context.Context, endpoint string, req [][]byte, size int) (*buffer, error) {
+	if limit := f.MessageLimit(); size > limit {
+		return nil, oversize("request", size, limit)
+	}
+	leave, err := f.enter(ctx, endpoint, size)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	body, err := f.exchange(ctx, endpoint, req, size)
+	if err != nil {
+		return nil, f.explain(ctx, err)
+	}
+	return body, nil
 }
 
 // exchange makes one round trip on a connection that it has for itself.

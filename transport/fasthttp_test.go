@@ -54,17 +54,17 @@ func TestForeigners(t *testing.T) {
 		req.Header.Set("Content-Type", kind)
 		return req
 	}
-	get := post("/gofleet", "application/x-gofleet", nil)
+	get := post("/gofleet/1", "application/x-gofleet", nil)
 	get.Method = "GET"
 	for name, c := range map[string]struct {
 		req    *http.Request
 		status int
 	}{
 		"GET":              {get, 404},
-		"a form of a page": {post("/gofleet", "text/plain", strings.NewReader("x")), 404},
+		"a form of a page": {post("/gofleet/1", "text/plain", strings.NewReader("x")), 404},
 		"another path":     {post("/", "application/x-gofleet", strings.NewReader("x")), 404},
-		"no length":        {post("/gofleet", "application/x-gofleet", io.MultiReader(strings.NewReader("x"))), 411},
-		"ours":             {post("/gofleet", "application/x-gofleet", strings.NewReader("x")), 200},
+		"no length":        {post("/gofleet/1", "application/x-gofleet", io.MultiReader(strings.NewReader("x"))), 411},
+		"ours":             {post("/gofleet/1", "application/x-gofleet", strings.NewReader("x")), 200},
 	} {
 		resp, err := client.Do(c.req)
 		if err != nil {
@@ -321,7 +321,7 @@ func TestSilentConnections(t *testing.T) {
 		}
 		served := make(chan error, 1)
 		go func() { served <- l.Serve(func([]byte, *transport.Reply) {}) }()
-		for _, half := range []string{"", "POST /gofl", "POST /gofleet HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: 99\r\n\r\nabc"} {
+		for _, half := range []string{"", "POST /gofl", "POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: 99\r\n\r\nabc"} {
 			conn, err := net.Dial("tcp", l.Endpoint())
 			if err != nil {
 				t.Fatal(err)
@@ -359,7 +359,7 @@ func TestStalledClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_, _ = io.WriteString(conn, "POST /gofleet HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: 0\r\n\r\n")
+	_, _ = io.WriteString(conn, "POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: 0\r\n\r\n")
 	select {
 	case <-back:
 	case <-time.After(20 * time.Second):

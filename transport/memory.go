@@ -18,6 +18,9 @@ type Memory struct {
 	mu        sync.Mutex
 	listeners map[string]*memoryListener
 	lastPort  int
+
+	calls  callMeter
+	serves serveMeter
 }
 
 // NewMemory returns an empty network.
@@ -25,6 +28,13 @@ func NewMemory() *Memory { return &Memory{} }
 
 // MessageLimit implements [Limited].
 func (m *Memory) MessageLimit() int { return orDefault(m.MaxMessage, DefaultMaxMessage) }
+
+// Stats implements [Metered].
+func (m *Memory) Stats() (s Stats) {
+	m.calls.into(&s)
+	m.serves.into(&s)
+	return s
+}
 
 // Guards implements [Guarded]: memory changes nothing.
 func (m *Memory) Guards(string) bool { return true }
@@ -78,21 +88,29 @@ func (m *Memory) forget(l *memoryListener) {
 
 // Call implements [Transport].
 func (m *Memory) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	if ctx.Err() != nil {
-		return failed(endpoint, fmt.Errorf("%w: %w", ErrUnreachable, ended(ctx)))
-	}
 	size := sizeOf(req)
-	if limit := m.MessageLimit(); size > limit {
-		return failed(endpoint, oversize("request", size, limit))
-	}
-	l := m.find(endpoint)
-	if l == nil {
-		return failed(endpoint, fmt.Errorf("%w: nobody listens there", ErrUnreachable))
-	}
-	answer, err := l.deliver(ctx, join(req, size))
+	m.calls.begin(size)
+	answer, err := m.send(ctx, endpoint, req, size)
+	m.calls.end(size, err)
 	if err != nil {
 		return failed(endpoint, err)
 	}
 	defer answer.release()
+	m.calls.sent.Add(int64(size))
+	m.calls.received.Add(int64(len(answer.B)))
 	return read(answer.B)
+}
+
+func (m *Memory) send(ctx context.Context, endpoint string, req [][]byte, size int) (*buffer, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, ended(ctx))
+	}
+	if limit := m.MessageLimit(); size > limit {
+		return nil, oversize("request", size, limit)
+	}
+	l := m.find(endpoint)
+	if l == nil {
+		return nil, fmt.Errorf("%w: nobody listens there", ErrUnreachable)
+	}
+	return l.deliver(ctx, join(req, size))
 }

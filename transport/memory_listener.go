@@ -89,10 +89,13 @@ func (l *memoryListener) deliver(ctx context.Context, req *buffer) (*buffer, err
 		return nil, err
 	}
 	answer := make(chan memoryAnswer, 1)
+	size := len(req.B)
+	l.net.serves.begin(size)
 	go func() {
 		a := memoryAnswer{err: errPanicked} // what a handler that ends its goroutine leaves behind
 		defer func() {
 			req.release()
+			l.net.serves.end(size)
 			answer <- a
 			l.leave()
 		}()
@@ -142,6 +145,7 @@ func (l *memoryListener) handle(h Handler, req []byte) (*buffer, error) {
 	if limit := l.net.MessageLimit(); size > limit {
 		return nil, oversize("answer", size, limit)
 	}
+	l.net.serves.answered(len(req), size)
 	return join(reply.Parts, size), nil
 }
 

@@ -15,8 +15,9 @@ import (
 //	FLEET_TLS_DIR    a directory with ca.pem, cert.pem and key.pem (FastHTTP.TLSDir)
 //	FLEET_TOKEN      a secret shared by all processes, for use with FLEET_TLS_DIR (FastHTTP.Token)
 //	FLEET_INSECURE   1: plaintext between machines (FastHTTP.Insecure)
+//	FLEET_CLUSTER    a name of the cluster, the same for all its processes (FastHTTP.Cluster)
 func FromEnv() (*FastHTTP, error) {
-	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: os.Getenv("FLEET_TOKEN")}
+	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: os.Getenv("FLEET_TOKEN"), Cluster: os.Getenv("FLEET_CLUSTER")}
 	if v := os.Getenv("FLEET_INSECURE"); v != "" {
 		insecure, err := strconv.ParseBool(v)
 		if err != nil {

@@ -16,10 +16,12 @@ import (
 type serverConn struct {
 	net.Conn // raw, or TLS over it
 	raw      net.Conn
+	l        *listener
 	state    atomic.Int32
 	reply    Reply
 	req      *buffer
 	size     int // of the answer
+	room     int // charged for the request; negative for none
 	stall    time.Duration
 	deadline time.Time // of writing; zero until there was a large answer
 }
@@ -42,7 +44,7 @@ func (c *serverConn) retire() bool {
 // serveConn serves one connection until either side closes it.
 func (l *listener) serveConn(raw net.Conn) {
 	defer raw.Close()
-	c := &serverConn{Conn: raw, raw: raw, stall: l.f.stallTimeout()}
+	c := &serverConn{Conn: raw, raw: raw, l: l, room: -1, stall: l.f.stallTimeout()}
 	if !l.add(c) {
 		return
 	}
@@ -84,10 +86,20 @@ func (l *listener) shakeHands(raw net.Conn) (net.Conn, error) {
 		return secured, nil
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
+		l.stranger(err).Add(1)
 		l.f.logger().Warn("transport: connection refused", "endpoint", l.endpoint, "from", raw.RemoteAddr().String(), "error", err)
 	}
 	linger(raw, err)
 	return nil, err
+}
+
+// stranger is what a failed handshake counts as.
+func (l *listener) stranger(err error) *tally {
+	var record tls.RecordHeaderError
+	if errors.As(err, &record) {
+		return &l.f.serves.plaintext
+	}
+	return &l.f.serves.certificate
 }
 
 func linger(raw net.Conn, err error) {
@@ -107,15 +119,20 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*serverConn)
 	defer func() { _ = c.hurry() }() // for answers that do not come from WriteTo
 	n := ctx.Request.Header.ContentLength()
-	if status, text := l.judge(&ctx.Request.Header, n); status != 0 {
-		l.refuse(ctx, n, status, text)
+	if r := l.judge(&ctx.Request.Header, n); r != nil {
+		l.refuse(ctx, n, r)
 		return
 	}
-	var err error
-	if c.req, err = readBuffer(ctx.RequestBodyStream(), n); err != nil || !c.state.CompareAndSwap(connIdle, connBusy) {
+	if r := l.admit(n); r != nil {
+		l.refuse(ctx, n, r)
+		return
+	}
+	c.room = n
+	l.f.serves.begin(n)
+	if err := c.read(ctx.RequestBodyStream(), n); err != nil || !c.state.CompareAndSwap(connIdle, connBusy) {
 		c.finish()
 		ctx.SetConnectionClose()
-		ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+		say(ctx, fasthttp.StatusServiceUnavailable, "the server is closing, or the request did not arrive in time")
 		return
 	}
 	if err := safely(l.handler, c.req.B, &c.reply, l.f.logger(), l.endpoint); err != nil {
@@ -129,28 +146,26 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 		say(ctx, fasthttp.StatusInsufficientStorage, oversize("answer", c.size, limit).Error())
 		return
 	}
+	l.f.serves.answered(n, c.size)
 	ctx.SetBodyStream((*answer)(c), c.size)
 }
 
-// judge returns the status of a refusal, or 0.
-func (l *listener) judge(h *fasthttp.RequestHeader, n int) (status int, text string) {
-	limit := l.f.MessageLimit()
-	switch {
-	case !h.IsPost() || string(h.RequestURI()) != requestPath || string(h.ContentType()) != contentType:
-		return fasthttp.StatusNotFound, "this is a gofleet server and answers its own clients only"
-	case l.f.Token != "" && !sameToken(h.Peek(fasthttp.HeaderAuthorization), l.f.Token):
-		return fasthttp.StatusUnauthorized, "wrong token; set the same FLEET_TOKEN on both sides"
-	case n < 0:
-		return fasthttp.StatusLengthRequired, "a request needs its length"
-	case n > limit:
-		return fasthttp.StatusRequestEntityTooLarge, oversize("request", n, limit).Error()
+// read reads a request. A large one must keep a pace, for it holds room that others wait for.
+func (c *serverConn) read(body io.Reader, n int) (err error) {
+	if n > quick {
+		_ = c.raw.SetReadDeadline(time.Now().Add(c.stall * time.Duration(2+n/piece)))
 	}
-	return 0, ""
+	c.req, err = readBuffer(body, n)
+	if n > quick {
+		_ = c.raw.SetReadDeadline(time.Time{})
+	}
+	return err
 }
 
 // refuse answers a request that is not served. Its body is read and thrown away first, for a client listens only when it has
 // sent everything.
-func (l *listener) refuse(ctx *fasthttp.RequestCtx, n, status int, text string) {
+func (l *listener) refuse(ctx *fasthttp.RequestCtx, n int, r *refusal) {
+	r.tally.Add(1)
 	if n < 0 {
 		ctx.SetConnectionClose()
 	} else if body := ctx.RequestBodyStream(); body != nil {
@@ -158,7 +173,7 @@ func (l *listener) refuse(ctx *fasthttp.RequestCtx, n, status int, text string) 
 			ctx.SetConnectionClose()
 		}
 	}
-	say(ctx, status, text)
+	say(ctx, r.status, r.text)
 }
 
 func say(ctx *fasthttp.RequestCtx, status int, text string) {
@@ -186,6 +201,11 @@ func (c *serverConn) finish() {
 	c.reply.Parts = nil
 	c.req.release()
 	c.req = nil
+	if c.room >= 0 {
+		c.l.leave(c.room)
+		c.l.f.serves.end(c.room)
+		c.room = -1
+	}
 }
 
 // answer is the view of a connection that fasthttp sends as the body of a response: it writes the parts as they lie, and

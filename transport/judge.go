@@ -1,0 +1,45 @@
+package transport
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	protocol      = "1" // version of what is in the body, envelope included, and around it
+	requestPrefix = "/gofleet/"
+	requestPath   = requestPrefix + protocol
+	contentType   = "application/x-gofleet" // not one that a web page may send across origins unasked
+	clusterHeader = "Gofleet-Cluster"
+)
+
+// refusal is why a request is not served.
+type refusal struct {
+	status int
+	tally  *tally
+	text   string
+}
+
+// judge looks at the header of a request before its body is read; nil lets it pass.
+func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
+	f, limit := l.f, l.f.MessageLimit()
+	switch {
+	case !h.IsPost() || string(h.ContentType()) != contentType || !bytes.HasPrefix(h.RequestURI(), []byte(requestPrefix)):
+		return &refusal{fasthttp.StatusNotFound, &f.serves.stranger, "this is a gofleet server and answers its own clients only"}
+	case f.Token != "" && !sameToken(h.Peek(fasthttp.HeaderAuthorization), f.Token):
+		return &refusal{fasthttp.StatusUnauthorized, &f.serves.token, "wrong token; set the same FLEET_TOKEN on both sides"}
+	case string(h.RequestURI()) != requestPath:
+		return &refusal{fasthttp.StatusUpgradeRequired, &f.serves.version, fmt.Sprintf("this server speaks version %s of the protocol, "+
+			"the client %.20q; run the same gofleet on both sides", protocol, h.RequestURI()[len(requestPrefix):])}
+	case string(h.Peek(clusterHeader)) != f.Cluster:
+		return &refusal{fasthttp.StatusMisdirectedRequest, &f.serves.cluster, fmt.Sprintf("this server belongs to cluster %q, the client to %.80q; "+
+			"set the same FLEET_CLUSTER on both sides, or correct the list of servers", f.Cluster, h.Peek(clusterHeader))}
+	case n < 0:
+		return &refusal{fasthttp.StatusLengthRequired, &f.serves.stranger, "a request needs its length"}
+	case n > limit:
+		return &refusal{fasthttp.StatusRequestEntityTooLarge, &f.serves.tooLarge, oversize("request", n, limit).Error()}
+	}
+	return nil
+}
