@@ -29,7 +29,8 @@ type model struct {
 func (wideDeepPackage) New(c config) model {
 	g := nn.NewGraph(1)
 	numbers, ids, label := g.Input("dense_input", 13), g.IDs("C", 26), g.Input("label", 1)
-	deep := nn.Concat(numbers, nn.Embedding(ids, nn.EmbeddingOptions{Height: c.ids, Dim: c.dim, Init: optimizer.Uniform{Low: -0.05, High: 0.05}}))
+	embedded := nn.Embedding(ids, nn.EmbeddingOptions{Height: c.ids, Dim: c.dim, Init: optimizer.Uniform{Low: -0.05, High: 0.05}})
+	deep := nn.Concat(numbers, embedded)
 	for _, size := range c.layers {
 		deep = nn.Linear(deep, size, nn.LinearOptions{Act: nn.ReLU})
 	}
