@@ -119,6 +119,9 @@ func (t *Sparse) Restore(r Row) error {
 	if r.Step < 0 {
 		return fmt.Errorf("table: restore of row %d of %q: its step is %d", r.ID, t.param.Name, r.Step)
 	}
+	if !countable(r.Show) || !countable(r.Click) {
+		return fmt.Errorf("table: restore of row %d of %q: its counts are %v shows and %v clicks", r.ID, t.param.Name, r.Show, r.Click)
+	}
 	s, hash := t.shardOf(r.ID)
 	s.Lock()
 	defer s.Unlock()

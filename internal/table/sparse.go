@@ -150,12 +150,15 @@ func (t *Sparse) checkCount(what string, ids int, numbers []float32) error {
 		return fmt.Errorf("%w: push of %q: %d %s counts for %d ids", ErrShape, t.param.Name, len(numbers), what, ids)
 	}
 	for _, x := range numbers {
-		if !(x >= 0 && x <= math.MaxFloat32) {
+		if !countable(x) {
 			return fmt.Errorf("table: push of %q: a %s count is %v", t.param.Name, what, x)
 		}
 	}
 	return nil
 }
+
+// countable says whether a number can be that of shows or clicks: not NaN, not infinite, not negative.
+func countable(x float32) bool { return x >= 0 && x <= math.MaxFloat32 }
 
 // Set gives rows explicit values, those after the given step (0: before the first), and the rule's initial state. It asks no
 // Entry. [ErrFull] names a row that found no room; the others are set.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 func embedding(height, dim int) *optimizer.Param {
@@ -43,54 +42,6 @@ var testRules = []optimizer.Rule{
 
 // noSlots hides what is nil or empty.
 var noSlots = cmp.Transformer("slots", func(r Row) string { return fmt.Sprintf("%+v", r) })
-
-func TestSparseIsTheMap(t *testing.T) {
-	for _, rule := range testRules {
-		for _, height := range []int{0, 50} {
-			t.Run(fmt.Sprintf("%+v/height %d", rule, height), func(t *testing.T) {
-				rapid.Check(t, func(t *rapid.T) { randomOperations(t, rule, height) })
-			})
-		}
-	}
-}
-
-func randomOperations(t *rapid.T, rule optimizer.Rule, height int) {
-	p := embedding(height, rapid.IntRange(1, 5).Draw(t, "dim"))
-	table, err := NewSparse(p, rule, Options{Shards: rapid.IntRange(1, 9).Draw(t, "shards")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	twin, step := newNaive(p, rule), int64(0)
-	id := rapid.Uint64Range(0, 49)
-	if height == 0 {
-		id = rapid.OneOf(id, rapid.Just(uint64(math.MaxUint64)), rapid.Uint64())
-	}
-	for range rapid.IntRange(1, 12).Draw(t, "calls") {
-		ids := rapid.SliceOfN(id, 0, 40).Draw(t, "ids") // twice the same one is allowed
-		values := rapid.SliceOfN(rapid.Float32Range(-1, 1), len(ids)*p.Dim(), len(ids)*p.Dim()).Draw(t, "values")
-		switch rapid.SampledFrom([]string{"pull", "peek", "push", "set", "tick"}).Draw(t, "call") {
-		case "pull":
-			check(t, table.Pull(ids, values, step))
-			same(t, "pulled", twin.pull(ids, step), values)
-		case "peek":
-			check(t, table.Peek(ids, values, step))
-			same(t, "peeked", twin.peek(ids, step), values)
-		case "push":
-			step += rapid.Int64Range(1, 3).Draw(t, "steps")
-			_, err := table.Push(ids, values, step)
-			check(t, err)
-			twin.push(ids, values, step)
-		case "set":
-			check(t, table.Set(ids, values, step))
-			twin.set(ids, values, step)
-		case "tick":
-			twin.clock = table.Tick()
-		}
-	}
-	if d := cmp.Diff(twin.all(step), rowsOf(table, step), noSlots); d != "" {
-		t.Fatalf("the table is not the map (-map +table):\n%s", d)
-	}
-}
 
 type fataler interface {
 	Helper()

@@ -1,0 +1,146 @@
+package table
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+func boundedTable(t testing.TB, bytes int64, e optimizer.Entry) *Sparse {
+	t.Helper()
+	p := &optimizer.Param{Name: "e", Shape: []int{0, 16}, Embedding: true, MaxBytes: bytes, Entry: e}
+	table, err := NewSparse(p, optimizer.Adagrad{}, Options{})
+	check(t, err)
+	return table
+}
+
+// fill pushes ids from first on until the table turns many away.
+func fill(t testing.TB, table *Sparse, first uint64) {
+	t.Helper()
+	ids, g := make([]uint64, 500), make([]float32, 500*table.dim)
+	for turnedAway := 0; turnedAway < 5000; {
+		for i := range ids {
+			ids[i] = first
+			first++
+		}
+		res, err := table.Push(ids, g, 1)
+		check(t, err)
+		turnedAway += res.Full
+	}
+}
+
+// A table fills what it may use, up to a chunk or a segment a shard, and never more.
+func TestBudgetIsKept(t *testing.T) {
+	for _, bytes := range []int64{64 << 10, 100_000, 1 << 20, 20 << 20} {
+		table := boundedTable(t, bytes, optimizer.Entry{})
+		fill(t, table, 0)
+		st := table.Stats()
+		if st.Bytes > int(bytes) || float64(st.Bytes) < 0.75*float64(bytes) {
+			t.Errorf("%d bytes of %d are used: %+v", st.Bytes, bytes, st)
+		}
+		if per := float64(bytes) / float64(st.Rows); per > 300 { // a row has 152
+			t.Errorf("%d rows in %d bytes, %.0f each", st.Rows, bytes, per)
+		}
+		if st.TurnedAway < 5000 || st.MaxBytes != int(bytes) {
+			t.Errorf("%+v", st)
+		}
+	}
+}
+
+// A full table goes on training what it has; what it hasn't reads as missing.
+func TestFullTableTrains(t *testing.T) {
+	table := boundedTable(t, 1<<20, optimizer.Entry{})
+	fill(t, table, 1000)
+	rows, g := table.IDs(), make([]float32, 16)
+	for i := range g {
+		g[i] = 1
+	}
+	res, err := table.Push([]uint64{rows[0], 1}, append(g, g...), 2)
+	check(t, err)
+	if res != (Result{Applied: 1, Full: 1}) {
+		t.Fatalf("%+v, want one row trained and one turned away", res)
+	}
+	w := make([]float32, 32)
+	w[16] = 9
+	check(t, table.Pull([]uint64{rows[0], 1}, w, 2))
+	if w[0] >= 0 || w[16] != 0 {
+		t.Errorf("rows read %v and %v, want a trained one and zeros", w[0], w[16])
+	}
+	before := table.Len()
+	if err := table.Set([]uint64{rows[1], 1}, make([]float32, 32), 0); !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), `row 1 within 1048576 bytes`) {
+		t.Errorf("set: error %v", err)
+	}
+	if err := table.Restore(Row{ID: 1, W: g}); !errors.Is(err, ErrFull) {
+		t.Errorf("restore: error %v", err)
+	}
+	if table.Len() != before {
+		t.Errorf("%d rows, want %d as before", table.Len(), before)
+	}
+}
+
+// What Shrink drops makes room for as many.
+func TestShrinkMakesRoom(t *testing.T) {
+	for _, e := range []optimizer.Entry{{}, {CountFilter: 2}} {
+		table := boundedTable(t, 1<<20, e)
+		push := func(first, n uint64) (res Result) {
+			ids, g := make([]uint64, n), make([]float32, n*16)
+			for i := range ids {
+				ids[i] = first + uint64(i)
+			}
+			for range max(e.CountFilter, 1) {
+				var err error
+				res, err = table.Push(ids, g, 1)
+				check(t, err)
+			}
+			return res
+		}
+		for first := uint64(0); push(first, 100).Full < 100; first += 100 {
+		}
+		rows := table.Len()
+		table.Tick()
+		_, err := table.Shrink(Shrink{Unseen: 1})
+		check(t, err)
+		for first := uint64(1 << 30); push(first, 100).Full < 100; first += 100 {
+		}
+		if again := table.Len(); float64(again) < 0.95*float64(rows) {
+			t.Errorf("%+v: %d rows fit after a shrink, %d before", e, again, rows)
+		}
+		if st := table.Stats(); st.Bytes > st.MaxBytes {
+			t.Errorf("%+v", st)
+		}
+	}
+}
+
+// Ids that wait and never come again take neither the rows' room nor more than their own.
+func TestWaitingHasItsOwnShare(t *testing.T) {
+	table := boundedTable(t, 1<<20, optimizer.Entry{CountFilter: 2})
+	ids, g := make([]uint64, 1000), make([]float32, 16000)
+	for round := range uint64(100) {
+		for i := range ids {
+			ids[i] = round*1000 + uint64(i)
+		}
+		_, err := table.Push(ids, g, 1)
+		check(t, err)
+		if st := table.Stats(); st.Bytes > st.MaxBytes || st.Waiting*waiterBytes > st.MaxBytes/8 {
+			t.Fatalf("%+v", st)
+		}
+	}
+	res, err := table.Push(ids, g, 1)
+	check(t, err)
+	if res.Born < 900 {
+		t.Errorf("%+v: the last thousand ids came twice and found room", res)
+	}
+}
+
+func TestBudgetRefuses(t *testing.T) {
+	p := &optimizer.Param{Name: "wide", Shape: []int{0, 10_000}, Embedding: true, MaxBytes: 40_000}
+	if _, err := NewSparse(p, optimizer.SGD{}, Options{}); err == nil || !strings.Contains(err.Error(), `"wide": MaxBytes 40000`) {
+		t.Errorf("error %v", err)
+	}
+	p.MaxBytes = 100_000
+	if _, err := NewSparse(p, optimizer.SGD{}, Options{}); err != nil {
+		t.Error(err)
+	}
+}
