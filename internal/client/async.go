@@ -31,7 +31,8 @@ type asyncSession struct {
 	queue  []*gradient
 	wanted *pulling // asked for, not yet taken by the sender
 	next   *pulling // what the next Begin will need
-	busy   bool     // a request is on its way
+	spare  []*pulling
+	busy   bool // a request is on its way
 
 	staged sync.Mutex // guards dense and fresh, which the sender fills
 	dense  [][]float32
@@ -87,6 +88,7 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	for e := range st.Rows {
 		copy(st.Rows[e].W, p.rows[e].data)
 	}
+	s.putBack(p)
 	s.install()
 	if !st.Eval && knowsNext(st) {
 		next := s.ask(wire.OpStep, st, func(r *optimizer.Rows) []uint64 { return r.Next })
@@ -132,17 +134,35 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 
 // ask gives the sender rows to pull.
 func (s *asyncSession) ask(op wire.Op, st *optimizer.Step, ids func(*optimizer.Rows) []uint64) *pulling {
-	p := &pulling{op: op, rows: make([]rows, len(st.Rows)), done: make(chan struct{})}
+	p := s.room()
+	p.op, p.done = op, make(chan struct{})
 	for e := range st.Rows {
-		want := ids(&st.Rows[e])
-		p.rows[e].ids = append([]uint64(nil), want...)
-		p.rows[e].data = make([]float32, len(want)*st.Rows[e].Param.Dim())
+		p.rows[e].want(ids(&st.Rows[e]), st.Rows[e].Param.Dim())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wanted, s.held = p, false
 	s.broadcast()
 	return p
+}
+
+// room is memory for a pull: that of one before, if it is free.
+func (s *asyncSession) room() *pulling {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.spare); n > 0 {
+		p := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		return p
+	}
+	return &pulling{rows: make([]rows, len(s.c.c.Layout.Embeddings))}
+}
+
+// putBack frees the memory of a pull that is done.
+func (s *asyncSession) putBack(p *pulling) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spare = append(s.spare, p)
 }
 
 // End implements [optimizer.Session].

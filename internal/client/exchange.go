@@ -63,6 +63,17 @@ type rows struct {
 	data []float32
 }
 
+// set makes r a copy of o, in its own memory.
+func (r *rows) set(o rows) {
+	r.ids, r.data = append(r.ids[:0], o.ids...), append(r.data[:0], o.data...)
+}
+
+// want makes r a copy of ids and room for their rows, in its own memory.
+func (r *rows) want(ids []uint64, dim int) {
+	r.ids = append(r.ids[:0], ids...)
+	r.data = slices.Grow(r.data[:0], len(ids)*dim)[:len(ids)*dim]
+}
+
 func newExchange(c *Client) *exchange {
 	x := &exchange{c: c, lanes: make([]lane, len(c.c.Servers))}
 	for i := range x.lanes {

@@ -111,8 +111,3 @@ func clip(g []float32) {
 		}
 	}
 }
-
-// set makes r a copy of o, in its own memory.
-func (r *rows) set(o rows) {
-	r.ids, r.data = append(r.ids[:0], o.ids...), append(r.data[:0], o.data...)
-}

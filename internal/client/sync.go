@@ -93,9 +93,7 @@ func (a *ahead) want(c *Client, st *optimizer.Step) []rows {
 		}
 	}
 	for e := range st.Rows {
-		next, dim := st.Rows[e].Next, st.Rows[e].Param.Dim()
-		a.rows[e].ids = append(a.rows[e].ids[:0], next...)
-		a.rows[e].data = slices.Grow(a.rows[e].data[:0], len(next)*dim)[:len(next)*dim]
+		a.rows[e].want(st.Rows[e].Next, st.Rows[e].Param.Dim())
 	}
 	return a.rows
 }

@@ -75,3 +75,26 @@ func (s *Share) list(lo, hi int) {
 		s.At = append(s.At, int32(i))
 	}
 }
+
+// Foreign is the index of the first of ids, strictly increasing, of the embedding Params[param] that does not live on
+// server s; -1 if all do.
+func (l *Layout) Foreign(s, param int, ids []uint64) int {
+	switch {
+	case l.Plan.Servers == 1:
+		return -1
+	case l.Params[param].Height() == 0:
+		return slices.IndexFunc(ids, func(id uint64) bool { return !l.Owns(s, param, id) })
+	}
+	dim, at := l.Params[param].Dim(), 0
+	for _, b := range l.Plan.BlocksOf(l.variable[param]) {
+		n, _ := slices.BinarySearch(ids[at:], uint64((b.Offset+b.Size)/dim))
+		if n > 0 && b.Server != s {
+			return at
+		}
+		at += n
+	}
+	if at < len(ids) {
+		return at
+	}
+	return -1
+}

@@ -77,6 +77,10 @@ func TestCutAgainstOwns(t *testing.T) {
 			for _, i := range shares[s].At {
 				got = append(got, ids[i])
 			}
+			foreign := slices.IndexFunc(ids, func(id uint64) bool { return !l.Owns(s, 1, id) })
+			if at := l.Foreign(s, 1, ids); at != foreign {
+				t.Fatalf("server %d: the first foreign id is at %d, says %d", s, foreign, at)
+			}
 			if !slices.Equal(got, want) || shares[s].Len() != len(want) {
 				t.Fatalf("server %d got ids %v, owns %v", s, got, want)
 			}

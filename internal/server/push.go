@@ -117,10 +117,8 @@ func (s *Server) checkIDs(param int, ids []uint64) error {
 	if err := s.c.Layout.CheckIDs(param, ids); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if !s.c.Layout.Owns(s.c.Index, param, id) {
-			return wire.Refuse(wire.StatusRefused, "row %d of embedding %q does not live on server %d", id, s.c.Layout.Params[param].Name, s.c.Index)
-		}
+	if i := s.c.Layout.Foreign(s.c.Index, param, ids); i >= 0 {
+		return wire.Refuse(wire.StatusRefused, "row %d of embedding %q does not live on server %d", ids[i], s.c.Layout.Params[param].Name, s.c.Index)
 	}
 	return nil
 }

@@ -68,11 +68,7 @@ func (b *Builder) rows(kind Kind, table uint32, ids []uint64, rows []float32) {
 	b.begin(kind, 0, table, 0)
 	start := len(b.scratch)
 	b.scratch = append(b.scratch, 0, 0, 0, 0, 0, 0, 0, 0)
-	next := uint64(0)
-	for _, id := range ids {
-		b.scratch = binary.AppendUvarint(b.scratch, id-next)
-		next = id + 1
-	}
+	b.scratch = putIDs(b.scratch, ids)
 	le := binary.LittleEndian
 	idBytes := len(b.scratch) - start - 8
 	le.PutUint32(b.scratch[start:], uint32(len(ids)))
@@ -82,6 +78,23 @@ func (b *Builder) rows(kind Kind, table uint32, ids []uint64, rows []float32) {
 	le.PutUint64(b.scratch[start-8:], uint64(size))
 	b.floats(rows)
 	b.end(size)
+}
+
+// putIDs appends ids as uvarints of their differences less one. Most take one byte or two.
+func putIDs(dst []byte, ids []uint64) []byte {
+	next := uint64(0)
+	for _, id := range ids {
+		switch d := id - next; {
+		case d < 1<<7:
+			dst = append(dst, byte(d))
+		case d < 1<<14:
+			dst = append(dst, byte(d)|0x80, byte(d>>7))
+		default:
+			dst = binary.AppendUvarint(dst, d)
+		}
+		next = id + 1
+	}
+	return dst
 }
 
 func (b *Builder) begin(kind Kind, flags byte, table uint32, size int) {

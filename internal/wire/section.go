@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Kind says what a section holds.
@@ -133,23 +134,37 @@ func (s Section) split() (ids, rest []byte, err error) {
 	return s.data[8 : 8+size], s.data[end:], nil
 }
 
-// appendIDs decodes n ids that fill b.
+// appendIDs decodes n ids that fill b. Most differences take one byte or two.
 func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
 	next := uint64(0) // the smallest id that may follow
+	at := 0
+	dst = slices.Grow(dst, n) // n is at most len(b)
 	for i := range n {
-		d, k := binary.Uvarint(b)
-		if k <= 0 {
-			return dst, fmt.Errorf("wire: id %d of %d is cut off: %w", i+1, n, ErrFrame)
+		var d uint64
+		switch {
+		case at < len(b) && b[at] < 0x80:
+			d = uint64(b[at])
+			at++
+		case at+1 < len(b) && b[at+1] < 0x80:
+			d = uint64(b[at]&0x7f) | uint64(b[at+1])<<7
+			at += 2
+		default:
+			v, k := binary.Uvarint(b[at:])
+			if k <= 0 {
+				return dst, fmt.Errorf("wire: id %d of %d is cut off: %w", i+1, n, ErrFrame)
+			}
+			d = v
+			at += k
 		}
 		id := next + d
 		if id < next || id == math.MaxUint64 && i < n-1 {
 			return dst, fmt.Errorf("wire: id %d of %d is beyond 64 bits: %w", i+1, n, ErrFrame)
 		}
 		dst = append(dst, id)
-		next, b = id+1, b[k:]
+		next = id + 1
 	}
-	if len(b) != 0 {
-		return dst, fmt.Errorf("wire: %d bytes after the last id: %w", len(b), ErrFrame)
+	if at != len(b) {
+		return dst, fmt.Errorf("wire: %d bytes after the last id: %w", len(b)-at, ErrFrame)
 	}
 	return dst, nil
 }
