@@ -23,6 +23,7 @@ func (s *Server) handle(body []byte, out *transport.Reply) {
 	r := s.replies.Get().(*reply)
 	out.Done = func() { s.replies.Put(r) }
 	f := &r.frame
+	f.Header = wire.Header{Op: wire.OpHeartbeat} // of a refusal when the request has no header that can be read
 	err := f.Parse(body)
 	r.Reset(wire.Header{Op: f.Op, Job: s.job, Worker: f.Worker, Epoch: f.Epoch, Step: f.Step})
 	if err == nil {
