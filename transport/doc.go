@@ -30,12 +30,35 @@
 //
 // [ErrUnreachable] proves that no server saw the request, so it may be sent again without care. [ErrRefused] says that the
 // two sides do not trust or understand each other, so sending again does not help. [ErrTooLarge] says that the message is
-// over the bound. Any other error, the end of ctx included, leaves open whether the request was served: who sends again
+// over the bound. [ErrBusy] is ErrUnreachable with a reason: the server had no room. [ErrCorrupt] says that a message was
+// damaged on its way. Any other error, the end of ctx included, leaves open whether the request was served: who sends again
 // must make that harmless. Call itself never repeats a request.
+//
+// # How large, and how much at once
+//
+// A message is at most MaxMessage (1 GiB where nothing else is set), on both sides. Beyond MaxInFlight, requests wait: in a
+// client before they are sent to that endpoint, in a server before they are read, where their senders feel it as a full
+// connection. Each wait has an end, ctx in the client and StallTimeout in the server, and an error that says what it waited
+// for. Small messages, as heartbeats are, pass. An answer is not bounded so: its size is the server's choice.
+//
+// # Damage
+//
+// TLS proves that bytes arrive as they were sent, and memory and the loopback do not change any. Everywhere else [Compressed]
+// adds a checksum, CRC-32C, to each message; see [Guarded].
+//
+// # What is counted
+//
+// Each transport of the house is [Metered]: calls, bytes before and after encoding, what is under way, how long it waited,
+// and refusals by cause. [Stats] is made for a log:
+//
+//	slog.Info("transport", "stats", t.Stats())
+//
+// Calls that are repeated count each time, since it is the caller who repeats them.
 //
 // # Who may talk
 //
 // Plaintext stays on the machine: loopback addresses and unix sockets. Anything else needs a directory of certificates, or a
 // token besides it, or Insecure written out; see [FastHTTP] and [FromEnv]. [NewCA] makes certificates for tests and small
-// clusters. Proxies named in the environment are never used.
+// clusters. Proxies named in the environment are never used. A server refuses clients of another version of the protocol, and
+// those that belong to another Cluster.
 package transport

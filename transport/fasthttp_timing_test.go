@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -68,20 +69,35 @@ func BenchmarkChecksum(b *testing.B) {
 	}
 }
 
-// BenchmarkWorkers has 8 workers call one server at once and reports the times that half and 99 % of the calls keep to.
+// BenchmarkWorkers has 8 workers call one server at once, each its next call when it has the answer, and reports the times
+// that half and 99 % of the calls keep to.
 func BenchmarkWorkers(b *testing.B) {
+	for _, c := range []struct {
+		name     string
+		up, down int
+	}{{"small", 64, 64}, {"push/64KB", 64 << 10, 64}, {"pull/64KB", 64, 64 << 10}} {
+		b.Run("bare/"+c.name, func(b *testing.B) {
+			percentiles(b, bareCaller(b, c.up, c.down))
+		})
+		b.Run("ours/"+c.name, func(b *testing.B) {
+			tr, req := &transport.FastHTTP{}, [][]byte{make([]byte, c.up)}
+			endpoint := answering(b, tr, c.down)
+			percentiles(b, func() error { return tr.Call(b.Context(), endpoint, req, func([]byte) error { return nil }) })
+			tr.CloseIdleConnections()
+		})
+	}
+}
+
+func percentiles(b *testing.B, call func() error) {
 	const workers = 8
-	tr := &transport.FastHTTP{}
-	endpoint, _ := start(b, tr, "127.0.0.1:0")
 	times := make([][]time.Duration, workers)
-	req := [][]byte{make([]byte, 4096)}
 	b.ResetTimer()
 	var all sync.WaitGroup
 	for w := range workers {
 		all.Go(func() {
 			for range (b.N + workers - 1) / workers {
 				start := time.Now()
-				if err := tr.Call(b.Context(), endpoint, req, func([]byte) error { return nil }); err != nil {
+				if err := call(); err != nil {
 					b.Error(err)
 				}
 				times[w] = append(times[w], time.Since(start))
@@ -92,8 +108,53 @@ func BenchmarkWorkers(b *testing.B) {
 	b.StopTimer()
 	sorted := slices.Concat(times...)
 	slices.Sort(sorted)
-	b.ReportMetric(float64(sorted[len(sorted)/2].Microseconds()), "µs-p50")
-	b.ReportMetric(float64(sorted[len(sorted)*99/100].Microseconds()), "µs-p99")
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+	b.ReportMetric(us(sorted[len(sorted)/2]), "p50-us")
+	b.ReportMetric(us(sorted[len(sorted)*99/100]), "p99-us")
+}
+
+// BenchmarkLarge pushes 64 MB whole, and cut into several calls at once on connections of their own.
+func BenchmarkLarge(b *testing.B) {
+	const size = 64 << 20
+	for _, pieces := range []int{1, 2, 4, 8} {
+		b.Run(fmt.Sprintf("%dx%dMB", pieces, size>>20/pieces), func(b *testing.B) {
+			tr, req := &transport.FastHTTP{}, [][]byte{make([]byte, size/pieces)}
+			endpoint := answering(b, tr, 64)
+			b.SetBytes(size)
+			for b.Loop() {
+				var all sync.WaitGroup
+				for range pieces {
+					all.Go(func() {
+						if err := tr.Call(b.Context(), endpoint, req, func([]byte) error { return nil }); err != nil {
+							b.Error(err)
+						}
+					})
+				}
+				all.Wait()
+			}
+			tr.CloseIdleConnections()
+		})
+	}
+}
+
+// answering serves answers of one size until the benchmark ends.
+func answering(b *testing.B, t transport.Transport, down int) (endpoint string) {
+	b.Helper()
+	l, err := t.Listen("127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	answer := [][]byte{make([]byte, down)}
+	served := make(chan error, 1)
+	go func() {
+		served <- l.Serve(func(_ []byte, reply *transport.Reply) { reply.Parts = answer })
+	}()
+	b.Cleanup(func() {
+		if err := errors.Join(l.Close(context.Background()), <-served); err != nil {
+			b.Error(err)
+		}
+	})
+	return l.Endpoint()
 }
 
 func benchOurs(b *testing.B, endpoint string, up, down int) {
@@ -133,6 +194,19 @@ func bench(b *testing.B, t transport.Transport, endpoint string, up, down int) {
 }
 
 func benchBare(b *testing.B, up, down int) {
+	call := bareCaller(b, up, down)
+	b.SetBytes(int64(max(up, down)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := call(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// bareCaller starts a fasthttp server with nothing around it, and gives a call to it.
+func bareCaller(b *testing.B, up, down int) (call func() error) {
+	b.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
@@ -146,23 +220,27 @@ func benchBare(b *testing.B, up, down int) {
 	}
 	done := make(chan error)
 	go func() { done <- server.Serve(ln) }()
-	client := fasthttp.HostClient{Addr: ln.Addr().String(), MaxResponseBodySize: 1 << 30,
+	client := &fasthttp.HostClient{Addr: ln.Addr().String(), MaxResponseBodySize: 1 << 30,
 		ReadBufferSize: 64 << 10, WriteBufferSize: 64 << 10}
+	b.Cleanup(func() {
+		client.CloseIdleConnections()
+		_ = ln.Close()
+		<-done
+	})
 	body := make([]byte, up)
-	b.SetBytes(int64(max(up, down)))
-	b.ReportAllocs()
-	for b.Loop() {
+	return func() error {
 		req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		defer fasthttp.ReleaseRequest(req)
+		defer fasthttp.ReleaseResponse(resp)
 		req.Header.SetMethod(fasthttp.MethodPost)
 		req.SetRequestURI("http://x/")
 		req.SetBodyRaw(body)
-		if err := client.Do(req, resp); err != nil || len(resp.Body()) != down {
-			b.Fatal(err, len(resp.Body()))
+		if err := client.Do(req, resp); err != nil {
+			return err
 		}
-		fasthttp.ReleaseRequest(req)
-		fasthttp.ReleaseResponse(resp)
+		if len(resp.Body()) != down {
+			return fmt.Errorf("%d bytes", len(resp.Body()))
+		}
+		return nil
 	}
-	client.CloseIdleConnections()
-	_ = ln.Close()
-	<-done
 }

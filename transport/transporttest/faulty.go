@@ -70,6 +70,14 @@ func (f *Faulty) CloseIdleConnections() {
 	}
 }
 
+// Stats implements transport.Metered: what the transport below counts, which no injected fault is part of.
+func (f *Faulty) Stats() transport.Stats {
+	if metered, ok := f.t.(transport.Metered); ok {
+		return metered.Stats()
+	}
+	return transport.Stats{}
+}
+
 // Call implements transport.Transport.
 func (f *Faulty) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
 	fate := f.meet(endpoint, req)
