@@ -29,10 +29,11 @@
 	VMOVUPS hi, 32(DI) \
 	ADDQ    DX, DI
 
+// FETCHROW asks for a row of C to write to: PREFETCHW (DI), PREFETCHW 63(DI). Another thread may have it from the last product.
 #define FETCHROW \
-	PREFETCHT0 (DI)   \
-	PREFETCHT0 63(DI) \
-	ADDQ       DX, DI
+	BYTE $0x0f; BYTE $0x0d; BYTE $0x0f \
+	BYTE $0x0f; BYTE $0x0d; BYTE $0x4f; BYTE $0x3f \
+	ADDQ DX, DI
 
 // func micro6x16(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
 TEXT ·micro6x16(SB), NOSPLIT, $0-105

@@ -32,10 +32,11 @@
 	VMOVUPS hi, 64(DI) \
 	ADDQ    DX, DI
 
+// FETCHROW asks for a row of C to write to: PREFETCHW (DI), PREFETCHW 127(DI). Another thread may have it from the last product.
 #define FETCHROW \
-	PREFETCHT0 (DI)   \
-	PREFETCHT0 127(DI) \
-	ADDQ       DX, DI
+	BYTE $0x0f; BYTE $0x0d; BYTE $0x0f \
+	BYTE $0x0f; BYTE $0x0d; BYTE $0x4f; BYTE $0x7f \
+	ADDQ DX, DI
 
 // func micro8x32(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
 TEXT ·micro8x32(SB), NOSPLIT, $0-105

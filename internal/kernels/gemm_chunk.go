@@ -22,32 +22,33 @@ func (j *gemmJob) chunk(s *scratch, i, rows int) {
 	for q := 0; q < j.width; q += j.micro.cols {
 		b, cols := j.b[q*j.depth:], min(j.micro.cols, j.width-q)
 		for r := 0; r < whole; r += height {
-			j.tile(s, j.a.from(i+r, 0), b, j.c[(i+r)*j.ldc+q:], height, cols)
+			j.tile(s, j.a.data[(i+r)*j.a.row:], j.a.row, j.a.col, b, j.c[(i+r)*j.ldc+q:], height, cols)
 		}
 		if whole < rows {
-			j.tile(s, edge, b, j.c[(i+whole)*j.ldc+q:], rows-whole, cols)
+			j.tile(s, edge, 1, height, b, j.c[(i+whole)*j.ldc+q:], rows-whole, cols)
 		}
 	}
 }
 
-// pack copies rows rows of a from row i on, and zeros up to height, to the scratch panel.
-func (s *scratch) pack(a matrix, i, rows, height, depth int) matrix {
+// pack copies rows rows of a from row i on, and zeros up to height, to the scratch panel, column by column.
+func (s *scratch) pack(a matrix, i, rows, height, depth int) []float32 {
 	if rows == 0 {
-		return matrix{}
+		return nil
 	}
 	s.panel = grow(s.panel, height*depth)
 	packPanel(s.panel, a.from(i, 0), rows, height, depth)
-	return matrix{s.panel, 1, height}
+	return s.panel
 }
 
-// tile computes one tile of C, of which rows × cols elements exist.
-func (j *gemmJob) tile(s *scratch, a matrix, b, c []float32, rows, cols int) {
+// tile computes one tile of C, of which rows × cols elements exist. A comes as a slice and strides: a struct would be copied in
+// pieces larger than it was just written in, and wait until all stores to C are done.
+func (j *gemmJob) tile(s *scratch, a []float32, row, col int, b, c []float32, rows, cols int) {
 	if rows == j.micro.rows && cols == j.micro.cols {
-		j.micro.run(j.depth, a.data, a.row, a.col, b, c, j.ldc, j.accumulate)
+		j.micro.run(j.depth, a, row, col, b, c, j.ldc, j.accumulate)
 		return
 	}
 	width := j.micro.cols
-	j.micro.run(j.depth, a.data, a.row, a.col, b, s.tile[:], width, false)
+	j.micro.run(j.depth, a, row, col, b, s.tile[:], width, false)
 	for r := range rows {
 		from, to := s.tile[r*width:][:cols], c[r*j.ldc:][:cols]
 		if j.accumulate {
