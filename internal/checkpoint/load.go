@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -148,7 +149,7 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 			return err
 		}
 	}
-	return nil
+	return l.waiters(f, t, to, index)
 }
 
 func (l *loader) find(param string) (*table.Sparse, int) {
@@ -165,7 +166,12 @@ func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index,
 	ids, steps := make([]uint64, n), make([]int64, n)
 	seen, updates := make([]uint32, n), make([]uint32, n)
 	width := t.Dim + t.State
-	data := make([]float32, n*width)
+	data, show, click := make([]float32, n*width), make([]float32, n), make([]float32, n)
+	if t.Rated {
+		if err := errors.Join(safetensors.ReadAt(f, t.show(), show, at), safetensors.ReadAt(f, t.click(), click, at)); err != nil {
+			return err
+		}
+	}
 	for _, err := range []error{
 		safetensors.ReadAt(f, t.ids(), ids, at), safetensors.ReadAt(f, t.steps(), steps, at),
 		safetensors.ReadAt(f, t.seen(), seen, at), safetensors.ReadAt(f, t.updates(), updates, at),
@@ -180,7 +186,8 @@ func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index,
 			continue
 		}
 		row := data[i*width:][:width]
-		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:], Step: steps[i], Seen: seen[i], Updates: updates[i]}
+		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:], Step: steps[i], Seen: seen[i], Updates: updates[i],
+			Show: show[i], Click: click[i]}
 		if err := to.Restore(r); err != nil {
 			return err
 		}

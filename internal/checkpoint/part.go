@@ -29,6 +29,9 @@ type tableInfo struct {
 	Dim   int    `json:"dim"`
 	State int    `json:"state"` // numbers of state a row
 	Rows  int    `json:"rows"`
+	// Rated says that the rows have shows and clicks, Waiting how many ids wait for a row.
+	Rated   bool `json:"rated,omitempty"`
+	Waiting int  `json:"waiting,omitempty"`
 }
 
 const contentsKey = "gofleet"
@@ -67,8 +70,9 @@ func WritePart(dir, file string, store *table.Store) (Part, error) {
 // snapshot is what is written of a store: small things copied, rows by their ids.
 type snapshot struct {
 	contents
-	blocks [][2][]float32 // weights and state
-	ids    [][]uint64
+	blocks  [][2][]float32 // weights and state
+	ids     [][]uint64
+	waiting [][]table.Waiter
 }
 
 func snapshotOf(store *table.Store) snapshot {
@@ -79,9 +83,10 @@ func snapshotOf(store *table.Store) snapshot {
 		s.Blocks = append(s.Blocks, blockInfo{Param: b.Param.Name, Offset: b.Offset, Size: len(w), State: len(state), Step: step})
 	}
 	for _, t := range store.Tables {
-		ids := t.IDs()
-		s.ids = append(s.ids, ids)
-		s.Tables = append(s.Tables, tableInfo{Param: t.Param().Name, Dim: t.Param().Dim(), State: stateLen(t), Rows: len(ids)})
+		ids, waiting := t.IDs(), t.Waiters()
+		s.ids, s.waiting = append(s.ids, ids), append(s.waiting, waiting)
+		s.Tables = append(s.Tables, tableInfo{Param: t.Param().Name, Dim: t.Param().Dim(), State: stateLen(t), Rows: len(ids),
+			Rated: t.Rated(), Waiting: len(waiting)})
 	}
 	return s
 }
@@ -106,6 +111,7 @@ func (s *snapshot) declare() []safetensors.Tensor {
 			safetensors.Tensor{Name: t.steps(), DType: safetensors.I64, Shape: n},
 			safetensors.Tensor{Name: t.seen(), DType: safetensors.U32, Shape: n},
 			safetensors.Tensor{Name: t.updates(), DType: safetensors.U32, Shape: n})
+		ts = append(ts, t.declareCounts()...)
 	}
 	return ts
 }
@@ -132,6 +138,9 @@ func writeStore(f *atomicFile, store *table.Store) (rows int64, err error) {
 		if err := writeTable(w, t, store.Tables[i], s.ids[i], store.Step()); err != nil {
 			return 0, err
 		}
+		if err := writeWaiters(w, t, s.waiting[i]); err != nil {
+			return 0, err
+		}
 		rows += int64(t.Rows)
 	}
 	return rows, w.Close()
@@ -143,6 +152,7 @@ func writeTable(w *safetensors.Writer, t tableInfo, from *table.Sparse, ids []ui
 		return err
 	}
 	steps, seen, updates := make([]int64, 0, len(ids)), make([]uint32, 0, len(ids)), make([]uint32, 0, len(ids))
+	var show, click []float32
 	for r := range from.RowsOf(ids, step) {
 		if err := safetensors.Put(w, t.rows(), r.W); err != nil {
 			return err
@@ -151,12 +161,17 @@ func writeTable(w *safetensors.Writer, t tableInfo, from *table.Sparse, ids []ui
 			return err
 		}
 		steps, seen, updates = append(steps, r.Step), append(seen, r.Seen), append(updates, r.Updates)
+		if t.Rated {
+			show, click = append(show, r.Show), append(click, r.Click)
+		}
 	}
-	if err := safetensors.Put(w, t.steps(), steps); err != nil {
-		return err
+	puts := []func() error{
+		func() error { return safetensors.Put(w, t.steps(), steps) },
+		func() error { return safetensors.Put(w, t.seen(), seen) },
+		func() error { return safetensors.Put(w, t.updates(), updates) },
 	}
-	if err := safetensors.Put(w, t.seen(), seen); err != nil {
-		return err
+	if t.Rated {
+		puts = append(puts, func() error { return safetensors.Put(w, t.show(), show) }, func() error { return safetensors.Put(w, t.click(), click) })
 	}
-	return safetensors.Put(w, t.updates(), updates)
+	return first(puts...)
 }

@@ -54,3 +54,6 @@ func (t *Sparse) RestoreWaiter(w Waiter) error {
 	}
 	return nil
 }
+
+// Rated says whether rows count shows and clicks.
+func (t *Sparse) Rated() bool { return t.marked }

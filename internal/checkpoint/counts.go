@@ -1,0 +1,98 @@
+package checkpoint
+
+import (
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// A table that lets ids in by what pushes count keeps more than rows: the ids that wait, and with ShowClick every row's shows
+// and clicks. They are tensors of their own, left out where there is nothing to tell.
+
+func (t tableInfo) show() string          { return t.Param + ".show" }
+func (t tableInfo) click() string         { return t.Param + ".click" }
+func (t tableInfo) waitingIDs() string    { return t.Param + ".waiting.ids" }
+func (t tableInfo) waitingPushes() string { return t.Param + ".waiting.pushes" }
+func (t tableInfo) waitingSeen() string   { return t.Param + ".waiting.seen" }
+func (t tableInfo) waitingShow() string   { return t.Param + ".waiting.show" }
+func (t tableInfo) waitingClick() string  { return t.Param + ".waiting.click" }
+
+func (t tableInfo) declareCounts() (ts []safetensors.Tensor) {
+	if t.Rated {
+		n := []int{t.Rows}
+		ts = append(ts, safetensors.Tensor{Name: t.show(), DType: safetensors.F32, Shape: n},
+			safetensors.Tensor{Name: t.click(), DType: safetensors.F32, Shape: n})
+	}
+	if t.Waiting > 0 {
+		n := []int{t.Waiting}
+		ts = append(ts, safetensors.Tensor{Name: t.waitingIDs(), DType: safetensors.U64, Shape: n},
+			safetensors.Tensor{Name: t.waitingPushes(), DType: safetensors.U32, Shape: n},
+			safetensors.Tensor{Name: t.waitingSeen(), DType: safetensors.U32, Shape: n},
+			safetensors.Tensor{Name: t.waitingShow(), DType: safetensors.F32, Shape: n},
+			safetensors.Tensor{Name: t.waitingClick(), DType: safetensors.F32, Shape: n})
+	}
+	return ts
+}
+
+// waiters are ids that wait, as they lie in a file.
+type waiters struct {
+	ids          []uint64
+	pushes, seen []uint32
+	show, click  []float32
+}
+
+func newWaiters(n int) waiters {
+	return waiters{make([]uint64, n), make([]uint32, n), make([]uint32, n), make([]float32, n), make([]float32, n)}
+}
+
+func writeWaiters(w *safetensors.Writer, t tableInfo, waiting []table.Waiter) error {
+	if len(waiting) == 0 {
+		return nil
+	}
+	c := newWaiters(len(waiting))
+	for i, is := range waiting {
+		c.ids[i], c.pushes[i], c.seen[i], c.show[i], c.click[i] = is.ID, is.Pushes, is.Seen, is.Show, is.Click
+	}
+	return first(
+		func() error { return safetensors.Put(w, t.waitingIDs(), c.ids) },
+		func() error { return safetensors.Put(w, t.waitingPushes(), c.pushes) },
+		func() error { return safetensors.Put(w, t.waitingSeen(), c.seen) },
+		func() error { return safetensors.Put(w, t.waitingShow(), c.show) },
+		func() error { return safetensors.Put(w, t.waitingClick(), c.click) },
+	)
+}
+
+// waiters puts back the ids that wait and that this process owns.
+func (l *loader) waiters(f *safetensors.File, t tableInfo, to *table.Sparse, index int) error {
+	for at := 0; at < t.Waiting; at += rowsAtOnce {
+		c := newWaiters(min(rowsAtOnce, t.Waiting-at))
+		err := first(
+			func() error { return safetensors.ReadAt(f, t.waitingIDs(), c.ids, at) },
+			func() error { return safetensors.ReadAt(f, t.waitingPushes(), c.pushes, at) },
+			func() error { return safetensors.ReadAt(f, t.waitingSeen(), c.seen, at) },
+			func() error { return safetensors.ReadAt(f, t.waitingShow(), c.show, at) },
+			func() error { return safetensors.ReadAt(f, t.waitingClick(), c.click, at) },
+		)
+		if err != nil {
+			return err
+		}
+		for i, id := range c.ids {
+			if !l.owns(index, id) {
+				continue
+			}
+			if err := to.RestoreWaiter(table.Waiter{ID: id, Pushes: c.pushes[i], Seen: c.seen[i], Show: c.show[i], Click: c.click[i]}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// first does one thing after the other until one fails.
+func first(things ...func() error) error {
+	for _, do := range things {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
