@@ -3,7 +3,10 @@ package transport_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,4 +67,57 @@ func TestThousandConnections(t *testing.T) {
 		t.Error(err)
 	}
 	client.CloseIdleConnections()
+}
+
+// TestSlowHeads opens connections that say nothing, or a piece of a head now and then: they end after StallTimeout, one that has
+// been let in and is idle does not.
+func TestSlowHeads(t *testing.T) {
+	server := &transport.FastHTTP{StallTimeout: 100 * time.Millisecond, Token: "secret"}
+	endpoint, _ := start(t, server, "127.0.0.1:0")
+	const head = "POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: 1\r\n"
+	const let = head + "Authorization: Bearer secret\r\n\r\nx"
+	friend := dial(t, endpoint, let)
+	if answer := readOnce(t, friend); !strings.HasPrefix(answer, "HTTP/1.1 200") {
+		t.Fatalf("a friend is answered with %q", answer)
+	}
+	for name, say := range map[string][]string{
+		"nothing":               nil,
+		"a piece":               {"POST /gofl"},
+		"two pieces":            {"POST /gofl", "eet/1 HTTP"},
+		"a friend's next piece": {let, head[:20]},
+		"no token":              {head + "\r\nx"},
+		"no token, and more":    {head + "\r\nx", head[:20]},
+	} {
+		conn := dial(t, endpoint, "")
+		for i, piece := range say {
+			if _, err := io.WriteString(conn, piece); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if i == 0 && strings.HasSuffix(piece, "x") {
+				readOnce(t, conn)
+			}
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if _, err := io.Copy(io.Discard, conn); err != nil && isTimeout(err) {
+			t.Errorf("%s: the connection is still open", name)
+		}
+	}
+	if _, err := io.WriteString(friend, let); err != nil {
+		t.Fatal(err)
+	}
+	if answer := readOnce(t, friend); !strings.HasPrefix(answer, "HTTP/1.1 200") {
+		t.Errorf("a friend that was idle is answered with %q", answer)
+	}
+}
+
+// readOnce reads an answer that fits into one packet.
+func readOnce(t *testing.T, conn net.Conn) string {
+	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	answer := make([]byte, 4096)
+	n, err := conn.Read(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(answer[:n])
 }

@@ -37,7 +37,8 @@ type FastHTTP struct {
 	// DialTimeout bounds name resolution, connection and TLS handshake together. 0 means 5 s; ctx may end it sooner.
 	DialTimeout time.Duration
 	// StallTimeout is how long a client has for 64 MiB of a request or an answer over 1 MiB; after that, at most twice as late,
-	// its connection is closed, so that one that stopped sending or reading does not hold memory for ever. 0 means 60 s.
+	// its connection is closed, so that one that stopped sending or reading does not hold memory for ever. A new connection, and
+	// one that has begun a request, has as long for the request's head. 0 means 60 s.
 	StallTimeout time.Duration
 	// Checksum has [Compressed] add checksums to all messages, also to those that TLS guards or that stay on this machine, for
 	// instance because a tunnel begins at a loopback address.
@@ -64,8 +65,8 @@ type FastHTTP struct {
 
 	calls  callMeter
 	serves serveMeter
-	room   budget   // of listeners
-	rooms  sync.Map // endpoint to *budget, of calls
+	room   budget // of listeners
+	rooms  rooms  // of calls
 }
 
 // MessageLimit implements [Limited].
@@ -124,12 +125,14 @@ func (f *FastHTTP) send(ctx context.Context, endpoint string, req [][]byte, size
 	if limit := f.MessageLimit(); size > limit {
 		return nil, oversize("request", size, limit)
 	}
-	leave, err := f.enter(ctx, endpoint, size)
+	room, err := f.enter(ctx, endpoint, size)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
 	body, err := f.exchange(ctx, endpoint, req, size)
+	if room != nil {
+		room.give(size, f.maxInFlight())
+	}
 	if err != nil {
 		return nil, f.explain(ctx, err)
 	}

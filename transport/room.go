@@ -3,26 +3,46 @@ package transport
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
 )
 
-// enter waits until there is room for a request on its way to an endpoint. leave frees it.
-func (f *FastHTTP) enter(ctx context.Context, endpoint string, size int) (leave func(), err error) {
-	if size <= smallMessage {
-		return func() {}, nil
+// rooms are the budgets of the endpoints that are called.
+type rooms struct {
+	mu sync.Mutex
+	to map[string]*budget
+}
+
+func (r *rooms) find(endpoint string) *budget {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.to[endpoint] == nil {
+		if r.to == nil {
+			r.to = make(map[string]*budget)
+		}
+		r.to[endpoint] = new(budget)
 	}
-	limit, room := f.maxInFlight(), f.roomTo(endpoint)
+	return r.to[endpoint]
+}
+
+// enter waits until there is room for a request on its way to an endpoint. The caller gives back to the budget it returns,
+// nil for a small request.
+func (f *FastHTTP) enter(ctx context.Context, endpoint string, size int) (*budget, error) {
+	if size <= smallMessage {
+		return nil, nil
+	}
+	limit, room := f.maxInFlight(), f.rooms.find(endpoint)
 	t := room.take(size, limit)
 	if t == nil {
-		return func() { room.give(size, limit) }, nil
+		return room, nil
 	}
 	start := time.Now()
 	defer func() { f.calls.waited.Add(int64(time.Since(start))) }()
 	select {
 	case <-t.turn:
-		return func() { room.give(size, limit) }, nil
+		return room, nil
 	case <-ctx.Done():
 	}
 	if !room.giveUp(t, limit) {
@@ -30,14 +50,6 @@ func (f *FastHTTP) enter(ctx context.Context, endpoint string, size int) (leave 
 	}
 	return nil, fmt.Errorf("%w: no room for %d bytes for %v: this process has requests of up to %d bytes under way there "+
 		"(MaxInFlight), and the server is slow to take them: %w", ErrUnreachable, size, since(start), limit, ended(ctx))
-}
-
-func (f *FastHTTP) roomTo(endpoint string) *budget {
-	room, ok := f.rooms.Load(endpoint)
-	if !ok {
-		room, _ = f.rooms.LoadOrStore(endpoint, new(budget))
-	}
-	return room.(*budget)
 }
 
 // admit waits until there is room to read a request of n bytes. If there is none in time it says why; leave frees the room.

@@ -20,8 +20,10 @@ type serverConn struct {
 	state    atomic.Int32
 	reply    Reply
 	req      *buffer
-	size     int // of the answer
-	room     int // charged for the request; negative for none
+	size     int  // of the answer
+	room     int  // charged for the request; negative for none
+	reads    int  // since the last answer, until there is a whole head
+	pressed  bool // it has to finish a head in time
 	stall    time.Duration
 	deadline time.Time // of writing; zero until there was a large answer
 }
@@ -56,6 +58,7 @@ func (l *listener) serveConn(raw net.Conn) {
 		}
 		c.Conn = secured
 	}
+	c.press() // until its first request is let in
 	defer c.finish()
 	_ = l.server.ServeConn(c) // its error is the client's, who has been told or is gone
 }
@@ -74,6 +77,32 @@ func (l *listener) remove(c *serverConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.conns, c)
+}
+
+// Read hurries a client that sends the head of a request in pieces: nearly all arrive whole.
+func (c *serverConn) Read(p []byte) (int, error) {
+	c.reads++
+	if c.reads == 2 {
+		c.press()
+	}
+	return c.Conn.Read(p)
+}
+
+// press ends the connection unless a request is let in within StallTimeout.
+func (c *serverConn) press() {
+	if !c.pressed {
+		c.pressed = true
+		_ = c.raw.SetReadDeadline(time.Now().Add(c.stall))
+	}
+}
+
+// relax says that a request is let in; what follows is its body.
+func (c *serverConn) relax() {
+	c.reads = 2
+	if c.pressed {
+		c.pressed = false
+		_ = c.raw.SetReadDeadline(time.Time{})
+	}
 }
 
 // shakeHands secures a connection. A client that is refused is told, and heard out for a moment so that it can read why.
@@ -123,6 +152,7 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 		l.refuse(ctx, n, r)
 		return
 	}
+	c.relax()
 	if r := l.admit(n); r != nil {
 		l.refuse(ctx, n, r)
 		return
@@ -187,6 +217,7 @@ func (l *listener) connState(conn net.Conn, state fasthttp.ConnState) {
 		return
 	}
 	c := conn.(*serverConn)
+	c.reads = 0
 	c.state.CompareAndSwap(connBusy, connIdle)
 	select {
 	case <-l.closing:
