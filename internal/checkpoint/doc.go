@@ -6,6 +6,6 @@
 //
 // A part holds, for each dense block, its weights ("fc_0.w_0[0:50176]") and the rule's state ("….state", slot after slot),
 // and for each embedding ids, rows (weights and state side by side), and what the table knows of each row (step, seen,
-// updates). What lies where is in the file's metadata under "gofleet". [Load] reads any number of parts into any number of
-// servers: each takes what it owns.
+// updates; show and click when an entry policy counts them), and the ids that wait for a row. What lies where is in the file's
+// metadata under "gofleet". [Load] reads any number of parts into any number of servers: each takes what it owns.
 package checkpoint

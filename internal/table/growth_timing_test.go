@@ -1,0 +1,99 @@
+package table
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// The bytes of a row, by the table's own count and by that of the heap, and how fast rows are born.
+func BenchmarkMemory(b *testing.B) {
+	for _, n := range []struct {
+		name string
+		rows int
+	}{{"1M", 1_000_000}, {"10M", 10_000_000}} {
+		b.Run("table/adagrad/"+n.name, func(b *testing.B) {
+			for b.Loop() {
+				before := heap()
+				start := time.Now()
+				t := fullTable(b, optimizer.Adagrad{}, n.rows)
+				took := time.Since(start)
+				b.ReportMetric(float64(t.Bytes())/float64(n.rows), "bytes/row")
+				b.ReportMetric(float64(heap()-before)/float64(n.rows), "heap-bytes/row")
+				b.ReportMetric(float64(took)/float64(n.rows), "ns/birth")
+				runtime.KeepAlive(t)
+			}
+		})
+	}
+	b.Run("map/adagrad/1M", func(b *testing.B) {
+		for b.Loop() {
+			before := heap()
+			m := fullMap() // weights; the state would be as much again
+			b.ReportMetric(float64(heap()-before)/benchRows+4*benchDim, "heap-bytes/row")
+			runtime.KeepAlive(m)
+		}
+	})
+}
+
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// The longest and the usual time of a call that gives birth to 64 rows while a single shard grows to two million. The machine
+// takes its time too: the 99.99th percentile tells what the table does, the longest is an upper bound.
+func BenchmarkGrowth(b *testing.B) {
+	const rows, each = 2_000_000, 64
+	for b.Loop() {
+		t, err := NewSparse(benchParam(), optimizer.SGD{}, Options{Shards: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		ids, w := make([]uint64, each), make([]float32, each*benchDim)
+		took := make([]time.Duration, 0, rows/each)
+		for at := 0; at < rows; at += each {
+			for i := range ids {
+				ids[i] = scattered(at + i)
+			}
+			start := time.Now()
+			if err := t.Pull(ids, w, 0); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(start))
+		}
+		slices.Sort(took)
+		at := func(q float64) float64 { return float64(took[int(q*float64(len(took)-1))]) / 1000 }
+		b.ReportMetric(at(0.5), "p50-µs/64-births")
+		b.ReportMetric(at(0.9999), "p99.99-µs")
+		b.ReportMetric(at(1), "longest-µs")
+	}
+}
+
+// A shrink that drops one row in two of a million, and the longest that it holds a shard's lock.
+func BenchmarkShrink(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		t := fullTable(b, optimizer.SGD{}, benchRows)
+		t.Tick()
+		ids, w := make([]uint64, benchIDs), make([]float32, benchIDs*benchDim)
+		for at := 0; at+2*benchIDs <= benchRows; at += 2 * benchIDs {
+			for i := range ids {
+				ids[i] = scattered(at + 2*i)
+			}
+			if err := t.Pull(ids, w, 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.StartTimer()
+		start := time.Now()
+		if _, err := t.Shrink(Shrink{Unseen: 1}); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(time.Since(start))/benchRows, "ns/row")
+	}
+}
