@@ -36,6 +36,7 @@ func Run(t *testing.T, build func() transport.Transport, endpoint func() string)
 		{"CloseGivesUp", closeGivesUp},
 		{"CloseFreesEndpoint", closeFrees},
 		{"ServeOnce", serveOnce},
+		{"Counts", counts},
 	} {
 		t.Run(e.name, func(t *testing.T) {
 			checkLeaks(t)

@@ -96,6 +96,10 @@ var failures = map[string]struct {
 			h(req, reply)
 		}
 	}}, "Concurrent"},
+	"counts wrongly": {bad{call: func(b *bad, ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+		_ = b.Memory.Call(ctx, "nobody", nil, nil) // a call that nobody made
+		return b.Memory.Call(ctx, endpoint, req, read)
+	}}, "Counts"},
 	"leaves goroutines": {bad{call: func(b *bad, ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
 		go func() { select {} }()
 		return b.Memory.Call(ctx, endpoint, req, read)
