@@ -17,7 +17,8 @@ import (
 // reads it.
 //
 // maxDecoded bounds a message before encoding and after decoding, in bytes; 0 means what t can carry. It is the only guard
-// against a small message that decodes to a large one.
+// against a small message that decodes to a large one. All that a listener has decoded and not yet answered is bounded as
+// FastHTTP.MaxInFlight bounds what arrives: beyond it requests wait, up to StallTimeout.
 func Compressed(t Transport, c codec.Codec, maxDecoded int) Transport {
 	return &compressed{t: t, limit: boundOf(t, maxDecoded), codecs: codecSet{mine: c}}
 }
@@ -45,6 +46,7 @@ type compressed struct {
 	codecs codecSet
 	calls  callMeter  // of raw bytes, and what went wrong above t
 	serves serveMeter // the same
+	room   budget     // of requests that are decoded
 }
 
 // MessageLimit implements [Limited].
@@ -61,6 +63,8 @@ func (z *compressed) Stats() (s Stats) {
 	s.Failed.Refused += z.calls.refused.Load()
 	s.Failed.Corrupt += z.calls.corrupt.Load()
 	s.Failed.Other += z.calls.failedOtherwise.Load()
+	s.Failed.Busy += z.calls.busy.Load()
+	s.Refused.Busy += z.serves.busy.Load()
 	s.Refused.TooLarge += z.serves.tooLarge.Load()
 	s.Refused.Corrupt += z.serves.corrupt.Load()
 	s.Refused.Version += z.serves.version.Load()
@@ -84,7 +88,11 @@ func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, re
 	defer p.release()
 	p.pack(req, z.codecs.mine, z.codecs.mine.ID(), !guards(z.t, endpoint))
 	return z.t.Call(ctx, endpoint, p.parts, func(message []byte) error {
-		_, answer, held, err := z.unpack(message)
+		e, rest, err := openEnvelope(message, z.limit)
+		answer, held := rest, (*buffer)(nil)
+		if err == nil {
+			answer, held, err = z.decode(e, rest)
+		}
 		if err != nil {
 			z.calls.cause(err).Add(1)
 			return failed(endpoint, err)
@@ -96,21 +104,17 @@ func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, re
 	})
 }
 
-// unpack decodes a message. The payload lies in the message or in held, which the caller releases.
-func (z *compressed) unpack(message []byte) (e envelope, payload []byte, held *buffer, err error) {
-	e, rest, err := openEnvelope(message, z.limit)
-	if err != nil {
-		return e, nil, nil, err
-	}
+// decode gives the payload of a message. It lies in rest or in held, which the caller releases.
+func (z *compressed) decode(e envelope, rest []byte) (payload []byte, held *buffer, err error) {
 	switch e.codec {
 	case codec.NoneID:
-		return e, rest, nil, nil
+		return rest, nil, nil
 	case refusalCodec:
-		return e, nil, nil, refusedBy(e.want, rest)
+		return nil, nil, refusedBy(e.want, rest)
 	}
 	c, err := z.codecs.find(e.codec)
 	if err != nil {
-		return e, nil, nil, err
+		return nil, nil, err
 	}
 	held = newBuffer(e.raw)
 	payload, err = c.Decode(held.B[:0], rest, e.raw)
@@ -119,9 +123,9 @@ func (z *compressed) unpack(message []byte) (e envelope, payload []byte, held *b
 	}
 	if err != nil {
 		held.release()
-		return e, nil, nil, fmt.Errorf("a message of %d bytes should decode to %d: %w", len(rest), e.raw, err)
+		return nil, nil, fmt.Errorf("a message of %d bytes should decode to %d: %w", len(rest), e.raw, err)
 	}
-	return e, payload, held, nil
+	return payload, held, nil
 }
 
 // Listen implements [Transport].
@@ -147,12 +151,7 @@ func (l *compressedListener) Serve(h Handler) error {
 func (z *compressed) handle(h Handler, req []byte, reply *Reply) {
 	p := newPacket()
 	reply.Done = p.finish // also if h panics
-	e, payload, held, err := z.unpack(req)
-	p.req = held
-	var c codec.Codec
-	if err == nil {
-		c, err = z.codecs.find(e.want)
-	}
+	e, payload, c, err := z.open(req, p)
 	if err != nil {
 		z.turnedAway(err)
 	} else {
@@ -168,9 +167,29 @@ func (z *compressed) handle(h Handler, req []byte, reply *Reply) {
 	reply.Parts = p.parts
 }
 
+// open decodes a request into what p holds, and finds the codec of the answer.
+func (z *compressed) open(req []byte, p *packet) (e envelope, payload []byte, c codec.Codec, err error) {
+	e, rest, err := openEnvelope(req, z.limit)
+	if err != nil {
+		return e, nil, nil, err
+	}
+	if e.codec != codec.NoneID && e.codec != refusalCodec {
+		if err := p.admit(&z.room, e.raw, z.t); err != nil {
+			return e, nil, nil, err
+		}
+	}
+	if payload, p.req, err = z.decode(e, rest); err != nil {
+		return e, nil, nil, err
+	}
+	c, err = z.codecs.find(e.want)
+	return e, payload, c, err
+}
+
 // turnedAway counts a request that the handler did not see.
 func (z *compressed) turnedAway(err error) {
 	switch {
+	case errors.Is(err, ErrBusy):
+		z.serves.busy.Add(1)
 	case errors.Is(err, ErrTooLarge), errors.Is(err, codec.ErrTooLarge):
 		z.serves.tooLarge.Add(1)
 	case errors.Is(err, ErrRefused): // a codec that we do not know

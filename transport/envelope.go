@@ -31,7 +31,7 @@ const (
 )
 
 // refusals are the errors that keep their meaning on the way to the client, by the number they travel as.
-var refusals = [...]error{1: ErrTooLarge, 2: ErrRefused, 3: ErrCorrupt}
+var refusals = [...]error{1: ErrTooLarge, 2: ErrRefused, 3: ErrCorrupt, 4: ErrBusy}
 
 func refusalOf(err error) byte {
 	for number, sentinel := range refusals {
@@ -45,6 +45,9 @@ func refusalOf(err error) byte {
 // refusedBy is the error that the other side sent instead of an answer.
 func refusedBy(number byte, text []byte) error {
 	text = text[:min(len(text), textLimit)]
+	if int(number) < len(refusals) && refusals[number] == ErrBusy {
+		return fmt.Errorf("%w: %w: the server answers: %s", ErrBusy, ErrUnreachable, text)
+	}
 	if int(number) < len(refusals) && refusals[number] != nil {
 		return fmt.Errorf("%w: the server answers: %s", refusals[number], text)
 	}

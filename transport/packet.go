@@ -13,6 +13,9 @@ type packet struct {
 	body   *buffer  // the encoded message, if it was encoded
 	req    *buffer  // the decoded request that it answers
 	inner  Reply    // the answer as the handler gave it
+	room   *budget  // charged for the decoded request; nil for none
+	size   int      // of what is charged
+	limit  int64    // the budget's
 	finish func()   // release, bound once
 }
 
@@ -31,6 +34,10 @@ func (p *packet) release() {
 	p.inner.done()
 	p.body.release()
 	p.req.release()
+	if p.room != nil {
+		p.room.give(p.size, p.limit)
+		p.room = nil
+	}
 	clear(p.parts)
 	p.parts, p.body, p.req, p.inner.Parts = p.parts[:0], nil, nil, nil
 	packets.Put(p)

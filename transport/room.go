@@ -52,27 +52,57 @@ func (f *FastHTTP) enter(ctx context.Context, endpoint string, size int) (*budge
 		"(MaxInFlight), and the server is slow to take them: %w", ErrUnreachable, size, since(start), limit, ended(ctx))
 }
 
-// admit waits until there is room to read a request of n bytes. If there is none in time it says why; leave frees the room.
+// await waits for a turn, no longer than patience or until closing closes.
+func (b *budget) await(t *ticket, limit int64, patience time.Duration, closing <-chan struct{}) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-t.turn:
+		return true
+	case <-timer.C:
+	case <-closing:
+	}
+	return !b.giveUp(t, limit) // or its turn came just now
+}
+
+// admit waits until there is room to read a request of n bytes; if there is none in time it says why.
 func (l *listener) admit(n int) *refusal {
 	limit := l.f.maxInFlight()
 	t := l.f.room.take(n, limit)
 	if t == nil {
 		return nil
 	}
-	start, timer := time.Now(), time.NewTimer(l.f.stallTimeout())
-	defer timer.Stop()
-	defer func() { l.f.serves.waited.Add(int64(time.Since(start))) }()
-	select {
-	case <-t.turn:
+	start := time.Now()
+	in := l.f.room.await(t, limit, l.f.stallTimeout(), l.closing)
+	l.f.serves.waited.Add(int64(time.Since(start)))
+	if in {
 		return nil
-	case <-timer.C:
-	case <-l.closing:
 	}
-	if !l.f.room.giveUp(t, limit) {
-		return nil // its turn came just now
+	return &refusal{fasthttp.StatusServiceUnavailable, &l.f.serves.busy, crowded(n, limit, start)}
+}
+
+func crowded(n int, limit int64, start time.Time) string {
+	return fmt.Sprintf("no room for %d bytes for %v: the handlers hold requests up to the bound of %d bytes; "+
+		"send less at once, or raise MaxInFlight on the server", n, since(start), limit)
+}
+
+// admit waits until there is room to decode a request to n bytes, as the transport below does for what it reads.
+func (p *packet) admit(room *budget, n int, below Transport) error {
+	limit, patience := 4*int64(DefaultMaxMessage), time.Minute
+	if limited, ok := below.(Limited); ok {
+		limit = 4 * int64(limited.MessageLimit())
 	}
-	return &refusal{fasthttp.StatusServiceUnavailable, &l.f.serves.busy, fmt.Sprintf("no room for %d bytes for %v: the handlers "+
-		"hold requests up to the bound of %d bytes; send less at once, or raise MaxInFlight on the server", n, since(start), limit)}
+	if f, ok := below.(*FastHTTP); ok {
+		limit, patience = f.maxInFlight(), f.stallTimeout()
+	}
+	if t := room.take(n, limit); t != nil {
+		start := time.Now()
+		if !room.await(t, limit, patience, nil) {
+			return fmt.Errorf("%w: %s", ErrBusy, crowded(n, limit, start))
+		}
+	}
+	p.room, p.size, p.limit = room, n, limit
+	return nil
 }
 
 func (l *listener) leave(n int) { l.f.room.give(n, l.f.maxInFlight()) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/transport"
@@ -205,4 +206,52 @@ func TestTrickle(t *testing.T) {
 	if s := server.Stats(); s.Serving != 0 || s.ServingBytes != 0 || s.Served != 0 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestDecodedBytesAreBounded sends small messages that decode to large ones: what is decoded at once is bounded as well.
+func TestDecodedBytesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net := &transport.Memory{MaxMessage: 10 * mb} // so the bound is 40 MB
+		z := transport.Compressed(net, byName(t, "s2"), 0).(metered)
+		l, err := z.Listen("server:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		release, served := make(chan struct{}), make(chan error, 1)
+		var inside atomic.Int32
+		go func() {
+			served <- l.Serve(func([]byte, *transport.Reply) {
+				inside.Add(1)
+				<-release
+			})
+		}()
+		var calls []<-chan error
+		for range 6 {
+			calls = append(calls, send(z, t.Context(), l.Endpoint(), 9*mb))
+		}
+		synctest.Wait()
+		if n := inside.Load(); n != 4 {
+			t.Errorf("%d requests of 9 MB are decoded, the bound is 40", n)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		close(release)
+		busy := 0
+		for _, call := range calls {
+			if err := <-call; errors.Is(err, transport.ErrBusy) && errors.Is(err, transport.ErrUnreachable) {
+				busy++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		if s := z.Stats(); busy != 2 || s.Refused.Busy != 2 || s.Failed.Busy != 2 {
+			t.Errorf("%d calls were turned away, want 2: %+v", busy, s)
+		}
+		if err := <-send(z, t.Context(), l.Endpoint(), 9*mb); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+		if err := errors.Join(l.Close(t.Context()), <-served); err != nil {
+			t.Error(err)
+		}
+	})
 }
