@@ -2,7 +2,6 @@ package table
 
 import (
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -43,35 +42,6 @@ func heap() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
-}
-
-// The longest and the usual time of a call that gives birth to 64 rows while a single shard grows to two million. The machine
-// takes its time too: the 99.99th percentile tells what the table does, the longest is an upper bound.
-func BenchmarkGrowth(b *testing.B) {
-	const rows, each = 2_000_000, 64
-	for b.Loop() {
-		t, err := NewSparse(benchParam(), optimizer.SGD{}, Options{Shards: 1})
-		if err != nil {
-			b.Fatal(err)
-		}
-		ids, w := make([]uint64, each), make([]float32, each*benchDim)
-		took := make([]time.Duration, 0, rows/each)
-		for at := 0; at < rows; at += each {
-			for i := range ids {
-				ids[i] = scattered(at + i)
-			}
-			start := time.Now()
-			if err := t.Pull(ids, w, 0); err != nil {
-				b.Fatal(err)
-			}
-			took = append(took, time.Since(start))
-		}
-		slices.Sort(took)
-		at := func(q float64) float64 { return float64(took[int(q*float64(len(took)-1))]) / 1000 }
-		b.ReportMetric(at(0.5), "p50-µs/64-births")
-		b.ReportMetric(at(0.9999), "p99.99-µs")
-		b.ReportMetric(at(1), "longest-µs")
-	}
 }
 
 // A shrink that drops one row in two of a million, and the longest that it holds a shard's lock.
