@@ -23,6 +23,10 @@ type EmbeddingOptions struct {
 	// Init gives a row its values before its first update; nil is XavierUniform for a table with a height, and ±0.05 uniform for
 	// an open one.
 	Init optimizer.Initializer
+	// Entry decides which ids get a row; the zero value lets all in.
+	Entry optimizer.Entry
+	// MaxBytes bounds the memory of the rows in each process that keeps a share of them; 0 is no bound.
+	MaxBytes int64
 }
 
 // Embedding looks ids up in a table. Of ids with shape [N k] the result has shape [N k·Dim]: the rows of an example's ids one
@@ -43,7 +47,7 @@ func (g *Graph) table(o EmbeddingOptions) *Node {
 			return old
 		}
 		return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(fmt.Errorf(
-			"%v exists with another shape or initializer than %v and %+v", old, p.Shape, p.Init))
+			"%v exists with another shape, initializer, entry or bound than %v, %+v, %+v and %d bytes", old, p.Shape, p.Init, p.Entry, p.MaxBytes))
 	}
 	return g.add(p.Name, variable{p})
 }
@@ -57,11 +61,12 @@ func (g *Graph) describe(o EmbeddingOptions) *optimizer.Param {
 	if name == "" {
 		name = g.free("embedding") + ".w_0"
 	}
-	return &optimizer.Param{Name: name, Shape: shape, Embedding: true, Init: resolve(defaultInit(init), shape), Seed: g.seed}
+	return &optimizer.Param{Name: name, Shape: shape, Embedding: true, Init: resolve(defaultInit(init), shape), Seed: g.seed,
+		Entry: o.Entry, MaxBytes: o.MaxBytes}
 }
 
 func sameTable(a, b *optimizer.Param) bool {
-	return a.Embedding && equalShapes(a.Shape, b.Shape) && printed(a.Init) == printed(b.Init)
+	return a.Embedding && equalShapes(a.Shape, b.Shape) && printed(a.Init) == printed(b.Init) && a.Entry == b.Entry && a.MaxBytes == b.MaxBytes
 }
 
 // printed is the form in which initializers are compared: type and fields.

@@ -62,6 +62,14 @@ func TestMistakes(t *testing.T) {
 			Embedding(g.IDs("a", 1), EmbeddingOptions{Name: "t", Height: 9, Dim: 2})
 			return Embedding(g.IDs("b", 1), EmbeddingOptions{Name: "t", Height: 9, Dim: 3})
 		}, []string{`table "t"`, "[9 2]", "[9 3]"}},
+		"another entry": {func(g *Graph) *Node {
+			Embedding(g.IDs("a", 1), EmbeddingOptions{Name: "t", Dim: 2, Entry: optimizer.Entry{CountFilter: 5}})
+			return Embedding(g.IDs("b", 1), EmbeddingOptions{Name: "t", Dim: 2})
+		}, []string{`table "t"`, "entry", "CountFilter:0"}},
+		"another bound": {func(g *Graph) *Node {
+			Embedding(g.IDs("a", 1), EmbeddingOptions{Name: "t", Dim: 2})
+			return Embedding(g.IDs("b", 1), EmbeddingOptions{Name: "t", Dim: 2, MaxBytes: 1 << 20})
+		}, []string{`table "t"`, "1048576 bytes"}},
 		"another graph": {func(g *Graph) *Node { return Add(g.Input("a", 3), NewGraph(1).Input("b", 3)) }, []string{"add", `"b" [N 3]`, "another graph"}},
 		"named twice":   {func(g *Graph) *Node { g.Input("x"); return ReLU(g.Input("y")).Named("x") }, []string{`"x"`, "taken"}},
 		"named feed":    {func(g *Graph) *Node { return g.Input("x").Named("y") }, []string{`"x"`, "keep their names"}},
