@@ -64,8 +64,8 @@ func TestGoldenCurvesInSync(t *testing.T) {
 		seen++
 		t.Run(fmt.Sprintf("%s/lazy=%t", c.Optimizer, c.Lazy), func(t *testing.T) { c.check(t, goldenNet{file.Base}) })
 	}
-	if seen == 0 {
-		t.Error("there is no curve of wide_deep with batches of 20")
+	if seen < 4 {
+		t.Errorf("only %d curves of wide_deep with batches of 20 were found", seen)
 	}
 }
 

@@ -75,14 +75,14 @@ func (t *hits) share() float32 {
 func (t *hits) reset()         { *t = hits{} }
 func (t *hits) problem() error { return nil }
 
-// Hits returns the counts behind an Accuracy or TopK node in this executor: right answers, and all.
+// Hits returns the counts behind an Accuracy, TopK, Precision or Recall node in this executor: right answers, and all.
 func (e *Executor) Hits(accuracy *Node) (hit, total int64, err error) {
 	if accuracy == nil || accuracy.bad || accuracy.graph != e.graph {
 		return 0, 0, errors.New("nn: Hits: the node is not one of the executor's graph")
 	}
 	t, ok := e.cell(accuracy).tally.(*hits)
 	if !ok {
-		return 0, 0, fmt.Errorf("nn: Hits: %s is not an Accuracy", accuracy.label())
+		return 0, 0, fmt.Errorf("nn: Hits: %s counts no right answers", accuracy.label())
 	}
 	return t.hit, t.total, nil
 }

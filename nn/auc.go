@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// aucThresholds is the number of thresholds of AUC; there is one bucket more.
+// aucThresholds is the usual number of thresholds of AUC; there is one bucket more.
 const aucThresholds = 4095
 
 // AUC is the area under the ROC curve over all batches since [Executor.ResetMetrics], of shape [1]. pred has probabilities, of
@@ -16,36 +16,59 @@ const aucThresholds = 4095
 // It is 0.5 as long as one of the labels has not been seen, and NaN when a score was. [Executor.Histogram] has the counts.
 func AUC(pred, label *Node) *Node { return apply("", auc{}, pred, label) }
 
+// AUCOf is [AUC] with another number of thresholds than 4095: scores go into thresholds+1 buckets, ⌊p·thresholds⌋.
+func AUCOf(pred, label *Node, thresholds int) *Node {
+	return apply("", auc{Thresholds: &thresholds}, pred, label)
+}
+
 // BatchAUC is the AUC of the batch alone, of shape [1], beside that of all batches.
 func BatchAUC(pred, label *Node) *Node { return apply("", batchAUC{}, pred, label) }
 
-type auc struct{}
+type auc struct {
+	Thresholds *int `json:"thresholds,omitempty"` // nil is aucThresholds
+}
 
 func (auc) kind() string { return "auc" }
 
-func (auc) infer(in []*Node) ([]int, error) {
-	pred, label := in[0], in[1]
+// maxThresholds bounds the memory of a histogram that a saved graph asks for.
+const maxThresholds = 1 << 24
+
+func (a auc) infer(in []*Node) ([]int, error) {
+	if n := a.thresholds(); n < 1 || n > maxThresholds {
+		return nil, fmt.Errorf("%d thresholds: between 1 and %d are needed", n, maxThresholds)
+	}
+	return []int{1}, binary(in[0], in[1])
+}
+
+func (a auc) thresholds() int {
+	if a.Thresholds == nil {
+		return aucThresholds
+	}
+	return *a.Thresholds
+}
+
+// binary refuses what is not probabilities of two classes beside labels.
+func binary(pred, label *Node) error {
 	if w := pred.perExample(); len(pred.shape) != 2 || w > 2 || pred.shape[0] != batch || label.shape[0] != batch || label.perExample() != 1 {
-		return nil, fmt.Errorf("shapes [N 1] or [N 2], and [N 1] are needed, not %v and %v", pred, label)
+		return fmt.Errorf("shapes [N 1] or [N 2], and [N 1] are needed, not %v and %v", pred, label)
 	}
 	if isInt(label) {
-		in = in[:1]
+		return wantFloat([]*Node{pred})
 	}
-	return []int{1}, wantFloat(in)
+	return wantFloat([]*Node{pred, label})
 }
 
 func (auc) forward(c *cell) {
 	h, pred := c.tally.(*Histogram), c.in[0]
-	width := pred.cols()
 	for i := range pred.rows() {
-		h.Add(pred.value[i*width+width-1], c.in[1].positive(i))
+		h.Add(pred.probability(i), c.in[1].positive(i))
 	}
 	c.value[0] = float32(h.AUC())
 }
 
 func (auc) backward(*cell) {}
 
-func (auc) tally() tally { return NewHistogram() }
+func (a auc) tally() tally { return newHistogram(a.thresholds()) }
 
 // batchAUC is an auc that forgets the batches before.
 type batchAUC struct{ auc }
@@ -55,6 +78,12 @@ func (batchAUC) kind() string { return "batch_auc" }
 func (b batchAUC) forward(c *cell) {
 	c.tally.reset()
 	b.auc.forward(c)
+}
+
+// probability is the last column of the i-th row.
+func (c *cell) probability(i int) float32 {
+	width := c.cols()
+	return c.value[i*width+width-1]
 }
 
 // positive says whether the i-th label is above 0.
@@ -67,7 +96,8 @@ func (c *cell) positive(i int) bool {
 
 // Histogram counts scores by bucket and label, for AUC.
 type Histogram struct {
-	// Pos and Neg count the examples with a positive and a negative label in each of the buckets ⌊p·4095⌋.
+	// Pos and Neg count the examples with a positive and a negative label in each of the buckets ⌊p·thresholds⌋, of which there
+	// is one more than thresholds.
 	Pos, Neg []int64
 
 	nans    int
@@ -75,8 +105,10 @@ type Histogram struct {
 }
 
 // NewHistogram returns an empty histogram of 4096 buckets.
-func NewHistogram() *Histogram {
-	return &Histogram{Pos: make([]int64, aucThresholds+1), Neg: make([]int64, aucThresholds+1)}
+func NewHistogram() *Histogram { return newHistogram(aucThresholds) }
+
+func newHistogram(thresholds int) *Histogram {
+	return &Histogram{Pos: make([]int64, thresholds+1), Neg: make([]int64, thresholds+1)}
 }
 
 // Add counts one score, a probability.
@@ -87,11 +119,13 @@ func (h *Histogram) Add(p float32, positive bool) {
 	case p < 0 || p > 1:
 		h.outside = fmt.Errorf("score %v is not a probability between 0 and 1: pass it through Sigmoid or Softmax", p)
 	case positive:
-		h.Pos[int(p*aucThresholds)]++
+		h.Pos[h.bucket(p)]++
 	default:
-		h.Neg[int(p*aucThresholds)]++
+		h.Neg[h.bucket(p)]++
 	}
 }
+
+func (h *Histogram) bucket(p float32) int { return int(p * float32(len(h.Pos)-1)) }
 
 // AUC is the area under the ROC curve of the scores counted: 0.5 when one of the labels is absent, NaN when a score was NaN.
 func (h *Histogram) AUC() float64 {

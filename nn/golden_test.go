@@ -1,11 +1,14 @@
 package nn
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -40,14 +43,12 @@ func TestGoldenGenerator(t *testing.T) {
 	}
 }
 
+func goldenDir() string { return cmp.Or(os.Getenv("GOLDEN_DIR"), "testdata") }
+
 // readGolden reads a file of numbers that PaddlePaddle computed, from GOLDEN_DIR when it is set.
 func readGolden(t *testing.T, name string, v any) {
 	t.Helper()
-	dir := os.Getenv("GOLDEN_DIR")
-	if dir == "" {
-		dir = "testdata"
-	}
-	data, err := os.ReadFile(filepath.Join(dir, name))
+	data, err := os.ReadFile(filepath.Join(goldenDir(), name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +66,9 @@ type goldenCase struct {
 	Weight []float32
 	Grads  [][]float32
 
-	g    *Graph
-	feed batchOf
+	g       *Graph
+	feed    batchOf
+	missing []string // attributes that the case should have
 }
 
 type goldenArray struct {
@@ -120,6 +122,21 @@ func (c *goldenCase) table(ids *Node, padding *int64) *Node {
 		Init: optimizer.Assign(in.Data)})
 }
 
+// attr is an attribute of the case.
+func (c *goldenCase) attr(name string) float64 {
+	v, ok := c.Attrs[name].(float64)
+	if !ok {
+		c.missing = append(c.missing, name)
+	}
+	return v
+}
+
+func (c *goldenCase) attr32(name string) float32 { return float32(c.attr(name)) }
+
+func (c *goldenCase) pool() PoolOptions {
+	return PoolOptions{Kernel: int(c.attr("kernel")), Stride: int(c.attr("stride"))}
+}
+
 func unary(f func(*Node) *Node) func(*goldenCase) *Node {
 	return func(c *goldenCase) *Node { return f(c.batched(0)) }
 }
@@ -134,30 +151,32 @@ var goldenOps = map[string]func(*goldenCase) *Node{
 	"tanh":       unary(Tanh),
 	"sigmoid":    unary(Sigmoid),
 	"softmax":    unary(Softmax),
-	"leaky_relu": unary(func(x *Node) *Node { return LeakyReLU(x, 0.01) }),
-	"elu":        unary(func(x *Node) *Node { return ELU(x, 1) }),
+	"leaky_relu": func(c *goldenCase) *Node { return LeakyReLU(c.batched(0), c.attr32("negative_slope")) },
+	"elu":        func(c *goldenCase) *Node { return ELU(c.batched(0), c.attr32("alpha")) },
 	"gelu":       unary(GELU), "swish": unary(Swish), "softplus": unary(Softplus), "log_softmax": unary(LogSoftmax),
-	"clip":     unary(func(x *Node) *Node { return Clip(x, -1, 1) }),
+	"clip":     func(c *goldenCase) *Node { return Clip(c.batched(0), c.attr32("min"), c.attr32("max")) },
 	"multiply": both(Multiply), "divide": both(Divide),
 	"sum_axis1": unary(func(x *Node) *Node { return Sum(x, 1) }), "max_axis1": unary(func(x *Node) *Node { return Max(x, 1) }),
 	"matmul":                     func(c *goldenCase) *Node { return MatMul(c.batched(0), c.fixed(1)) },
 	"mse_loss":                   both(func(a, b *Node) *Node { return Mean(SquareError(a, b)) }),
 	"l1_loss":                    both(func(a, b *Node) *Node { return Mean(AbsoluteError(a, b)) }),
-	"smooth_l1_loss":             both(func(a, b *Node) *Node { return Mean(SmoothL1(a, b, 1)) }),
+	"smooth_l1_loss":             func(c *goldenCase) *Node { return Mean(SmoothL1(c.batched(0), c.batched(1), c.attr32("delta"))) },
 	"binary_cross_entropy":       func(c *goldenCase) *Node { return Mean(BinaryCrossEntropy(c.batched(0), c.fed(1))) },
 	"bce_with_logits":            func(c *goldenCase) *Node { return Mean(BinaryCrossEntropyWithLogits(c.batched(0), c.fed(1))) },
 	"softmax_with_cross_entropy": func(c *goldenCase) *Node { return SoftmaxWithCrossEntropy(c.batched(0), c.ids(1)) },
 	"layer_norm": func(c *goldenCase) *Node {
-		return apply("", layerNorm{1e-5}, c.batched(0), c.fixed(1), c.fixed(2))
+		return apply("", layerNorm{c.attr32("epsilon")}, c.batched(0), c.fixed(1), c.fixed(2))
 	},
 	"cosine_similarity": both(CosineSimilarity),
 	"batch_norm_train": func(c *goldenCase) *Node {
 		mean := c.g.Parameter(ParameterOptions{Init: optimizer.Constant{}, Frozen: true}, 4)
-		return apply("", batchNorm{1e-5, 0.9}, c.batched(0), c.fixed(1), c.fixed(2), mean, mean)
+		return apply("", batchNorm{c.attr32("epsilon"), 0.9}, c.batched(0), c.fixed(1), c.fixed(2), mean, mean)
 	},
-	"conv2d":     func(c *goldenCase) *Node { return apply("", conv2d{window{3, 1, 1}}, c.batched(0), c.fixed(1)) },
-	"max_pool2d": unary(func(x *Node) *Node { return MaxPool2D(x, PoolOptions{Kernel: 2}) }),
-	"avg_pool2d": unary(func(x *Node) *Node { return AvgPool2D(x, PoolOptions{Kernel: 2, Stride: 2}) }),
+	"conv2d": func(c *goldenCase) *Node {
+		return apply("", conv2d{window{c.Inputs[1].Shape[2], int(c.attr("stride")), int(c.attr("padding"))}}, c.batched(0), c.fixed(1))
+	},
+	"max_pool2d": func(c *goldenCase) *Node { return MaxPool2D(c.batched(0), c.pool()) },
+	"avg_pool2d": func(c *goldenCase) *Node { return AvgPool2D(c.batched(0), c.pool()) },
 	"linear": func(c *goldenCase) *Node {
 		return apply("", linear{}, c.batched(0), c.fixed(1), c.fixed(2))
 	},
@@ -168,14 +187,16 @@ var goldenOps = map[string]func(*goldenCase) *Node{
 		return CrossEntropy(Softmax(c.batched(0)), c.ids(1))
 	},
 	"embedding":         func(c *goldenCase) *Node { return c.table(c.ids(0), nil) },
-	"embedding_padding": func(c *goldenCase) *Node { return c.table(c.ids(0), new(int64(2))) },
+	"embedding_padding": func(c *goldenCase) *Node { return c.table(c.ids(0), new(int64(c.attr("padding_idx")))) },
 	"concat_axis1":      both(func(a, b *Node) *Node { return Concat(a, b) }),
 }
 
 func TestGoldenOps(t *testing.T) {
 	var file struct{ Cases []goldenCase }
 	readGolden(t, "ops.json", &file)
+	seen := map[string]bool{}
 	for _, c := range file.Cases {
+		seen[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
 			if goldenOps[c.Name] == nil {
 				t.Fatal("there is no such op here")
@@ -183,11 +204,33 @@ func TestGoldenOps(t *testing.T) {
 			c.check(t)
 		})
 	}
+	for name := range goldenOps {
+		if !seen[name] {
+			t.Errorf("ops.json has no case %q", name)
+		}
+	}
+}
+
+// TestGoldenFiles: every file of golden numbers is one that some test reads. The rules and schedules are read in package optimizer,
+// the curves of all rules in optimizer/local.
+func TestGoldenFiles(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(goldenDir(), "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files in %s: %v", goldenDir(), err)
+	}
+	for _, file := range files {
+		if !slices.Contains([]string{"ops.json", "metrics.json", "curves.json", "optimizers.json", "schedules.json"}, filepath.Base(file)) {
+			t.Errorf("no test reads %s", file)
+		}
+	}
 }
 
 func (c *goldenCase) check(t *testing.T) {
 	c.g, c.feed = NewGraph(1), batchOf{}
 	out := goldenOps[c.Name](c)
+	if len(c.missing) > 0 {
+		t.Fatalf("the case has no attributes %q", c.missing)
+	}
 	loss := apply("", &weighed{weights: c.Weight}, out)
 	k := minimise(t, loss, 0)
 	got := must(t, NewExecutor(c.g), c.feed, out)[0]
@@ -226,42 +269,84 @@ func (w *weighed) backward(c *cell) {
 	}
 }
 
-func TestGoldenMetrics(t *testing.T) {
-	var want struct {
-		N        int
-		AUC      float64 `json:"auc_4095"`
-		Accuracy struct{ Top1, Top2 float64 }
+// goldenMetrics is metrics.json: four metrics of 4000 scores, and accuracies of 100 rows of logits. It names the generator's calls
+// that gave the inputs: "u(1700, n, 0, 1)".
+type goldenMetrics struct {
+	N                 int
+	Score, Label      string
+	Positives         int
+	AUC4095           float64 `json:"auc_4095"`
+	AUC200            float64 `json:"auc_200"`
+	Precision, Recall float64
+	Accuracy          struct {
+		Logits, Label string
+		Top1, Top2    float64
 	}
-	readGolden(t, "metrics.json", &want)
-	score, chance := uniform(1700, want.N, 0, 1), uniform(1701, want.N, 0, 1)
-	label := make([]float32, want.N)
+}
+
+// seedOf is the first number in a call of the generator.
+func seedOf(t *testing.T, call string) (seed uint32) {
+	t.Helper()
+	_, args, _ := strings.Cut(call, "(")
+	if _, err := fmt.Sscanf(args, "%d,", &seed); err != nil {
+		t.Fatalf("%q is no call of the generator: %v", call, err)
+	}
+	return seed
+}
+
+func TestGoldenMetrics(t *testing.T) {
+	var file goldenMetrics
+	readGolden(t, "metrics.json", &file)
+	t.Run("binary", file.checkBinary)
+	t.Run("accuracy", file.checkAccuracy)
+}
+
+// checkBinary feeds the scores in batches of a quarter, so that the metrics have to count over batches.
+func (m goldenMetrics) checkBinary(t *testing.T) {
+	score, chance := uniform(seedOf(t, m.Score), m.N, 0, 1), uniform(seedOf(t, m.Label), m.N, 0, 1)
+	label, positives := make([]float32, m.N), 0
 	for i, s := range score {
 		if chance[i] < float32(math.Pow(float64(s), 1.5)) {
 			label[i] = 1
+			positives++
 		}
 	}
+	if positives != m.Positives {
+		t.Errorf("%d labels are positive, want %d", positives, m.Positives)
+	}
 	g := NewGraph(1)
-	a := AUC(g.Input("score", 1), g.Input("label", 1))
-	logits, class := g.Input("logits", 4), g.IDs("class", 1)
-	top1, top2 := Accuracy(logits, class), TopK(logits, class, 2)
-	e := NewExecutor(g)
-	for at := 0; at < want.N; at += 1000 {
+	p, y := g.Input("score", 1), g.Input("label", 1)
+	metrics := []*Node{AUC(p, y), AUCOf(p, y, 200), Precision(p, y), Recall(p, y)}
+	e, part, got := NewExecutor(g), m.N/4, make([]float32, len(metrics))
+	for at := 0; at+part <= m.N; at += part {
 		out, err := e.Eval(t.Context(), batchOf{
-			"score": floats([]int{1000, 1}, score[at:at+1000]...), "label": floats([]int{1000, 1}, label[at:at+1000]...)}, a)
+			"score": floats([]int{part, 1}, score[at:at+part]...), "label": floats([]int{part, 1}, label[at:at+part]...)},
+			metrics...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := float64(out[0].Float32s()[0]); at == 3000 && math.Abs(got-want.AUC) > 1e-6 {
-			t.Errorf("AUC is %v, want %v", got, want.AUC)
+		for i := range got {
+			got[i] = out[i].Float32s()[0]
 		}
 	}
-	out, err := e.Eval(t.Context(), batchOf{"logits": floats([]int{100, 4}, uniform(1702, 400, -1, 1)...),
-		"class": int64sOf([]int{100, 1}, integers(1703, 100, 4)...)}, top1, top2)
+	want := []float32{float32(m.AUC4095), float32(m.AUC200), float32(m.Precision), float32(m.Recall)}
+	if err := near(got, want, 0, 1e-6); err != nil {
+		t.Errorf("AUC, AUC of 200 thresholds, precision and recall are %v, want %v: %v", got, want, err)
+	}
+}
+
+func (m goldenMetrics) checkAccuracy(t *testing.T) {
+	g := NewGraph(1)
+	logits, class := g.Input("logits", 4), g.IDs("class", 1)
+	out, err := NewExecutor(g).Eval(t.Context(), batchOf{
+		"logits": floats([]int{100, 4}, uniform(seedOf(t, m.Accuracy.Logits), 400, -1, 1)...),
+		"class":  int64sOf([]int{100, 1}, integers(seedOf(t, m.Accuracy.Label), 100, 4)...)},
+		Accuracy(logits, class), TopK(logits, class, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := []float32{out[0].Float32s()[0], out[1].Float32s()[0]}
-	if err := near(got, []float32{float32(want.Accuracy.Top1), float32(want.Accuracy.Top2)}, 0, 1e-6); err != nil {
+	if err := near(got, []float32{float32(m.Accuracy.Top1), float32(m.Accuracy.Top2)}, 0, 1e-6); err != nil {
 		t.Error(err)
 	}
 }
@@ -334,11 +419,16 @@ func TestGoldenCurves(t *testing.T) {
 		Curves []curve
 	}
 	readGolden(t, "curves.json", &file)
+	seen := 0
 	for _, c := range file.Curves {
 		if c.Optimizer != "sgd" {
-			continue // rules are the optimizer's to show
+			continue // rules are the optimizer's to show: optimizer/local goes down all curves
 		}
+		seen++
 		t.Run(fmt.Sprintf("%s/%d", c.Net, c.Batch), func(t *testing.T) { c.check(t, file.Base) })
+	}
+	if seen < 3 || len(file.Curves) < 7 {
+		t.Errorf("%d curves, %d of them of SGD: there are more", len(file.Curves), seen)
 	}
 }
 

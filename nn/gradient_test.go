@@ -298,6 +298,13 @@ var gradientCases = []gradientCase{
 			}
 			return y
 		}},
+	{"nce without expected counts", []arg{x(4, 3).between(-20, 20)}, one(func(x *Node) *Node { return NCE(x, nil) }),
+		rowwise(3, func(row []float64) []float64 { return []float64{nce64(row)} })},
+	{"nce", []arg{x(4, 5), {numbers, []int{4, 5}, -3, 1}}, two(NCE), func(in [][]float64) []float64 {
+		return rowwise(5, func(row []float64) []float64 { return []float64{nce64(row)} })([][]float64{minus64(in[0], in[1])})
+	}},
+	{"sampled_softmax", []arg{x(6, 5).between(-20, 20), {numbers, []int{6, 5}, -3, 1}, {labels, []int{6, 5}, 0, 6}},
+		func(in []*Node) *Node { return SampledSoftmax(in[0], in[1], in[2]) }, sampledSoftmax64},
 }
 
 // TestGradients compares every op with its twin: the value, and the gradient with the twin's central differences; alone, and

@@ -76,10 +76,31 @@ func TestMistakes(t *testing.T) {
 		"table as numbers": {func(g *Graph) *Node {
 			return ReLU(g.table(EmbeddingOptions{Name: "t", Height: 9, Dim: 2}))
 		}, []string{"relu", `"t" [9 2]`, "table"}},
-		"slot as ids":    {func(g *Graph) *Node { return Embedding(g.Slot("s"), EmbeddingOptions{Height: 3, Dim: 2}) }, []string{"embedding", `"s" [N]`}},
-		"slot as number": {func(g *Graph) *Node { return ReLU(g.Slot("s")) }, []string{"relu", `"s" [N]`}},
-		"ids as slot":    {func(g *Graph) *Node { return EmbeddingPool(g.IDs("s"), PoolSum, EmbeddingOptions{Height: 3, Dim: 2}) }, []string{"embedding_pool", `"s" [N]`, "slot"}},
-		"no pool":        {func(g *Graph) *Node { return EmbeddingPool(g.Slot("s"), "median", EmbeddingOptions{Height: 3, Dim: 2}) }, []string{"embedding_pool", `"median"`}},
+		"slot as ids":      {func(g *Graph) *Node { return Embedding(g.Slot("s"), EmbeddingOptions{Height: 3, Dim: 2}) }, []string{"embedding", `"s" [N]`}},
+		"slot as number":   {func(g *Graph) *Node { return ReLU(g.Slot("s")) }, []string{"relu", `"s" [N]`}},
+		"ids as slot":      {func(g *Graph) *Node { return EmbeddingPool(g.IDs("s"), PoolSum, EmbeddingOptions{Height: 3, Dim: 2}) }, []string{"embedding_pool", `"s" [N]`, "slot"}},
+		"one candidate":    {func(g *Graph) *Node { return NCE(g.Input("s", 1), nil) }, []string{`nce "nce_0"`, `"s" [N 1]`, "[N 1+K]"}},
+		"expected counts":  {func(g *Graph) *Node { return NCE(g.Input("s", 3), g.Input("e", 2)) }, []string{`nce "nce_0"`, `"s" [N 3]`, `"e" [N 2]`}},
+		"candidates' type": {func(g *Graph) *Node { return SampledSoftmax(g.Input("s", 3), g.Input("e", 3), g.Input("c", 3)) }, []string{`sampled_softmax "sampled_softmax_0"`, `"c" [N 3]`, "int64"}},
+		"candidates":       {func(g *Graph) *Node { return SampledSoftmax(g.Input("s", 3), g.Input("e", 3), g.IDs("c", 2)) }, []string{"sampled_softmax", `"s" [N 3]`, `"c" [N 2]`}},
+		"no thresholds":    {func(g *Graph) *Node { return AUCOf(g.Input("p", 1), g.Input("y", 1), 0) }, []string{"auc", "0 thresholds"}},
+		"precision":        {func(g *Graph) *Node { return Precision(g.Input("p", 3), g.Input("y", 1)) }, []string{`precision "precision_0"`, `"p" [N 3]`, `"y" [N 1]`}},
+		"recall":           {func(g *Graph) *Node { return Recall(g.Input("p", 1), g.Input("y", 2)) }, []string{`recall "recall_0"`, `"p" [N 1]`, `"y" [N 2]`}},
+		"cosine":           {func(g *Graph) *Node { return CosineSimilarity(g.Input("a", 3), g.Input("b", 4)) }, []string{`"cosine_similarity_0"`, `"a" [N 3]`, `"b" [N 4]`}},
+		"conv rank":        {func(g *Graph) *Node { return Conv2D(g.Input("x", 3), 2, ConvOptions{Kernel: 3}) }, []string{"conv2d", `"x" [N 3]`, "[N C H W]"}},
+		"conv filter": {func(g *Graph) *Node {
+			return apply("", conv2d{window{3, 1, 1}}, g.Input("x", 2, 5, 5), g.Parameter(ParameterOptions{Name: "w"}, 4, 3, 3, 3))
+		}, []string{`conv2d "conv2d_0"`, `"x" [N 2 5 5]`, `"w" [4 3 3 3]`}},
+		"pool size": {func(g *Graph) *Node { return MaxPool2D(g.Input("x", 2, 3, 3), PoolOptions{Kernel: 4}) }, []string{`"max_pool2d_0"`, `"x" [N 2 3 3]`, "kernel of 4"}},
+		"batch norm": {func(g *Graph) *Node {
+			p := g.Parameter(ParameterOptions{Name: "s"}, 4)
+			return apply("", batchNorm{1e-5, 0.9}, g.Input("x", 3), p, p, p, p)
+		}, []string{`batch_norm "batch_norm_0"`, `"x" [N 3]`, `"s" [4]`}},
+		"square error":  {func(g *Graph) *Node { return SquareError(g.Input("a", 3), g.Input("b", 4)) }, []string{`"square_error_0"`, `"a" [N 3]`, `"b" [N 4]`}},
+		"logits":        {func(g *Graph) *Node { return SoftmaxWithCrossEntropy(g.Input("x", 3), g.IDs("y", 2)) }, []string{`"softmax_with_cross_entropy_0"`, `"x" [N 3]`, `"y" [N 2]`}},
+		"bce":           {func(g *Graph) *Node { return BinaryCrossEntropy(g.Input("x", 1), g.Input("y", 2)) }, []string{`"binary_cross_entropy_0"`, `"x" [N 1]`, `"y" [N 2]`}},
+		"bce of logits": {func(g *Graph) *Node { return BinaryCrossEntropyWithLogits(g.Input("x", 1), g.Input("y", 2)) }, []string{`"x" [N 1]`, `"y" [N 2]`}},
+		"no pool":       {func(g *Graph) *Node { return EmbeddingPool(g.Slot("s"), "median", EmbeddingOptions{Height: 3, Dim: 2}) }, []string{"embedding_pool", `"median"`}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -59,6 +59,10 @@ var recipes = map[string]recipe{
 	"auc":                              {decode[auc], 2, 2},
 	"batch_auc":                        {decode[batchAUC], 2, 2},
 	"accuracy":                         {decode[accuracy], 2, 2},
+	"precision":                        {decode[precision], 2, 2},
+	"recall":                           {decode[recall], 2, 2},
+	"nce":                              {decode[nce], 1, 2},
+	"sampled_softmax":                  {decode[sampledSoftmax], 3, 3},
 }
 
 const maxInputs = 1 << 20

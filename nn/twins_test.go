@@ -1,6 +1,10 @@
 package nn
 
-import "github.com/gofleet/gofleet/optimizer"
+import (
+	"math"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
 
 // The twins of ops with a shape of their own, by the loops of their definitions.
 
@@ -115,4 +119,33 @@ func windows64(f func([]float64) float64) func(in [][]float64) []float64 {
 		}
 		return y
 	}
+}
+
+// nce64 is the loss of telling the first score from the others.
+func nce64(d []float64) float64 {
+	loss := -math.Log(sigmoid64(d[0]))
+	for _, s := range d[1:] {
+		loss -= math.Log(sigmoid64(-s))
+	}
+	return loss
+}
+
+func minus64(a, b []float64) []float64 {
+	return map2(func(a, b float64) float64 { return a - b })([][]float64{a, b})
+}
+
+// sampledSoftmax64 is the cross-entropy of the first of 5 candidates, without those that are the first once more.
+func sampledSoftmax64(in [][]float64) []float64 {
+	var y []float64
+	d := minus64(in[0], in[1])
+	for at := 0; at < len(d); at += 5 {
+		kept := d[at : at+1 : at+1]
+		for i := at + 1; i < at+5; i++ {
+			if in[2][i] != in[2][at] {
+				kept = append(kept, d[i])
+			}
+		}
+		y = append(y, -math.Log(softmax64(kept)[0]))
+	}
+	return y
 }

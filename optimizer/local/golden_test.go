@@ -37,8 +37,10 @@ func (c curve) rule() optimizer.Rule {
 		return optimizer.Adam{LR: c.LR, Dense: !c.lazy()}
 	case "adagrad":
 		return optimizer.Adagrad{LR: c.LR}
+	case "sgd":
+		return optimizer.SGD{LR: c.LR}
 	}
-	return optimizer.SGD{LR: c.LR}
+	return nil
 }
 
 // values is the generator of the golden inputs: n values in [lo, hi) by integer arithmetic alone.
@@ -138,6 +140,9 @@ func TestGoldenCurves(t *testing.T) {
 		Curves []curve
 	}
 	check(t, json.Unmarshal(data, &file))
+	if len(file.Curves) < 7 {
+		t.Errorf("only %d curves were found", len(file.Curves))
+	}
 	for _, c := range file.Curves {
 		name := fmt.Sprintf("%s/%s/lazy=%t/%d", c.Net, c.Optimizer, c.lazy(), c.Batch)
 		t.Run(name, func(t *testing.T) { c.check(t, file.Base) })
@@ -149,6 +154,9 @@ func (c curve) check(t *testing.T, base uint32) {
 	loss, next := mnistNet(base), mnistBatch
 	if c.Net == "wide_deep" {
 		loss, next = wideDeepNet(base), wideDeepBatch
+	}
+	if c.rule() == nil {
+		t.Fatalf("there is no rule %q", c.Optimizer)
 	}
 	trainer, err := local.Minimize(loss, c.rule())
 	check(t, err)
