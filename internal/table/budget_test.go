@@ -3,6 +3,7 @@ package table
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -142,5 +143,41 @@ func TestBudgetRefuses(t *testing.T) {
 	p.MaxBytes = 100_000
 	if _, err := NewSparse(p, optimizer.SGD{}, Options{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// The budget holds whoever fills the table, and what is in it is trained by all.
+func TestBudgetRace(t *testing.T) {
+	const workers, rounds = 4, 40
+	table := boundedTable(t, 1<<19, optimizer.Entry{})
+	var wg sync.WaitGroup
+	for worker := range uint64(workers) {
+		wg.Go(func() {
+			ids, g := make([]uint64, 200), make([]float32, 3200)
+			for round := range uint64(rounds) {
+				for i := range ids {
+					ids[i] = uint64(i) // the first hundred are everybody's
+					if i >= 100 {
+						ids[i] += 1000*worker + 100*round + 1<<20
+					}
+				}
+				res, err := table.Push(ids, g, 1)
+				if err != nil || res.Applied+res.Full != len(ids) {
+					t.Errorf("%+v, %v", res, err)
+				}
+				if st := table.Stats(); st.Bytes > st.MaxBytes {
+					t.Errorf("%+v", st)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for r := range table.RowsOf(table.IDs()[:100], 1) {
+		if r.ID >= 100 || r.Updates != workers*rounds {
+			t.Errorf("row %d has %d updates, want %d", r.ID, r.Updates, workers*rounds)
+		}
+	}
+	if st := table.Stats(); st.TurnedAway == 0 {
+		t.Errorf("%+v: nobody was turned away", st)
 	}
 }

@@ -190,3 +190,19 @@ func TestCountFilterRace(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
+
+// A gradient that is dropped takes nothing from the ids after it.
+func TestGradientsOfKeptOutIDsAreDroppedWhole(t *testing.T) {
+	p := &optimizer.Param{Name: "e", Shape: []int{0, 2}, Embedding: true, Entry: optimizer.Entry{CountFilter: 2}}
+	table := newSparse(t, p, optimizer.SGD{LR: 1})
+	check(t, table.Set([]uint64{5, 9}, []float32{50, 50, 90, 90}, 0))
+	ids := []uint64{9, 3, 5, 4, 3} // there, kept out, there, kept out, let in
+	res, err := table.Push(ids, []float32{1, 1, 2, 2, 3, 3, 4, 4, 5, 5}, 1)
+	check(t, err)
+	if res != (Result{Applied: 3, Born: 1, Waiting: 2}) {
+		t.Errorf("%+v", res)
+	}
+	w := make([]float32, 8)
+	check(t, table.Peek([]uint64{3, 4, 5, 9}, w, 1))
+	same(t, "rows", []float32{-5, -5, 0, 0, 47, 47, 89, 89}, w)
+}

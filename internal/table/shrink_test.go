@@ -228,3 +228,24 @@ func TestShrinkWhileTraining(t *testing.T) {
 		t.Errorf("%d ids, some twice? %+v", len(ids), st)
 	}
 }
+
+// A worker read a row, the row was dropped, then its gradient arrives: the id begins anew, by the table's policy.
+func TestGradientOfADroppedRow(t *testing.T) {
+	for filter, want := range map[int]struct {
+		res  Result
+		read float32
+	}{0: {Result{Applied: 1, Born: 1}, 99}, 2: {Result{Waiting: 1}, 0}} {
+		table := entryTable(t, 0, optimizer.Entry{CountFilter: filter})
+		check(t, table.Set([]uint64{7}, []float32{-3}, 0))
+		w := make([]float32, 1)
+		check(t, table.Pull([]uint64{7}, w, 0))
+		table.Tick()
+		_, err := table.Shrink(Shrink{Unseen: 1})
+		check(t, err)
+		res, err := table.Push([]uint64{7}, []float32{1}, 1)
+		check(t, err)
+		if got := peek(t, table, 7); w[0] != -3 || res != want.res || got != want.read {
+			t.Errorf("count filter %d: %+v, then the row reads %v, want %+v and %v", filter, res, got, want.res, want.read)
+		}
+	}
+}
