@@ -14,9 +14,9 @@ type buffer struct {
 }
 
 const (
-	smallestClass = 10 // 1 KiB
-	largestClass  = 26 // 64 MiB; what is larger is left to the garbage collector
-	trusted       = 16 << 20
+	smallestClass = 10       // 1 KiB
+	largestClass  = 26       // 64 MiB; what is larger is left to the garbage collector
+	trusted       = 64 << 20 // what an announcement alone may allocate
 )
 
 var shelves [largestClass + 1]shelf
@@ -85,7 +85,7 @@ func (s *shelf) keep(b *buffer) bool {
 	return true
 }
 
-// readBuffer reads n announced bytes. What an announcement alone can make it allocate ends at 16 MiB; beyond that the
+// readBuffer reads n announced bytes. What an announcement alone can make it allocate ends at 64 MiB; beyond that the
 // buffer grows as bytes arrive.
 func readBuffer(r io.Reader, n int) (*buffer, error) {
 	b := newBuffer(min(n, trusted))

@@ -26,6 +26,7 @@ func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, erro
 	if err != nil {
 		return nil, dialError(err)
 	}
+	tune(raw)
 	if config == nil || network == "unix" {
 		f.calls.dials.Add(1)
 		return newClientConn(raw, raw, f.Token, f.Cluster), nil

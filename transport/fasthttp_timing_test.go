@@ -35,6 +35,43 @@ func BenchmarkPull(b *testing.B) {
 	b.Run("ours/4MB", func(b *testing.B) { benchOurs(b, "127.0.0.1:0", 64, 4<<20) })
 }
 
+// BenchmarkAgainstBare takes turns, a few calls each, so that both meet the same load of the machine, and compares medians:
+// ours/bare is the time of ours in times of the bare one's.
+func BenchmarkAgainstBare(b *testing.B) {
+	for _, c := range []struct {
+		name     string
+		up, down int
+	}{{"echo/64", 64, 64}, {"push/64KB", 64 << 10, 64}, {"push/4MB", 4 << 20, 64}, {"pull/4MB", 64, 4 << 20}} {
+		b.Run(c.name, func(b *testing.B) {
+			bare := bareCaller(b, c.up, c.down)
+			tr, req := &transport.FastHTTP{}, [][]byte{make([]byte, c.up)}
+			endpoint := answering(b, tr, c.down)
+			ours := func() error { return tr.Call(b.Context(), endpoint, req, func([]byte) error { return nil }) }
+			var times [2][]time.Duration
+			for b.Loop() {
+				for i, call := range []func() error{bare, ours} {
+					for range 8 {
+						start := time.Now()
+						if err := call(); err != nil {
+							b.Fatal(err)
+						}
+						times[i] = append(times[i], time.Since(start))
+					}
+				}
+			}
+			tr.CloseIdleConnections()
+			var medians [2]float64
+			for i := range times {
+				slices.Sort(times[i])
+				medians[i] = float64(times[i][len(times[i])/2].Nanoseconds()) / 1000
+			}
+			b.ReportMetric(medians[0], "bare-us")
+			b.ReportMetric(medians[1], "ours-us")
+			b.ReportMetric(medians[1]/medians[0], "ours/bare")
+		})
+	}
+}
+
 func BenchmarkMemory(b *testing.B) {
 	for _, size := range []int{64, 4 << 20} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) { bench(b, transport.NewMemory(), "server:0", size, size) })

@@ -46,6 +46,7 @@ func (c *serverConn) retire() bool {
 // serveConn serves one connection until either side closes it.
 func (l *listener) serveConn(raw net.Conn) {
 	defer raw.Close()
+	tune(raw)
 	c := &serverConn{Conn: raw, raw: raw, l: l, room: -1, stall: l.f.stallTimeout()}
 	if !l.add(c) {
 		return
