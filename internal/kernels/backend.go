@@ -28,6 +28,11 @@ type backend struct {
 	tanhGrad    gradLoop
 	softmaxGrad func(dx, y, dy []float32, dot float32, accumulate bool)
 
+	half, bfloat         func(dst []byte, x []float32)
+	fromHalf, fromBFloat func(dst []float32, src []byte)
+	int8                 func(dst []byte, x []float32) (scale float32)
+	fromInt8             func(dst []float32, src []byte, scale float32)
+
 	gather, scatter func(dst, src []float32, dim int, index []int32)
 }
 
@@ -52,5 +57,6 @@ var portable = backend{
 	axpy: axpy, scale: scale, add: add, mul: mul, dot: dot, sum: sum, max: maximum,
 	relu: relu, exp: exp, log: log, sigmoid: sigmoid, tanh: tanh,
 	reluGrad: reluGrad, sigmoidGrad: sigmoidGrad, tanhGrad: tanhGrad, softmaxGrad: softmaxGrad,
+	half: half, bfloat: bfloat, int8: int8s, fromHalf: fromHalf, fromBFloat: fromBFloat, fromInt8: fromInt8,
 	gather: gather, scatter: scatter,
 }

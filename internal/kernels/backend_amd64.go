@@ -11,7 +11,7 @@ func fastest() *backend {
 // paths are all that this processor can run, the best last.
 func paths() []*backend {
 	all := []*backend{&portable}
-	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C {
 		all = append(all, &avx2)
 		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW {
 			all = append(all, &avx512)
@@ -30,6 +30,8 @@ func withAVX2(b backend) backend {
 	b.dot, b.sum, b.max = dotAVX2, sumAVX2, maximumAVX2
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX2, expAVX2, sigmoidAVX2, tanhAVX2
 	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX2, sigmoidGradAVX2, tanhGradAVX2, softmaxGradAVX2
+	b.half, b.bfloat, b.int8 = halfAVX2, bfloatAVX2, int8AVX2
+	b.fromHalf, b.fromBFloat, b.fromInt8 = fromHalfAVX2, fromBFloatAVX2, fromInt8AVX2
 	b.gather, b.scatter = gatherAVX2, scatterAVX2
 	return b
 }
