@@ -18,6 +18,7 @@ var house = map[string][]string{
 
 	"internal/table":      {"optimizer"},
 	"internal/mode":       {"internal/table", "optimizer"},
+	"internal/wire":       {"internal/kernels"},
 	"internal/layout":     {"optimizer", "strategy/placement"},
 	"internal/checkpoint": {"internal/mode", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/client": {"internal/checkpoint", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",

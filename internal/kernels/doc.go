@@ -1,5 +1,6 @@
 // Package kernels provides the arithmetic that nn spends its time in: matrix products, elementwise functions and their
-// gradients, softmax, and the handling of embedding rows; and numbers in fewer bits for the wire. Everything works on contiguous, row-major []float32.
+// gradients, softmax, and the handling of embedding rows; and numbers in fewer bits for the wire. Everything works on
+// contiguous, row-major []float32.
 //
 //	kernels.Gemm(false, false, batch, out, in, x, w, y, false) // y = x·w, x is batch×in, w is in×out
 //	kernels.AddBias(y, bias)                                    // every row of y += bias

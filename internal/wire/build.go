@@ -11,6 +11,7 @@ type Builder struct {
 	scratch  []byte
 	parts    [][]byte
 	open     int // start in scratch of what was written since the last part
+	group    [denseGroup]float32
 }
 
 // Reset begins a new frame. Parts of the last one are no longer valid.
@@ -65,7 +66,14 @@ func (b *Builder) Blob(data []byte) {
 }
 
 func (b *Builder) rows(kind Kind, table uint32, ids []uint64, rows []float32) {
-	b.begin(kind, 0, table, 0)
+	size := b.beginRows(kind, 0, table, ids, 4*len(rows))
+	b.floats(rows)
+	b.end(size)
+}
+
+// beginRows begins a section of ids and that many bytes of rows, up to the rows, and returns the size of its payload.
+func (b *Builder) beginRows(kind Kind, flags byte, table uint32, ids []uint64, rows int) (size int) {
+	b.begin(kind, flags, table, 0)
 	start := len(b.scratch)
 	b.scratch = append(b.scratch, 0, 0, 0, 0, 0, 0, 0, 0)
 	b.scratch = putIDs(b.scratch, ids)
@@ -74,10 +82,9 @@ func (b *Builder) rows(kind Kind, table uint32, ids []uint64, rows []float32) {
 	le.PutUint32(b.scratch[start:], uint32(len(ids)))
 	le.PutUint32(b.scratch[start+4:], uint32(idBytes))
 	b.zeros(pad(idBytes) - idBytes)
-	size := len(b.scratch) - start + 4*len(rows)
+	size = len(b.scratch) - start + rows
 	le.PutUint64(b.scratch[start-8:], uint64(size))
-	b.floats(rows)
-	b.end(size)
+	return size
 }
 
 // putIDs appends ids as uvarints of their differences less one. Most take one byte or two.

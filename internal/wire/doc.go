@@ -31,6 +31,17 @@
 //	KindPiece  u32 number, u32 of: the frame is that piece of a push or publication that is too large for one
 //	KindSpan   u64 from, u64 to: which of the server's dense floats KindDense holds, or a pull asks for; all without it
 //
+// The flags of a section: 1 is Bare; 2, 4 and 6 say that the floats of pushed gradients are not 4 bytes each but
+//
+//	2  float16: IEEE 754 halves
+//	4  bfloat16: the upper halves of float32s
+//	6  int8: groups of a float32 scale and then the numbers, one byte each; a group is a row, or 256 of the dense floats
+//	   (the last group may be shorter)
+//
+// rounded to nearest, ties to even, and to the largest number of the format where they are beyond it. Rows without ids,
+// which are weights, are never narrowed.
+//
 // [Builder] writes a frame as a list of slices that alias the caller's floats; [Parse] reads one without copying. Nothing is
-// allocated before its size was checked against the bytes that are there.
+// allocated before its size was checked against the bytes that are there; what is narrowed takes at most four times its
+// bytes when read.
 package wire

@@ -21,8 +21,13 @@ const (
 	kindEnd
 )
 
-// flagBare marks rows without ids: they answer the ids of a request, in its order.
-const flagBare = 1
+// A section's flags: flagBare marks rows without ids, which answer the ids of a request, in its order; the two bits above
+// it are the encoding of floats.
+const (
+	flagBare      = 1
+	encodingShift = 1
+	flagsEnd      = 1 << 3
+)
 
 const sectionSize = 16
 
@@ -31,6 +36,7 @@ type Section struct {
 	Kind  Kind
 	Table uint32
 	bare  bool
+	coded Encoding
 	data  []byte
 }
 
@@ -69,10 +75,14 @@ func (s *Section) parse(b []byte) (rest []byte, err error) {
 		return nil, fmt.Errorf("head cut off: %w", ErrFrame)
 	}
 	size := binary.LittleEndian.Uint64(b[8:])
-	*s = Section{Kind: Kind(b[0]), bare: b[1]&flagBare != 0, Table: binary.LittleEndian.Uint32(b[4:])}
+	flags := b[1]
+	*s = Section{Kind: Kind(b[0]), bare: flags&flagBare != 0, coded: Encoding(flags >> encodingShift), Table: binary.LittleEndian.Uint32(b[4:])}
 	b = b[sectionSize:]
 	if s.Kind == 0 || s.Kind >= kindEnd {
 		return nil, fmt.Errorf("unknown kind %d: %w", s.Kind, ErrFrame)
+	}
+	if flags >= flagsEnd || s.coded != Float32 && (s.bare || s.Kind != KindDense && s.Kind != KindRows) {
+		return nil, fmt.Errorf("flags %#x of kind %d: %w", flags, s.Kind, ErrFrame)
 	}
 	if size > uint64(len(b)) {
 		return nil, fmt.Errorf("payload of %d bytes, %d are there: %w", size, len(b), ErrFrame)
@@ -89,8 +99,8 @@ func (s *Section) parse(b []byte) (rest []byte, err error) {
 func (s Section) Blob() []byte { return s.data }
 
 // Dense is the floats of a KindDense section. They alias the frame where its bytes are aligned, which a transport's
-// buffers are; otherwise they are a copy.
-func (s Section) Dense() ([]float32, error) { return floats(s.data) }
+// buffers are; otherwise they are a copy. Floats in another encoding need [Section.DenseIn].
+func (s Section) Dense() ([]float32, error) { return s.plain(s.data) }
 
 // Count is the number of ids a KindIDs or KindRows section announces; 0 for bare rows.
 func (s Section) Count() int {
@@ -109,7 +119,8 @@ func (s Section) IDs(dst []uint64) ([]uint64, error) {
 	return appendIDs(dst, ids, s.Count())
 }
 
-// Rows is the floats of a KindRows section; like Dense they alias the frame if they can.
+// Rows is the floats of a KindRows section; like Dense they alias the frame if they can, and in another encoding need
+// [Section.RowsIn].
 func (s Section) Rows() ([]float32, error) {
 	if s.bare {
 		return floats(s.data)
@@ -118,7 +129,7 @@ func (s Section) Rows() ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return floats(rows)
+	return s.plain(rows)
 }
 
 // split cuts a payload with ids into the ids' bytes and what follows their padding.

@@ -120,6 +120,8 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 		{"op", change(5, 200), ErrFrame, "unknown op 200"},
 		{"more sections than bytes", change(63, 255), ErrFrame, "sections in"},
 		{"section kind", change(64, 9), ErrFrame, "unknown kind 9"},
+		{"unknown flags", change(65, 8), ErrFrame, "flags 0x8 of kind 3"},
+		{"bare rows in another encoding", change(65, 3), ErrFrame, "flags 0x3 of kind 3"},
 		{"payload too long", change(79, 1), ErrFrame, "payload of"},
 		{"cut", good[:len(good)-8], ErrFrame, "payload of"},
 		{"trailing", append(bytes.Clone(good), 0), ErrFrame, "1 bytes after"},
@@ -242,6 +244,12 @@ func FuzzParse(f *testing.F) {
 	b.Piece(Piece{0, 2})
 	b.Span(1, 2)
 	f.Add(join(b.Parts()))
+	for _, e := range []Encoding{Float16, BFloat16, Int8} {
+		b.Reset(Header{Op: OpStep})
+		b.DenseAs(e, make([]float32, 300))
+		b.RowsAs(e, 1, []uint64{3, 4}, []float32{1, 2, 3, 4, 5, 6})
+		f.Add(join(b.Parts()))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var fr Frame
 		if fr.Parse(body) != nil {
@@ -256,6 +264,11 @@ func FuzzParse(f *testing.F) {
 			}
 			_, _ = s.Rows()
 			_, _ = s.Dense()
+			for _, read := range []func([]float32) ([]float32, error){s.RowsIn, s.DenseIn} {
+				if x, err := read(nil); err == nil && len(x) > len(s.data) {
+					t.Fatalf("%d floats in %d bytes", len(x), len(s.data))
+				}
+			}
 		}
 		if p, err := fr.Piece(); err == nil && p.Number >= p.Of {
 			t.Fatalf("piece %+v", p)
