@@ -53,6 +53,10 @@ func TestEntryIsForEmbeddings(t *testing.T) {
 	if err := p.Check(); err == nil || !strings.Contains(err.Error(), "MaxBytes is -1") {
 		t.Errorf("error %v", err)
 	}
+	p = Param{Name: "e", Shape: []int{0, 2}, Embedding: true, Frozen: true, Entry: Entry{CountFilter: 2}}
+	if err := p.Check(); err == nil || !strings.Contains(err.Error(), `"e" is frozen`) {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestEntryIsJSON(t *testing.T) {

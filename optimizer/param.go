@@ -108,6 +108,9 @@ func (p *Param) checkRows() error {
 	if err := p.Entry.Check(); err != nil {
 		return fmt.Errorf("optimizer: embedding %q: %w", p.Name, err)
 	}
+	if p.Frozen && p.Entry != (Entry{}) {
+		return fmt.Errorf("optimizer: embedding %q is frozen: nothing is pushed that its Entry could count", p.Name)
+	}
 	if p.MaxBytes < 0 {
 		return fmt.Errorf("optimizer: embedding %q: MaxBytes is %d: it must not be negative", p.Name, p.MaxBytes)
 	}

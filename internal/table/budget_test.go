@@ -70,7 +70,8 @@ func TestFullTableTrains(t *testing.T) {
 		t.Errorf("rows read %v and %v, want a trained one and zeros", w[0], w[16])
 	}
 	before := table.Len()
-	if err := table.Set([]uint64{rows[1], 1}, make([]float32, 32), 0); !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), `row 1 within 1048576 bytes`) {
+	err = table.Set([]uint64{rows[1], 1}, make([]float32, 32), 0)
+	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "row 1 within 1048576 bytes") {
 		t.Errorf("set: error %v", err)
 	}
 	if err := table.Restore(Row{ID: 1, W: g}); !errors.Is(err, ErrFull) {

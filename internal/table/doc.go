@@ -4,7 +4,9 @@
 //
 //	t, err := table.NewSparse(param, optimizer.Adagrad{LR: 0.1}, table.Options{})
 //	err = t.Pull(ids, w, step)           // w: len(ids) rows; missing rows are born
-//	res, err := t.Push(ids, g, step+1)   // one update of each row
+//	res, err := t.Push(ids, g, step+1)   // one update of each row; res says what became of each id
+//	t.Tick()                             // a day has passed, or an epoch
+//	done, err := t.Shrink(table.Shrink{Unseen: 30})
 //
 // # Sparse
 //
@@ -12,16 +14,34 @@
 // the id) and an arena: chunks of float32 that never move and hold no pointers, so that the garbage collector doesn't look
 // into them. A row lies in one piece:
 //
-//	id | last step | last seen, updates | weights | the rule's state
-//	8    8           4 + 4                4·dim     4·StateLen(dim)      bytes
+//	id | last step | last seen, updates | weights | the rule's state | show, click
+//	8    8           4 + 4                4·dim     4·StateLen(dim)    4 + 4, with ShowClick alone    bytes
 //
 // Every call groups its ids by shard before it takes a lock, takes each shard's lock once, and works through the group in
 // blocks: while the rule runs over one block, the rows of the next and the index lines of the one after it are on their way
 // into the cache, so that the memory's latency is not paid row by row.
 //
+// A table grows by a chunk of rows and by a segment of the index at a time, both small, so that no call waits for a table to
+// be made anew.
+//
 // Promises: a row is read and written whole (rows are atomic, a call over several rows is not); a row is born once, with
 // values that depend on the param's seed and name and on the id alone; an id that is out of range or a slice of the wrong
 // length is refused before anything is changed.
+//
+// # Who gets a row
+//
+// A param's Entry may keep ids out: until they were pushed often enough, until their shows and clicks rate high enough, or by
+// lot. An id without a row reads as zeros (as its initial value if the embedding has a height), its gradients are dropped and
+// counted in [Result], and what is known of it waits in a small map beside the rows. That map is bounded: it forgets the ids
+// that were not pushed for longest. Only pushes count, and a server sees each push once.
+//
+// A param's MaxBytes bounds the table. When it is reached, ids without a row are turned away in the same manner, and rows that
+// exist go on; explicit rows are refused with [ErrFull]. [Shrink] makes room: it drops rows that were not touched for a
+// number of ticks, or whose score has decayed. Dropped rows' memory is used again. Which ids a full table turns away and which
+// waiting ids it forgets depends on where they fall, so two runs that come to that are not bit for bit the same.
+//
+// [Stats] has rows, bytes and what was turned away; [Sparse.Hot] the rows that are pushed most; [Sparse.Rows] and
+// [Sparse.Waiters] all that a checkpoint needs.
 //
 // # Dense
 //

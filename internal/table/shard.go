@@ -13,6 +13,16 @@ type shard struct {
 	_       [64]byte // keeps two shards' locks off one cache line
 }
 
+// newShards returns n empty shards, or fewer that share the bytes of a budget.
+func newShards(n, stride int, budget int64, counts bool) []shard {
+	shards := make([]shard, shardsFor(budget, n))
+	quota := quotaOf(budget, len(shards), counts)
+	for i := range shards {
+		shards[i].index, shards[i].arena, shards[i].quota = newIndex(), newArena(stride, quota.rows), quota
+	}
+	return shards
+}
+
 // blockLen is how many rows are worked on together: enough to hide the memory's latency, few enough to stay in the cache.
 const blockLen = 64
 

@@ -71,11 +71,7 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	t.counts, t.draws = counts(p.Entry), p.Entry.Probability > 0
 	t.sweeps = optimizer.Sweeps(rule)
 	t.rester, _ = rule.(optimizer.Rester)
-	t.shards = make([]shard, shardsFor(p.MaxBytes, powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0))))
-	quota := quotaOf(p.MaxBytes, len(t.shards), t.counts)
-	for i := range t.shards {
-		t.shards[i].index, t.shards[i].arena, t.shards[i].quota = newIndex(), newArena(t.stride, quota.rows), quota
-	}
+	t.shards = newShards(powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)), t.stride, p.MaxBytes, t.counts)
 	if !t.shards[0].room(0) {
 		return nil, fmt.Errorf("table: %q: MaxBytes %d leaves no room for a row of %d bytes", p.Name, p.MaxBytes, 4*t.stride)
 	}
