@@ -162,7 +162,10 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if err != nil {
 		return nil, err
 	}
-	training := fmt.Sprintf("mode %s weighting %s workers %d", s.Mode, s.Weighting, f.id.Workers)
+	if _, plain := rule.(optimizer.SGD); plain && s.Mode == strategy.ModeAsync && s.Merge == "" {
+		s.Merge = strategy.MergeSum
+	}
+	training := fmt.Sprintf("mode %s weighting %s staleness %d delay compensation %g workers %d", s.Mode, s.Weighting, s.Staleness, s.DelayCompensation, f.id.Workers)
 	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, training), transport: t}, nil
 }
 

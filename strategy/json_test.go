@@ -59,7 +59,8 @@ func TestReadEveryField(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	const known = "there are mode, placement, no_slice, min_block_size, small_blocks, codec, max_frame, not_finite, heartbeat_interval, " +
+	const known = "there are mode, staleness, merge, max_merge_var_num, send_queue_size, send_wait_times, " +
+		"thread_pool_size, independent_recv_thread, min_send_grad_num_before_recv, delay_compensation, placement, no_slice, min_block_size, small_blocks, codec, max_frame, not_finite, heartbeat_interval, " +
 		"worker_timeout, start_timeout, wait_timeout, weighting"
 	tests := []struct{ name, file, want string }{
 		{"unknown", `{"mode": "sync", "speed": 3}`, `unknown field "speed"; ` + known},
@@ -74,7 +75,7 @@ func TestReadRefuses(t *testing.T) {
 		{"fraction", `{"min_block_size": 1.5}`, `min_block_size is 1.5; it must be of type int`},
 		{"bare number", `{"wait_timeout": 30}`, `wait_timeout is 30; write a duration as a string, like "30s"`},
 		{"bad duration", `{"wait_timeout": "30 s"}`, `wait_timeout: "30 s" is not a duration`},
-		{"bad value", `{"mode": "geo"}`, `mode is "geo"`},
+		{"bad value", `{"mode": "gossip"}`, `mode is "gossip"`},
 		{"array", `[]`, "not a JSON object"},
 		{"empty", ``, "unexpected end"},
 		{"cut off", `{"mode": "sync"`, "unexpected end"},
@@ -140,7 +141,7 @@ func TestWriteLeavesOutZeros(t *testing.T) {
 }
 
 func TestStringHasTheDefaults(t *testing.T) {
-	const want = `{"mode":"async","placement":"RoundRobin","min_block_size":8192,"codec":"none","max_frame":67108864,"not_finite":"refuse","heartbeat_interval":"1s",` +
+	const want = `{"mode":"async","max_merge_var_num":1,"send_queue_size":1,"thread_pool_size":1,"min_send_grad_num_before_recv":1,"placement":"RoundRobin","min_block_size":8192,"codec":"none","max_frame":67108864,"not_finite":"refuse","heartbeat_interval":"1s",` +
 		`"worker_timeout":"30s","start_timeout":"3m0s","wait_timeout":"15m0s"}`
 	if got := fmt.Sprint(strategy.Strategy{}); got != want {
 		t.Errorf("the zero strategy prints\n%s, want\n%s", got, want)

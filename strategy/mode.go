@@ -13,10 +13,15 @@ const (
 	ModeSync Mode = "sync"
 	// ModeAsync applies each worker's gradient on arrival.
 	ModeAsync Mode = "async"
+	// ModeHalfAsync is async between workers, while the training threads of one worker meet: their gradients of a step are
+	// merged into one push, and all go on with the same parameters.
+	ModeHalfAsync Mode = "half_async"
+	// ModeSSP is async with a bound: no worker is more than Staleness steps ahead of the slowest.
+	ModeSSP Mode = "ssp"
 )
 
 // Modes are all modes.
-func Modes() []Mode { return []Mode{ModeSync, ModeAsync} }
+func Modes() []Mode { return []Mode{ModeSync, ModeAsync, ModeHalfAsync, ModeSSP} }
 
 // Weighting is what each worker's gradient g_i, a mean over its n_i samples, counts in a round of sync mode.
 type Weighting string
@@ -34,6 +39,19 @@ const (
 
 // Weightings are all weightings.
 func Weightings() []Weighting { return []Weighting{WeightSamples, WeightEqual, WeightPushes} }
+
+// Merge is how gradients of several steps or threads become one.
+type Merge string
+
+const (
+	// MergeMean gives Σ n_i·g_i / Σ n_i, the gradient of the joined batch.
+	MergeMean Merge = "mean"
+	// MergeSum gives Σ g_i.
+	MergeSum Merge = "sum"
+)
+
+// Merges are all ways to merge.
+func Merges() []Merge { return []Merge{MergeMean, MergeSum} }
 
 // NotFinite is what becomes of a gradient that holds NaN or an infinity. It is decided on the worker, for the whole step,
 // before any server has seen it; servers refuse what is not finite.

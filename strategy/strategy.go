@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gofleet/gofleet/strategy/placement"
@@ -9,8 +10,35 @@ import (
 
 // Strategy is how a job trains. The zero value is asynchronous training with every default.
 type Strategy struct {
-	// Mode is how workers' gradients meet: "sync" or "async". Empty means async.
+	// Mode is how workers' gradients meet: "sync", "async", "half_async" or "ssp". Empty means async.
 	Mode Mode `json:"mode,omitempty"`
+	// Staleness is how many steps a worker may be ahead of the slowest, in mode ssp; 0 means in step.
+	Staleness int `json:"staleness,omitempty"`
+
+	// Merge is how gradients that travel together in modes async and half_async become one: "mean", weighted by samples, or
+	// "sum". Empty means sum for async with plain SGD, which is what pushing them one by one does, and mean otherwise.
+	Merge Merge `json:"merge,omitempty"`
+	// MaxMergeVarNum is how many gradients that wait to be sent may be merged into one push, in mode async; 0 means 1.
+	MaxMergeVarNum int `json:"max_merge_var_num,omitempty"`
+	// SendQueueSize is how many gradients, merged or not, may wait to be sent before the training loop does, in mode async; 0
+	// means 1.
+	SendQueueSize int `json:"send_queue_size,omitempty"`
+	// SendWaitTimes is how many times 10 ms a gradient waits for others to be merged with it, in mode async, while fewer than
+	// MaxMergeVarNum are there; 0 means not at all.
+	SendWaitTimes int `json:"send_wait_times,omitempty"`
+	// ThreadPoolSize is how many requests of a training thread may be under way at a time, in mode async; 0 means 1. With more
+	// than one, pushes may overtake each other.
+	ThreadPoolSize int `json:"thread_pool_size,omitempty"`
+	// IndependentRecvThread brings dense parameters by requests of their own, beside training, instead of in the answers to
+	// pushes, in mode async.
+	IndependentRecvThread bool `json:"independent_recv_thread,omitempty"`
+	// MinSendGradNumBeforeRecv is how many gradients are pushed before dense parameters are brought again, in mode async; 0
+	// means 1.
+	MinSendGradNumBeforeRecv int `json:"min_send_grad_num_before_recv,omitempty"`
+	// DelayCompensation is λ of delay-compensated training in mode async: a server adds λ·g·g·(w−b) to each gradient g of a
+	// dense parameter w, b being what its worker last pulled. 0 means none; 1 is the original's enable_dc_asgd. The server keeps
+	// a copy of its dense parameters for each worker.
+	DelayCompensation float64 `json:"delay_compensation,omitempty"`
 
 	// Placement names the policy that gives blocks of parameters their servers: "RoundRobin" (the default), "HashName", or one
 	// that the program registers.
@@ -61,17 +89,20 @@ const (
 // process with the joined batch would, at the speed of the slowest.
 func Sync() Strategy { return Strategy{Mode: ModeSync} }
 
+// HalfAsync is [Async] with the training threads of each worker in step.
+func HalfAsync() Strategy { return Strategy{Mode: ModeHalfAsync} }
+
+// SSP is [Async] in which no worker is more than staleness steps ahead of the slowest.
+func SSP(staleness int) Strategy { return Strategy{Mode: ModeSSP, Staleness: staleness} }
+
 // Async is training without rounds: a server applies each gradient when it arrives and answers with the newest
 // parameters. Nobody waits; gradients may be computed on parameters that have moved on since.
 func Async() Strategy { return Strategy{Mode: ModeAsync} }
 
-// Factory is the preset of that name, "sync" or "async".
+// Factory is the preset of that name: "sync", "async", "half_async" or "ssp".
 func Factory(name string) (Strategy, error) {
-	switch Mode(name) {
-	case ModeSync:
-		return Sync(), nil
-	case ModeAsync:
-		return Async(), nil
+	if slices.Contains(Modes(), Mode(name)) {
+		return Strategy{Mode: Mode(name)}, nil
 	}
 	return Strategy{}, fmt.Errorf("strategy: no preset is called %q; there are %s", name, list(Modes()))
 }
@@ -90,8 +121,14 @@ func (s Strategy) WithDefaults() Strategy {
 	if !s.NoSlice {
 		set(&s.MinBlockSize, placement.DefaultMinBlockSize)
 	}
-	if s.Mode == ModeSync {
+	switch s.Mode {
+	case ModeSync:
 		set(&s.Weighting, WeightSamples)
+	case ModeAsync:
+		set(&s.MaxMergeVarNum, 1)
+		set(&s.SendQueueSize, 1)
+		set(&s.ThreadPoolSize, 1)
+		set(&s.MinSendGradNumBeforeRecv, 1)
 	}
 	return s
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestPresets(t *testing.T) {
-	for name, want := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
+	for name, want := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async(), "half_async": strategy.HalfAsync(), "ssp": strategy.SSP(0)} {
 		got, err := strategy.Factory(name)
 		if err != nil || got != want {
 			t.Errorf("preset %q is %v, error %v; want %v", name, got, err, want)
@@ -24,29 +24,34 @@ func TestPresets(t *testing.T) {
 }
 
 func TestFactoryNamesThePresets(t *testing.T) {
-	_, err := strategy.Factory("geo")
-	if err == nil || !strings.Contains(err.Error(), `"geo"`) || !strings.Contains(err.Error(), `"sync" or "async"`) {
+	_, err := strategy.Factory("gossip")
+	if err == nil || !strings.Contains(err.Error(), `"gossip"`) || !strings.Contains(err.Error(), `"sync", "async"`) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestDefaults(t *testing.T) {
 	want := strategy.Strategy{
-		Mode:              "async",
-		Placement:         "RoundRobin",
-		MinBlockSize:      8192,
-		Codec:             "none",
-		MaxFrame:          64 << 20,
-		NotFinite:         "refuse",
-		HeartbeatInterval: strategy.Duration(time.Second),
-		WorkerTimeout:     strategy.Duration(30 * time.Second),
-		StartTimeout:      strategy.Duration(3 * time.Minute),
-		WaitTimeout:       strategy.Duration(15 * time.Minute),
+		Mode:                     "async",
+		MaxMergeVarNum:           1,
+		SendQueueSize:            1,
+		ThreadPoolSize:           1,
+		MinSendGradNumBeforeRecv: 1,
+		Placement:                "RoundRobin",
+		MinBlockSize:             8192,
+		Codec:                    "none",
+		MaxFrame:                 64 << 20,
+		NotFinite:                "refuse",
+		HeartbeatInterval:        strategy.Duration(time.Second),
+		WorkerTimeout:            strategy.Duration(30 * time.Second),
+		StartTimeout:             strategy.Duration(3 * time.Minute),
+		WaitTimeout:              strategy.Duration(15 * time.Minute),
 	}
 	if got := (strategy.Strategy{}).WithDefaults(); got != want {
 		t.Errorf("the zero strategy is\n%v, want\n%v", got, want)
 	}
 	want.Mode, want.Weighting = "sync", "samples"
+	want.MaxMergeVarNum, want.SendQueueSize, want.ThreadPoolSize, want.MinSendGradNumBeforeRecv = 0, 0, 0, 0
 	if got := strategy.Sync().WithDefaults(); got != want {
 		t.Errorf("sync is\n%v, want\n%v", got, want)
 	}

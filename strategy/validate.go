@@ -17,6 +17,7 @@ func (s Strategy) Validate() error {
 		oneOf("codec", s.Codec, Codecs()),
 		oneOf("not_finite", s.NotFinite, NotFinites()),
 		s.checkWeighting(),
+		s.checkModeFields(),
 		s.checkBlocks(),
 		s.checkFrame(),
 		s.checkTimes(),
@@ -34,10 +35,58 @@ func (s Strategy) checkWeighting() error {
 	if s.Weighting == "" {
 		return nil
 	}
-	if s.Mode == ModeAsync {
-		return fmt.Errorf("strategy: weighting is %q, but mode async has no rounds to weigh; leave it out", s.Weighting)
+	if s.Mode != ModeSync {
+		return fmt.Errorf("strategy: weighting is %q, but mode %s has no rounds to weigh; leave it out", s.Weighting, s.Mode)
 	}
 	return oneOf("weighting", s.Weighting, Weightings())
+}
+
+// modeField is a number that only some modes obey.
+type modeField struct {
+	name  string
+	value any
+	set   bool
+	low   bool // below what it can be
+	modes []Mode
+}
+
+func (s Strategy) modeFields() []modeField {
+	number := func(name string, v int, modes ...Mode) modeField {
+		return modeField{name, v, v != 0, v < 0, modes}
+	}
+	return []modeField{
+		number("staleness", s.Staleness, ModeSSP),
+		{"merge", s.Merge, s.Merge != "", false, []Mode{ModeAsync, ModeHalfAsync}},
+		number("max_merge_var_num", s.MaxMergeVarNum, ModeAsync),
+		number("send_queue_size", s.SendQueueSize, ModeAsync),
+		number("send_wait_times", s.SendWaitTimes, ModeAsync),
+		number("thread_pool_size", s.ThreadPoolSize, ModeAsync),
+		{"independent_recv_thread", s.IndependentRecvThread, s.IndependentRecvThread, false, []Mode{ModeAsync}},
+		number("min_send_grad_num_before_recv", s.MinSendGradNumBeforeRecv, ModeAsync),
+		{"delay_compensation", s.DelayCompensation, s.DelayCompensation != 0, !(s.DelayCompensation >= 0), []Mode{ModeAsync}},
+	}
+}
+
+// checkModeFields refuses what the mode would ignore.
+func (s Strategy) checkModeFields() error {
+	var errs []error
+	if s.Merge != "" {
+		errs = append(errs, oneOf("merge", s.Merge, Merges()))
+	}
+	for _, f := range s.modeFields() {
+		switch {
+		case !f.set:
+		case f.low:
+			errs = append(errs, fmt.Errorf("strategy: %s is %v; it can't be negative", f.name, f.value))
+		case !slices.Contains(f.modes, s.Mode):
+			errs = append(errs, fmt.Errorf("strategy: %s is %v, but only mode %s has it; leave it out", f.name, f.value, list(f.modes)))
+		}
+	}
+	if s.SendWaitTimes > 0 && s.MaxMergeVarNum <= 1 {
+		errs = append(errs, fmt.Errorf("strategy: send_wait_times is %d, but max_merge_var_num is %d: there is nothing to wait for; raise the one or leave out the other",
+			s.SendWaitTimes, s.MaxMergeVarNum))
+	}
+	return errors.Join(errs...)
 }
 
 func (s Strategy) checkBlocks() error {

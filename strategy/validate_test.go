@@ -21,12 +21,22 @@ func TestValidate(t *testing.T) {
 		{"large blocks", strategy.Strategy{MinBlockSize: 81920}, ""},
 		{"slow heartbeat", strategy.Strategy{HeartbeatInterval: 20 * second, WorkerTimeout: 60 * second}, ""},
 
-		{"mode", strategy.Strategy{Mode: "geo"}, `mode is "geo"; it can be "sync" or "async"`},
+		{"mode", strategy.Strategy{Mode: "gossip"}, `mode is "gossip"; it can be "sync", "async"`},
 		{"mode's case", strategy.Strategy{Mode: "Sync"}, `mode is "Sync"`},
 		{"codec", strategy.Strategy{Codec: "lz4"}, `codec is "lz4"; it can be "none", "s2", "zstd" or "gzip"`},
 		{"weighting", strategy.Strategy{Mode: "sync", Weighting: "mean"},
 			`weighting is "mean"; it can be "samples", "equal" or "pushes"`},
 		{"weighting in async", strategy.Strategy{Weighting: "equal"}, `weighting is "equal", but mode async has no rounds`},
+		{"staleness in async", strategy.Strategy{Staleness: 3}, `staleness is 3, but only mode "ssp" has it`},
+		{"negative staleness", strategy.Strategy{Mode: "ssp", Staleness: -3}, "staleness is -3; it can't be negative"},
+		{"stale", strategy.SSP(3), ""},
+		{"merge", strategy.Strategy{Merge: "max"}, `merge is "max"; it can be "mean" or "sum"`},
+		{"merge in sync", strategy.Strategy{Mode: "sync", Merge: "sum"}, `merge is sum, but only mode "async" or "half_async" has it`},
+		{"queue in sync", strategy.Strategy{Mode: "sync", SendQueueSize: 4}, `send_queue_size is 4, but only mode "async" has it`},
+		{"nothing to wait for", strategy.Strategy{SendWaitTimes: 4}, "send_wait_times is 4, but max_merge_var_num is 1"},
+		{"waiting", strategy.Strategy{SendWaitTimes: 4, MaxMergeVarNum: 2}, ""},
+		{"compensation in ssp", strategy.Strategy{Mode: "ssp", DelayCompensation: 1}, "delay_compensation is 1, but only"},
+		{"negative compensation", strategy.Strategy{DelayCompensation: -1}, "delay_compensation is -1; it can't"},
 		{"negative block", strategy.Strategy{MinBlockSize: -5}, "min_block_size is -5"},
 		{"small block", strategy.Strategy{MinBlockSize: 8191}, "min_block_size is 8191, below 8192; set small_blocks"},
 		{"blocks of nothing", strategy.Strategy{NoSlice: true, MinBlockSize: 8192}, "min_block_size is 8192, but no_slice"},
@@ -52,7 +62,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestValidateReportsEverything(t *testing.T) {
-	err := strategy.Strategy{Mode: "geo", Codec: "lz4", WaitTimeout: -1}.Validate()
+	err := strategy.Strategy{Mode: "gossip", Codec: "lz4", WaitTimeout: -1}.Validate()
 	for _, field := range []string{"mode", "codec", "wait_timeout"} {
 		if err == nil || !strings.Contains(err.Error(), "strategy: "+field+" is ") {
 			t.Errorf("error %v does not name %s", err, field)

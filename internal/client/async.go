@@ -9,17 +9,18 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// asyncSession trains without waiting for pushes: End copies the gradients and returns, and a sender of the session's own
-// sends them, together with the pull of the next batch's rows. While one request is on its way a second may be ready; a third
-// waits, so that gradients don't grow stale without bound.
+// asyncSession trains without waiting for pushes: End copies the gradients and returns, and senders of the session's own
+// send them, together with the pull of the next batch's rows. While a request is on its way gradients may wait, and be
+// merged if the strategy says so; beyond that the training loop waits, so that gradients don't grow stale without bound.
 //
-// When the next batch is known, its rows are asked for at the beginning of this one and arrive while it computes; they
-// then miss at most the updates of this worker's last two steps.
+// When the next batch is known, its rows are asked for at the beginning of this one and arrive while it computes; with the
+// strategy's defaults they then miss at most the updates of this worker's last two steps.
 type asyncSession struct {
-	c      *Client
-	params []*optimizer.Param
-	clean  cleaner
-	sender sync.WaitGroup
+	c       *Client
+	params  []*optimizer.Param
+	clean   cleaner
+	merger  merger
+	senders sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
 	changed chan struct{}
@@ -29,21 +30,17 @@ type asyncSession struct {
 	held   bool
 	free   []*gradient
 	queue  []*gradient
-	wanted *pulling // asked for, not yet taken by the sender
+	wanted *pulling // asked for, not yet taken by a sender
 	next   *pulling // what the next Begin will need
 	spare  []*pulling
-	busy   bool // a request is on its way
+	busy   int // requests on their way
+	// draining means that nothing waits to be merged.
+	draining bool
+	sent     int // gradients acknowledged since the dense weights were last asked for
 
-	staged sync.Mutex // guards dense and fresh, which the sender fills
+	staged sync.Mutex // guards dense and fresh, which senders fill
 	dense  [][]float32
 	fresh  bool
-}
-
-// gradient is a copy of a step's gradients.
-type gradient struct {
-	samples int
-	dense   [][]float32
-	rows    []rows
 }
 
 // pulling is a pull under way.
@@ -53,23 +50,16 @@ type pulling struct {
 	done chan struct{}
 }
 
-// pushDepth is how many gradients may wait or travel at a time.
-const pushDepth = 2
-
 func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
-	s := &asyncSession{c: c, params: params, clean: newCleaner(c), changed: make(chan struct{}), dense: make([][]float32, len(params))}
+	s := &asyncSession{c: c, params: params, clean: newCleaner(c), merger: newMerger(c), changed: make(chan struct{}), dense: make([][]float32, len(params))}
 	for i, p := range params {
 		s.dense[i] = make([]float32, len(p.W))
 		copy(s.dense[i], p.W)
 	}
-	for range pushDepth {
-		g := &gradient{dense: make([][]float32, len(params)), rows: make([]rows, len(c.c.Layout.Embeddings))}
-		for i, p := range params {
-			g.dense[i] = make([]float32, len(p.G))
-		}
-		s.free = append(s.free, g)
+	for range c.c.Strategy.SendQueueSize + c.c.Strategy.ThreadPoolSize {
+		s.free = append(s.free, newGradient(c, params))
 	}
-	s.sender.Go(s.send)
+	s.start()
 	return s
 }
 
@@ -174,17 +164,34 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if err != nil {
 		return err
 	}
-	g, err := s.slot(ctx)
-	if err != nil {
-		return err
+	g := s.mergeable()
+	if g != nil {
+		s.merger.add(g, st.Samples, dense, push)
+	} else {
+		if g, err = s.slot(ctx); err != nil {
+			return err
+		}
+		g.set(st.Samples, dense, push)
 	}
-	g.set(st.Samples, dense, push)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, g)
 	s.held = s.next != nil
 	s.broadcast()
 	return nil
+}
+
+// mergeable takes the last gradient out of the queue, if another may be added to it.
+func (s *asyncSession) mergeable() *gradient {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.queue)
+	if n == 0 || s.queue[n-1].steps >= s.c.c.Strategy.MaxMergeVarNum {
+		return nil
+	}
+	g := s.queue[n-1]
+	s.queue = s.queue[:n-1]
+	return g
 }
 
 // slot waits for a gradient's room: the training loop feels it when servers are slow.
@@ -210,17 +217,6 @@ func (s *asyncSession) slot(ctx context.Context) (*gradient, error) {
 	return g, nil
 }
 
-// set copies a step's gradients.
-func (g *gradient) set(samples int, dense [][]float32, push []rows) {
-	g.samples = samples
-	for i, d := range dense {
-		copy(g.dense[i], d)
-	}
-	for e := range push {
-		g.rows[e].set(push[e])
-	}
-}
-
 // install makes the newest dense weights the params'.
 func (s *asyncSession) install() {
 	s.staged.Lock()
@@ -232,86 +228,6 @@ func (s *asyncSession) install() {
 	for i, p := range s.params {
 		copy(p.W, s.dense[i])
 	}
-}
-
-// send is the sender: one request after another, each with the oldest gradient and the pull that is wanted.
-func (s *asyncSession) send() {
-	x := newExchange(s.c)
-	x.dense, x.install = s.dense, &s.staged
-	for {
-		g, p := s.work()
-		if g == nil && p == nil {
-			return
-		}
-		err := s.exchange(x, g, p)
-		s.finish(g, p, err)
-	}
-}
-
-// work waits for something to send; nothing means that the session is closed and empty.
-func (s *asyncSession) work() (g *gradient, p *pulling) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		switch {
-		case s.err != nil:
-			return nil, nil
-		case s.wanted != nil || len(s.queue) > 0 && !s.held:
-			if len(s.queue) > 0 && (s.wanted == nil || s.wanted.op == wire.OpStep) {
-				g, s.queue = s.queue[0], s.queue[1:]
-			}
-			p, s.wanted, s.busy = s.wanted, nil, true
-			return g, p
-		case s.closed && len(s.queue) == 0:
-			return nil, nil
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		<-changed
-		s.mu.Lock()
-	}
-}
-
-func (s *asyncSession) exchange(x *exchange, g *gradient, p *pulling) error {
-	r := request{op: wire.OpStep}
-	if p != nil {
-		r.op, r.pull = p.op, p.rows
-	}
-	doing := "pulling"
-	if g != nil {
-		doing = "pushing"
-		step, acked := s.c.steps.begin()
-		defer s.c.steps.end(step)
-		r.samples, r.dense, r.push, r.step, r.acked = g.samples, g.dense, g.rows, step, acked
-	}
-	if err := x.run(s.c.life, r); err != nil {
-		return describe(err, doing, s.c)
-	}
-	if g != nil {
-		s.c.counts.steps.Add(1)
-	}
-	if x.arrived > 0 {
-		s.staged.Lock()
-		s.fresh = true
-		s.staged.Unlock()
-	}
-	return nil
-}
-
-// finish takes note of a request's end.
-func (s *asyncSession) finish(g *gradient, p *pulling, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.busy = false
-	if g != nil {
-		s.free = append(s.free, g)
-	}
-	if err != nil {
-		s.err = err
-	} else if p != nil {
-		close(p.done)
-	}
-	s.broadcast()
 }
 
 // await waits for done, the session's failure, or ctx.
@@ -336,7 +252,9 @@ func (s *asyncSession) await(ctx context.Context, done <-chan struct{}) error {
 func (s *asyncSession) drain(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.err == nil && (len(s.queue) > 0 || s.busy || s.wanted != nil) {
+	s.draining = true
+	defer func() { s.draining = false }()
+	for s.err == nil && (len(s.queue) > 0 || s.busy > 0 || s.wanted != nil) {
 		s.held = false
 		s.broadcast()
 		changed := s.changed
@@ -363,13 +281,13 @@ func (s *asyncSession) Close(ctx context.Context) error {
 	return err
 }
 
-// stop ends the sender. What is queued still goes if the servers are there.
+// stop ends the senders. What is queued still goes if the servers are there.
 func (s *asyncSession) stop() {
 	s.mu.Lock()
 	s.closed, s.held = true, false
 	s.broadcast()
 	s.mu.Unlock()
-	s.sender.Wait()
+	s.senders.Wait()
 }
 
 // broadcast wakes everybody who waits. mu is held.

@@ -48,6 +48,7 @@ type Client struct {
 	mu       sync.Mutex
 	round    mode.Worker
 	sessions []session
+	meeting  *meeting // mode half_async
 	gathers  map[string]uint64
 	left     bool
 	joined   atomic.Bool
@@ -171,15 +172,25 @@ func (c *Client) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	}
 	var s session
 	switch {
-	case c.c.Strategy.Mode != strategy.ModeSync:
+	case c.c.Strategy.Mode == strategy.ModeHalfAsync:
+		if c.meeting == nil {
+			c.meeting = newMeeting(c)
+		}
+		s = c.meeting.open(params)
+	case !c.lockstep():
 		s = newAsync(c, params)
 	case len(c.sessions) > 0:
-		return nil, errors.New("sync mode trains with one session a worker: close the other one first")
+		return nil, fmt.Errorf("mode %s trains with one session a worker: close the other one first", c.c.Strategy.Mode)
 	default:
 		s = newSync(c, params)
 	}
 	c.sessions = append(c.sessions, s)
 	return s, nil
+}
+
+// lockstep says whether workers wait for each other.
+func (c *Client) lockstep() bool {
+	return c.c.Strategy.Mode == strategy.ModeSync || c.c.Strategy.Mode == strategy.ModeSSP
 }
 
 // sameParams refuses a session's arrays that are not those of the layout.
@@ -210,7 +221,7 @@ func (c *Client) EndEpoch(ctx context.Context) error {
 	if err := c.Drain(ctx); err != nil {
 		return err
 	}
-	if c.c.Strategy.Mode != strategy.ModeSync {
+	if !c.lockstep() {
 		return nil
 	}
 	step, acked := c.steps.begin()

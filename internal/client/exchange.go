@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -18,8 +19,12 @@ type exchange struct {
 	dense [][]float32
 	// install, if set, is held while dense is written.
 	install sync.Locker
+	// newest, if set, has the version of the dense weights in place, by server: older ones are left alone. install guards it.
+	newest []uint64
+	// noDense leaves the dense weights out.
+	noDense bool
 	// arrived counts the answers that brought dense weights.
-	arrived int
+	arrived atomic.Int32
 	lanes   []lane // by server
 }
 
@@ -87,7 +92,7 @@ func newExchange(c *Client) *exchange {
 func (x *exchange) run(ctx context.Context, r request) error {
 	x.cut(r.push, func(l *lane) []cutRows { return l.push })
 	x.cut(r.pull, func(l *lane) []cutRows { return l.pull })
-	x.arrived = 0
+	x.arrived.Store(0)
 	return x.each(func(s int) error {
 		if !x.fits(s, &r) {
 			return x.inPieces(ctx, s, &r)
@@ -168,6 +173,13 @@ func (x *exchange) write(s int, r *request) bool {
 	return useful
 }
 
+// forget makes the next request bring the dense weights whatever came before.
+func (x *exchange) forget() {
+	for s := range x.lanes {
+		x.lanes[s].version = 0
+	}
+}
+
 func (x *exchange) header(r *request) wire.Header {
 	h := x.c.header(r.op)
 	h.Round, h.Samples, h.Step, h.Acked = uint64(r.round), uint32(r.samples), r.step, r.acked
@@ -177,7 +189,7 @@ func (x *exchange) header(r *request) wire.Header {
 // floats is how many dense values live on a server.
 func (x *exchange) floats(s int) int { return x.c.c.Layout.Parts[s].Floats }
 
-func (x *exchange) wantsDense(s int) bool { return x.dense != nil && x.floats(s) > 0 }
+func (x *exchange) wantsDense(s int) bool { return x.dense != nil && !x.noDense && x.floats(s) > 0 }
 
 // span is the values [from, to) of a server's dense blocks, in the order they travel.
 func (x *exchange) span(s int, dense [][]float32, from, to int) [][]float32 {
@@ -227,7 +239,7 @@ func (x *exchange) read(s int, f *wire.Frame, r *request) error {
 	for _, sec := range f.Sections {
 		switch sec.Kind {
 		case wire.KindDense:
-			if err := x.readDense(s, sec, 0, x.floats(s)); err != nil {
+			if err := x.readDense(s, f.Version, sec, 0, x.floats(s)); err != nil {
 				return err
 			}
 			l.version = f.Version
@@ -250,7 +262,7 @@ func (x *exchange) read(s int, f *wire.Frame, r *request) error {
 }
 
 // readDense puts the dense values [from, to) of a server where they belong.
-func (x *exchange) readDense(s int, sec wire.Section, from, to int) error {
+func (x *exchange) readDense(s int, version uint64, sec wire.Section, from, to int) error {
 	w, err := sec.Dense()
 	if err != nil {
 		return err
@@ -261,7 +273,11 @@ func (x *exchange) readDense(s int, sec wire.Section, from, to int) error {
 	if x.install != nil {
 		x.install.Lock()
 		defer x.install.Unlock()
-		x.arrived++
+		x.arrived.Add(1)
+		if version < x.newest[s] {
+			return nil // another request was faster
+		}
+		x.newest[s] = version
 	}
 	for _, p := range x.span(s, x.dense, from, to) {
 		w = w[copy(p, w):]

@@ -148,7 +148,7 @@ func (x *exchange) pullDense(ctx context.Context, s int, r *request) error {
 			if err != nil {
 				return err
 			}
-			return x.readDense(s, sec, p.from, p.to)
+			return x.readDense(s, f.Version, sec, p.from, p.to)
 		})
 		if err != nil {
 			return err

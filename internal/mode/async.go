@@ -15,6 +15,9 @@ func (a *Async) Park(int, Round) ([]int, error) { return nil, nil }
 // Leave implements [Server].
 func (a *Async) Leave(int, bool) []int { return nil }
 
+// Applied implements [Server].
+func (a *Async) Applied([]int) {}
+
 // Reached implements [Server].
 func (a *Async) Reached(Round) bool { return true }
 
@@ -23,3 +26,6 @@ func (a *Async) Open() Round { return 0 }
 
 // Missing implements [Server].
 func (a *Async) Missing() []int { return nil }
+
+// Lockstep implements [Server].
+func (a *Async) Lockstep() bool { return false }

@@ -4,6 +4,7 @@
 //
 //	sync   every worker's gradient of a round, folded into one update (sync.go)
 //	async  every push is an update of its own (async.go)
+//	ssp    as async, but no worker is more than so many steps ahead of the slowest (ssp.go)
 //
 // The halves talk in rounds. A [Round] has a phase, which ends when every worker has run out of batches, and an index within
 // the phase. A push belongs to a round; a pull names the round whose predecessors it must reflect. Async answers at once.

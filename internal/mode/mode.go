@@ -31,12 +31,16 @@ type Server interface {
 	Park(worker int, r Round) (apply []int, err error)
 	// Leave takes a worker out for good: it has stopped, or died. With forget, its gradient for the open round is not used.
 	Leave(worker int, forget bool) (apply []int)
-	// Reached says whether every update before r has been made.
+	// Applied says that the update of those workers' gradients is in the tables.
+	Applied(workers []int)
+	// Reached says whether every update that a pull for r must reflect is in the tables.
 	Reached(r Round) bool
-	// Open is the round that is being filled.
+	// Open is the round that is being filled, or that the slowest worker is in.
 	Open() Round
-	// Missing are the workers that the open round waits for.
+	// Missing are the workers that the others wait for.
 	Missing() []int
+	// Lockstep says that workers wait for each other, so that one that has ended can't come back.
+	Lockstep() bool
 }
 
 // ErrStale says that a push or park belongs to a round that is over, or to a worker that has left.

@@ -40,6 +40,8 @@ func runScript(t *testing.T, file string) {
 			s = NewSync(number(t, words[1]))
 		case "async":
 			s = new(Async)
+		case "ssp":
+			s = NewSSP(number(t, words[1]), number(t, words[2]))
 		default:
 			if got := play(t, s, words); !strings.Contains(got, want) || want == "" && got != "" {
 				t.Fatalf("%s:%d: %s: got %q, want %q", file, n, line, got, want)
@@ -76,7 +78,34 @@ func play(t *testing.T, s Server, words []string) string {
 	if len(apply) == 0 {
 		return ""
 	}
-	return "apply " + strings.Trim(fmt.Sprint(apply), "[]")
+	answer := "apply " + strings.Trim(fmt.Sprint(apply), "[]")
+	s.Applied(apply)
+	return answer
+}
+
+// TestReachedWaitsForTheTables: a round that has closed is not reached before its update is in the tables.
+func TestReachedWaitsForTheTables(t *testing.T) {
+	for name, s := range map[string]Server{"sync": NewSync(1), "ssp": NewSSP(1, 0)} {
+		apply, err := s.Push(0, At(0, 0))
+		if err != nil || len(apply) != 1 || s.Reached(At(0, 1)) {
+			t.Errorf("%s: %v, %v, reached %t before the update", name, apply, err, s.Reached(At(0, 1)))
+		}
+		if s.Applied(apply); !s.Reached(At(0, 1)) {
+			t.Errorf("%s: not reached after the update", name)
+		}
+	}
+	s := NewSync(2) // the phase turns while an update is on its way
+	s.Push(0, At(0, 0))
+	apply, _ := s.Push(1, At(0, 0))
+	apply = append([]int(nil), apply...)
+	s.Leave(0, true)
+	s.Leave(1, true)
+	if s.Reached(At(0, 1)) {
+		t.Error("reached while the update is on its way")
+	}
+	if s.Applied(apply); !s.Reached(At(1, 0)) {
+		t.Error("not reached after the update")
+	}
 }
 
 func unless(ok bool, got any) string {

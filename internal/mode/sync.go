@@ -10,6 +10,8 @@ import "fmt"
 // talking to each other.
 type Sync struct {
 	open    Round
+	applied Round // every update before it is in the tables
+	pending int   // updates on their way into the tables
 	state   []memberState
 	applies []int
 }
@@ -60,8 +62,24 @@ func (s *Sync) Leave(worker int, forget bool) []int {
 	return s.close()
 }
 
+// Applied implements [Server].
+func (s *Sync) Applied([]int) {
+	s.pending--
+	s.settle()
+}
+
+// settle notes that all updates are in the tables, if they are.
+func (s *Sync) settle() {
+	if s.pending == 0 {
+		s.applied = s.open
+	}
+}
+
 // Reached implements [Server].
-func (s *Sync) Reached(r Round) bool { return s.open >= r }
+func (s *Sync) Reached(r Round) bool { return s.applied >= r }
+
+// Lockstep implements [Server].
+func (s *Sync) Lockstep() bool { return true }
 
 // Open implements [Server].
 func (s *Sync) Open() Round { return s.open }
@@ -97,11 +115,13 @@ func (s *Sync) close() []int {
 	}
 	if len(s.applies) > 0 {
 		s.open++
+		s.pending++
 		s.turn(pushed, due)
 		s.turn(last, gone)
 	} else {
 		s.open = s.open.NextPhase()
 		s.turn(parked, due)
+		s.settle()
 	}
 	return s.applies
 }

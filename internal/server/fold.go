@@ -29,7 +29,11 @@ func (s *Server) fold(round []*push, step int64) (dropped int, err error) {
 		c.pieces = append(c.pieces, p.dense)
 	}
 	c.factors = s.weighting.Factors(c.factors[:0], c.samples)
-	if err := s.applyDense(c.foldDense(), step); err != nil {
+	dense, err := s.compensate(round, c.foldDense())
+	if err != nil {
+		return 0, err
+	}
+	if err := s.applyDense(dense, step); err != nil {
 		return 0, err
 	}
 	for e := range s.c.Layout.Embeddings {

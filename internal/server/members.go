@@ -20,6 +20,8 @@ type member struct {
 	noted *push
 	// stages are pushes of which some pieces have come, by step.
 	stages map[uint64]*stage
+	// pulled is what the worker last pulled of the dense values, for delay compensation.
+	pulled []float32
 	// publishing counts the pieces of the initial weights that it has published.
 	publishing int
 }
@@ -106,8 +108,8 @@ func (s *Server) begin(m *member, w int, epoch uint32) error {
 		return nil
 	case epoch <= m.epoch:
 		return wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", w, epoch, m.epoch)
-	case s.sync && (m.state != absent) && !s.fresh(m):
-		return wire.Refuse(wire.StatusRefused, "worker %d was part of this sync job and has ended; its rounds went on without it: start the job again from its last checkpoint", w)
+	case s.mode.Lockstep() && m.state != absent && !s.fresh(m):
+		return wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: start the job again from its last checkpoint", w, s.c.Strategy.Mode)
 	}
 	*m = member{state: alive, epoch: epoch, seen: time.Now()}
 	s.log.Info("worker joined", "worker", w, "life", epoch)

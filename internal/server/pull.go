@@ -42,6 +42,7 @@ func (s *Server) pullDense(f *wire.Frame, r *reply) error {
 	if err != nil {
 		return err
 	}
+	s.notePulled(f.Worker, from, r.dense)
 	r.Dense(r.dense)
 	return nil
 }

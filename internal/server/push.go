@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -149,7 +150,10 @@ func (s *Server) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	if seen {
 		answer.Round = 1
 	}
-	return st.refusal
+	if st.refusal != nil {
+		return st.refusal
+	}
+	return s.awaitRound(mode.Round(f.Round) + 1)
 }
 
 // admit gives a new gradient to the mode and applies what that completes. mu is held.
@@ -230,11 +234,9 @@ func (s *Server) awaitIdle() {
 // applyRound makes one update of the noted gradients of the workers in apply. mu is held on entry and exit, but not while
 // the tables work.
 func (s *Server) applyRound(apply []int) {
-	open := s.mode.Open()
 	if len(apply) > 0 {
 		s.update(apply)
 	}
-	s.applied = max(s.applied, open)
 	s.broadcast()
 }
 
@@ -248,6 +250,7 @@ func (p *push) count() (n int) {
 
 func (s *Server) update(apply []int) {
 	round := make([]*push, 0, len(apply))
+	apply = slices.Clone(apply) // the mode's own changes with the next message
 	for _, w := range apply {
 		round = append(round, s.members[w].noted)
 		s.members[w].noted = nil
@@ -259,6 +262,7 @@ func (s *Server) update(apply []int) {
 	s.mu.Lock()
 	s.applying--
 	s.version.Add(1)
+	s.mode.Applied(apply)
 	for _, p := range round {
 		p.seen.apply(p.count(), dropped)
 		if m := &s.members[p.worker]; m.epoch == p.epoch {

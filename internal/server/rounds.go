@@ -64,13 +64,10 @@ func (s *Server) fail(err error) {
 	}
 }
 
-// awaitRound waits until every update before r is in the tables. mu is held.
+// awaitRound waits until every update that r must reflect is in the tables. mu is held.
 func (s *Server) awaitRound(r mode.Round) error {
-	return s.await(func() bool { return s.reached(r) }, func() string { return s.missing(r) })
+	return s.await(func() bool { return s.mode.Reached(r) }, func() string { return s.missing(r) })
 }
-
-// reached says whether every update before r is in the tables: the mode has decided it, and it has been applied.
-func (s *Server) reached(r mode.Round) bool { return !s.sync || s.applied >= r }
 
 // missing describes whom round r waits for.
 func (s *Server) missing(r mode.Round) string {

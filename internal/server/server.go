@@ -40,7 +40,6 @@ type Server struct {
 	fingerprint layout.Fingerprint
 	store       *table.Store
 	weighting   mode.Weighting
-	sync        bool
 	replies     sync.Pool
 	pushes      sync.Pool
 	closing     chan struct{}
@@ -53,8 +52,7 @@ type Server struct {
 	members   []member
 	lives     lives
 	published bool
-	applied   mode.Round // every update before it is in the tables (sync)
-	applying  int        // updates being applied right now
+	applying  int // updates being applied right now
 	failure   error
 	changed   chan struct{} // closed and replaced when anything above changes
 	gathers   gathers
@@ -71,13 +69,8 @@ func New(c Config) (*Server, error) {
 	if s.weighting, err = mode.ParseWeighting(string(c.Strategy.Weighting)); err != nil {
 		return nil, err
 	}
-	switch c.Strategy.Mode {
-	case strategy.ModeSync:
-		s.mode, s.sync = mode.NewSync(c.Workers), true
-	case strategy.ModeAsync:
-		s.mode = new(mode.Async)
-	default:
-		return nil, fmt.Errorf("server: mode %q is not known", c.Strategy.Mode)
+	if s.mode, err = newMode(c); err != nil {
+		return nil, err
 	}
 	if s.store, err = newStore(c.Layout, c.Index, c.Rule); err != nil {
 		return nil, err
@@ -85,6 +78,18 @@ func New(c Config) (*Server, error) {
 	s.replies.New = func() any { return new(reply) }
 	s.pushes.New = func() any { return new(push) }
 	return s, nil
+}
+
+func newMode(c Config) (mode.Server, error) {
+	switch c.Strategy.Mode {
+	case strategy.ModeSync:
+		return mode.NewSync(c.Workers), nil
+	case strategy.ModeSSP:
+		return mode.NewSSP(c.Workers, c.Strategy.Staleness), nil
+	case strategy.ModeAsync, strategy.ModeHalfAsync:
+		return new(mode.Async), nil
+	}
+	return nil, fmt.Errorf("server: mode %q is not known", c.Strategy.Mode)
 }
 
 // ErrWorkersDied says that the job ended with fewer workers than it began with.

@@ -1,0 +1,202 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// meeting is where the sessions of a worker meet in mode half_async: when each has delivered its gradient, they are merged
+// into one push, in the order the sessions were opened, and all go on with the dense weights that its answer brings.
+type meeting struct {
+	c *Client
+	x *exchange
+
+	mu        sync.Mutex // guards what follows
+	sessions  []*halfSession
+	delivered int
+	pushing   bool
+	turn      chan struct{} // closed and replaced when a push has been answered
+	err       error         // of the last push; the meeting is over then
+	dense     [][]float32
+	version   int // of dense: counts pushes
+}
+
+// halfSession is one training thread's part in the meeting.
+type halfSession struct {
+	m       *meeting
+	params  []*optimizer.Param
+	clean   cleaner
+	x       *exchange
+	pull    []rows
+	g       *gradient
+	waiting bool // g is delivered
+	version int  // of the dense weights in params
+}
+
+func newMeeting(c *Client) *meeting {
+	m := &meeting{c: c, x: newExchange(c), turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
+	for i, p := range c.c.Layout.Params {
+		m.dense[i] = append([]float32(nil), p.W...)
+	}
+	m.x.dense = m.dense
+	return m
+}
+
+func (m *meeting) open(params []*optimizer.Param) *halfSession {
+	s := &halfSession{m: m, params: params, clean: newCleaner(m.c), x: newExchange(m.c), pull: make([]rows, len(m.c.c.Layout.Embeddings)),
+		g: newGradient(m.c, params), version: -1}
+	s.x.dense = weights(params)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sessions = append(m.sessions, s)
+	return s
+}
+
+// Begin implements [optimizer.Session].
+func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
+	if err := checkStep(s.m.c, st); err != nil {
+		return err
+	}
+	if s.x.noDense = !st.Eval; st.Eval {
+		s.version = -1 // an evaluation sees the newest weights, and training goes on with the meeting's
+	} else {
+		s.install()
+	}
+	for e := range st.Rows {
+		s.pull[e] = rows{ids: st.Rows[e].IDs, data: st.Rows[e].W}
+	}
+	return describe(s.x.run(ctx, request{op: opOf(st), pull: s.pull}), "pulling", s.m.c)
+}
+
+// install makes the newest dense weights the params'.
+func (s *halfSession) install() {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	if s.version == s.m.version {
+		return
+	}
+	s.version = s.m.version
+	for i, p := range s.params {
+		copy(p.W, s.m.dense[i])
+	}
+	s.x.forget()
+}
+
+// End implements [optimizer.Session].
+func (s *halfSession) End(ctx context.Context, st *optimizer.Step) error {
+	if st.Eval {
+		return nil
+	}
+	dense, push, err := s.clean.clean(s.params, st)
+	if err != nil {
+		return err
+	}
+	s.g.set(st.Samples, dense, push)
+	m := s.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return m.err
+	}
+	s.waiting = true
+	m.delivered++
+	if m.complete() {
+		m.push(ctx)
+		return m.err
+	}
+	return m.await(ctx)
+}
+
+// await waits until the gradients that were delivered have been pushed. mu is held on entry and exit.
+func (m *meeting) await(ctx context.Context) error {
+	limit := time.NewTimer(m.c.c.Strategy.WaitTimeout.Std())
+	defer limit.Stop()
+	turn := m.turn
+	m.mu.Unlock()
+	var err error
+	select {
+	case <-turn:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-m.c.life.Done():
+		err = context.Cause(m.c.life)
+	case <-limit.C:
+		err = fmt.Errorf("not after %v: %w", m.c.c.Strategy.WaitTimeout.Std(), context.DeadlineExceeded)
+	}
+	m.mu.Lock()
+	if err != nil {
+		return describe(err, fmt.Sprintf("waiting for its training threads to end their steps (%d of %d have)", m.delivered, len(m.sessions)), m.c)
+	}
+	return m.err
+}
+
+// complete says whether every session has delivered. mu is held.
+func (m *meeting) complete() bool {
+	return m.delivered == len(m.sessions) && m.delivered > 0 && !m.pushing
+}
+
+// push sends what was delivered and lets the sessions go on. mu is held on entry and exit.
+func (m *meeting) push(ctx context.Context) {
+	m.pushing = true
+	var all *gradient
+	merge, steps := newMerger(m.c), 0
+	for _, s := range m.sessions {
+		if !s.waiting {
+			continue
+		}
+		if s.waiting = false; all == nil {
+			all = s.g
+		} else {
+			merge.add(all, s.g.samples, s.g.dense, s.g.rows)
+		}
+		steps++
+	}
+	m.delivered = 0
+	m.mu.Unlock()
+	err := m.send(ctx, all)
+	m.mu.Lock()
+	m.pushing = false
+	m.err = err
+	m.version++
+	m.c.counts.steps.Add(int64(steps))
+	close(m.turn)
+	m.turn = make(chan struct{})
+}
+
+func (m *meeting) send(ctx context.Context, g *gradient) error {
+	step, acked := m.c.steps.begin()
+	defer m.c.steps.end(step)
+	r := request{op: wire.OpStep, samples: g.samples, dense: g.dense, push: g.rows, step: step, acked: acked}
+	return describe(m.x.run(ctx, r), "pushing", m.c)
+}
+
+// Close implements [optimizer.Session]. The others are no longer kept waiting.
+func (s *halfSession) Close(ctx context.Context) error {
+	m := s.m
+	m.c.closed(s)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, o := range m.sessions {
+		if o == s {
+			m.sessions = append(m.sessions[:i:i], m.sessions[i+1:]...)
+			break
+		}
+	}
+	if s.waiting { // its End was given up
+		s.waiting = false
+		m.delivered--
+	}
+	if m.complete() {
+		m.push(ctx)
+	}
+	return m.err
+}
+
+func (s *halfSession) drain(context.Context) error { return nil }
+
+func (s *halfSession) stop() {}

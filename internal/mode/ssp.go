@@ -1,0 +1,127 @@
+package mode
+
+import "fmt"
+
+// SSP is stale synchronous parallel training: every push is an update at once, and a worker may be ahead of the slowest by
+// at most a number of steps; then its next pull waits. With staleness 0 workers go in step, but each push is still an update
+// of its own. Ho et al., "More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server", NIPS 2013.
+//
+// A worker that has parked or left is waited for no more. When all have parked, the next phase begins.
+type SSP struct {
+	staleness uint32
+	phase     uint32
+	workers   []pace
+	one       [1]int
+}
+
+// pace is how far a worker has come in the phase.
+type pace struct {
+	sent, applied uint32 // pushes
+	state         memberState
+}
+
+// NewSSP is the server's half for that many workers and that bound.
+func NewSSP(workers, staleness int) *SSP {
+	return &SSP{staleness: uint32(staleness), workers: make([]pace, workers)}
+}
+
+// Push implements [Server].
+func (s *SSP) Push(worker int, r Round) ([]int, error) {
+	if err := s.check(worker, r, "push"); err != nil {
+		return nil, err
+	}
+	s.workers[worker].sent++
+	s.one[0] = worker
+	return s.one[:], nil
+}
+
+// Park implements [Server].
+func (s *SSP) Park(worker int, r Round) ([]int, error) {
+	if err := s.check(worker, r, "park"); err != nil {
+		return nil, err
+	}
+	s.workers[worker].state = parked
+	s.turn()
+	return nil, nil
+}
+
+// Leave implements [Server].
+func (s *SSP) Leave(worker int, _ bool) []int {
+	s.workers[worker].state = gone
+	s.turn()
+	return nil
+}
+
+func (s *SSP) check(worker int, r Round, what string) error {
+	if w := s.workers[worker]; w.state != due || r != At(s.phase, w.sent) {
+		return fmt.Errorf("mode: worker %d's %s for round %v, but it is %v and its round is %v: %w", worker, what, r, w.state, At(s.phase, w.sent), ErrStale)
+	}
+	return nil
+}
+
+// turn begins the next phase if nobody trains in this one and somebody waits for it.
+func (s *SSP) turn() {
+	waiting := false
+	for _, w := range s.workers {
+		if w.state == due {
+			return
+		}
+		waiting = waiting || w.state == parked
+	}
+	if !waiting {
+		return
+	}
+	s.phase++
+	for i := range s.workers {
+		if w := &s.workers[i]; w.state == parked {
+			*w = pace{}
+		}
+	}
+}
+
+// Applied implements [Server].
+func (s *SSP) Applied(workers []int) {
+	for _, w := range workers {
+		s.workers[w].applied++
+	}
+}
+
+// Reached implements [Server]: the slowest worker is at most the bound behind r.
+func (s *SSP) Reached(r Round) bool {
+	if r.Phase() != s.phase {
+		return r.Phase() < s.phase
+	}
+	for _, w := range s.workers {
+		if w.state == due && uint64(w.applied)+uint64(s.staleness) < uint64(r.Index()) {
+			return false
+		}
+	}
+	return true
+}
+
+// Open implements [Server].
+func (s *SSP) Open() Round { return At(s.phase, s.slowest()) }
+
+func (s *SSP) slowest() uint32 {
+	least, found := uint32(0), false
+	for _, w := range s.workers {
+		if w.state == due && (!found || w.applied < least) {
+			least, found = w.applied, true
+		}
+	}
+	return least
+}
+
+// Missing implements [Server].
+func (s *SSP) Missing() (ws []int) {
+	least := s.slowest()
+	for i, w := range s.workers {
+		if w.state == due && w.applied == least {
+			ws = append(ws, i)
+		}
+	}
+	return ws
+}
+
+// Lockstep implements [Server].
+func (s *SSP) Lockstep() bool { return true }
