@@ -108,3 +108,25 @@ func BenchmarkRows(b *testing.B) {
 	b.Run("map/sgd/pull", func(b *testing.B) { each(b, func(ids []uint64) { m.pull(ids, w) }) })
 	b.Run("map/sgd/push", func(b *testing.B) { each(b, func(ids []uint64) { m.push(ids, w, optimizer.SGD{LR: 1e-3}) }) })
 }
+
+// What ids cost that are kept out: new ones, half of which come a second time, under a filter of three.
+func BenchmarkEntry(b *testing.B) {
+	p := benchParam()
+	p.Entry.CountFilter = 3
+	t, err := NewSparse(p, optimizer.SGD{}, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ids, g := make([]uint64, benchIDs), make([]float32, benchIDs*benchDim)
+	calls := 0
+	for b.Loop() {
+		for i := range ids {
+			ids[i] = scattered((calls-i%2)*benchIDs + i - i%2) // every odd place repeats an even one of the call before
+		}
+		if res, err := t.Push(ids, g, 1); err != nil || res.Waiting != len(ids) {
+			b.Fatalf("%+v, %v", res, err)
+		}
+		calls++
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(calls*benchIDs), "ns/row")
+}

@@ -26,14 +26,21 @@ func (w *waiting) get(id uint64) waiter {
 
 // put notes an id. No more than limit of them wait.
 func (w *waiting) put(id uint64, is waiter, limit int) {
-	delete(w.old, id)
-	if _, known := w.young[id]; !known && len(w.young) >= max(limit/2, 1) {
+	if _, known := w.young[id]; !known {
+		delete(w.old, id)
+		w.age(limit)
+	}
+	w.young[id] = is
+}
+
+// age makes room in the young generation for one more.
+func (w *waiting) age(limit int) {
+	if len(w.young) >= max(limit/2, 1) {
 		w.old, w.young = w.young, nil
 	}
 	if w.young == nil {
 		w.young = map[uint64]waiter{}
 	}
-	w.young[id] = is
 }
 
 func (w *waiting) forget(id uint64) {
