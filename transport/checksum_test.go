@@ -133,3 +133,22 @@ func TestChecksumWhereAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingToTellByIsAnsweredSafely cuts a request to less than an envelope, and flips each bit of the refusal: the caller is
+// never told anything but that messages were damaged, which is worth another try.
+func TestNothingToTellByIsAnsweredSafely(t *testing.T) {
+	l := &line{Transport: transport.NewMemory()}
+	z := transport.Compressed(l, byName(t, "none"), 0)
+	endpoint, calls := start(t, z, "server:0")
+	size := 1
+	for bit := 0; bit < size*8; bit++ {
+		l.request = func(b []byte) []byte { return b[:7] }
+		l.answer = func(b []byte) []byte { size = len(b); b[bit/8] ^= 1 << (bit % 8); return b }
+		if _, err := ask(z, endpoint, "gradients"); !errors.Is(err, transport.ErrCorrupt) || errors.Is(err, transport.ErrTooLarge) {
+			t.Errorf("bit %d of the refusal: %v, want ErrCorrupt", bit, err)
+		}
+	}
+	if size < 16 || calls.Load() != 0 {
+		t.Errorf("a refusal of %d bytes, %d requests served", size, calls.Load())
+	}
+}

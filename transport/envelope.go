@@ -16,7 +16,8 @@ import (
 //	byte 8-11  CRC-32C of bytes 0-7 and the rest as it travels, little-endian
 //	byte 12-15 0, 0, 0, 128; or 0 throughout, and bytes 8-11 too, in a message without checksum
 //
-// A client adds a checksum unless the transport below is [Guarded]; a server answers with one if it was asked with one.
+// A client adds a checksum unless the transport below is [Guarded]; a server answers with one if it was asked with one, or
+// with too little to tell.
 type envelope struct {
 	codec, want byte
 	raw         int
@@ -67,6 +68,7 @@ func (e envelope) put(head *[envelopeSize]byte, parts ...[]byte) {
 // openEnvelope splits a message. It checks what can be known before decoding.
 func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error) {
 	if len(message) < envelopeSize {
+		e.summed = true // it may have been, before it was cut
 		return e, nil, fmt.Errorf("%w: %d bytes hold no envelope; both sides must be Compressed", ErrCorrupt, len(message))
 	}
 	v, sum := binary.LittleEndian.Uint64(message), binary.LittleEndian.Uint64(message[sumAt:])
