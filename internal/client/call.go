@@ -15,25 +15,35 @@ var errGone = errors.New("server is gone")
 
 // call sends one request to a server and gives the answer to read, which may be nil. While there is no answer, the request
 // is repeated until ctx ends or the server has been silent for the strategy's worker timeout.
-func (c *Client) call(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
+//
+// An answer may be long in coming because the server waits for another worker, or because a message was lost without a
+// word. So the request is sent again after a while, which servers count once; p says after how long.
+func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	ctx, cancel := c.bound(ctx)
 	defer cancel(nil)
-	var silentSince time.Time
+	var failedFirst time.Time
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		answered, err := c.once(ctx, server, req, read)
+		answered, err := c.attempt(ctx, p.wait, server, req, read)
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return c.name(server, context.Cause(ctx))
+		case errors.Is(err, errSlow):
+			p.wait = min(p.wait*p.grow, c.longestWait())
+			failedFirst = time.Time{} // heartbeats tell whether the server is there
+			continue
 		case answered && !errors.Is(err, wire.ErrNotReady), hopeless(err):
 			return c.name(server, err)
-		case silentSince.IsZero():
-			silentSince = time.Now()
-		case time.Since(silentSince) > c.c.Strategy.WorkerTimeout.Std():
-			return c.name(server, fmt.Errorf("no answer for %v: %w", time.Since(silentSince).Round(time.Millisecond), err))
-		case errors.Is(err, transport.ErrUnreachable) && c.hasLeft():
+		case failedFirst.IsZero():
+			failedFirst = time.Now()
+		}
+		silent := min(time.Since(failedFirst), c.heard.since(server))
+		switch {
+		case silent > goneAfter && errors.Is(err, transport.ErrUnreachable) && c.hasLeft():
 			return c.name(server, errGone)
+		case silent > c.c.Strategy.WorkerTimeout.Std():
+			return c.name(server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
 		}
 		select {
 		case <-time.After(pause):
@@ -46,7 +56,39 @@ func (c *Client) call(ctx context.Context, server int, req [][]byte, read func(*
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
+	// goneAfter is how long nobody listens where a server was before it counts as ended. A single refusal may come from a
+	// server that is busy.
+	goneAfter = 300 * time.Millisecond
 )
+
+// patience is how long to wait for an answer before the request is sent again, and by how much longer each time.
+type patience struct{ wait, grow time.Duration }
+
+// patience is that for requests which carry data, or which wait for other workers.
+func (c *Client) patience() patience { return patience{c.c.Strategy.WorkerTimeout.Std(), 2} }
+
+// controlPatience is that for small requests, which may wait for other workers.
+func (c *Client) controlPatience() patience { return patience{c.pingTimeout(), 2} }
+
+// joinPatience is that for what is answered at once, by a server that soon will miss this worker's heartbeats.
+func (c *Client) joinPatience() patience { return patience{c.pingTimeout(), 1} }
+
+// longestWait bounds how long a message that was lost without a word can hold up everybody.
+func (c *Client) longestWait() time.Duration { return 4 * c.c.Strategy.WorkerTimeout.Std() }
+
+// errSlow says that an attempt was given up for another.
+var errSlow = errors.New("no answer yet")
+
+// attempt is once, given up with errSlow when there is no answer for so long.
+func (c *Client) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
+	defer cancel()
+	answered, err = c.once(ctx, server, req, read)
+	if err != nil && !answered && errors.Is(context.Cause(ctx), errSlow) {
+		err = errSlow
+	}
+	return answered, err
+}
 
 // once makes one attempt and says whether the server answered it.
 func (c *Client) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
@@ -56,8 +98,12 @@ func (c *Client) once(ctx context.Context, server int, req [][]byte, read func(*
 			return err
 		}
 		answered = true
-		if err := f.Refusal(); err != nil || read == nil {
+		if err := f.Refusal(); err != nil {
 			return err
+		}
+		c.heard.now(server)
+		if read == nil {
+			return nil
 		}
 		return read(&f)
 	})
@@ -90,6 +136,10 @@ func (c *Client) hasLeft() bool {
 
 // control sends a control message, nil for none, and reads the answer's into answer, nil for none.
 func (c *Client) control(ctx context.Context, server int, op wire.Op, msg, answer any) error {
+	p := c.controlPatience()
+	if op == wire.OpJoin || op == wire.OpHello {
+		p = c.joinPatience()
+	}
 	var b wire.Builder
 	h := c.header(op)
 	h.Round = uint64(c.currentRound())
@@ -99,7 +149,7 @@ func (c *Client) control(ctx context.Context, server int, op wire.Op, msg, answe
 			return err
 		}
 	}
-	return c.call(ctx, server, b.Parts(), func(f *wire.Frame) error {
+	return c.call(ctx, p, server, b.Parts(), func(f *wire.Frame) error {
 		if answer == nil {
 			return nil
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -81,8 +82,10 @@ func TestCall(t *testing.T) {
 		"silent":               {lines: []line{lost}, took: 30 * time.Second, want: errLost, says: "no answer for 3"},
 		"never ready":          {lines: []line{status(wire.StatusNotReady, "say hello")}, took: 30 * time.Second, want: wire.ErrNotReady, says: "say hello"},
 		"deadline":             {lines: []line{lost}, limit: 5 * time.Second, took: 5 * time.Second, want: context.DeadlineExceeded},
-		"deadline in a call":   {lines: []line{never}, limit: 5 * time.Second, calls: 1, took: 5 * time.Second, want: context.DeadlineExceeded},
-		"the strategy's limit": {lines: []line{never}, calls: 1, took: time.Minute, want: context.DeadlineExceeded, says: "no answer within 1m0s"},
+		"deadline in a call":   {lines: []line{never}, limit: 2 * time.Second, calls: 1, took: 2 * time.Second, want: context.DeadlineExceeded},
+		"the strategy's limit": {lines: []line{never}, calls: 5, took: time.Minute, want: context.DeadlineExceeded, says: "no answer within 1m0s"},
+		"lost without a word":  {lines: []line{never, never, ok}, calls: 3, took: 9 * time.Second},
+		"lost, then broken":    {lines: []line{never, lost, ok}, calls: 3, took: 3 * time.Second},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -152,6 +155,30 @@ func TestLeaveWhenServersAreGone(t *testing.T) {
 		}
 		if net.idleClosed.Load() == 0 {
 			t.Error("idle connections were not closed")
+		}
+	})
+}
+
+// TestLeaveInsistsOnABusyServer has servers without room for a moment when the worker stops: they are not taken for gone.
+func TestLeaveInsistsOnABusyServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 2, 1, strategy.Async())
+		j.serve(0, 1)
+		net := &tap{Transport: j.net}
+		c := j.join(0, net)
+		var busy sync.Map
+		net.before = func(endpoint string, h wire.Header) error {
+			if _, again := busy.LoadOrStore(endpoint, true); h.Op == wire.OpLeave && !again {
+				return fmt.Errorf("call %s: %w: %w", endpoint, transport.ErrBusy, transport.ErrUnreachable)
+			}
+			return nil
+		}
+		check(t, c.Leave(t.Context()))
+		j.serving.Wait()
+		for i, err := range j.errs {
+			if err != nil {
+				t.Errorf("server %d was not told: %v", i, err)
+			}
 		}
 	})
 }

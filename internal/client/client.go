@@ -40,6 +40,7 @@ type Client struct {
 	maxFrame int
 	steps    steps
 	counts   counts
+	heard    hearing
 
 	life context.Context // ends with the client; its cause says what went wrong
 	end  context.CancelCauseFunc
@@ -67,7 +68,7 @@ type session interface {
 func New(c Config) *Client {
 	life, end := context.WithCancelCause(context.Background())
 	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end, gathers: map[string]uint64{},
-		maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
+		heard: make(hearing, len(c.Servers)), maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
 }
 
 var (
@@ -87,7 +88,6 @@ func (c *Client) Join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.beat.Go(c.heartbeats)
 	if c.c.Worker == 0 && !published {
 		if err := c.publish(ctx); err != nil {
 			return err
@@ -114,6 +114,7 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 			c.epoch = w.Epoch
 			c.round.Resume(mode.Round(w.Round))
 		}
+		c.beat.Go(func() { c.beatTo(s) }) // from now on this server misses them, however long the others take
 		published = published && w.Published
 	}
 	return published, nil

@@ -109,7 +109,7 @@ func (x *exchange) run(ctx context.Context, r request) error {
 
 // send sends the frame that was built for a server; read may be nil.
 func (x *exchange) send(ctx context.Context, s int, read func(*wire.Frame) error) error {
-	return x.c.call(ctx, s, x.lanes[s].build.Parts(), read)
+	return x.c.call(ctx, x.c.patience(), s, x.lanes[s].build.Parts(), read)
 }
 
 // cut divides ids among the lanes.

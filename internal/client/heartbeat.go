@@ -4,46 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// heartbeats shows every server that this worker lives until the client ends, and ends it when a server does not.
-func (c *Client) heartbeats() {
-	var wg sync.WaitGroup
-	for s := range c.c.Servers {
-		wg.Go(func() { c.beatTo(s) })
-	}
-	wg.Wait()
-}
-
+// beatTo shows a server that this worker lives until the client ends, and ends it when the server does not.
 func (c *Client) beatTo(server int) {
 	tick := time.NewTicker(c.c.Strategy.HeartbeatInterval.Std())
 	defer tick.Stop()
-	heard := time.Now()
+	c.heard.now(server)
 	for {
 		select {
 		case <-c.life.Done():
 			return
 		case <-tick.C:
 		}
-		switch err := c.ping(server); {
+		err := c.ping(server)
+		silent := c.heard.since(server)
+		switch {
 		case err == nil:
-			heard = time.Now()
 		case isRefusal(err), hopeless(err):
 			c.fail(c.name(server, err))
 			return
-		case time.Since(heard) > c.c.Strategy.WorkerTimeout.Std():
-			c.fail(c.name(server, fmt.Errorf("silent for %v: %w", time.Since(heard).Round(time.Millisecond), err)))
+		case silent > c.c.Strategy.WorkerTimeout.Std():
+			c.fail(c.name(server, fmt.Errorf("silent for %v: %w", silent.Round(time.Millisecond), err)))
 			return
 		}
 	}
 }
 
+// pingTimeout is how long a server may take to answer what it need not think about: a fraction of the worker timeout, so
+// that messages lost without a word are not silence yet.
+func (c *Client) pingTimeout() time.Duration { return c.c.Strategy.WorkerTimeout.Std() / 10 }
+
 func (c *Client) ping(server int) error {
-	ctx, cancel := context.WithTimeout(c.life, c.c.Strategy.WorkerTimeout.Std())
+	ctx, cancel := context.WithTimeout(c.life, c.pingTimeout())
 	defer cancel()
 	var b wire.Builder
 	b.Reset(c.header(wire.OpHeartbeat))
@@ -63,3 +60,11 @@ func (c *Client) fail(err error) {
 		c.end(err)
 	}
 }
+
+// hearing remembers when each server last did what it was asked.
+type hearing []atomic.Int64 // by server: nanoseconds since 1970, 0 for never
+
+func (h hearing) now(server int) { h[server].Store(time.Now().UnixNano()) }
+
+// since is how long ago that was.
+func (h hearing) since(server int) time.Duration { return time.Since(time.Unix(0, h[server].Load())) }

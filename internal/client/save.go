@@ -111,7 +111,7 @@ func (c *Client) page(ctx context.Context, s int, scan wire.Scan, yield func([]u
 	if err := b.JSON(scan); err != nil {
 		return next, err
 	}
-	err = c.call(ctx, s, b.Parts(), func(f *wire.Frame) error {
+	err = c.call(ctx, c.controlPatience(), s, b.Parts(), func(f *wire.Frame) error {
 		if err := f.JSON(&next); err != nil {
 			return err
 		}
