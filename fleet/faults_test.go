@@ -3,8 +3,14 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -39,30 +45,84 @@ func (c *counter) step(eval bool) *optimizer.Step {
 	return &optimizer.Step{Samples: 1, Eval: eval, Rows: []optimizer.Rows{{Param: c.rows, IDs: ids, W: make([]float32, n), G: slices.Repeat([]float32{-1}, n), Next: ids}}}
 }
 
-// TestEveryPushCountsOnce loses, repeats, delays, reorders and damages messages by seed: afterwards the sums are exact.
-func TestEveryPushCountsOnce(t *testing.T) {
-	const steps, workers = 8, 3
-	faults := transporttest.Faults{LoseRequest: 0.05, LoseAnswer: 0.1, Duplicate: 0.1, Late: 0.1, Reorder: 0.05, Corrupt: 0.03, Cut: 0.03}
-	for seed := range uint64(6) {
-		for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), {Mode: strategy.ModeSync, MaxFrame: 4096}, {MaxFrame: 4096}} {
-			s = s.WithDefaults()
-			t.Run(fmt.Sprintf("%s/%d/%d", s.Mode, s.MaxFrame, seed), func(t *testing.T) {
-				// A round of sync averages its workers' gradients, so it counts once.
-				want := float32(steps)
-				if s.Mode == strategy.ModeAsync {
-					want *= workers
-				}
-				network := transporttest.NewFaulty(transport.NewMemory(), seed, faults)
-				cluster := fleettest.Cluster{Servers: 2, Workers: workers, Options: fleet.Options{Transport: network}}
-				cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error { return count(ctx, f, s, steps, want) })
-				if t.Failed() {
-					t.Logf("faults: %v", network.Counts())
-				}
-			})
+// Seeds of the fault schedules: a few by default, FLEET_SEEDS of them when it is set, or the one of FLEET_SEED.
+func seeds(t *testing.T, few uint64) (first, end uint64) {
+	t.Helper()
+	number := func(name string) (uint64, bool) {
+		text, ok := os.LookupEnv(name)
+		if !ok {
+			return 0, false
 		}
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s=%q: a number is wanted", name, text)
+		}
+		return n, true
+	}
+	if seed, ok := number("FLEET_SEED"); ok {
+		return seed, seed + 1
+	}
+	if n, ok := number("FLEET_SEEDS"); ok {
+		return 0, n
+	}
+	return 0, few
+}
+
+// schedule is what one seed does to a cluster: it picks the kinds of faults, and how often each happens.
+func schedule(seed uint64) transporttest.Faults {
+	r := rand.New(rand.NewPCG(seed, 1))
+	p := func(most float64) float64 {
+		if r.IntN(3) == 0 {
+			return 0
+		}
+		return most * r.Float64()
+	}
+	return transporttest.Faults{
+		Refuse: p(0.05), LoseRequest: p(0.1), LoseAnswer: p(0.15), Drop: p(0.03), DropAnswer: p(0.03), HalfOpen: p(0.02),
+		Delay: p(0.3), Reorder: p(0.1), Duplicate: p(0.3), Late: p(0.2), Corrupt: p(0.1), Cut: p(0.1),
 	}
 }
 
+// TestEveryPushCountsOnce loses, repeats, delays, reorders, cuts and damages messages by seed, and leaves some unanswered:
+// afterwards the sums are exact. FLEET_SEEDS=10000 runs that many schedules; FLEET_SEED=n runs the one that failed.
+func TestEveryPushCountsOnce(t *testing.T) {
+	first, end := seeds(t, 24)
+	met := map[string]int{}
+	for seed := first; seed < end; seed++ {
+		for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), {Mode: strategy.ModeSync, MaxFrame: 4096}, {MaxFrame: 4096}} {
+			s.WaitTimeout = strategy.Duration(24 * time.Hour) // of virtual time: losses without a word cost minutes
+			s = s.WithDefaults()
+			t.Run(fmt.Sprintf("%s/%d/%d", s.Mode, s.MaxFrame, seed), func(t *testing.T) { countUnderFaults(t, seed, s, met) })
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(met)) {
+		t.Logf("%s: %d times", name, met[name])
+	}
+}
+
+func countUnderFaults(t *testing.T, seed uint64, s strategy.Strategy, met map[string]int) {
+	const steps, workers = 8, 3
+	want := float32(steps) // a round of sync averages its workers' gradients, so it counts once
+	if s.Mode == strategy.ModeAsync {
+		want *= workers
+	}
+	var network *transporttest.Faulty
+	defer func() {
+		for name, n := range network.Counts() {
+			met[name] += n
+		}
+		if t.Failed() {
+			t.Logf("run it again with FLEET_SEED=%d go test ./fleet -run '^%s$'; %+v happened %v", seed, strings.ReplaceAll(t.Name(), "/", "$/^"), schedule(seed), network.Counts())
+		}
+	}()
+	faulty := func(below transport.Transport) transport.Transport {
+		network = transporttest.NewFaulty(below, seed, schedule(seed))
+		return network
+	}
+	fleettest.Cluster{Servers: 2, Workers: workers}.Simulate(t, faulty, func(ctx context.Context, f *fleet.Fleet) error {
+		return count(ctx, f, s, steps, want)
+	})
+}
 func count(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int, want float32) error {
 	n := 5
 	if s.MaxFrame < strategy.DefaultMaxFrame {

@@ -97,7 +97,10 @@ func (c Cluster) each(t testing.TB, ctx context.Context, program Program, done f
 	}
 	var wg sync.WaitGroup
 	for _, f := range fleets {
-		wg.Go(func() { done(name(f), program(ctx, f)) })
+		wg.Go(func() {
+			defer f.Close() // a worker that has failed falls silent
+			done(name(f), program(ctx, f))
+		})
 	}
 	wg.Wait()
 	return nil
