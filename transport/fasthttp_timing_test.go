@@ -28,6 +28,7 @@ func BenchmarkEcho(b *testing.B) {
 func BenchmarkPush(b *testing.B) {
 	b.Run("bare/4MB", func(b *testing.B) { benchBare(b, 4<<20, 64) })
 	b.Run("ours/4MB", func(b *testing.B) { benchOurs(b, "127.0.0.1:0", 4<<20, 64) })
+	b.Run("unix/4MB", func(b *testing.B) { benchOurs(b, "unix:"+b.TempDir()+"/s", 4<<20, 64) })
 }
 
 func BenchmarkPull(b *testing.B) {

@@ -21,4 +21,6 @@
 //
 //	relay, err := transporttest.NewRelay(l.Endpoint(), 42, transporttest.LineFaults{Cut: 0.1, HalfOpen: 0.01})
 //	err = t.Call(ctx, relay.Endpoint(), req, read)
+//
+// NewRelayed puts relays in front of all listeners of a transport at once.
 package transporttest

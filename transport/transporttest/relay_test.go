@@ -178,3 +178,57 @@ func ExampleRelay() {
 	fmt.Println(answered, relay.Counts()["Cut"] > 0, l.Close(context.Background()), <-served)
 	// Output: 10 true <nil> <nil>
 }
+
+// TestRelayedSitsTheExam has a transport with relays, and no faults, keep the contract.
+func TestRelayedSitsTheExam(t *testing.T) {
+	transporttest.Run(t, func() transport.Transport {
+		return transporttest.NewRelayed(&transport.FastHTTP{MaxMessage: 9 << 20}, 1, transporttest.LineFaults{})
+	}, func() string { return "127.0.0.1:0" })
+}
+
+// TestRelayedBreaks repeats each call until it is answered; every one is, at last, with the right answer.
+func TestRelayedBreaks(t *testing.T) {
+	transporttest.CheckLeaks(t)
+	none, err := codec.ByName("none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	under := transporttest.NewRelayed(&transport.FastHTTP{}, 3, transporttest.LineFaults{Cut: 0.5, Corrupt: 0.3, Within: 5000})
+	defer under.CloseIdleConnections()
+	tr := transport.Compressed(under, none, 0)
+	book := &ledger{served: map[string]int{}}
+	l, err := tr.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- l.Serve(book.handle) }()
+	failed := 0
+	for i := range 50 {
+		req := bytes.Repeat(fmt.Appendf(nil, "push %d;", i), 100)
+		for {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			err := tr.Call(ctx, l.Endpoint(), [][]byte{req}, func(answer []byte) error {
+				if !bytes.Equal(answer, append([]byte("seen: "), req...)) {
+					t.Errorf("call %d: a wrong answer of %d bytes", i, len(answer))
+				}
+				return nil
+			})
+			cancel()
+			under.CloseIdleConnections() // a line that does not break would serve them all
+			if err == nil {
+				break
+			}
+			failed++
+		}
+	}
+	if counts := under.Counts(); failed == 0 || counts["Cut"] == 0 || counts["Corrupt"] == 0 {
+		t.Errorf("%d calls failed, faults %v", failed, counts)
+	}
+	if err := errors.Join(l.Close(t.Context()), <-served); err != nil {
+		t.Error(err)
+	}
+	if under.Counts()["Cut"] == 0 {
+		t.Error("what a relay counted is forgotten when it is closed")
+	}
+}
