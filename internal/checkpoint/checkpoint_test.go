@@ -1,10 +1,12 @@
 package checkpoint
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/table"
@@ -16,7 +18,7 @@ const weights, rows = 60, 40
 var rule = optimizer.Adam{LR: 0.1}
 
 // stores cuts a variable of 60 weights and an embedding of 40 rows over n servers.
-func stores(t *testing.T, n int) (all []*table.Store) {
+func stores(t testing.TB, n int) (all []*table.Store) {
 	t.Helper()
 	w := &optimizer.Param{Name: "w", Shape: []int{weights}}
 	emb := &optimizer.Param{Name: "emb", Shape: []int{rows, 3}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}
@@ -31,7 +33,7 @@ func stores(t *testing.T, n int) (all []*table.Store) {
 	return all
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +41,7 @@ func check(t *testing.T, err error) {
 }
 
 // trained is a job of n servers after some updates.
-func trained(t *testing.T, n int) []*table.Store {
+func trained(t testing.TB, n int) []*table.Store {
 	t.Helper()
 	all := stores(t, n)
 	for i, s := range all {
@@ -60,7 +62,7 @@ func trained(t *testing.T, n int) []*table.Store {
 }
 
 // save writes a checkpoint as the servers of a job do together.
-func save(t *testing.T, dir, id string, all []*table.Store) Manifest {
+func save(t testing.TB, dir, id string, all []*table.Store) Manifest {
 	t.Helper()
 	m := Manifest{ID: id, Rule: rule.Name(), Step: all[0].Step()}
 	for i, s := range all {
@@ -158,5 +160,33 @@ func TestLoadRefusesDamage(t *testing.T) {
 	}
 	if _, err := Load(dir, stores(t, 1)[0], "sgd", all); err == nil {
 		t.Error("another rule's state was taken")
+	}
+}
+
+// TestLoadRefusesTheSameTwice names one part twice and the other not at all: half of the weights would be nobody's.
+func TestLoadRefusesTheSameTwice(t *testing.T) {
+	dir := t.TempDir()
+	m := save(t, dir, "a", trained(t, 2))
+	m.Parts[1] = m.Parts[0]
+	check(t, Commit(dir, m))
+	_, err := Load(dir, stores(t, 1)[0], rule.Name(), func(int, uint64) bool { return true })
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("got %v, want ErrDamaged that says what comes twice", err)
+	}
+}
+
+// TestPartsLieBesideTheManifest refuses a manifest that leads elsewhere.
+func TestPartsLieBesideTheManifest(t *testing.T) {
+	dir := t.TempDir()
+	m := save(t, dir, "a", trained(t, 2))
+	file := m.Parts[1].File
+	for _, name := range []string{"../" + file, "/" + file, "sub/" + file, ""} {
+		m.Format, m.Version, m.Parts[1].File = format, version, name
+		data, err := json.Marshal(m)
+		check(t, err)
+		check(t, os.WriteFile(filepath.Join(dir, manifestName), data, 0o600))
+		if _, err := Read(dir); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%q: got %v, want ErrDamaged", name, err)
+		}
 	}
 }

@@ -49,7 +49,22 @@ type loader struct {
 type loading struct {
 	w, state []float32
 	left     int // weights still missing
+	have     []span
 	step     int64
+}
+
+// span is the elements [lo, hi) of a param.
+type span struct{ lo, hi int }
+
+// claim notes that the elements of a span are there now. None may come twice: others would be missing then.
+func (to *loading) claim(s span) error {
+	for _, o := range to.have {
+		if s.lo < o.hi && o.lo < s.hi {
+			return fmt.Errorf("elements %d to %d come twice: %w", max(s.lo, o.lo), min(s.hi, o.hi), ErrDamaged)
+		}
+	}
+	to.have, to.left = append(to.have, s), to.left-(s.hi-s.lo)
+	return nil
 }
 
 func (l *loader) part(p Part) error {
@@ -99,10 +114,12 @@ func (l *loader) block(f *safetensors.File, b blockInfo) error {
 
 // copy takes elements [lo, hi) of the param, with the same of every slot of the state.
 func (to *loading) copy(f *safetensors.File, b blockInfo, offset, lo, hi int) error {
+	if err := to.claim(span{lo, hi}); err != nil {
+		return err
+	}
 	if err := safetensors.ReadAt(f, b.weights(), to.w[lo-offset:hi-offset], lo-b.Offset); err != nil {
 		return err
 	}
-	to.left -= hi - lo
 	to.step = b.Step
 	n := len(to.w)
 	if b.Size == n && len(to.state) == b.State { // the same block: whatever its state's layout

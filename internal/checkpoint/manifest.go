@@ -129,6 +129,11 @@ func Read(dir string) (Manifest, error) {
 	if m.Format != format || m.Version != version {
 		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: %w", manifestName, dir, m.Format, m.Version, format, version, ErrDamaged)
 	}
+	for _, p := range m.Parts {
+		if p.File != filepath.Base(p.File) {
+			return m, fmt.Errorf("checkpoint: %s of %s names the part %q, which is not a file of that directory: %w", manifestName, dir, p.File, ErrDamaged)
+		}
+	}
 	return m, nil
 }
 
