@@ -44,7 +44,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// A shrink that drops one row in two of a million, and the longest that it holds a shard's lock.
+// A shrink that looks at a million rows and drops every second.
 func BenchmarkShrink(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
