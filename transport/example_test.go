@@ -90,3 +90,31 @@ func ExampleCA_WriteDir() {
 	// <nil>
 	// <nil> <nil>
 }
+
+// A server counts whom it turned away, and why. The value is made for a log too: slog.Info("transport", "stats", t.Stats()).
+func ExampleStats() {
+	server := &transport.FastHTTP{Token: "secret", Cluster: "ads"}
+	l, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	served := make(chan error, 1)
+	go func() { served <- l.Serve(func([]byte, *transport.Reply) {}) }()
+	for _, client := range []*transport.FastHTTP{
+		{Token: "secret", Cluster: "ads"}, {Token: "guess", Cluster: "ads"}, {Token: "secret", Cluster: "news"},
+	} {
+		err := client.Call(context.Background(), l.Endpoint(), [][]byte{make([]byte, 1000)}, func([]byte) error { return nil })
+		fmt.Println(errors.Is(err, transport.ErrRefused))
+		client.CloseIdleConnections()
+	}
+	fmt.Println(l.Close(context.Background()), <-served)
+	s := server.Stats()
+	fmt.Println(s.Served, s.ServedReceived, s.Refused.Token, s.Refused.Cluster)
+	// Output:
+	// false
+	// true
+	// true
+	// <nil> <nil>
+	// 1 1000 1 1
+}
