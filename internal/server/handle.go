@@ -13,9 +13,10 @@ import (
 type reply struct {
 	wire.Builder
 	frame wire.Frame
-	ids   []uint64
-	rows  [][]float32
-	dense []float32
+	// asked are the rows wanted, the first so many of them: the memory of the others is for larger requests.
+	asked  []asked
+	wanted int
+	dense  []float32
 }
 
 // handle is the transport's handler.
@@ -101,6 +102,9 @@ func (s *Server) serve(f *wire.Frame, r *reply) error {
 
 // step is one training step: a push if the frame has gradients, then the rows and weights it asks for.
 func (s *Server) step(f *wire.Frame, r *reply) error {
+	if err := s.readPull(f, r); err != nil {
+		return err
+	}
 	if f.Samples > 0 {
 		p := s.pushes.Get().(*push)
 		defer s.pushes.Put(p)
@@ -118,6 +122,9 @@ func (s *Server) step(f *wire.Frame, r *reply) error {
 
 // peek reads for evaluation.
 func (s *Server) peek(f *wire.Frame, r *reply) error {
+	if err := s.readPull(f, r); err != nil {
+		return err
+	}
 	if err := s.enter(f); err != nil {
 		return err
 	}

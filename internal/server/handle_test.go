@@ -15,7 +15,7 @@ import (
 )
 
 // newServer is a server of one job of four weights and an embedding, joined by worker 0, whose weights are zero.
-func newServer(t *testing.T, s strategy.Strategy) *Server {
+func newServer(t testing.TB, s strategy.Strategy) *Server {
 	t.Helper()
 	params := []*optimizer.Param{{Name: "w", Shape: []int{4}, W: make([]float32, 4), G: make([]float32, 4)}, {Name: "emb", Shape: []int{100, 2}, Embedding: true}}
 	s = s.WithDefaults()
@@ -47,7 +47,7 @@ func newServer(t *testing.T, s strategy.Strategy) *Server {
 }
 
 // send gives a frame to the handler and fails t when the answer's status is another.
-func send(t *testing.T, s *Server, b *wire.Builder, want uint16) {
+func send(t testing.TB, s *Server, b *wire.Builder, want uint16) {
 	t.Helper()
 	var reply transport.Reply
 	s.handle(bytes.Join(b.Parts(), nil), &reply)
@@ -75,7 +75,7 @@ func pushOf(s *Server, h wire.Header) *wire.Builder {
 }
 
 // weight is the first weight of a server's dense block.
-func weight(t *testing.T, s *Server) float32 {
+func weight(t testing.TB, s *Server) float32 {
 	t.Helper()
 	var w [4]float32
 	if err := s.store.Blocks[0].Values.Pull(w[:]); err != nil {

@@ -6,7 +6,61 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// pull adds to the reply the rows that the frame asks for, and the dense weights unless the worker has them.
+// asked are the rows of an embedding that a frame asks for.
+type asked struct {
+	e    int // among the layout's embeddings
+	ids  []uint64
+	rows []float32
+}
+
+// readPull takes what a frame asks for into the reply and checks it, before any of the frame is done: so much memory as the
+// answer may have, rows that there are, and that live here.
+func (s *Server) readPull(f *wire.Frame, r *reply) error {
+	bytes, n := 0, 0
+	if f.Version != wire.NoDense {
+		from, to, err := f.Span(s.c.Layout.Parts[s.c.Index].Floats)
+		if err != nil {
+			return err
+		}
+		bytes = 4 * (to - from)
+	}
+	for _, sec := range f.Sections {
+		if sec.Kind != wire.KindIDs {
+			continue
+		}
+		if len(r.asked) == n {
+			r.asked = append(r.asked, asked{})
+		}
+		if err := r.asked[n].read(s, sec); err != nil {
+			return err
+		}
+		bytes += 4 * len(r.asked[n].ids) * s.dim(r.asked[n].e)
+		n++
+	}
+	if limit := s.limit(); bytes > limit {
+		return wire.Refuse(wire.StatusRefused, "pull of worker %d makes %d bytes, a message of server %d has at most %d", f.Worker, bytes, s.c.Index, limit)
+	}
+	r.wanted = n
+	return nil
+}
+
+func (a *asked) read(s *Server, sec wire.Section) (err error) {
+	if a.e, err = s.embedding(sec.Table); err != nil {
+		return err
+	}
+	if a.ids, err = sec.IDs(a.ids[:0]); err != nil {
+		return err
+	}
+	if err := s.checkIDs(s.c.Layout.Embeddings[a.e], a.ids); err != nil {
+		return wire.Refuse(wire.StatusRefused, "pull: %v", err)
+	}
+	return nil
+}
+
+// dim is the width of an embedding's rows.
+func (s *Server) dim(e int) int { return s.c.Layout.Params[s.c.Layout.Embeddings[e]].Dim() }
+
+// pull adds to the reply the rows that readPull found, and the dense weights unless the worker has them.
 func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
 	version := s.version.Load()
 	r.Header().Version = version
@@ -15,15 +69,13 @@ func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
 			return err
 		}
 	}
-	n := 0
-	for _, sec := range f.Sections {
-		if sec.Kind != wire.KindIDs {
-			continue
-		}
-		if err := s.pullRows(sec, r, n, peek); err != nil {
+	for i := range r.asked[:r.wanted] {
+		a := &r.asked[i]
+		a.rows = grow(a.rows, len(a.ids)*s.dim(a.e))
+		if err := s.readRows(a.e, a.ids, a.rows, peek); err != nil {
 			return err
 		}
-		n++
+		r.Bare(uint32(s.c.Layout.Embeddings[a.e]), a.rows)
 	}
 	return nil
 }
@@ -33,9 +85,6 @@ func (s *Server) pullDense(f *wire.Frame, r *reply) error {
 	from, to, err := f.Span(s.c.Layout.Parts[s.c.Index].Floats)
 	if err != nil || from == to {
 		return err
-	}
-	if limit := s.limit(); 4*(to-from) > limit {
-		return wire.Refuse(wire.StatusRefused, "pull of %d dense values makes %d bytes, a message has at most %d", to-from, 4*(to-from), limit)
 	}
 	r.dense = grow(r.dense, to-from)
 	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.PullAt(at, r.dense[lo:hi]) })
@@ -59,33 +108,6 @@ func (s *Server) eachBlock(from, to int, do func(d *table.Dense, at, lo, hi int)
 			return err
 		}
 	}
-	return nil
-}
-
-func (s *Server) pullRows(sec wire.Section, r *reply, n int, peek bool) (err error) {
-	e, err := s.embedding(sec.Table)
-	if err != nil {
-		return err
-	}
-	param := s.c.Layout.Embeddings[e]
-	if r.ids, err = sec.IDs(r.ids[:0]); err != nil {
-		return err
-	}
-	if err := s.checkIDs(param, r.ids); err != nil {
-		return wire.Refuse(wire.StatusRefused, "pull: %v", err)
-	}
-	floats := len(r.ids) * s.c.Layout.Params[param].Dim()
-	if limit := s.limit(); 4*floats > limit {
-		return wire.Refuse(wire.StatusRefused, "pull of %d rows makes %d bytes, a message has at most %d", len(r.ids), 4*floats, limit)
-	}
-	for len(r.rows) <= n {
-		r.rows = append(r.rows, nil)
-	}
-	r.rows[n] = grow(r.rows[n], floats)
-	if err := s.readRows(e, r.ids, r.rows[n], peek); err != nil {
-		return err
-	}
-	r.Bare(sec.Table, r.rows[n])
 	return nil
 }
 

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// FuzzHandle gives a server any bytes for a frame: it answers with a frame, and where that is a refusal nothing has changed.
+func FuzzHandle(f *testing.F) {
+	quick := strategy.Strategy{WaitTimeout: strategy.Duration(time.Millisecond)} // nobody else will come
+	for _, b := range frames(f, newServer(f, quick)) {
+		f.Add(bytes.Join(b.Parts(), nil), false)
+		f.Add(bytes.Join(b.Parts(), nil), true)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, sync bool) {
+		if len(body) > 5 && (wire.Op(body[5]) == wire.OpFreeze || wire.Op(body[5]) == wire.OpSave || wire.Op(body[5]) == wire.OpCommit) {
+			t.Skip("it would write where the frame says")
+		}
+		s := quick
+		if sync {
+			s.Mode = strategy.ModeSync
+		}
+		server := newServer(t, s)
+		var reply transport.Reply
+		server.handle(body, &reply)
+		defer reply.Done()
+		var answer wire.Frame
+		if err := answer.Parse(bytes.Join(reply.Parts, nil)); err != nil {
+			t.Fatalf("the answer can't be read: %v", err)
+		}
+		if answer.Status == wire.StatusOK {
+			return
+		}
+		if w, step := weight(t, server), server.store.Step(); w != 0 || step != 0 {
+			t.Errorf("refused (%v), and the weight is %v at step %d", answer.Refusal(), w, step)
+		}
+	})
+}
+
+// frames are good ones of every op that does not write files, and such that are wrong in one place.
+func frames(t testing.TB, s *Server) (all []*wire.Builder) {
+	header := func(op wire.Op) wire.Header { return wire.Header{Op: op, Job: s.job, Epoch: 1, Step: 1} }
+	bare := func(op wire.Op) *wire.Builder {
+		b := new(wire.Builder)
+		b.Reset(header(op))
+		return b
+	}
+	for _, op := range []wire.Op{wire.OpPark, wire.OpLeave, wire.OpHeartbeat, wire.OpStep} {
+		all = append(all, bare(op))
+	}
+	for op, msg := range map[wire.Op]any{
+		wire.OpHello: wire.Hello{Process: 1, Fingerprint: s.fingerprint}, wire.OpJoin: wire.Hello{Process: 2, Fingerprint: s.fingerprint},
+		wire.OpGather: wire.Gather{Name: "barrier", N: 1, Data: []byte("x")}, wire.OpScan: wire.Scan{Table: 1, Rows: 10},
+		wire.OpFence: wire.Leave{Worker: 0, Epoch: 1}, wire.OpDrop: wire.Leave{Worker: 0, Epoch: 1, Forget: true},
+	} {
+		b := bare(op)
+		if err := b.JSON(msg); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b)
+	}
+	peek := bare(wire.OpPeek)
+	peek.IDs(1, []uint64{7, 99})
+	publish := bare(wire.OpPublish)
+	publish.Piece(wire.Piece{Number: 0, Of: 2})
+	publish.Span(0, 2)
+	publish.Dense([]float32{1, 1})
+	piece := pushOf(s, wire.Header{Step: 2})
+	piece.Header().Op = wire.OpPiece
+	piece.Piece(wire.Piece{Number: 0, Of: 3})
+	last := pushOf(s, wire.Header{Step: 2})
+	last.Piece(wire.Piece{Number: 1, Of: 2})
+	beyond := pushOf(s, wire.Header{Step: 2})
+	beyond.IDs(1, []uint64{100})
+	return append(all, peek, publish, piece, last, beyond, pushOf(s, wire.Header{Step: 1}))
+}
