@@ -21,7 +21,7 @@ var errGone = errors.New("server is gone")
 func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	ctx, cancel := c.bound(ctx)
 	defer cancel(nil)
-	var failedFirst time.Time
+	var out outage
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		answered, err := c.attempt(ctx, p.wait, server, req, read)
 		switch {
@@ -31,16 +31,14 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 			return c.name(server, context.Cause(ctx))
 		case errors.Is(err, errSlow):
 			p.wait = min(p.wait*p.grow, c.longestWait())
-			failedFirst = time.Time{} // heartbeats tell whether the server is there
+			out = outage{} // heartbeats tell whether the server is there
 			continue
 		case answered && !errors.Is(err, wire.ErrNotReady), hopeless(err):
 			return c.name(server, err)
-		case failedFirst.IsZero():
-			failedFirst = time.Now()
 		}
-		silent := min(time.Since(failedFirst), c.heard.since(server))
-		switch {
-		case silent > goneAfter && errors.Is(err, transport.ErrUnreachable) && c.hasLeft():
+		out.note(err)
+		switch silent := min(time.Since(out.began), c.heard.since(server)); {
+		case out.gone() && c.hasLeft():
 			return c.name(server, errGone)
 		case silent > c.c.Strategy.WorkerTimeout.Std():
 			return c.name(server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
@@ -60,6 +58,28 @@ const (
 	// server that is busy.
 	goneAfter = 300 * time.Millisecond
 )
+
+// outage is a row of attempts that failed.
+type outage struct {
+	began       time.Time
+	unreachable time.Time // since when every one of them found nobody; zero if the last did not
+}
+
+func (o *outage) note(err error) {
+	now := time.Now()
+	if o.began.IsZero() {
+		o.began = now
+	}
+	switch {
+	case !errors.Is(err, transport.ErrUnreachable):
+		o.unreachable = time.Time{}
+	case o.unreachable.IsZero():
+		o.unreachable = now
+	}
+}
+
+// gone says that nobody listens there any more.
+func (o *outage) gone() bool { return !o.unreachable.IsZero() && time.Since(o.unreachable) > goneAfter }
 
 // patience is how long to wait for an answer before the request is sent again, and by how much longer each time.
 type patience struct{ wait, grow time.Duration }

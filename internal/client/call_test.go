@@ -159,6 +159,30 @@ func TestLeaveWhenServersAreGone(t *testing.T) {
 	})
 }
 
+// TestOutage tells servers that are gone from such that are hard to reach.
+func TestOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o outage
+		for i := range 100 {
+			err := transport.ErrUnreachable
+			if i%5 == 4 {
+				err = errLost
+			}
+			if o.note(err); o.gone() {
+				t.Fatalf("gone after %v, though every fifth attempt found somebody", time.Since(o.began))
+			}
+			<-time.After(50 * time.Millisecond)
+		}
+		for range 7 {
+			o.note(transport.ErrUnreachable)
+			<-time.After(50 * time.Millisecond)
+		}
+		if !o.gone() {
+			t.Error("not gone though nobody has listened for 350 ms")
+		}
+	})
+}
+
 // TestLeaveInsistsOnABusyServer has servers without room for a moment when the worker stops: they are not taken for gone.
 func TestLeaveInsistsOnABusyServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
