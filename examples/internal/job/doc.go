@@ -1,0 +1,13 @@
+// Package job is what the example programs have in common: how they start, the flags of a training job, the order of the calls that
+// a role makes, and the loops that train and test. An example has its model and its data, and
+//
+//	func main() { job.Main("deepfm", parse) }
+//
+// where parse makes a [Program] of the command line. The program is the same for every role:
+//
+//	err := job.Play(ctx, f, loss, rule, strategy, func(ctx context.Context) error {
+//		// a worker's part: job.Epochs, job.Evaluate, job.Save
+//	})
+//
+// Play is written out in examples/wide_and_deep, which is the one to read first.
+package job

@@ -1,0 +1,109 @@
+package job
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Flags are those that every example has. Their values before [Flags.Register] are the defaults.
+type Flags struct {
+	Mode  string // of the strategy
+	Seed  uint64 // of the data's order and the first weights
+	Batch int    // examples a step and worker
+	// Epochs counts passes over the training data.
+	Epochs int
+	Out    string // where the model goes; empty saves none
+	LR     float64
+
+	placement, codec, amend string
+	kSteps                  int
+	fs                      *flag.FlagSet
+}
+
+// Register adds the flags to a set.
+func (c *Flags) Register(fs *flag.FlagSet) {
+	c.fs = fs
+	fs.StringVar(&c.Mode, "mode", c.Mode, modes())
+	fs.IntVar(&c.kSteps, "k_steps", 0, "steps between exchanges with the servers, in modes that have them; 0 is the mode's own")
+	fs.StringVar(&c.amend, "strategy", "", `more of the strategy, as JSON: {"worker_timeout": "10s"}`)
+	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin or HashName")
+	fs.StringVar(&c.codec, "codec", "none", strings.Join(strategy.Codecs(), ", "))
+	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of the data's order and the first weights")
+	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data")
+	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and worker")
+	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the example's")
+	fs.StringVar(&c.Out, "out", c.Out, "directory for the model; empty saves none")
+}
+
+func modes() string {
+	var names []string
+	for _, m := range strategy.Modes() {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Parse parses the arguments of the set that the flags are registered with, and refuses what is no flag.
+func (c *Flags) Parse(args []string) error {
+	if err := c.fs.Parse(args); err != nil {
+		return err
+	}
+	if c.fs.NArg() > 0 {
+		return fmt.Errorf("%q is no flag; -h lists them", c.fs.Arg(0))
+	}
+	if c.Epochs < 1 || c.Batch < 1 {
+		return fmt.Errorf("-epochs=%d -batch=%d: both count from 1", c.Epochs, c.Batch)
+	}
+	_, err := c.Strategy()
+	return err
+}
+
+// Strategy is the preset of the mode with what other flags amend.
+func (c *Flags) Strategy() (strategy.Strategy, error) {
+	s, err := strategy.Factory(c.Mode)
+	if err != nil {
+		return s, fmt.Errorf("-mode=%s: %w", c.Mode, err)
+	}
+	s.Placement, s.Codec = c.placement, c.codec
+	if c.kSteps != 0 {
+		if err := amend(&s, fmt.Sprintf(`{"k_steps": %d}`, c.kSteps)); err != nil {
+			return s, fmt.Errorf("-k_steps=%d: %w", c.kSteps, err)
+		}
+	}
+	if c.amend != "" {
+		if err := amend(&s, c.amend); err != nil {
+			return s, fmt.Errorf("-strategy=%s: %w", c.amend, err)
+		}
+	}
+	return s, s.Validate()
+}
+
+func amend(s *strategy.Strategy, fields string) error {
+	if err := json.Unmarshal([]byte(fields), s); err != nil {
+		return err
+	}
+	return s.Validate()
+}
+
+// geo is the mode whose workers train on weights of their own and exchange differences: plain SGD only.
+const geo strategy.Mode = "geo"
+
+// Rule is Adam with the rate of -lr, or adam if there is none; in geo mode, which adds up steps of SGD, SGD with that rate or sgd.
+func (c *Flags) Rule(adam, sgd float64) optimizer.Rule {
+	if strategy.Mode(c.Mode) == geo {
+		return optimizer.SGD{LR: c.rate(sgd)}
+	}
+	return optimizer.Adam{LR: c.rate(adam)}
+}
+
+func (c *Flags) rate(otherwise float64) float64 {
+	if c.LR != 0 {
+		return c.LR
+	}
+	return otherwise
+}

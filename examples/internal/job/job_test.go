@@ -1,0 +1,190 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+func parsed(args ...string) (Flags, error) {
+	c := Flags{Mode: "async", Batch: 8, Epochs: 1}
+	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	c.Register(fs)
+	return c, c.Parse(args)
+}
+
+func TestFlags(t *testing.T) {
+	c, err := parsed("-mode=sync", "-codec=zstd", "-placement=HashName", `-strategy={"worker_timeout": "50s"}`, "-lr=0.5", "-epochs=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Strategy()
+	if err != nil || s.Mode != strategy.ModeSync || s.Codec != "zstd" || s.Placement != "HashName" || s.WorkerTimeout.String() != "50s" {
+		t.Errorf("the strategy is %v, error %v", s, err)
+	}
+	if c.Epochs != 3 || c.Batch != 8 || c.Rule(0.1, 0.2) != (optimizer.Adam{LR: 0.5}) {
+		t.Errorf("flags are %+v with rule %v", c, c.Rule(0.1, 0.2))
+	}
+	for _, mode := range strategy.Modes() {
+		if _, err := parsed("-mode=" + string(mode)); err != nil {
+			t.Errorf("mode %s: %v", mode, err)
+		}
+	}
+}
+
+// TestRule: geo adds up steps of SGD, the other modes run Adam.
+func TestRule(t *testing.T) {
+	if got := (&Flags{Mode: "geo"}).Rule(0.1, 0.2); got != (optimizer.SGD{LR: 0.2}) {
+		t.Errorf("geo's rule is %+v", got)
+	}
+	if got := (&Flags{Mode: "sync"}).Rule(0.1, 0.2); got != (optimizer.Adam{LR: 0.1}) {
+		t.Errorf("sync's rule is %+v", got)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for want, args := range map[string][]string{
+		`"rows" is no flag`:     {"-mode=sync", "rows"},
+		"-mode=often":           {"-mode=often"},
+		"-k_steps=-3":           {"-k_steps=-3"},
+		"-epochs=0":             {"-epochs=0"},
+		"-batch=-1":             {"-batch=-1"},
+		`unknown field "speed"`: {`-strategy={"speed": 3}`},
+		"codec":                 {"-codec=zip"},
+		"-colour":               {"-colour=red"},
+	} {
+		if _, err := parsed(args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", args, err, want)
+		}
+	}
+}
+
+// line is a model that learns y = 2x.
+type line struct {
+	graph   *nn.Graph
+	y, loss *nn.Node
+}
+
+func newLine() line {
+	g := nn.NewGraph(1)
+	x, label := g.Input("x", 1), g.Input("y", 1)
+	y := nn.Linear(x, 1, nn.LinearOptions{})
+	return line{g, y, nn.Mean(nn.SquareError(y, label))}
+}
+
+func points(n int) *dataset.Dataset {
+	x, y := make([]float32, n), make([]float32, n)
+	for i := range x {
+		x[i] = float32(i%21)/10 - 1
+		y[i] = 2 * x[i]
+	}
+	return dataset.FromColumns(dataset.FloatValues("x", x, 1), dataset.FloatValues("y", y, 1))
+}
+
+// TestPlay runs a whole job: every role plays its part, epochs have their own rows, worker 0 tests and saves.
+func TestPlay(t *testing.T) {
+	for _, size := range [][2]int{{0, 1}, {2, 2}} {
+		dir := t.TempDir()
+		var mu sync.Mutex
+		var said bytes.Buffer
+		asked := map[int]int{}
+		fleettest.Run(t, size[0], size[1], func(ctx context.Context, f *fleet.Fleet) error {
+			c, err := parsed("-epochs=2", "-mode=sync", "-out="+dir)
+			if err != nil {
+				return err
+			}
+			s, err := c.Strategy()
+			if err != nil {
+				return err
+			}
+			net := newLine()
+			return Play(ctx, f, net.loss, optimizer.SGD{LR: 0.2}, s, func(ctx context.Context) error {
+				rows := func(epoch int) *dataset.Dataset {
+					mu.Lock()
+					defer mu.Unlock()
+					asked[epoch]++
+					return points(1000)
+				}
+				var out bytes.Buffer
+				last, err := Epochs(ctx, f, net.graph, c, rows, &out, net.loss)
+				if err != nil || !f.IsFirstWorker() {
+					return err
+				}
+				if want := 1000 / f.WorkerNum(); last.Samples != want {
+					t.Errorf("worker 0 trained on %d examples in the last epoch, want %d", last.Samples, want)
+				}
+				if off, err := Evaluate(ctx, net.loss, points(42)); err != nil || off > 1e-4 {
+					t.Errorf("the line is off by %v, error %v", off, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				err = Save(ctx, f, c.Out, &out, net.y)
+				said.Write(out.Bytes())
+				return err
+			})
+		})
+		if asked[0] != size[1] || asked[1] != size[1] || len(asked) != 2 {
+			t.Errorf("%d workers asked for the rows of epochs %v", size[1], asked)
+		}
+		if got := said.String(); !strings.Contains(got, "epoch 1/2") || !strings.Contains(got, "saved "+dir+"/checkpoint") {
+			t.Errorf("worker 0 said %q", got)
+		}
+		for _, file := range []string{"checkpoint/manifest.json", "model/graph.json"} {
+			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestPlayFails: what goes wrong in a worker's part comes back, and no directory saves nothing.
+func TestPlayFails(t *testing.T) {
+	broken := errors.New("no data today")
+	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		net := newLine()
+		err := Play(ctx, f, net.loss, optimizer.SGD{LR: 0.2}, strategy.Async(), func(context.Context) error { return broken })
+		if !errors.Is(err, broken) {
+			t.Errorf("error %v", err)
+		}
+		return Save(ctx, f, "", io.Discard, net.y)
+	})
+	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		net := newLine()
+		if err := Play(ctx, f, net.loss, optimizer.SGD{LR: -1}, strategy.Async(), nil); err == nil {
+			t.Error("a negative rate was taken")
+		}
+		return nil
+	})
+}
+
+// TestStart: arguments that can't be parsed start nothing; a program gets the fleet of its environment.
+func TestStart(t *testing.T) {
+	if err := start([]string{"-h"}, func([]string) (Program, error) { return nil, flag.ErrHelp }); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("error %v", err)
+	}
+	ran := false
+	err := start([]string{"a"}, func(args []string) (Program, error) {
+		return func(ctx context.Context, f *fleet.Fleet, out io.Writer) error {
+			ran = args[0] == "a" && f.IsLocal() && ctx.Err() == nil
+			return nil
+		}, nil
+	})
+	if err != nil || !ran {
+		t.Errorf("error %v, ran: %v", err, ran)
+	}
+}

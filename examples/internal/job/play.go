@@ -1,0 +1,91 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Play makes the calls of the process's role, in their order: a server serves until all workers have stopped, a worker does its work
+// between joining and leaving.
+func Play(ctx context.Context, f *fleet.Fleet, loss optimizer.Objective, rule optimizer.Rule, s strategy.Strategy,
+	work func(ctx context.Context) error) error {
+	opt, err := f.DistributedOptimizer(rule, s)
+	if err != nil {
+		return err
+	}
+	if err := opt.Minimize(loss); err != nil {
+		return err
+	}
+	if f.IsServer() {
+		if err := f.InitServer(ctx, ""); err != nil {
+			return err
+		}
+		return f.RunServer(ctx)
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	if err := work(ctx); err != nil {
+		return err
+	}
+	return f.StopWorker(ctx)
+}
+
+// Epochs trains on this worker's part of every epoch's rows, shows how it goes on out, and returns when all workers have
+// finished. The result is that of the last epoch. rows gives the rows of an epoch; they have to be of a known number.
+func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func(epoch int) *dataset.Dataset, out io.Writer,
+	fetch ...*nn.Node) (last nn.TrainResult, err error) {
+	exe := nn.NewExecutor(g)
+	for epoch := range c.Epochs {
+		exe.ResetMetrics()
+		mine := rows(epoch).Shuffle(c.Seed).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum())
+		total, _ := mine.Len()
+		last, err = exe.TrainFrom(ctx, mine.Prefetch(2).Batches(c.Batch), nn.TrainOptions{Fetch: fetch,
+			Progress: &nn.Progress{Out: out, Label: fmt.Sprintf("epoch %d/%d", epoch+1, c.Epochs), Total: total}})
+		if err != nil {
+			return last, err
+		}
+	}
+	if err := exe.Close(ctx); err != nil {
+		return last, err
+	}
+	return last, f.BarrierWorker(ctx)
+}
+
+// Evaluate is the value of a metric over all rows, which are not trained on.
+func Evaluate(ctx context.Context, metric *nn.Node, rows *dataset.Dataset) (value float64, err error) {
+	exe := nn.NewExecutor(metric.Graph())
+	for batch, err := range rows.Batches(2048) {
+		if err != nil {
+			return 0, err
+		}
+		out, err := exe.Eval(ctx, batch, metric)
+		if err != nil {
+			return 0, err
+		}
+		value = float64(out[0].Float32s()[0])
+	}
+	return value, exe.Close(ctx)
+}
+
+// Save writes a checkpoint to go on from and a model for inference below dir, unless dir is empty.
+func Save(ctx context.Context, f *fleet.Fleet, dir string, out io.Writer, outputs ...*nn.Node) error {
+	if dir == "" {
+		return nil
+	}
+	if err := f.SavePersistables(ctx, dir+"/checkpoint"); err != nil {
+		return err
+	}
+	if err := f.SaveInferenceModel(ctx, dir+"/model", nn.Inference(outputs...)); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "saved %s/checkpoint and %s/model\n", dir, dir)
+	return nil
+}

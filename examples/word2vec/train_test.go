@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestWordsOfATopicAreNear trains alone and in every mode on 2 servers and 2 workers.
+func TestWordsOfATopicAreNear(t *testing.T) {
+	check := func(name string, servers, workers int, args ...string) {
+		t.Run(name, func(t *testing.T) {
+			share, out := train(t, servers, workers, append(args, "-sentences=5000", "-epochs=4", "-dim=16", "-out=")...)
+			if share < 0.9 || !strings.Contains(out, "nearest to ") {
+				t.Errorf("%.4f of the words are nearest to one of their topic; worker 0 said\n%s", share, out)
+			}
+		})
+	}
+	check("local", 0, 1)
+	for _, mode := range strategy.Modes() {
+		check(string(mode), 2, 2, "-mode="+string(mode), "-batch=256")
+	}
+}
+
+func train(t *testing.T, servers, workers int, args ...string) (share float64, said string) {
+	t.Helper()
+	c, err := parseConfig(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+		var out bytes.Buffer
+		s, err := run(ctx, f, c, &out)
+		if f.IsFirstWorker() {
+			mu.Lock()
+			defer mu.Unlock()
+			share, said = s, out.String()
+		}
+		return err
+	})
+	return share, said
+}
+
+// TestText trains on a file, and saves.
+func TestText(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "text")
+	text := strings.Repeat("one two three four\nfive six seven eight\n", 60)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, said := train(t, 1, 1, "-data="+file, "-out="+dir+"/out", "-batch=8"); !strings.Contains(said, "saved ") {
+		t.Errorf("worker 0 said %q", said)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "out", "model", "graph.json")); err != nil {
+		t.Error(err)
+	}
+	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		c, err := parseConfig([]string{"-data=" + dir + "/none"})
+		if err != nil {
+			return err
+		}
+		if _, err := run(ctx, f, c, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "none") {
+			t.Errorf("a file that is not there: %v", err)
+		}
+		return nil
+	})
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, args := range [][]string{{"-dim=0"}, {"-sentences=0"}, {"-mode=often"}, {"-epochs=0"}, {"words"}} {
+		if _, err := parse(args); err == nil {
+			t.Errorf("%v was taken", args)
+		}
+	}
+}
+
+// TestNear finds the nearest by looking at all.
+func TestNear(t *testing.T) {
+	n := &neighbours{words: []string{"a", "b", "c", "d"}}
+	for _, v := range [][]float32{{1, 0}, {2, 1}, {0, 3}, {-1, 0}} {
+		n.unit = append(n.unit, unit(v))
+	}
+	for word, want := range []string{"b, c", "a, c", "b, a", "c, b"} {
+		if got := n.list(n.near(word, 2)); got != want {
+			t.Errorf("nearest to %s: %s, want %s", n.words[word], got, want)
+		}
+	}
+	if got := n.near(0, 9); len(got) != 3 {
+		t.Errorf("of four words %d are near", len(got))
+	}
+}
