@@ -30,7 +30,7 @@ func ExampleRead() {
 
 func TestReadEveryField(t *testing.T) {
 	const file = `{
-		"mode": "sync", "placement": "Mine", "min_block_size": 100, "small_blocks": true, "codec": "gzip", "max_frame": 4096, "not_finite": "skip",
+		"mode": "sync", "placement": "Mine", "min_block_size": 100, "small_blocks": true, "codec": "gzip", "payload": "bfloat16", "max_frame": 4096, "not_finite": "skip",
 		"heartbeat_interval": "500ms", "worker_timeout": "1m30s", "start_timeout": "10s", "wait_timeout": "1h",
 		"weighting": "pushes"
 	}`
@@ -40,6 +40,7 @@ func TestReadEveryField(t *testing.T) {
 		MinBlockSize:      100,
 		SmallBlocks:       true,
 		Codec:             "gzip",
+		Payload:           "bfloat16",
 		MaxFrame:          4096,
 		NotFinite:         strategy.NotFiniteSkip,
 		HeartbeatInterval: strategy.Duration(500 * time.Millisecond),
@@ -60,7 +61,7 @@ func TestReadEveryField(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	const known = "there are mode, staleness, merge, max_merge_var_num, send_queue_size, send_wait_times, " +
-		"thread_pool_size, independent_recv_thread, min_send_grad_num_before_recv, delay_compensation, placement, no_slice, min_block_size, small_blocks, codec, max_frame, not_finite, heartbeat_interval, " +
+		"thread_pool_size, independent_recv_thread, min_send_grad_num_before_recv, delay_compensation, placement, no_slice, min_block_size, small_blocks, codec, payload, max_frame, not_finite, heartbeat_interval, " +
 		"worker_timeout, start_timeout, wait_timeout, weighting"
 	tests := []struct{ name, file, want string }{
 		{"unknown", `{"mode": "sync", "speed": 3}`, `unknown field "speed"; ` + known},
@@ -115,6 +116,7 @@ func TestRoundTrip(t *testing.T) {
 			Placement:         rapid.StringMatching(`[A-Za-z"é ]{0,6}`).Draw(t, "placement"),
 			MinBlockSize:      rapid.IntRange(8192, 1<<40).Draw(t, "min"),
 			Codec:             rapid.SampledFrom(strategy.Codecs()).Draw(t, "codec"),
+			Payload:           rapid.SampledFrom(strategy.Payloads()).Draw(t, "payload"),
 			HeartbeatInterval: strategy.Duration(rapid.Int64Range(0, 1e9).Draw(t, "heartbeat")),
 			WorkerTimeout:     strategy.Duration(rapid.Int64Range(2e9, 1e18).Draw(t, "timeout")),
 			WaitTimeout:       strategy.Duration(rapid.Int64Range(0, 1e18).Draw(t, "wait")),
@@ -141,7 +143,7 @@ func TestWriteLeavesOutZeros(t *testing.T) {
 }
 
 func TestStringHasTheDefaults(t *testing.T) {
-	const want = `{"mode":"async","max_merge_var_num":1,"send_queue_size":1,"thread_pool_size":1,"min_send_grad_num_before_recv":1,"placement":"RoundRobin","min_block_size":8192,"codec":"none","max_frame":67108864,"not_finite":"refuse","heartbeat_interval":"1s",` +
+	const want = `{"mode":"async","max_merge_var_num":1,"send_queue_size":1,"thread_pool_size":1,"min_send_grad_num_before_recv":1,"placement":"RoundRobin","min_block_size":8192,"codec":"none","payload":"float32","max_frame":67108864,"not_finite":"refuse","heartbeat_interval":"1s",` +
 		`"worker_timeout":"30s","start_timeout":"3m0s","wait_timeout":"15m0s"}`
 	if got := fmt.Sprint(strategy.Strategy{}); got != want {
 		t.Errorf("the zero strategy prints\n%s, want\n%s", got, want)

@@ -53,6 +53,10 @@ type Strategy struct {
 	// Codec compresses messages: "none" (the default), "s2", "zstd" or "gzip". A message is sent raw if it does not shrink.
 	Codec string `json:"codec,omitempty"`
 
+	// Payload is how pushed gradients travel: "float32" (the default), "float16", "bfloat16" or "int8". Pulled weights are
+	// float32 always.
+	Payload Payload `json:"payload,omitempty"`
+
 	// MaxFrame bounds the messages of a training step, in bytes; what is larger travels in pieces. 0 means 64 MiB, and it is at
 	// least 4096. The transport's own bound holds too.
 	MaxFrame int `json:"max_frame,omitempty"`
@@ -112,6 +116,7 @@ func (s Strategy) WithDefaults() Strategy {
 	set(&s.Mode, ModeAsync)
 	set(&s.Placement, placement.RoundRobin{}.Name())
 	set(&s.Codec, "none")
+	set(&s.Payload, PayloadFloat32)
 	set(&s.MaxFrame, DefaultMaxFrame)
 	set(&s.NotFinite, NotFiniteRefuse)
 	set(&s.HeartbeatInterval, DefaultHeartbeatInterval)

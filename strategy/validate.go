@@ -15,6 +15,7 @@ func (s Strategy) Validate() error {
 	return errors.Join(
 		oneOf("mode", s.Mode, Modes()),
 		oneOf("codec", s.Codec, Codecs()),
+		oneOf("payload", s.Payload, Payloads()),
 		oneOf("not_finite", s.NotFinite, NotFinites()),
 		s.checkWeighting(),
 		s.checkModeFields(),

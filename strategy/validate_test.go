@@ -24,6 +24,8 @@ func TestValidate(t *testing.T) {
 		{"mode", strategy.Strategy{Mode: "gossip"}, `mode is "gossip"; it can be "sync", "async"`},
 		{"mode's case", strategy.Strategy{Mode: "Sync"}, `mode is "Sync"`},
 		{"codec", strategy.Strategy{Codec: "lz4"}, `codec is "lz4"; it can be "none", "s2", "zstd" or "gzip"`},
+		{"payload", strategy.Strategy{Payload: "int4"}, `payload is "int4"; it can be "float32", "float16", "bfloat16" or "int8"`},
+		{"few bits", strategy.Strategy{Mode: "sync", Payload: "int8"}, ""},
 		{"weighting", strategy.Strategy{Mode: "sync", Weighting: "mean"},
 			`weighting is "mean"; it can be "samples", "equal" or "pushes"`},
 		{"weighting in async", strategy.Strategy{Weighting: "equal"}, `weighting is "equal", but mode async has no rounds`},

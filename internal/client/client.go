@@ -36,6 +36,8 @@ type Client struct {
 	log   *slog.Logger
 	job   uint64
 	epoch uint32 // this life of the worker
+	// payload is how pushed gradients travel.
+	payload wire.Encoding
 	// maxFrame bounds the frames of steps, in bytes.
 	maxFrame int
 	steps    steps
@@ -68,7 +70,7 @@ type session interface {
 func New(c Config) *Client {
 	life, end := context.WithCancelCause(context.Background())
 	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end, gathers: map[string]uint64{},
-		heard: make(hearing, len(c.Servers)), maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
+		heard: make(hearing, len(c.Servers)), payload: payloads[c.Strategy.Payload], maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
 }
 
 var (
@@ -125,7 +127,7 @@ func (c *Client) publish(ctx context.Context) error {
 	x := newExchange(c)
 	w := weights(c.c.Layout.Params)
 	return x.each(func(s int) error {
-		pieces := x.cutDense(s)
+		pieces := x.cutDense(s, wire.Float32)
 		if len(pieces) == 0 {
 			pieces = []piece{{}} // a server without dense values hears of it too
 		}

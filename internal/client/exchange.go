@@ -25,7 +25,9 @@ type exchange struct {
 	noDense bool
 	// arrived counts the answers that brought dense weights.
 	arrived atomic.Int32
-	lanes   []lane // by server
+	// feedback holds what the rounding of narrow payloads took away; nil before the first such push.
+	feedback *feedback
+	lanes    []lane // by server
 }
 
 // lane is the traffic with one server.
@@ -90,6 +92,13 @@ func newExchange(c *Client) *exchange {
 
 // run sends a request and returns when all its answers are in place.
 func (x *exchange) run(ctx context.Context, r request) error {
+	if r.samples > 0 && x.c.payload != wire.Float32 {
+		return x.narrowly(ctx, r)
+	}
+	return x.exchange(ctx, r)
+}
+
+func (x *exchange) exchange(ctx context.Context, r request) error {
 	x.cut(r.push, func(l *lane) []cutRows { return l.push })
 	x.cut(r.pull, func(l *lane) []cutRows { return l.pull })
 	x.arrived.Store(0)
@@ -154,11 +163,13 @@ func (x *exchange) write(s int, r *request) bool {
 	b.Reset(h)
 	useful := r.all || h.Version != wire.NoDense
 	if r.dense != nil {
-		b.Dense(x.span(s, r.dense, 0, x.floats(s))...)
+		x.putDense(s, r.dense, 0, x.floats(s))
 	}
 	for e := range r.push {
 		if c := &l.push[e]; c.share.Len() > 0 {
-			b.Rows(x.table(e), c.take(r.push[e].ids), x.gather(c, e, r.push[e]))
+			g := x.gather(c, e, r.push[e])
+			x.putRows(s, e, c.take(r.push[e].ids), g)
+			x.ungather(c, e, g, r.push[e])
 			useful = true
 		}
 	}

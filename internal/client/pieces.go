@@ -32,13 +32,13 @@ func (x *exchange) fits(s int, r *request) bool {
 	l := &x.lanes[s]
 	up, down := 0, 0
 	if r.dense != nil {
-		up += 4 * x.floats(s)
+		up += x.c.payload.DenseSize(x.floats(s))
 	}
 	if x.wantsDense(s) {
 		down += 4 * x.floats(s)
 	}
 	for e := range r.push {
-		up += l.push[e].share.Len() * (4*x.dim(e) + idBytes)
+		up += l.push[e].share.Len() * (x.c.payload.RowSize(x.dim(e)) + idBytes)
 	}
 	for e := range r.pull {
 		n := l.pull[e].share.Len()
@@ -66,11 +66,11 @@ func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
 	gathered := make([][]float32, len(r.push))
 	var all []piece
 	if r.dense != nil {
-		all = append(all, x.cutDense(s)...)
+		all = append(all, x.cutDense(s, x.c.payload)...)
 	}
 	for e := range r.push {
 		gathered[e] = x.gather(&l.push[e], e, r.push[e])
-		all = append(all, x.cutShare(e, l.push[e].share.Len(), 4*x.dim(e)+idBytes)...)
+		all = append(all, x.cutShare(e, l.push[e].share.Len(), x.c.payload.RowSize(x.dim(e))+idBytes)...)
 	}
 	if len(all) == 0 {
 		all = []piece{{dense: true}} // nothing to push, but the round waits for this worker
@@ -84,10 +84,10 @@ func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
 		l.build.Piece(wire.Piece{Number: i, Of: len(all)})
 		if p.dense {
 			l.build.Span(p.from, p.to)
-			l.build.Dense(x.span(s, r.dense, p.from, p.to)...)
+			x.putDense(s, r.dense, p.from, p.to)
 		} else {
 			dim := x.dim(p.e)
-			l.build.Rows(x.table(p.e), l.push[p.e].take(r.push[p.e].ids)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
+			x.putRows(s, p.e, l.push[p.e].take(r.push[p.e].ids)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
 		}
 		var note func(*wire.Frame) error
 		if h.Op == wire.OpStep {
@@ -96,6 +96,9 @@ func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
 		if err := x.send(ctx, s, note); err != nil {
 			return fmt.Errorf("piece %d of %d: %w", i+1, len(all), err)
 		}
+	}
+	for e := range r.push {
+		x.ungather(&l.push[e], e, gathered[e], r.push[e])
 	}
 	return nil
 }
@@ -132,7 +135,7 @@ func (x *exchange) pullPieces(ctx context.Context, s int, r *request) error {
 func (x *exchange) pullDense(ctx context.Context, s int, r *request) error {
 	l := &x.lanes[s]
 	version := l.version
-	for i, p := range x.cutDense(s) {
+	for i, p := range x.cutDense(s, wire.Float32) {
 		h := x.header(r)
 		h.Version = l.version
 		l.build.Reset(h)
@@ -166,8 +169,9 @@ func only(f *wire.Frame, kind wire.Kind) (wire.Section, error) {
 	return f.Sections[0], nil
 }
 
-func (x *exchange) cutDense(s int) (all []piece) {
-	for from, to := range runs(x.floats(s), x.limit()/4) {
+// cutDense cuts a server's dense values into what frames hold of them in an encoding.
+func (x *exchange) cutDense(s int, e wire.Encoding) (all []piece) {
+	for from, to := range runs(x.floats(s), e.DenseFit(x.limit())) {
 		all = append(all, piece{dense: true, from: from, to: to})
 	}
 	return all

@@ -160,7 +160,7 @@ func (s *Server) publish(f *wire.Frame) error {
 	if p.Number > m.publishing {
 		return wire.Refuse(wire.StatusRefused, "worker %d publishes piece %d after %d", f.Worker, p.Number+1, m.publishing)
 	}
-	w, from, to, err := s.denseOf(f)
+	w, from, to, err := s.denseOf(f, new([]float32))
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,8 @@ func (s *Server) markPublished() {
 }
 
 // denseOf is the dense section of a frame, nil if it has none, and which of this server's values [from, to) it is to hold.
-func (s *Server) denseOf(f *wire.Frame) (dense []float32, from, to int, err error) {
+// Floats that came narrowed are widened into room.
+func (s *Server) denseOf(f *wire.Frame, room *[]float32) (dense []float32, from, to int, err error) {
 	if from, to, err = f.Span(s.c.Layout.Parts[s.c.Index].Floats); err != nil {
 		return nil, 0, 0, err
 	}
@@ -191,7 +192,7 @@ func (s *Server) denseOf(f *wire.Frame) (dense []float32, from, to int, err erro
 		if sec.Kind != wire.KindDense {
 			continue
 		}
-		w, err := sec.Dense()
+		w, err := sec.DenseIn(room)
 		if err != nil {
 			return nil, 0, 0, err
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// push is one worker's gradient for this server. Its floats alias the request, which lives as long as its handler waits.
+// push is one worker's gradient for this server. Its floats alias the request, which lives as long as its handler waits, unless
+// they came narrowed.
 type push struct {
 	worker  int
 	epoch   uint32
@@ -18,6 +19,9 @@ type push struct {
 	samples int
 	dense   []float32
 	rows    []mode.Rows // by embedding, in the layout's order
+	// floats that came narrowed are widened into these, so that a push allocates nothing of its size.
+	denseRoom []float32
+	rowsRoom  [][]float32 // by embedding
 	// incomplete says which pieces of it are missing.
 	incomplete error
 }
@@ -45,7 +49,7 @@ func (p *push) read(s *Server, f *wire.Frame) (err error) {
 // readFrame takes the rows of one frame into p, and returns its dense values.
 func (p *push) readFrame(s *Server, f *wire.Frame) ([]float32, error) {
 	for len(p.rows) < len(s.c.Layout.Embeddings) {
-		p.rows = append(p.rows, mode.Rows{})
+		p.rows, p.rowsRoom = append(p.rows, mode.Rows{}), append(p.rowsRoom, nil)
 	}
 	for i := range p.rows {
 		p.rows[i].IDs, p.rows[i].G = p.rows[i].IDs[:0], nil
@@ -58,7 +62,7 @@ func (p *push) readFrame(s *Server, f *wire.Frame) ([]float32, error) {
 			return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: %v", f.Worker, s.c.Index, err)
 		}
 	}
-	dense, from, _, err := s.denseOf(f)
+	dense, from, _, err := s.denseOf(f, &p.denseRoom)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +95,7 @@ func (p *push) readRows(s *Server, sec wire.Section) error {
 	if rows.IDs, err = sec.IDs(rows.IDs); err != nil {
 		return err
 	}
-	if rows.G, err = sec.Rows(); err != nil {
+	if rows.G, err = sec.RowsIn(&p.rowsRoom[e]); err != nil {
 		return err
 	}
 	if len(rows.G) != len(rows.IDs)*dim {

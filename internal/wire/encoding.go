@@ -29,14 +29,6 @@ func (e Encoding) String() string {
 	return fmt.Sprintf("encoding(%d)", uint8(e))
 }
 
-// ParseEncoding reads an encoding's name.
-func ParseEncoding(name string) (Encoding, error) {
-	if i := slices.Index(encodingNames[:], name); i >= 0 {
-		return Encoding(i), nil
-	}
-	return 0, fmt.Errorf("wire: unknown encoding %q (known: %v)", name, encodingNames)
-}
-
 // A group of int8 numbers begins with its scale; dense floats make groups of denseGroup.
 const (
 	scaleSize  = 4
@@ -52,6 +44,14 @@ func (e Encoding) DenseSize(n int) int {
 		return n + (n+denseGroup-1)/denseGroup*scaleSize
 	}
 	return 4 * n
+}
+
+// DenseFit is how many dense floats have room in that many bytes: whole groups.
+func (e Encoding) DenseFit(bytes int) int {
+	if e == Int8 {
+		return bytes / (scaleSize + denseGroup) * denseGroup
+	}
+	return bytes / e.DenseSize(1)
 }
 
 // RowSize is the bytes of a row of width floats.
@@ -159,8 +159,8 @@ func (e Encoding) narrow(dst []byte, x []float32) {
 	}
 }
 
-// DenseIn is Dense of any encoding: floats that were narrowed are written to room, or to a larger one if they are more.
-func (s Section) DenseIn(room []float32) ([]float32, error) {
+// DenseIn is Dense of any encoding: floats that were narrowed are written to room, which grows if it must.
+func (s Section) DenseIn(room *[]float32) ([]float32, error) {
 	switch s.coded {
 	case Float32:
 		return floats(s.data)
@@ -184,7 +184,7 @@ func denseFloats(size int) (int, error) {
 }
 
 // RowsIn is Rows of any encoding; room is as for [Section.DenseIn].
-func (s Section) RowsIn(room []float32) ([]float32, error) {
+func (s Section) RowsIn(room *[]float32) ([]float32, error) {
 	if s.coded == Float32 {
 		return s.Rows()
 	}
@@ -214,7 +214,7 @@ func (s Section) plain(b []byte) ([]float32, error) {
 	return floats(b)
 }
 
-func (e Encoding) widen16(room []float32, b []byte) ([]float32, error) {
+func (e Encoding) widen16(room *[]float32, b []byte) ([]float32, error) {
 	if len(b)%2 != 0 {
 		return nil, fmt.Errorf("wire: %d bytes are no whole number of %v: %w", len(b), e, ErrFrame)
 	}
@@ -238,10 +238,10 @@ func widen(dst []float32, b []byte, width int) []float32 {
 	return dst
 }
 
-// grown is n floats, in room if it has them.
-func grown(room []float32, n int) []float32 {
-	if cap(room) < n {
-		return make([]float32, n)
+// grown is n floats of room, which grows if it has fewer.
+func grown(room *[]float32, n int) []float32 {
+	if cap(*room) < n {
+		*room = make([]float32, n)
 	}
-	return room[:n]
+	return (*room)[:n]
 }

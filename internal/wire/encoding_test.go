@@ -82,9 +82,9 @@ func TestNarrowedRoundTrip(t *testing.T) {
 			pieces, rest = append(pieces, rest[:n]), rest[n:]
 		}
 		f := parsed(t, func(b *Builder) { b.DenseAs(e, pieces...); b.DenseAs(e, leftWhole) })
-		got, err := f.Sections[0].DenseIn(nil)
+		got, err := f.Sections[0].DenseIn(new([]float32))
 		checkParts(t, given, got, left, err)
-		whole, err := f.Sections[1].DenseIn(nil)
+		whole, err := f.Sections[1].DenseIn(new([]float32))
 		equal(t, whole, got, err)
 		equal(t, leftWhole, left, nil)
 		if len(f.Sections[0].data) != e.DenseSize(len(given)) {
@@ -99,7 +99,8 @@ func TestNarrowedRoundTrip(t *testing.T) {
 		}
 		left = slices.Clone(given)
 		f = parsed(t, func(b *Builder) { b.RowsAs(e, 2, ids, left) })
-		got, err = f.Sections[0].RowsIn(make([]float32, 3))
+		short := make([]float32, 3)
+		got, err = f.Sections[0].RowsIn(&short)
 		checkParts(t, given, got, left, err)
 		gotIDs, err := f.Sections[0].IDs(nil)
 		equal(t, ids, gotIDs, err)
@@ -124,8 +125,8 @@ func checkParts(t *rapid.T, given, got, left []float32, err error) {
 // TestPlainFloatsFitAnyReader reads Float32 sections by the methods for any encoding, and refuses to read others as plain.
 func TestPlainFloatsFitAnyReader(t *testing.T) {
 	f := parsed(t, func(b *Builder) { b.Dense([]float32{1, 2}); b.Rows(1, []uint64{4}, []float32{3}) })
-	dense, err := f.Sections[0].DenseIn(nil)
-	rows, err2 := f.Sections[1].RowsIn(nil)
+	dense, err := f.Sections[0].DenseIn(new([]float32))
+	rows, err2 := f.Sections[1].RowsIn(new([]float32))
 	if err != nil || err2 != nil || !slices.Equal(dense, []float32{1, 2}) || !slices.Equal(rows, []float32{3}) {
 		t.Errorf("dense %v, %v; rows %v, %v", dense, err, rows, err2)
 	}
@@ -165,21 +166,20 @@ func TestWrongSizesAreRefused(t *testing.T) {
 			if c.s.Kind == KindRows {
 				read = c.s.RowsIn
 			}
-			if got, err := read(nil); !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), c.says) {
+			if got, err := read(new([]float32)); !errors.Is(err, ErrFrame) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, %v, want %q", got, err, c.says)
 			}
 		})
 	}
 }
 
-func TestParseEncoding(t *testing.T) {
+func TestDenseFit(t *testing.T) {
 	for _, e := range append([]Encoding{Float32}, narrowed...) {
-		if got, err := ParseEncoding(e.String()); err != nil || got != e {
-			t.Errorf("%v is read as %v, %v", e, got, err)
+		for _, size := range []int{3584, 10_000, 64 << 20} {
+			if n := e.DenseFit(size); e.DenseSize(n) > size || e.DenseSize(n+denseGroup) <= size {
+				t.Errorf("%v: %d floats are to fit in %d bytes and take %d", e, n, size, e.DenseSize(n))
+			}
 		}
-	}
-	if _, err := ParseEncoding("int4"); err == nil || !strings.Contains(err.Error(), `"int4" (known: [float32 float16 bfloat16 int8])`) {
-		t.Errorf("int4: %v", err)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestNarrowingSteadyStateAllocatesNothing(t *testing.T) {
 		var b Builder
 		var f Frame
 		ids, rows, dense := []uint64{1, 5, 9}, make([]float32, 24), make([]float32, 1000)
-		body, room := make([]byte, 0, 8192), make([]float32, 1000)
+		body, room := make([]byte, 0, 8192), []float32(nil)
 		step := func() {
 			b.Reset(Header{Op: OpStep})
 			b.DenseAs(e, dense[:100], dense[100:500], dense[500:])
@@ -200,10 +200,10 @@ func TestNarrowingSteadyStateAllocatesNothing(t *testing.T) {
 			if err := f.Parse(body); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := f.Sections[0].DenseIn(room); err != nil {
+			if _, err := f.Sections[0].DenseIn(&room); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := f.Sections[1].RowsIn(room); err != nil {
+			if _, err := f.Sections[1].RowsIn(&room); err != nil {
 				t.Fatal(err)
 			}
 		}

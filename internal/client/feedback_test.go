@@ -1,0 +1,189 @@
+package client
+
+import (
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// steady has a gradient for each payload that the payload can't say: a row's first element, and the share of the second in
+// what rounding loses every step.
+var steady = map[strategy.Payload][2]float32{
+	strategy.PayloadFloat16:  {1, 0.10001},
+	strategy.PayloadBFloat16: {1, 1.0035},
+	strategy.PayloadInt8:     {1, 0.003}, // less than half of a 127th
+}
+
+const steadySteps = 400
+
+// steadyStep is a step whose every even gradient is g[0] and odd one g[1].
+func (th *thread) steadyStep(g [2]float32, ids []uint64) *optimizer.Step {
+	st := th.step(0, ids, nil)
+	for _, x := range [][]float32{th.params[0].G, st.Rows[0].G} {
+		for i := range x {
+			x[i] = g[i%2]
+		}
+	}
+	return st
+}
+
+// steadily trains one worker on two servers and returns the weights and rows.
+func steadily(t *testing.T, s strategy.Strategy, net func(*job) *tap) (w []float32) {
+	g, ids := steady[s.Payload], []uint64{3, 4, 7, 1 << 40, 1 << 50}
+	if s.Payload == strategy.PayloadFloat32 {
+		g = steady[strategy.PayloadInt8]
+	}
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 2, 1, s)
+		j.serve(0, 1)
+		c := j.join(0, net(j))
+		th := open(t, c)
+		for range steadySteps {
+			st := th.steadyStep(g, ids)
+			check(t, th.Begin(t.Context(), st))
+			check(t, th.End(t.Context(), st))
+		}
+		check(t, th.Close(t.Context()))
+		check(t, c.EndEpoch(t.Context()))
+		w = open(t, c).peek(ids...)
+		check(t, c.Leave(t.Context()))
+	})
+	return w
+}
+
+func plain(j *job) *tap { return &tap{Transport: j.net} }
+
+// TestWhatRoundingTakesComesLater trains many steps of one gradient. The weights are the sum of all gradients up to one
+// rounding; that they would not be if what rounding takes were dropped is shown beside it.
+func TestWhatRoundingTakesComesLater(t *testing.T) {
+	for _, mode := range strategy.Modes() {
+		for payload, g := range steady {
+			t.Run(string(mode)+"/"+string(payload), func(t *testing.T) {
+				bound := 1. / 127
+				if payload == strategy.PayloadFloat16 {
+					bound = 1. / 1000
+				}
+				if lost := steadySteps * math.Abs(float64(takenFrom(payload, g))); lost < 2*bound {
+					t.Fatalf("rounding each gradient by itself would lose %v: too little to show anything", lost)
+				}
+				w := steadily(t, strategy.Strategy{Mode: mode, Payload: payload}, plain)
+				for i, v := range w {
+					if want := -steadySteps * float64(g[i%2]); math.Abs(float64(v)-want) > bound {
+						t.Fatalf("value %d is %v after %d steps, want %v", i, v, steadySteps, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// takenFrom is what rounding takes from the second element of a row.
+func takenFrom(p strategy.Payload, row [2]float32) float32 {
+	switch b := make([]byte, 4); p {
+	case strategy.PayloadFloat16:
+		kernels.Float16(b, row[:])
+	case strategy.PayloadBFloat16:
+		kernels.BFloat16(b, row[:])
+	default:
+		kernels.Int8(b[:2], row[:])
+	}
+	return row[1]
+}
+
+// TestRetriesOweNothing loses every third request or its answer: the weights are those of a network that loses none, bit for
+// bit, since a frame is narrowed once.
+func TestRetriesOweNothing(t *testing.T) {
+	lossy := func(j *job) *tap {
+		var n atomic.Int64
+		lose := func(string, wire.Header) error {
+			if n.Add(1)%3 == 0 {
+				return errors.New("lost")
+			}
+			return nil
+		}
+		return &tap{Transport: j.net, before: lose, after: lose}
+	}
+	for payload := range steady {
+		s := strategy.Strategy{Mode: strategy.ModeSync, Payload: payload}
+		want, got := steadily(t, s, plain), steadily(t, s, lossy)
+		for i := range want {
+			if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+				t.Fatalf("%s: value %d is %v, want %v", payload, i, got[i], want[i])
+			}
+		}
+	}
+}
+
+// TestFailedPushOwesNothing has a push fail for good: what was owed goes with it, since nobody knows what arrived.
+func TestFailedPushOwesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 2, 1, strategy.Strategy{Mode: strategy.ModeSync, Payload: strategy.PayloadInt8})
+		j.serve(0, 1)
+		fail := false
+		net := &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
+			if fail && h.Samples > 0 {
+				return wire.ErrVersion
+			}
+			return nil
+		}}
+		th := open(t, j.join(0, net))
+		x := th.Session.(*syncSession).x
+		push := func() error { return th.End(t.Context(), th.steadyStep(steady[strategy.PayloadInt8], []uint64{1, 2})) }
+		check(t, push())
+		if owed := x.feedback.dense[0][1]; owed != 0.003 {
+			t.Errorf("%v is owed after one push, want 0.003", owed)
+		}
+		fail = true
+		if err := push(); !errors.Is(err, wire.ErrVersion) {
+			t.Errorf("got %v, want the refusal", err)
+		}
+		if x.feedback != nil {
+			t.Error("something is owed after a push that failed")
+		}
+	})
+}
+
+// TestSumsBeyondFloat32 owes so much that the next gradient's sum is infinite: it is dropped and the step goes on.
+func TestSumsBeyondFloat32(t *testing.T) {
+	c := &Client{payload: wire.Float16}
+	j := newJob(t, 1, 1, strategy.Sync())
+	c.c.Layout = j.layout()
+	k := newFeedback(c)
+	huge := float32(3e38)
+	push := func() request {
+		g := make([]float32, 24)
+		fill(g, huge)
+		r := request{dense: [][]float32{g, nil}, push: []rows{{ids: []uint64{5}, data: []float32{huge, -huge}}}}
+		k.add(&r)
+		k.owed[0].keep(r.push[0].data) // all of it, as if nothing had been sent
+		return r
+	}
+	push()
+	r := push()
+	all(t, "dense", r.dense[0], huge)
+	if got := r.push[0].data; got[0] != huge || got[1] != -huge {
+		t.Errorf("rows are %v", got)
+	}
+}
+
+// TestFloat32OwesNothing: the default payload has no feedback and changes no gradient.
+func TestFloat32OwesNothing(t *testing.T) {
+	s := strategy.Strategy{Mode: strategy.ModeSync, Payload: strategy.PayloadFloat32}
+	sums := [2]float32{}
+	for range steadySteps {
+		sums[0] -= steady[strategy.PayloadInt8][0]
+		sums[1] -= steady[strategy.PayloadInt8][1]
+	}
+	for i, v := range steadily(t, s, plain) {
+		if v != sums[i%2] {
+			t.Fatalf("value %d is %v, want %v", i, v, sums[i%2])
+		}
+	}
+}
