@@ -23,7 +23,8 @@ func newShards(n, stride int, budget int64, counts bool) []shard {
 	return shards
 }
 
-// blockLen is how many rows are worked on together: enough to hide the memory's latency, no more than a core can wait for at once.
+// blockLen is how many rows are worked on together: enough to hide the memory's latency, no more than a core can wait for at
+// once.
 const blockLen = 24
 
 // block is a piece of a shard's group of ids with the rows that were found, nil for the missing.
