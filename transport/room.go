@@ -78,7 +78,13 @@ func (l *listener) admit(n int) *refusal {
 	if in {
 		return nil
 	}
-	return &refusal{fasthttp.StatusServiceUnavailable, &l.f.serves.busy, crowded(n, limit, start)}
+	text := crowded(n, limit, start)
+	select {
+	case <-l.closing:
+		text = "the server is closing"
+	default:
+	}
+	return &refusal{fasthttp.StatusServiceUnavailable, &l.f.serves.busy, text}
 }
 
 func crowded(n int, limit int64, start time.Time) string {

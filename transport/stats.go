@@ -20,7 +20,7 @@ type Metered interface {
 type Stats struct {
 	Calls    int64 // that have returned
 	Failed   Failures
-	Sent     int64 // bytes of requests that were sent whole
+	Sent     int64 // bytes of requests that were answered
 	Received int64 // bytes of answers
 	Dials    int64 // connections that were made; calls in a row share one
 	// Waited is how long calls, all together, have waited for MaxInFlight.

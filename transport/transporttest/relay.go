@@ -39,7 +39,7 @@ type Relay struct {
 
 	mu     sync.Mutex
 	closed bool
-	conns  map[net.Conn]struct{}
+	conns  map[net.Conn]bool // true for those that are half open
 	counts map[string]int
 }
 
@@ -49,7 +49,7 @@ func NewRelay(target string, seed uint64, faults LineFaults) (*Relay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("transporttest: relay to %s: %w", target, err)
 	}
-	r := &Relay{ln: ln, network: "tcp", addr: target, seed: seed, faults: faults, conns: map[net.Conn]struct{}{}, counts: map[string]int{}}
+	r := &Relay{ln: ln, network: "tcp", addr: target, seed: seed, faults: faults, conns: map[net.Conn]bool{}, counts: map[string]int{}}
 	if path, ok := strings.CutPrefix(target, "unix:"); ok {
 		r.network, r.addr = "unix", path
 	}
@@ -79,23 +79,51 @@ func (r *Relay) Close() {
 	r.wg.Wait()
 }
 
+// drain takes no more connections, and waits until those that are left have passed on what the server, which has been closed,
+// has said; but not for ever.
+func (r *Relay) drain(patience time.Duration) {
+	_ = r.ln.Close()
+	r.mu.Lock()
+	for c, halfOpen := range r.conns {
+		if halfOpen {
+			_ = c.Close()
+		}
+	}
+	r.mu.Unlock()
+	drained := make(chan struct{})
+	go func() {
+		r.wg.Wait()
+		close(drained)
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-drained:
+	case <-timer.C:
+	}
+	r.Close()
+	<-drained
+}
+
 func (r *Relay) accept() {
 	for number := uint64(0); ; number++ {
 		client, err := r.ln.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err == nil {
-			r.wg.Go(func() { r.relay(client, number) })
+		if err != nil {
+			time.Sleep(10 * time.Millisecond) // most likely too many open files
+			continue
 		}
+		r.wg.Go(func() { r.relay(client, number) })
 	}
 }
 
 // relay serves one connection.
 func (r *Relay) relay(client net.Conn, number uint64) {
-	defer r.keep(client)()
 	rng := rand.New(rand.NewPCG(r.seed, number))
 	name := r.draw(rng.Float64())
+	defer r.keep(client, name == "HalfOpen")()
 	after, up, bit := rng.IntN(r.within()), rng.IntN(2) == 0, byte(rng.IntN(8))
 	if name == "HalfOpen" {
 		_, _ = io.Copy(io.Discard, client)
@@ -105,7 +133,7 @@ func (r *Relay) relay(client net.Conn, number uint64) {
 	if err != nil {
 		return
 	}
-	defer r.keep(server)()
+	defer r.keep(server, false)()
 	end := func() {
 		_ = client.Close()
 		_ = server.Close()
@@ -131,10 +159,10 @@ func pass(to io.Writer, from io.Reader, end func()) {
 type onlyReader struct{ io.Reader }
 
 // keep lets Close find a connection until what it returns is called.
-func (r *Relay) keep(c net.Conn) (forget func()) {
+func (r *Relay) keep(c net.Conn, halfOpen bool) (forget func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conns[c] = struct{}{}
+	r.conns[c] = halfOpen
 	if r.closed {
 		_ = c.Close()
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -182,7 +183,7 @@ func ExampleRelay() {
 // TestRelayedSitsTheExam has a transport with relays, and no faults, keep the contract.
 func TestRelayedSitsTheExam(t *testing.T) {
 	transporttest.Run(t, func() transport.Transport {
-		return transporttest.NewRelayed(&transport.FastHTTP{MaxMessage: 9 << 20}, 1, transporttest.LineFaults{})
+		return transporttest.NewRelayed(&transport.FastHTTP{MaxMessage: 9 << 20, Logger: slog.New(slog.DiscardHandler)}, 1, transporttest.LineFaults{})
 	}, func() string { return "127.0.0.1:0" })
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/gofleet/gofleet/transport"
 )
@@ -117,6 +118,10 @@ type relayedListener struct {
 func (l *relayedListener) Close(ctx context.Context) error {
 	l.from.forget(l.Endpoint(), l.relay)
 	err := l.Listener.Close(ctx)
-	l.relay.Close()
+	if err != nil {
+		l.relay.Close()
+	} else {
+		l.relay.drain(time.Second)
+	}
 	return err
 }
