@@ -20,6 +20,7 @@ var house = map[string][]string{
 	"internal/mode":       {"internal/table", "optimizer"},
 	"internal/wire":       {"internal/kernels"},
 	"internal/layout":     {"optimizer", "strategy/placement"},
+	"internal/collective": {"internal/kernels", "transport"},
 	"internal/checkpoint": {"internal/mode", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/client": {"internal/checkpoint", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
 		"strategy", "strategy/placement", "transport"},

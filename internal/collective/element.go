@@ -1,0 +1,89 @@
+package collective
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+)
+
+// Element is what can be reduced. Sums of int64 are exact and wrap.
+type Element interface{ float32 | float64 | int64 }
+
+// element is an Element on the wire.
+type element uint8
+
+const (
+	elementByte element = iota
+	elementFloat32
+	elementFloat64
+	elementInt64
+)
+
+func (e element) String() string {
+	switch e {
+	case elementByte:
+		return "bytes"
+	case elementFloat32:
+		return "float32"
+	case elementFloat64:
+		return "float64"
+	case elementInt64:
+		return "int64"
+	}
+	return fmt.Sprintf("element %d", uint8(e))
+}
+
+func elementOf[E Element]() element {
+	var zero E
+	switch any(zero).(type) {
+	case float32:
+		return elementFloat32
+	case float64:
+		return elementFloat64
+	}
+	return elementInt64
+}
+
+func sizeOf[E Element]() int {
+	var zero E
+	return int(unsafe.Sizeof(zero))
+}
+
+// nativeOrder says whether the machine's byte order is the wire's, little-endian.
+var nativeOrder = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// bytesOf is x as it travels: x itself where the machine's order is the wire's.
+func bytesOf[E Element](x []E) []byte {
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*sizeOf[E]())
+	if nativeOrder {
+		return b
+	}
+	return swapped(b, sizeOf[E]())
+}
+
+// elementsOf reads what travelled, without copying if order and alignment allow. b is a whole number of elements.
+func elementsOf[E Element](b []byte) []E {
+	n := len(b) / sizeOf[E]()
+	if n == 0 {
+		return nil
+	}
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	if nativeOrder && uintptr(p)%unsafe.Alignof(*new(E)) == 0 {
+		return unsafe.Slice((*E)(p), n)
+	}
+	if !nativeOrder {
+		b = swapped(b, sizeOf[E]())
+	}
+	x := make([]E, n)
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(b)), b)
+	return x
+}
+
+// swapped is a copy of b with the bytes of each element in the opposite order.
+func swapped(b []byte, size int) []byte {
+	out := make([]byte, len(b))
+	for i := range b {
+		out[i] = b[i-i%size+size-1-i%size]
+	}
+	return out
+}

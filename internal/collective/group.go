@@ -1,0 +1,216 @@
+package collective
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/gofleet/gofleet/transport"
+)
+
+// Config is what a group is made of.
+type Config struct {
+	// Rank is this process's place in Endpoints, which lists where every rank listens.
+	Rank      int
+	Endpoints []string
+	Transport transport.Transport
+
+	// Bucket bounds what is reduced at a time, in bytes; 0 means 32 MiB. Chunk is the size of a message; 0 means 1 MiB.
+	// Both must be the same on all ranks.
+	Bucket, Chunk int
+	// Window is how many messages are under way to each rank; 0 means 2.
+	Window int
+
+	// StartTimeout bounds Join; 0 means 3m. WaitTimeout bounds a collective; 0 means 15m. SilenceTimeout is after how long
+	// without an answer a rank counts as dead; 0 means 30s. ProbeInterval is how often a rank that is waited for is asked
+	// whether it lives; 0 means 1s.
+	StartTimeout, WaitTimeout, SilenceTimeout, ProbeInterval time.Duration
+	// Logger is told who is waited for; nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// The defaults of a Config.
+const (
+	DefaultBucket = 32 << 20
+	DefaultChunk  = 1 << 20
+	DefaultWindow = 2
+)
+
+var (
+	// ErrClosed says that the group has ended.
+	ErrClosed = errors.New("collective: the group has ended")
+	// ErrOrder says that ranks made different calls.
+	ErrOrder = errors.New("collective: ranks make different calls")
+	// ErrDead says that a rank is gone.
+	ErrDead = errors.New("collective: a rank is gone")
+)
+
+// Group is this process among its peers.
+type Group struct {
+	c        Config
+	log      *slog.Logger
+	listener transport.Listener
+	serving  sync.WaitGroup // the listener's goroutine and the prober's
+	self     uint64         // this life
+	turn     chan struct{}  // held by the collective under way
+
+	life context.Context // ends with the group; its cause says what went wrong
+	end  context.CancelCauseFunc
+	told sync.Once // that the group failed
+
+	mu         sync.Mutex // guards what follows
+	generation uint64     // 0 until all have joined
+	lives      []uint64   // by rank, 0 where unknown
+	seen       []time.Time
+	bye        []bool
+	byes       chan struct{} // closed when all have said goodbye
+	number     uint64        // of the last collective
+	rounds     [2]*round     // the last two
+	since      time.Time     // when the last one began; zero when none is under way
+	changed    chan struct{} // closed and replaced when a round begins or the generation is known
+	left       bool
+}
+
+// New claims this rank's endpoint and begins to listen there. Close or Leave ends the group.
+func New(c Config) (*Group, error) {
+	if c.Rank < 0 || c.Rank >= len(c.Endpoints) {
+		return nil, fmt.Errorf("collective: rank %d of %d endpoints", c.Rank, len(c.Endpoints))
+	}
+	c = c.withDefaults()
+	l, err := c.Transport.Listen(c.Endpoints[c.Rank])
+	if err != nil {
+		return nil, fmt.Errorf("collective: rank %d: %w", c.Rank, err)
+	}
+	n := len(c.Endpoints)
+	g := &Group{c: c, log: c.Logger.With("rank", c.Rank), listener: l, self: rand.Uint64() | 1, turn: make(chan struct{}, 1),
+		lives: make([]uint64, n), seen: make([]time.Time, n), bye: make([]bool, n), byes: make(chan struct{}), changed: make(chan struct{})}
+	g.life, g.end = context.WithCancelCause(context.Background())
+	g.lives[c.Rank], g.bye[c.Rank] = g.self, true
+	g.serving.Go(func() {
+		if err := l.Serve(g.handle); err != nil {
+			g.fail(fmt.Errorf("collective: rank %d: %w", c.Rank, err))
+		}
+	})
+	return g, nil
+}
+
+func (c Config) withDefaults() Config {
+	set(&c.Bucket, DefaultBucket)
+	set(&c.Chunk, DefaultChunk)
+	set(&c.Window, DefaultWindow)
+	set(&c.StartTimeout, 3*time.Minute)
+	set(&c.WaitTimeout, 15*time.Minute)
+	set(&c.SilenceTimeout, 30*time.Second)
+	set(&c.ProbeInterval, time.Second)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	c.Endpoints = slices.Clone(c.Endpoints)
+	return c
+}
+
+func set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Rank is this process's number.
+func (g *Group) Rank() int { return g.c.Rank }
+
+// Ranks is how many processes there are.
+func (g *Group) Ranks() int { return len(g.c.Endpoints) }
+
+// Endpoint is where this rank listens.
+func (g *Group) Endpoint() string { return g.listener.Endpoint() }
+
+// name is a rank for an error.
+func (g *Group) name(rank int) string { return fmt.Sprintf("rank %d (%s)", rank, g.c.Endpoints[rank]) }
+
+// fail ends the group for a reason. The first reason stays.
+func (g *Group) fail(err error) error {
+	g.end(err)
+	return context.Cause(g.life)
+}
+
+// begin makes a round the current one.
+func (g *Group) begin(r *round) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rounds[r.what.number%2] = r
+	g.number, g.since = r.what.number, time.Now()
+	g.announce()
+}
+
+// memory is room for a result of that many bytes, at an address that suits every element. It is that of the last round but
+// one where it fits: every rank has sent a part of the round after it, so none can ask for it again.
+func (g *Group) memory(number uint64, size int) []byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if old := g.rounds[number%2]; old != nil {
+		if m := old.reclaim(); cap(m) >= size {
+			return m[:size]
+		}
+	}
+	words := make([]uint64, (size+7)/8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:size]
+}
+
+// announce wakes those that wait for a change; g.mu is held.
+func (g *Group) announce() {
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+// current is the round under way, nil if there is none.
+func (g *Group) current() (*round, time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.since.IsZero() {
+		return nil, time.Time{}
+	}
+	return g.rounds[g.number%2], g.since
+}
+
+func (g *Group) idle() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.since = time.Time{}
+}
+
+// closeTime is how long Close waits for answers that are being sent.
+const closeTime = 5 * time.Second
+
+// Close ends the group without waiting for anybody; ranks that wait for this one are told, if reason is not nil, that it
+// failed. It may be called twice.
+func (g *Group) Close(ctx context.Context, reason error) error {
+	g.mu.Lock()
+	again := g.left
+	g.left = true
+	g.mu.Unlock()
+	if again {
+		return nil
+	}
+	g.end(ErrClosed)
+	if reason != nil {
+		g.told.Do(func() { g.abort(ctx, reason) })
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	err := g.listener.Close(ctx)
+	g.serving.Wait()
+	if t, ok := g.c.Transport.(transport.IdleCloser); ok {
+		t.CloseIdleConnections()
+	}
+	if err != nil {
+		return fmt.Errorf("collective: rank %d: %w", g.c.Rank, err)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package collective
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"time"
+)
+
+var errLate = errors.New("collective: the time is over")
+
+// Join waits until every rank has joined, at most Config.StartTimeout, and begins to watch over them.
+func (g *Group) Join(ctx context.Context) error {
+	bounded, release := g.bound(ctx, g.c.StartTimeout, errLate)
+	defer release()
+	began, arrived := time.Now(), g.arrivals()
+	err := g.each(bounded, func(ctx context.Context, rank int) error {
+		q := g.request(verbJoin)
+		q.generation = g.self
+		err := g.call(ctx, rank, [][]byte{q.append(nil)}, g.c.StartTimeout, func(a answer, _ []byte) error {
+			return g.knows(rank, a.number)
+		})
+		if err == nil {
+			arrived.note(rank)
+		}
+		return err
+	})
+	if errors.Is(err, errLate) {
+		err = fmt.Errorf("%w: waited %v for %s to start", ErrDead, time.Since(began).Round(time.Millisecond), g.names(arrived.missing()))
+	}
+	if err != nil {
+		return g.fail(err)
+	}
+	g.mu.Lock()
+	g.generation = generation(g.lives)
+	g.announce()
+	g.mu.Unlock()
+	g.serving.Go(g.watch)
+	return nil
+}
+
+// generation is one number for the lives of all ranks.
+func generation(lives []uint64) uint64 {
+	h := fnv.New64a()
+	for _, l := range lives {
+		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, l)) // a hash takes everything
+	}
+	return h.Sum64() | 1
+}
+
+func (g *Group) request(v verb) request {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return request{verb: v, generation: g.generation, rank: g.c.Rank, ranks: g.Ranks()}
+}
+
+// arrivals counts ranks off.
+type arrivals struct {
+	mu    sync.Mutex
+	there []bool
+}
+
+func (g *Group) arrivals() *arrivals {
+	a := &arrivals{there: make([]bool, g.Ranks())}
+	a.there[g.c.Rank] = true
+	return a
+}
+
+func (a *arrivals) note(rank int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.there[rank] = true
+}
+
+func (a *arrivals) missing() (ranks []int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for r, there := range a.there {
+		if !there {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+// Leave waits until every rank has called it, and ends the group. After an error, of Leave or before, the group is ended all the
+// same. It may be called twice.
+func (g *Group) Leave(ctx context.Context) error {
+	g.mu.Lock()
+	left := g.left
+	g.mu.Unlock()
+	if left {
+		return nil
+	}
+	err := g.Barrier(ctx)
+	if err == nil {
+		g.sayGoodbye(ctx)
+	}
+	return errors.Join(err, g.Close(ctx, nil))
+}
+
+// goodbyeTime is how long a rank stays for others that may have to ask again for the last result; after goneTime without an
+// answer they have gone already.
+const (
+	goodbyeTime = 10 * time.Second
+	goneTime    = time.Second
+)
+
+// sayGoodbye tells the others that this rank needs nothing more, and stays until they have said so or had time to.
+func (g *Group) sayGoodbye(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, goodbyeTime)
+	defer cancel()
+	q := g.request(verbBye)
+	_ = g.each(ctx, func(ctx context.Context, rank int) error {
+		if g.call(ctx, rank, [][]byte{q.append(nil)}, goneTime, nil) != nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.parted(rank)
+		}
+		return nil
+	})
+	if g.Ranks() == 1 {
+		return
+	}
+	select {
+	case <-g.byes:
+	case <-g.life.Done():
+	case <-ctx.Done():
+	}
+}
+
+// abort tells the others that this rank has failed.
+func (g *Group) abort(ctx context.Context, reason error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	q := g.request(verbAbort)
+	_ = g.each(ctx, func(ctx context.Context, rank int) error {
+		_ = g.once(ctx, rank, [][]byte{q.append(nil), []byte(reason.Error())}, nil) // who does not hear it will notice
+		return nil
+	})
+}

@@ -1,0 +1,195 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// round is one collective as this rank takes part in it. It is kept, with its results, until no rank can ask for them again.
+type round struct {
+	what     what
+	size     int // bytes of an element
+	from, to int // this rank's segment
+
+	blob   []byte                   // what a gather gives away
+	fold   func(chunk int, s *slot) // folds a chunk into the result, and into the caller's vector
+	result []byte                   // of this rank's segment, as it travels
+	slots  []slot                   // by chunk of this rank's segment
+
+	mu    sync.Mutex     // guards what follows, and the slots
+	heard []bool         // by rank
+	ended bool           // the caller has gone; nothing may be folded
+	reads int            // answers being sent
+	folds sync.WaitGroup // under way
+}
+
+// slot is a chunk that waits for the parts of all ranks.
+type slot struct {
+	parts   [][]byte // by rank
+	shares  []Part
+	there   []bool
+	missing int
+	folding bool
+	done    chan struct{} // closed when the result is there
+}
+
+func newRound(w what, rank, ranks, size int) *round {
+	r := &round{what: w, size: size, heard: make([]bool, ranks)}
+	r.heard[rank] = true
+	r.from, r.to = segment(w.length, rank, ranks)
+	if w.op == opGather {
+		return r
+	}
+	r.slots = make([]slot, chunks(r.to-r.from, w.cut))
+	for i := range r.slots {
+		r.slots[i] = slot{parts: make([][]byte, ranks), shares: make([]Part, ranks), there: make([]bool, ranks),
+			missing: ranks, done: make(chan struct{})}
+	}
+	return r
+}
+
+// give hands in a rank's part of a chunk and waits for the result. part is read until give returns.
+func (r *round) give(ctx context.Context, rank, chunk int, p Part, part []byte) error {
+	r.put(rank, chunk, p, part)
+	select {
+	case <-r.slots[chunk].done:
+		return nil
+	case <-ctx.Done():
+	}
+	if r.withdraw(rank, chunk) {
+		return context.Cause(ctx)
+	}
+	<-r.slots[chunk].done
+	return nil
+}
+
+// put hands in a part, unless it is there already, and folds the chunk if it was the last one.
+func (r *round) put(rank, chunk int, p Part, part []byte) {
+	r.mu.Lock()
+	s := &r.slots[chunk]
+	r.heard[rank] = true
+	if s.there[rank] || s.folding || r.ended {
+		r.mu.Unlock()
+		return
+	}
+	s.there[rank], s.parts[rank], s.shares[rank] = true, part, p
+	s.missing--
+	s.folding = s.missing == 0
+	last := s.folding
+	if last {
+		r.folds.Add(1)
+	}
+	r.mu.Unlock()
+	if last {
+		r.fold(chunk, s)
+		close(s.done)
+		r.folds.Done()
+	}
+}
+
+// withdraw takes a part back whose bytes are about to go; false if it is in use or used up.
+func (r *round) withdraw(rank, chunk int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &r.slots[chunk]
+	if s.folding {
+		return false
+	}
+	if s.there[rank] {
+		s.there[rank], s.parts[rank] = false, nil
+		s.missing++
+	}
+	return true
+}
+
+// end returns when no fold reads or writes the caller's vector any more.
+func (r *round) end() {
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
+	r.folds.Wait()
+}
+
+// read is the result of a chunk that is done, to be sent until doneReading is called.
+func (r *round) read(chunk int) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads++
+	from, to := chunkAt(0, r.to-r.from, chunk, r.what.cut)
+	return r.result[from*r.size : to*r.size]
+}
+
+func (r *round) doneReading() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads--
+}
+
+// reclaim is the round's memory for the result, unless somebody still reads it.
+func (r *round) reclaim() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reads > 0 {
+		return nil
+	}
+	memory := r.result
+	r.result = nil
+	return memory
+}
+
+// members is what the ranks' shares are together, once a chunk is complete.
+func (r *round) members(chunk int) (m Members) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.slots[chunk].shares {
+		m.Weight += uint64(p.Weight)
+		if p.Ended {
+			m.Ended++
+		}
+	}
+	return m
+}
+
+// missing are the ranks that have not come to this collective, as far as this rank knows.
+func (r *round) missing() (ranks []int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for rank, heard := range r.heard {
+		if !heard {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
+}
+
+// hear notes that a rank has come.
+func (r *round) hear(rank int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heard[rank] = true
+}
+
+// check says what is wrong with a part that arrived.
+func (r *round) check(q *request, body []byte) error {
+	if q.what.op == opGather {
+		return nil
+	}
+	if q.chunk < 0 || q.chunk >= len(r.slots) {
+		return fmt.Errorf("%w: chunk %d of %d", ErrMessage, q.chunk, len(r.slots))
+	}
+	from, to := chunkAt(r.from, r.to, q.chunk, r.what.cut)
+	want := (to - from) * r.size
+	if silent(r.what, q.rank, q.part) {
+		want = 0
+	}
+	if len(body) != want {
+		return fmt.Errorf("%w: %d bytes in chunk %d, which has %d", ErrMessage, len(body), q.chunk, want)
+	}
+	return nil
+}
+
+// silent says whether a rank sends nothing for a chunk.
+func silent(w what, rank int, p Part) bool {
+	return w.op == opFirst && rank != w.root || w.op == mean && p.Weight == 0
+}
