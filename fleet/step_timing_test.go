@@ -92,11 +92,23 @@ func BenchmarkLoop(b *testing.B) {
 	}
 }
 
+// BenchmarkPayloads is the loop by the payload of what is pushed: the time of a step, and the bytes that a worker sends and
+// gets in it.
+func BenchmarkPayloads(b *testing.B) {
+	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeSync} {
+		for _, p := range strategy.Payloads() {
+			b.Run(fmt.Sprintf("%s/%s", mode, p), func(b *testing.B) { benchLoop(b, strategy.Strategy{Mode: mode, Payload: p}, 1, true) })
+		}
+	}
+}
+
 func benchLoop(b *testing.B, s strategy.Strategy, workers int, ahead bool) {
+	net := &transport.FastHTTP{}
 	c := fleettest.Cluster{Servers: 1, Workers: workers, Endpoints: freePorts(b, 1),
-		Options: fleet.Options{Transport: &transport.FastHTTP{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}}
+		Options: fleet.Options{Transport: net, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}}
 	var mu sync.Mutex
 	var longest time.Duration
+	var before, after transport.Stats // of worker 0's steps
 	b.ReportAllocs()
 	c.Run(b, func(ctx context.Context, f *fleet.Fleet) error {
 		o := newLoop()
@@ -124,10 +136,14 @@ func benchLoop(b *testing.B, s strategy.Strategy, workers int, ahead bool) {
 		}
 		if f.IsFirstWorker() {
 			b.ResetTimer()
+			before = net.Stats()
 		}
 		start := time.Now()
 		if err := o.steps(ctx, f.WorkerIndex(), b.N, ahead); err != nil {
 			return err
+		}
+		if f.IsFirstWorker() {
+			after = net.Stats()
 		}
 		mu.Lock()
 		longest = max(longest, time.Since(start))
@@ -135,5 +151,9 @@ func benchLoop(b *testing.B, s strategy.Strategy, workers int, ahead bool) {
 		return f.StopWorker(ctx)
 	})
 	b.ReportMetric(float64(longest.Microseconds())/float64(b.N), "µs/step")
+	if workers == 1 {
+		b.ReportMetric(float64(after.Sent-before.Sent)/float64(b.N), "sent-B/step")
+		b.ReportMetric(float64(after.Received-before.Received)/float64(b.N), "got-B/step")
+	}
 	b.ReportMetric(0, "ns/op")
 }

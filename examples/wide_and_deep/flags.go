@@ -43,6 +43,7 @@ func parse(name string, args []string) (config, error) {
 	mode := fs.String("mode", "async", "sync or async")
 	placement := fs.String("placement", "RoundRobin", "RoundRobin or HashName")
 	codec := fs.String("codec", "none", "none, s2, zstd or gzip")
+	payload := fs.String("payload", "float32", "of pushed gradients: float32, float16, bfloat16 or int8")
 	lr := fs.Float64("lr", 0, "learning rate; 0 is the preset's")
 	layers := fs.String("layers", "", "widths of the deep part; empty is the preset's")
 	if err := fs.Parse(args); err != nil {
@@ -67,7 +68,7 @@ func parse(name string, args []string) (config, error) {
 		return c, fmt.Errorf("-rows=%d -epochs=%d -batch=%d: epochs and batch count from 1, rows from 0", c.rows, c.epochs, c.batch)
 	}
 	s, err := strategy.Factory(*mode)
-	s.Placement, s.Codec = *placement, *codec
+	s.Placement, s.Codec, s.Payload = *placement, *codec, strategy.Payload(*payload)
 	c.strategy = s
 	return c, err
 }

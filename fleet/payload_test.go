@@ -1,0 +1,148 @@
+package fleet_test
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// narrowPayloads are all payloads but float32.
+func narrowPayloads() []strategy.Payload { return strategy.Payloads()[1:] }
+
+// TestNarrowPayloadsTrain trains three workers in rounds with narrow payloads: the weights stay near those of float32, and
+// are one result, bit for bit, whatever carries the gradients.
+func TestNarrowPayloadsTrain(t *testing.T) {
+	rule := optimizer.SGD{LR: 0.1}
+	of := func(p strategy.Payload, change func(*strategy.Strategy)) []byte {
+		s := strategy.Sync()
+		s.Payload = p
+		change(&s)
+		return run{servers: 2, workers: 3, strategy: s}.weights(t, rule)
+	}
+	same := func(*strategy.Strategy) {}
+	want := of(strategy.PayloadFloat32, same)
+	for _, p := range narrowPayloads() {
+		t.Run(string(p), func(t *testing.T) {
+			got := of(p, same)
+			// Each worker owes at most half of a last place of its largest gradient, which is about 1/4.
+			if far := distance(t, want, got); far == 0 || far > 0.1*0.25/127 {
+				t.Errorf("%g away from float32 after %d steps", far, lawSteps)
+			}
+			for name, change := range map[string]func(*strategy.Strategy){
+				"again":     same,
+				"in pieces": func(s *strategy.Strategy) { s.MaxFrame = 4096 },
+				"zstd":      func(s *strategy.Strategy) { s.Codec = "zstd" },
+			} {
+				if other := of(p, change); !bytes.Equal(got, other) {
+					t.Errorf("%s: weights differ by up to %g", name, distance(t, got, other))
+				}
+			}
+		})
+	}
+}
+
+// bulk is an objective that pushes much: dense gradients and wide rows.
+type bulk struct {
+	w, rows *optimizer.Param
+	trainer optimizer.Trainer
+}
+
+const bulkDense, bulkRows, bulkDim = 32 * 1024, 300, 64
+
+func newBulk() *bulk {
+	w := &optimizer.Param{Name: "w", Shape: []int{bulkDense / 64, 64}, W: make([]float32, bulkDense), G: make([]float32, bulkDense)}
+	for i := range w.G {
+		w.G[i] = float32(math.Sin(float64(i)))
+	}
+	return &bulk{w: w, rows: &optimizer.Param{Name: "rows", Shape: []int{0, bulkDim}, Embedding: true}}
+}
+
+func (o *bulk) Params() []*optimizer.Param { return []*optimizer.Param{o.w, o.rows} }
+func (o *bulk) Bind(t optimizer.Trainer)   { o.trainer = t }
+
+// steps trains n steps of the same rows.
+func (o *bulk) steps(ctx context.Context, n int) error {
+	session, err := o.trainer.Open(o.Params())
+	if err != nil {
+		return err
+	}
+	r := optimizer.Rows{Param: o.rows, W: make([]float32, bulkRows*bulkDim), G: make([]float32, bulkRows*bulkDim)}
+	for i := range bulkRows {
+		r.IDs = append(r.IDs, uint64(i))
+	}
+	for i := range r.G {
+		r.G[i] = float32(math.Cos(float64(i)))
+	}
+	for range n {
+		st := &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}
+		if err := session.Begin(ctx, st); err != nil {
+			return err
+		}
+		if err := session.End(ctx, st); err != nil {
+			return err
+		}
+	}
+	return session.Close(ctx)
+}
+
+// bytesOfStep is what a worker sends in a step, all messages counted.
+func bytesOfStep(t *testing.T, s strategy.Strategy) float64 {
+	t.Helper()
+	sent := func(steps int) int64 {
+		net := transport.NewMemory()
+		c := fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: net}}
+		var sent int64
+		c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+			o := newBulk()
+			opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, s)
+			if err != nil {
+				return err
+			}
+			if err := opt.Minimize(o); err != nil {
+				return err
+			}
+			if f.IsServer() {
+				if err := f.InitServer(ctx, ""); err != nil {
+					return err
+				}
+				return f.RunServer(ctx)
+			}
+			if err := f.InitWorker(ctx); err != nil {
+				return err
+			}
+			before := net.Stats().Sent
+			if err := o.steps(ctx, steps); err != nil {
+				return err
+			}
+			sent = net.Stats().Sent - before
+			return f.StopWorker(ctx)
+		})
+		return sent
+	}
+	const n = 20
+	return float64(sent(n)) / n
+}
+
+// TestNarrowPayloadsShrinkSteps counts the bytes that a worker sends.
+func TestNarrowPayloadsShrinkSteps(t *testing.T) {
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
+		whole := bytesOfStep(t, strategy.Strategy{Mode: mode})
+		if least := 4. * (bulkDense + bulkRows*bulkDim); whole < least || whole > 1.05*least {
+			t.Errorf("%s: a step of float32 sends %.0f bytes, its numbers are %.0f", mode, whole, least)
+		}
+		for payload, want := range map[strategy.Payload]float64{strategy.PayloadFloat16: 1.97, strategy.PayloadBFloat16: 1.97, strategy.PayloadInt8: 3.7} {
+			narrow := bytesOfStep(t, strategy.Strategy{Mode: mode, Payload: payload})
+			t.Logf("%s: %.0f bytes a step, %s %.0f: %.2f times less", mode, whole, payload, narrow, whole/narrow)
+			if whole/narrow < want {
+				t.Errorf("%s: %s sends %.2f times less than float32, want %.2f", mode, payload, whole/narrow, want)
+			}
+		}
+	}
+}
