@@ -27,9 +27,10 @@ func (o *owed) add(ids []uint64, g []float32) {
 		o.young.clear()
 	}
 	o.slots = o.slots[:0]
-	for i, id := range ids {
-		slot := o.slot(id)
-		o.slots = append(o.slots, slot)
+	for _, id := range ids {
+		o.slots = append(o.slots, o.slot(id))
+	}
+	for i, slot := range o.slots {
 		row := g[i*o.dim:][:o.dim]
 		kernels.Add(row, row, o.young.row(slot, o.dim))
 	}

@@ -77,5 +77,8 @@ func frames(t testing.TB, s *Server) (all []*wire.Builder) {
 	last.Piece(wire.Piece{Number: 1, Of: 2})
 	beyond := pushOf(s, wire.Header{Step: 2})
 	beyond.IDs(1, []uint64{100})
+	for _, e := range narrow {
+		all = append(all, narrowPushOf(s, e, wire.Header{Step: 1}, [4]float32{1, 2, 3, 4}, [2]float32{1, -1}))
+	}
 	return append(all, peek, publish, piece, last, beyond, pushOf(s, wire.Header{Step: 1}))
 }
