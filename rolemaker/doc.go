@@ -8,11 +8,12 @@
 //		train(id.Index, id.Workers, id.Servers)
 //	}
 //
-// Five role makers are here, and a user's own is one method:
+// Seven role makers are here, and a user's own is one method:
 //
 //   - [PaddleCloud] reads the environment variables that PaddlePaddle's launchers and operators set, and fleetrun too;
 //     where none is set it is a process alone;
-//   - [UserDefined] holds what the program says itself;
+//   - [Collective] reads those of a job without servers, whose workers add gradients up among themselves;
+//   - [UserDefined] and [UserDefinedCollective] hold what the program says itself;
 //   - [MPISymmetric] reads rank and size from mpirun, mpiexec or srun: even ranks serve, odd ranks train;
 //   - [Local] is a process alone, worker 0 of 1 without servers;
 //   - [FromEnvironment] looks which of them the environment speaks of.

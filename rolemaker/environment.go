@@ -13,14 +13,17 @@ func paddleNames() []string {
 		envWorkerNum, envWorkerID, envWorkers, "PADDLE_MASTER", "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}
 }
 
-// FromEnvironment is the role maker that the environment speaks of: [PaddleCloud] if any of its variables is set;
-// otherwise [MPISymmetric] if mpirun, mpiexec or srun started more than one rank; otherwise [Local]. getenv looks a variable
+// FromEnvironment is the role maker that the environment speaks of: [Collective] if PADDLE_CURRENT_ENDPOINT and the list of workers
+// are set and no server is named; [PaddleCloud] if any of its variables is set; otherwise [MPISymmetric] if mpirun, mpiexec or srun started more than one rank; otherwise [Local]. getenv looks a variable
 // up; nil means os.Getenv.
 //
 // A job is never taken for a process alone: where variables are missing or contradict each other, Identity returns an error
 // that names them.
 func FromEnvironment(getenv func(string) string) RoleMaker {
 	e := environment(getenv)
+	if e.speaksOfCollective() {
+		return found{Collective{Getenv: getenv}, []string{envWorkers, envCurrent}}
+	}
 	if names := e.found(paddleNames()); len(names) > 0 {
 		return found{PaddleCloud{Getenv: getenv}, names}
 	}
@@ -34,6 +37,11 @@ func FromEnvironment(getenv func(string) string) RoleMaker {
 		return Local{}
 	}
 	return MPISymmetric{Getenv: getenv}
+}
+
+// speaksOfCollective says whether the variables are those of a collective job. TRAINING_ROLE is of jobs with servers.
+func (e env) speaksOfCollective() bool {
+	return len(e.found([]string{envWorkers, envCurrent})) == 2 && len(e.found([]string{envRole, envServers, envServerIPs, envServerNum})) == 0
 }
 
 // found is a role maker that was chosen because some variables are set; its errors say so.

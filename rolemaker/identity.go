@@ -1,6 +1,7 @@
 package rolemaker
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,10 +20,15 @@ type Identity struct {
 	Servers []string
 	// WorkerEndpoints are the endpoints of all workers, or empty: only workers that talk to each other need them.
 	WorkerEndpoints []string
+	// Collective says that workers add their gradients up among themselves, at WorkerEndpoints, and there are no servers.
+	Collective bool
 }
 
-// Local says that there are no servers: the process trains alone.
-func (id Identity) Local() bool { return len(id.Servers) == 0 }
+// Local says that there is nobody to talk to: the process trains alone.
+func (id Identity) Local() bool { return len(id.Servers) == 0 && !id.amongWorkers() }
+
+// amongWorkers says whether there are other workers of a collective job.
+func (id Identity) amongWorkers() bool { return id.Collective && id.Workers > 1 }
 
 // IsWorker says whether the process computes gradients.
 func (id Identity) IsWorker() bool { return id.Role == Worker }
@@ -50,6 +56,8 @@ func (id Identity) String() string {
 	switch {
 	case id.Local():
 		return fmt.Sprintf("%v %d of %d, alone", id.Role, id.Index, id.Workers)
+	case id.Collective:
+		return fmt.Sprintf("%v %d of %d, collective: %s", id.Role, id.Index, id.Workers, strings.Join(id.WorkerEndpoints, ","))
 	case id.IsServer():
 		return fmt.Sprintf("server %d of %d at %s, %d workers", id.Index, len(id.Servers), id.Endpoint(), id.Workers)
 	}
@@ -63,6 +71,11 @@ func (id Identity) Validate() error {
 		return fmt.Errorf("rolemaker: role is %v; it must be Worker or Server", id.Role)
 	case id.Workers < 1:
 		return fmt.Errorf("rolemaker: the number of workers is %d; it must be at least 1", id.Workers)
+	case id.Collective && (id.IsServer() || len(id.Servers) > 0):
+		return errors.New("rolemaker: a collective job has workers alone, no servers")
+	case id.amongWorkers() && len(id.WorkerEndpoints) != id.Workers:
+		return fmt.Errorf("rolemaker: %d worker endpoints for the %d workers of a collective job: %q", len(id.WorkerEndpoints), id.Workers,
+			id.WorkerEndpoints)
 	case id.Local() && (id.IsServer() || id.Workers > 1):
 		return fmt.Errorf("rolemaker: a job of %d workers has no servers; name their endpoints", id.Workers)
 	case id.Index < 0 || id.Index >= id.peers():
