@@ -42,7 +42,7 @@ func (c *counter) step(eval bool) *optimizer.Step {
 		ids[i] = uint64(i) << 32
 	}
 	n := 2 * len(ids)
-	return &optimizer.Step{Samples: 1, Eval: eval, Rows: []optimizer.Rows{{Param: c.rows, IDs: ids, W: make([]float32, n), G: slices.Repeat([]float32{-1}, n), Next: ids}}}
+	return &optimizer.Step{Samples: 1, Eval: eval, Rows: []optimizer.Rows{{Param: c.rows, IDs: ids, W: make([]float32, n), G: slices.Repeat(c.w.G[:1], n), Next: ids}}}
 }
 
 // Seeds of the fault schedules: a few by default, FLEET_SEEDS of them when it is set, or the one of FLEET_SEED.
@@ -90,29 +90,49 @@ func TestEveryPushCountsOnce(t *testing.T) {
 	met := map[string]int{}
 	for seed := first; seed < end; seed++ {
 		for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), {Mode: strategy.ModeSync, MaxFrame: 4096}, {MaxFrame: 4096}} {
-			s.WaitTimeout = strategy.Duration(24 * time.Hour) // of virtual time: losses without a word cost minutes
-			s = s.WithDefaults()
+			s = patient(s)
 			t.Run(fmt.Sprintf("%s/%d/%d", s.Mode, s.MaxFrame, seed), func(t *testing.T) { countUnderFaults(t, seed, s, met) })
 		}
 	}
+	report(t, end-first, met)
+}
+
+// patient is a strategy for networks that lose messages without a word, each of which costs up to minutes of virtual time.
+func patient(s strategy.Strategy) strategy.Strategy {
+	s.WaitTimeout = strategy.Duration(24 * time.Hour)
+	return s.WithDefaults()
+}
+
+// report says in a test's log which faults there were.
+func report(t *testing.T, seeds uint64, met map[string]int) {
+	var faults []string
 	for _, name := range slices.Sorted(maps.Keys(met)) {
-		t.Logf("%s: %d times", name, met[name])
+		faults = append(faults, fmt.Sprintf("%s %d", name, met[name]))
 	}
+	t.Logf("faults of %d seeds: %s", seeds, strings.Join(faults, ", "))
 }
 
 func countUnderFaults(t *testing.T, seed uint64, s strategy.Strategy, met map[string]int) {
 	const steps, workers = 8, 3
-	want := float32(steps) // a round of sync averages its workers' gradients, so it counts once
-	if s.Mode == strategy.ModeAsync {
-		want *= workers
+	want := float32(steps * workers)
+	if s.Mode == strategy.ModeSync {
+		want = steps // a round averages its workers' gradients, so it counts once
 	}
+	underFaults(t, seed, workers, met, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
+		return count(ctx, f, s, steps, want)
+	})
+}
+
+// underFaults simulates a cluster of two servers on a network with a seed's faults.
+func underFaults(t *testing.T, seed uint64, workers int, met map[string]int, program func(context.Context, *fleet.Fleet, transport.Transport) error) {
 	var network *transporttest.Faulty
 	defer func() {
 		for name, n := range network.Counts() {
 			met[name] += n
 		}
 		if t.Failed() {
-			t.Logf("run it again with FLEET_SEED=%d go test ./fleet -run '^%s$'; %+v happened %v", seed, strings.ReplaceAll(t.Name(), "/", "$/^"), schedule(seed), network.Counts())
+			t.Logf("run it again with FLEET_SEED=%d go test ./fleet -run '^%s$'; of %+v there were %v",
+				seed, strings.ReplaceAll(t.Name(), "/", "$/^"), schedule(seed), network.Counts())
 		}
 	}()
 	faulty := func(below transport.Transport) transport.Transport {
@@ -120,15 +140,20 @@ func countUnderFaults(t *testing.T, seed uint64, s strategy.Strategy, met map[st
 		return network
 	}
 	fleettest.Cluster{Servers: 2, Workers: workers}.Simulate(t, faulty, func(ctx context.Context, f *fleet.Fleet) error {
-		return count(ctx, f, s, steps, want)
+		return program(ctx, f, network)
 	})
 }
-func count(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int, want float32) error {
-	n := 5
+
+// frameFloats is how many weights a counter has: some, or as many as take several small frames.
+func frameFloats(s strategy.Strategy) int {
 	if s.MaxFrame < strategy.DefaultMaxFrame {
-		n = s.MaxFrame / 2 // weights and rows that take several frames
+		return s.MaxFrame / 2
 	}
-	c := newCounter(n)
+	return 5
+}
+
+func count(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int, want float32) error {
+	c := newCounter(frameFloats(s))
 	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
 	if err != nil {
 		return err

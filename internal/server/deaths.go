@@ -156,7 +156,8 @@ func (s *Server) order(f *wire.Frame) (l wire.Leave, err error) {
 	return l, nil
 }
 
-// tell sends a control message to another server.
+// tell sends a control message to another server, again and again until it answers or has been silent for a worker timeout:
+// one that did not hear of a death would wait for the dead.
 func (s *Server) tell(ctx context.Context, peer int, op wire.Op, msg, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.c.Strategy.WorkerTimeout.Std())
 	defer cancel()
@@ -165,14 +166,33 @@ func (s *Server) tell(ctx context.Context, peer int, op wire.Op, msg, answer any
 	if err := b.JSON(msg); err != nil {
 		return err
 	}
-	return s.c.Transport.Call(ctx, s.c.Endpoints[peer], b.Parts(), func(body []byte) error {
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		answered, err := s.tellOnce(ctx, peer, b.Parts(), answer)
+		if err == nil || answered {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// tellOnce makes one attempt and says whether there was an answer to it.
+func (s *Server) tellOnce(ctx context.Context, peer int, req [][]byte, answer any) (answered bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.c.Strategy.WorkerTimeout.Std()/10)
+	defer cancel()
+	err = s.c.Transport.Call(ctx, s.c.Endpoints[peer], req, func(body []byte) error {
 		var f wire.Frame
 		if err := f.Parse(body); err != nil {
 			return err
 		}
+		answered = true
 		if err := f.Refusal(); err != nil || answer == nil {
 			return err
 		}
 		return f.JSON(answer)
 	})
+	return answered, err
 }
