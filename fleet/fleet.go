@@ -24,6 +24,7 @@ type Fleet struct {
 	id      rolemaker.Identity
 	options Options
 	log     *slog.Logger
+	process uint64 // client.Config.Process
 
 	mu     sync.Mutex
 	job    *job           // since Minimize

@@ -91,6 +91,7 @@ func (r *restart) run(ctx context.Context, f *fleet.Fleet, network transport.Tra
 	if err != nil {
 		return err
 	}
+	again.Pin(2)
 	defer again.Close()
 	c = newCounter(frameFloats(r.strategy))
 	if _, err := c.join(ctx, again, r.strategy); err != nil {

@@ -18,7 +18,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	f.mu.Lock()
 	again, c := f.client != nil, f.client
 	if !again && !f.IsLocal() {
-		c = client.New(client.Config{Worker: f.id.Index, Servers: f.id.Servers, Layout: j.layout, Strategy: j.strategy,
+		c = client.New(client.Config{Worker: f.id.Index, Process: f.process, Servers: f.id.Servers, Layout: j.layout, Strategy: j.strategy,
 			Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
 		f.client = c
 	}

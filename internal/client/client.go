@@ -20,7 +20,9 @@ import (
 
 // Config is what a client is made of.
 type Config struct {
-	Worker  int
+	Worker int
+	// Process tells this process from others that take the worker's place; 0 means a random number.
+	Process uint64
 	Servers []string // endpoints
 	Layout  *layout.Layout
 	// Strategy has its defaults filled in.
@@ -102,7 +104,10 @@ func (c *Client) Join(ctx context.Context) error {
 // hello joins at server 0, which numbers the worker's lives, and then tells the other servers.
 func (c *Client) hello(ctx context.Context) (published bool, err error) {
 	published = true
-	process := rand.Uint64()
+	process := c.c.Process
+	if process == 0 {
+		process = rand.Uint64()
+	}
 	for s := range c.c.Servers {
 		op := wire.OpHello
 		if s == 0 {

@@ -1,0 +1,5 @@
+package fleet
+
+// Pin gives a worker's process a number instead of a random one, so that its messages are the same in every run and meet the
+// same faults.
+func (f *Fleet) Pin(process uint64) { f.process = process }
