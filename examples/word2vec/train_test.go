@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/strategy"
@@ -36,18 +36,9 @@ func train(t *testing.T, servers, workers int, args ...string) (share float64, s
 	if err != nil {
 		t.Fatal(err)
 	}
-	var mu sync.Mutex
-	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
-		var out bytes.Buffer
-		s, err := run(ctx, f, c, &out)
-		if f.IsFirstWorker() {
-			mu.Lock()
-			defer mu.Unlock()
-			share, said = s, out.String()
-		}
-		return err
+	return jobtest.First(t, servers, workers, func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (float64, error) {
+		return run(ctx, f, c, out)
 	})
-	return share, said
 }
 
 // TestText trains on a file, and saves.

@@ -35,6 +35,7 @@ var house = map[string][]string{
 
 	"examples/...": {"examples/...", "dataset", "fleet", "nn", "optimizer", "optimizer/local", "rolemaker", "strategy",
 		"strategy/placement", "transport"},
+	"examples/internal/job/jobtest": {"fleet", "fleet/fleettest"},
 }
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/nn"
@@ -186,5 +187,82 @@ func TestStart(t *testing.T) {
 	})
 	if err != nil || !ran {
 		t.Errorf("error %v, ran: %v", err, ran)
+	}
+}
+
+// TestBinary: a whole program, alone and on a cluster, gives the AUC of the test rows on worker 0.
+func TestBinary(t *testing.T) {
+	for _, size := range [][2]int{{0, 1}, {1, 2}} {
+		dir := t.TempDir()
+		auc, said := jobtest.First(t, size[0], size[1], func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (float64, error) {
+			c, err := parsed("-out=" + dir)
+			if err != nil {
+				return 0, err
+			}
+			g := nn.NewGraph(1)
+			b := NewBinary(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{Act: nn.Sigmoid}), g.Input("y", 1))
+			return b.Train(ctx, f, c, optimizer.SGD{LR: 0.5}, func(context.Context) (train, test *dataset.Dataset, err error) {
+				return Split(signs(500), 1)
+			}, out)
+		})
+		if auc < 0.999 || !strings.Contains(said, "test AUC ") || !strings.Contains(said, "saved "+dir) {
+			t.Errorf("AUC %.4f; worker 0 said\n%s", auc, said)
+		}
+	}
+}
+
+// signs are points whose label is 1 above 0.
+func signs(n int) *dataset.Dataset {
+	x, y := make([]float32, n), make([]float32, n)
+	for i := range x {
+		x[i] = float32(i%20)/10 - 0.95
+		if x[i] > 0 {
+			y[i] = 1
+		}
+	}
+	return dataset.FromColumns(dataset.FloatValues("x", x, 1), dataset.FloatValues("y", y, 1))
+}
+
+func TestSplit(t *testing.T) {
+	train, test, err := Split(points(1000), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := train.Len()
+	b, _ := test.Len()
+	if a+b != 1000 || a < 750 || a > 850 {
+		t.Errorf("%d and %d rows", a, b)
+	}
+	if _, _, err := Split(points(0), 1); err == nil || !strings.Contains(err.Error(), "to train on") {
+		t.Errorf("no rows: error %v", err)
+	}
+}
+
+// TestRows reads a file, and the files of a directory; what holds no rows is refused with its name.
+func TestRows(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"full/a": "x:1\n", "full/b": "x:2\nx:3\n", "full/.c": "?", "full/sub/d": "x:4\n", "hidden/.c": "x:5\n", "empty": "", "bad": "y\n"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	format := dataset.SlotText{Slots: []dataset.SlotColumn{{Column: dataset.Ints("x", 1)}}}
+	for name, want := range map[string]int{"full": 3, "full/b": 2} {
+		rows, err := Rows(t.Context(), format, filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := rows.Len(); n != want {
+			t.Errorf("%s has %d rows, want %d", name, n, want)
+		}
+	}
+	for name, want := range map[string]string{"empty": "holds no rows", "hidden": "holds no files", "none": "none", "bad": "bad"} {
+		if _, err := Rows(t.Context(), format, filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
 	}
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/examples/ctr_dnn/clicks"
+	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+func train(t *testing.T, servers, workers int, args ...string) (auc float64, said string) {
+	t.Helper()
+	c, err := parseConfig(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobtest.First(t, servers, workers, func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (float64, error) {
+		return run(ctx, f, c, out)
+	})
+}
+
+// TestClicks trains on generated clicks, alone and in every mode on 2 servers and 2 workers.
+func TestClicks(t *testing.T) {
+	check := func(name string, servers, workers int, args ...string) {
+		t.Run(name, func(t *testing.T) {
+			auc, said := train(t, servers, workers, append(args, "-rows=45000", "-out=")...)
+			if auc < 0.65 || auc > 0.81 || !strings.Contains(said, "no model can do better than 0.8") {
+				t.Errorf("test AUC %.4f; worker 0 said\n%s", auc, said)
+			}
+		})
+	}
+	check("local", 0, 1)
+	for _, mode := range strategy.Modes() {
+		check(string(mode), 2, 2, "-mode="+string(mode), "-batch=128")
+	}
+	check("sqrtn", 1, 3, "-pool=sqrtn", "-batch=64")
+}
+
+// TestCriteoSlots trains on Criteo's sample, 80 rows, and the saved model has what it should.
+func TestCriteoSlots(t *testing.T) {
+	dir := t.TempDir()
+	_, said := train(t, 1, 2, "-data=../../dataset/testdata/criteo_sample_80.slots.txt", "-pool=sum", "-batch=8", "-out="+dir)
+	if !strings.Contains(said, "test AUC ") || strings.Contains(said, "no model") {
+		t.Errorf("worker 0 said\n%s", said)
+	}
+	m, err := nn.Load(filepath.Join(dir, "model"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(m.Graph.Inputs()); n != 27 {
+		t.Errorf("the model is fed %d inputs, want 26 slots and the numbers", n)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for want, args := range map[string][]string{
+		"-rows=1":        {"-rows=1"},
+		"-dim=0":         {"-dim=0"},
+		"embedding_pool": {"-pool=median"},
+		"often":          {"-mode=often"},
+	} {
+		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want %q", args, err, want)
+		}
+	}
+}
+
+// TestBestAUC: the chances of many rows have an AUC that does not depend on who trains.
+func TestBestAUC(t *testing.T) {
+	best, err := bestAUC(clicks.Generate(1, 50_000))
+	if err != nil || math.Abs(best-0.807) > 0.01 {
+		t.Errorf("the best AUC is %.4f, error %v", best, err)
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/examples/internal/job"
+	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"gorgonia.org/tensor"
+)
+
+// TestFlights trains on a part of the flights, alone and in every mode on 2 servers and 2 workers.
+func TestFlights(t *testing.T) {
+	check := func(name string, servers, workers int, args ...string) {
+		t.Run(name, func(t *testing.T) {
+			c, err := parseConfig(append(args, "-rows=40000", "-width=32", "-out="))
+			if err != nil {
+				t.Fatal(err)
+			}
+			auc, said := jobtest.First(t, servers, workers, func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (float64, error) {
+				return run(ctx, f, c, out)
+			})
+			if auc < 0.69 || !strings.Contains(said, "test AUC ") {
+				t.Errorf("test AUC %.4f; worker 0 said\n%s", auc, said)
+			}
+		})
+	}
+	check("local", 0, 1, "-batch=128")
+	for _, mode := range strategy.Modes() {
+		check(string(mode), 2, 2, "-batch=64", "-mode="+string(mode))
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, args := range [][]string{{"-rows=-1"}, {"-dim=0"}, {"-width=0"}, {"-mode=often"}, {"flights"}} {
+		if _, err := parse(args); err == nil {
+			t.Errorf("%v was taken", args)
+		}
+	}
+}
+
+// TestCrosses adds up the inner products of all pairs, one by one.
+func TestCrosses(t *testing.T) {
+	const n, fields, numeric, dim = 3, 4, 2, 5
+	v, x, w := wave(n*fields*dim, 1), wave(n*numeric, 2), wave(numeric*dim, 3)
+	g := nn.NewGraph(1)
+	out := crosses(g.Input("v", fields, dim), g.Input("x", numeric),
+		g.Parameter(nn.ParameterOptions{Init: optimizer.Assign(w)}, numeric, dim))
+	got, err := nn.NewExecutor(g).Eval(t.Context(), map[string]*tensor.Dense{
+		"v": tensor.New(tensor.WithShape(n, fields, dim), tensor.WithBacking(v)),
+		"x": tensor.New(tensor.WithShape(n, numeric), tensor.WithBacking(x)),
+	}, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range n {
+		var all [][]float32 // the vector of each field
+		for f := range fields {
+			all = append(all, v[(r*fields+f)*dim:][:dim])
+		}
+		for f := range numeric {
+			scaled := make([]float32, dim)
+			for i := range scaled {
+				scaled[i] = x[r*numeric+f] * w[f*dim+i]
+			}
+			all = append(all, scaled)
+		}
+		want := 0.0
+		for i := range all {
+			for j := range i {
+				for k := range dim {
+					want += float64(all[i][k] * all[j][k])
+				}
+			}
+		}
+		if y := float64(got[0].Float32s()[r]); math.Abs(y-want) > 1e-4 {
+			t.Errorf("example %d: %v, want %v", r, y, want)
+		}
+	}
+}
+
+func wave(n int, phase float64) []float32 {
+	w := make([]float32, n)
+	for i := range w {
+		w[i] = float32(math.Sin(phase + float64(i)))
+	}
+	return w
+}
+
+// TestModel: what is saved has the weights of every part.
+func TestModel(t *testing.T) {
+	net := newModel(config{Flags: job.Flags{Seed: 1}, dim: 3, layers: []int{4}})
+	if err := net.Loss.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range nn.Inference(net.Pred).Params() {
+		names = append(names, p.Name)
+	}
+	for _, want := range []string{"SparseFeatFactors", "SparseFeatWeights", "DenseFeatFactors"} {
+		if !strings.Contains(strings.Join(names, " "), want) {
+			t.Errorf("the model has no %s: %q", want, names)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+// Package jobtest runs example programs on clusters in tests.
+package jobtest
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+)
+
+// First runs a program on that many servers and workers (no servers: alone) and gives what it returned and said on worker 0. An
+// error of any role fails t.
+func First[T any](t *testing.T, servers, workers int, program func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (T, error)) (first T, said string) {
+	t.Helper()
+	var mu sync.Mutex
+	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+		var out bytes.Buffer
+		got, err := program(ctx, f, &out)
+		if f.IsFirstWorker() {
+			mu.Lock()
+			defer mu.Unlock()
+			first, said = got, out.String()
+		}
+		return err
+	})
+	return first, said
+}
