@@ -1,8 +1,12 @@
 package strategy
 
 // Payload is how the numbers of a pushed gradient travel. What rounding takes from a gradient stays on the worker and is
-// added to its next gradient of the same variable or row, so that nothing is lost over many steps. Weights that workers
-// pull are float32 under every payload: a rounded weight would spoil the forward pass, and nobody would make it good.
+// added to its next gradient of the same variable or row, so that nothing is lost over many steps. Each training thread
+// keeps that in memory: as much as its dense gradients, and up to 64 MiB for each embedding, beyond which the rows that were
+// not pushed for longest are forgotten. What is left when a thread ends is dropped; it is less than a push can say.
+//
+// Weights that workers pull are float32 under every payload: a rounded weight would spoil the forward pass, and nobody would
+// make it good.
 //
 // That training of any number of workers equals training in one process holds bit for bit for PayloadFloat32 only; with the
 // others it holds up to their rounding.

@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -90,4 +91,18 @@ func TestDefaultsAreStable(t *testing.T) {
 			t.Errorf("%v: %v", once, err)
 		}
 	}
+}
+
+// A file of half the traffic: gradients of 2 bytes a number.
+func ExamplePayload() {
+	s, err := strategy.Read(strings.NewReader(`{"mode": "sync", "payload": "bfloat16"}`))
+	if err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(s.Payload, strategy.Sync().WithDefaults().Payload)
+	_, err = strategy.Read(strings.NewReader(`{"payload": "int4"}`))
+	fmt.Println(err)
+	// Output:
+	// bfloat16 float32
+	// strategy: payload is "int4"; it can be "float32", "float16", "bfloat16" or "int8"
 }

@@ -25,6 +25,7 @@ func TestFlights(t *testing.T) {
 		{"local", 0, 1, nil},
 		{"async", 2, 2, []string{"-mode=async"}},
 		{"sync with zstd and HashName", 2, 3, []string{"-mode=sync", "-codec=zstd", "-placement=HashName", "-batch=64"}},
+		{"sync with int8", 2, 2, []string{"-mode=sync", "-payload=int8", "-batch=64"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -65,10 +65,11 @@ func fromBFloat(dst []float32, src []byte) {
 }
 
 func int8s(dst []byte, x []float32) (scale float32) {
-	var largest float32
+	var most uint32 // of the magnitudes' bits, which compare as they do
 	for _, v := range x {
-		largest = max(largest, v, -v)
+		most = max(most, math.Float32bits(v)&^(1<<31))
 	}
+	largest := math.Float32frombits(most)
 	if largest < int8Least {
 		clear(dst)
 		return 0

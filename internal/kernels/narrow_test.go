@@ -220,7 +220,8 @@ func TestNarrowChecksLengths(t *testing.T) {
 	}
 }
 
-// BenchmarkNarrow measures each loop in bytes of float32 a second, a copy of what is narrowed included: over many numbers, and for Int8 over rows of 16 too.
+// BenchmarkNarrow measures each loop in bytes of float32 a second, a copy of what is narrowed included: over many numbers, and
+// for Int8 over rows of 16 too.
 func BenchmarkNarrow(b *testing.B) {
 	const n = 1 << 14
 	src, x, y, bytes := random(rand.New(rand.NewPCG(1, 2)), n), make([]float32, n), make([]float32, n), make([]byte, 2*n)
@@ -242,7 +243,7 @@ func BenchmarkNarrow(b *testing.B) {
 		loops = append(loops, struct {
 			name string
 			run  func()
-		}{fmt.Sprintf("Int8-%d", w), rows(w, func(at int) { copy(x[at:at+w], src[at:]); Int8(bytes[at:at+w], x[at:at+w]) })}, struct {
+		}{fmt.Sprintf("Int8-%d", w), func() { copy(x, src); rows(w, func(at int) { Int8(bytes[at:at+w], x[at:at+w]) })() }}, struct {
 			name string
 			run  func()
 		}{fmt.Sprintf("FromInt8-%d", w), rows(w, func(at int) { FromInt8(y[at:at+w], bytes[at:at+w], 1e-3) })})
