@@ -80,6 +80,9 @@ func IsFirstWorker() bool { return Default().IsFirstWorker() }
 // IsLocal calls [Fleet.IsLocal] on the default fleet.
 func IsLocal() bool { return Default().IsLocal() }
 
+// IsCollective calls [Fleet.IsCollective] on the default fleet.
+func IsCollective() bool { return Default().IsCollective() }
+
 // WorkerIndex calls [Fleet.WorkerIndex] on the default fleet.
 func WorkerIndex() int { return Default().WorkerIndex() }
 

@@ -8,7 +8,9 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/client"
+	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/replica"
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
@@ -29,8 +31,10 @@ type Fleet struct {
 	mu     sync.Mutex
 	job    *job           // since Minimize
 	server *server.Server // since InitServer
-	client *client.Client // since InitWorker
-	local  *local.Trainer // since Minimize, alone
+	client *client.Client // since InitWorker, with servers
+	// Without servers, since Minimize: the weights, and in a collective job how they are kept the same as the other workers'.
+	local   *local.Trainer
+	replica *replica.Trainer
 }
 
 // job is what every role knows after Minimize.
@@ -85,15 +89,24 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 	if err := f.checkClip(rule); err != nil {
 		return nil, err
 	}
+	if f.IsCollective() {
+		if s.Mode == "" {
+			s.Mode = strategy.ModeSync
+		}
+		if s.Mode != strategy.ModeSync {
+			return nil, fmt.Errorf("fleet: mode %s needs servers: a collective job trains in mode sync, which is also what an empty mode means there",
+				s.Mode)
+		}
+	}
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
 	return &Optimizer{fleet: f, rule: rule, strategy: s.WithDefaults()}, nil
 }
 
-// checkClip refuses clipping by norm on a cluster, where no process sees all gradients of an update.
+// checkClip refuses clipping by norm on a cluster with servers, where no process sees all gradients of an update.
 func (f *Fleet) checkClip(rule optimizer.Rule) error {
-	if f.id.Local() {
+	if len(f.id.Servers) == 0 {
 		return nil
 	}
 	for r := rule; r != nil; {
@@ -133,8 +146,8 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 		return errors.New("fleet: Minimize: the objective has no parameters")
 	}
 	j, err := f.plan(params, o.rule, o.strategy)
-	if err == nil && f.id.Local() {
-		f.local, err = local.New(params, o.rule)
+	if err == nil && len(f.id.Servers) == 0 {
+		err = f.keep(params, j)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
@@ -142,6 +155,20 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	f.job = j
 	objective.Bind(trainer{f})
 	return nil
+}
+
+// keep makes the tables of a process that has no servers to keep its weights.
+func (f *Fleet) keep(params []*optimizer.Param, j *job) (err error) {
+	if !f.IsCollective() {
+		f.local, err = local.New(params, j.rule)
+		return err
+	}
+	f.replica, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint,
+		Group: collective.Config{Rank: f.id.Index, Endpoints: f.id.WorkerEndpoints, Transport: j.transport, Logger: f.log}})
+	if err == nil {
+		f.local = f.replica.Local()
+	}
+	return err
 }
 
 // plan lays the parameters out over the servers; one that is alone keeps all of them.

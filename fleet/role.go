@@ -11,7 +11,10 @@ func (f *Fleet) IsServer() bool { return f.id.IsServer() }
 // IsFirstWorker says whether this is worker 0.
 func (f *Fleet) IsFirstWorker() bool { return f.id.IsFirstWorker() }
 
-// IsLocal says whether this process trains alone, without servers.
+// IsCollective says whether this worker is one of several that train without servers.
+func (f *Fleet) IsCollective() bool { return f.id.Collective && !f.id.Local() }
+
+// IsLocal says whether this process trains alone, without servers and other workers.
 func (f *Fleet) IsLocal() bool { return f.id.Local() }
 
 // WorkerIndex is this worker's number, from 0; -1 on a server.

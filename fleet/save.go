@@ -16,11 +16,15 @@ import (
 
 // SavePersistables writes a checkpoint to dir: weights, the rule's state and step counters, as one consistent cut. The servers
 // write, each its part, so dir must be a directory that all of them share; it is complete when the call returns, and the one
-// that was there before stays until then. Any worker may call it; when several do for the same step, one acts.
+// that was there before stays until then. Any worker may call it; when several do for the same step, one acts. In a collective job,
+// where all workers have the same weights, worker 0 writes when it calls, and the others' calls do nothing.
 func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
 	j, err := f.workerCall("SavePersistables")
 	if err != nil {
 		return err
+	}
+	if f.IsCollective() && !f.IsFirstWorker() {
+		return nil
 	}
 	c, err := f.joined("SavePersistables")
 	if err != nil {
@@ -37,15 +41,18 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
 	return nil
 }
 
-// LoadModel fills the tables of a process that trains alone from a checkpoint. In a cluster the servers load: give the
-// directory to InitServer.
+// LoadModel fills the tables of a process that trains alone from a checkpoint, or those of a worker of a collective job: there each
+// worker loads it, before InitWorker. In a cluster with servers they load: give the directory to InitServer.
 func (f *Fleet) LoadModel(_ context.Context, dir string) error {
 	j, err := f.workerCall("LoadModel")
 	if err != nil {
 		return err
 	}
-	if !f.IsLocal() {
+	if len(f.id.Servers) > 0 {
 		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: give %s to InitServer: %w", dir, ErrRole)
+	}
+	if f.replica != nil && f.replica.Joined() {
+		return fmt.Errorf("fleet: LoadModel: call it before InitWorker, on every worker: %w", ErrOrder)
 	}
 	everything := func(int, uint64) bool { return true }
 	if _, err := checkpoint.Load(dir, f.local.Store(), j.rule.Name(), everything); err != nil {

@@ -9,11 +9,15 @@ import (
 )
 
 // InitWorker joins the job: it waits for the servers (until Strategy.StartTimeout), and brings the first weights: worker 0
-// publishes those of its model where servers have none, and all pull. Alone, there is nothing to wait for.
+// publishes those of its model where servers have none, and all pull. In a collective job it waits for the other workers, and
+// all take the weights of worker 0. Alone, there is nothing to wait for.
 func (f *Fleet) InitWorker(ctx context.Context) error {
 	j, err := f.workerCall("InitWorker")
 	if err != nil {
 		return err
+	}
+	if f.IsCollective() {
+		return f.joinCollective(ctx)
 	}
 	f.mu.Lock()
 	again, c := f.client != nil, f.client
@@ -37,10 +41,14 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 }
 
 // StopWorker sends what is still queued, tells the servers that this worker is done, and ends its part in the job. Servers
-// end when all workers have stopped. It may be called twice.
+// end when all workers have stopped. In a collective job it takes part in the steps of workers that have more batches, and
+// returns when all have called it. It may be called twice.
 func (f *Fleet) StopWorker(ctx context.Context) error {
 	if _, err := f.workerCall("StopWorker"); err != nil {
 		return err
+	}
+	if f.IsCollective() {
+		return f.leaveCollective(ctx)
 	}
 	c, err := f.joined("StopWorker")
 	if err != nil || c == nil {
@@ -57,6 +65,9 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	if _, err := f.workerCall("BarrierWorker"); err != nil {
 		return err
+	}
+	if f.IsCollective() {
+		return f.meet(ctx)
 	}
 	c, err := f.joined("BarrierWorker")
 	if err != nil || c == nil {
@@ -78,11 +89,11 @@ func (f *Fleet) workerCall(call string) (*job, error) {
 	return f.minimized(call)
 }
 
-// joined is the client of a worker that has called InitWorker; nil alone, where there is none.
+// joined is the client of a worker that has called InitWorker; nil without servers, where there is none.
 func (f *Fleet) joined(call string) (*client.Client, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.client == nil && !f.IsLocal() {
+	if f.client == nil && len(f.id.Servers) > 0 {
 		return nil, fmt.Errorf("fleet: %s: call InitWorker first: %w", call, ErrOrder)
 	}
 	return f.client, nil
@@ -96,8 +107,11 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if _, err := t.f.workerCall("training"); err != nil {
 		return nil, err
 	}
-	if t.f.IsLocal() {
+	switch {
+	case t.f.IsLocal():
 		return t.f.local.Open(params)
+	case t.f.IsCollective():
+		return t.f.openReplica(params)
 	}
 	c, err := t.f.joined("training")
 	if err != nil {
@@ -112,8 +126,11 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 
 // EndEpoch implements [optimizer.Trainer].
 func (t trainer) EndEpoch(ctx context.Context) error {
-	if t.f.IsLocal() {
+	switch {
+	case t.f.IsLocal():
 		return t.f.local.EndEpoch(ctx)
+	case t.f.IsCollective():
+		return t.f.explain("EndEpoch", t.f.replica.EndEpoch(ctx))
 	}
 	c, err := t.f.joined("EndEpoch")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,13 +24,13 @@ func Run(t testing.TB, servers, workers int, program Program) {
 	Cluster{Servers: servers, Workers: workers}.Run(t, program)
 }
 
-// Cluster is a cluster with choices.
+// Cluster is a cluster with choices. Several workers without servers are a collective job; one is a process alone.
 type Cluster struct {
 	Servers, Workers int
 	// Options are given to every fleet; a nil Transport means a fresh memory network, a nil Logger one that shows warnings in
 	// the test's log.
 	Options fleet.Options
-	// Endpoints are the servers' addresses; nil means names of the memory network.
+	// Endpoints are the addresses of the servers, or of the workers of a collective job; nil means names of the memory network.
 	Endpoints []string
 }
 
@@ -84,9 +85,7 @@ func (c Cluster) each(t testing.TB, ctx context.Context, program Program, done f
 	if c.Options.Logger == nil {
 		c.Options.Logger = slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	for i := len(c.Endpoints); i < c.Servers; i++ {
-		c.Endpoints = append(c.Endpoints, fmt.Sprintf("server-%d:1", i))
-	}
+	c.Endpoints = c.endpoints()
 	var fleets []*fleet.Fleet
 	for _, rm := range c.roles() {
 		f, err := fleet.New(rm, c.Options)
@@ -106,9 +105,28 @@ func (c Cluster) each(t testing.TB, ctx context.Context, program Program, done f
 	return nil
 }
 
-func (c Cluster) roles() (all []rolemaker.RoleMaker) {
+// endpoints are those given, and names for the rest.
+func (c Cluster) endpoints() []string {
+	kind, n := "server", c.Servers
 	if c.Servers == 0 {
+		kind, n = "worker", c.Workers
+	}
+	all := slices.Clone(c.Endpoints)
+	for i := len(all); i < n; i++ {
+		all = append(all, fmt.Sprintf("%s-%d:1", kind, i))
+	}
+	return all
+}
+
+func (c Cluster) roles() (all []rolemaker.RoleMaker) {
+	if c.Servers == 0 && c.Workers <= 1 {
 		return []rolemaker.RoleMaker{rolemaker.Local{}}
+	}
+	if c.Servers == 0 {
+		for i := range c.Workers {
+			all = append(all, rolemaker.UserDefinedCollective{CurrentID: i, WorkerEndpoints: c.Endpoints})
+		}
+		return all
 	}
 	for i := range c.Servers {
 		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Server, WorkerNum: c.Workers, ServerEndpoints: c.Endpoints})

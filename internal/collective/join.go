@@ -142,3 +142,9 @@ func (g *Group) abort(ctx context.Context, reason error) {
 		return nil
 	})
 }
+
+// Fail ends the group for a reason of the caller's and tells the others.
+func (g *Group) Fail(ctx context.Context, reason error) {
+	g.end(reason)
+	g.told.Do(func() { g.abort(ctx, reason) })
+}

@@ -21,6 +21,8 @@ var house = map[string][]string{
 	"internal/wire":       {"internal/kernels"},
 	"internal/layout":     {"optimizer", "strategy/placement"},
 	"internal/collective": {"internal/kernels", "transport"},
+	"internal/replica": {"internal/collective", "internal/kernels", "internal/layout", "internal/mode", "optimizer", "optimizer/local",
+		"strategy"},
 	"internal/checkpoint": {"internal/mode", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/client": {"internal/checkpoint", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
 		"strategy", "strategy/placement", "transport"},
@@ -29,7 +31,8 @@ var house = map[string][]string{
 
 	"nn": {"internal/kernels", "internal/safetensors", "optimizer"},
 
-	"fleet": {"internal/checkpoint", "internal/client", "internal/layout", "internal/safetensors", "internal/server", "internal/table",
+	"fleet": {"internal/checkpoint", "internal/client", "internal/collective", "internal/layout", "internal/replica",
+		"internal/safetensors", "internal/server", "internal/table",
 		"optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleettest": {"fleet", "rolemaker", "strategy", "transport"},
 

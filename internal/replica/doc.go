@@ -1,0 +1,20 @@
+// Package replica trains without servers: every worker keeps all weights, and all make the same update on the gradient of their
+// joined batch.
+//
+//	t, err := replica.New(replica.Config{Params: params, Rule: rule, Strategy: s, Fingerprint: lines, Group: group})
+//	err = t.Join(ctx)               // finds the others, compares what they train, takes the first weights of rank 0
+//	session, err := t.Open(params)  // as of any optimizer.Trainer
+//	err = t.Leave(ctx)
+//
+// A step begins without a word to anybody. At its end dense gradients are averaged by an all-reduce, weighted as
+// Strategy.Weighting says (by samples: Σ nᵢgᵢ / Σ nᵢ, the gradient of the joined batch whatever its parts' sizes); rows of
+// embeddings are gathered and merged in the order of ranks; and each worker applies the rule to its own copy. The inputs are the
+// same to the last bit, so the copies stay the same.
+//
+// A worker that has no more batches in an epoch (EndEpoch) takes part in the others' steps with weight 0 until all have ended.
+//
+// # What is not averaged
+//
+// Frozen params, such as the statistics of batch norm, are each worker's own: they come from rank 0 when training begins, and a
+// checkpoint holds those of the rank that wrote it.
+package replica

@@ -1,0 +1,84 @@
+package replica
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// finite applies the strategy's policy to a step's gradients that hold NaN or infinities, before another worker sees them, and
+// returns the rows that are left.
+func finite(policy strategy.NotFinite, params []*optimizer.Param, rows []optimizer.Rows) ([]optimizer.Rows, error) {
+	for _, p := range params {
+		if p.Embedding || p.Frozen {
+			continue
+		}
+		at := kernels.FirstNotFinite(p.G)
+		if at < 0 {
+			continue
+		}
+		if policy == strategy.NotFiniteRefuse {
+			return nil, fmt.Errorf("the gradient of %q is %v at element %d: %s", p.Name, p.G[at], at, remedy)
+		}
+		mend(policy, p.G)
+	}
+	for e, r := range rows {
+		at := kernels.FirstNotFinite(r.G)
+		switch {
+		case at < 0:
+		case policy == strategy.NotFiniteRefuse:
+			return nil, fmt.Errorf("the gradient of row %d of %q is %v: %s", r.IDs[at/r.Param.Dim()], r.Param.Name, r.G[at], remedy)
+		default:
+			rows = slices.Clone(rows)
+			rows[e] = finiteRows(policy, r)
+		}
+	}
+	return rows, nil
+}
+
+// finiteRows leaves rows out that are not finite, or clips them.
+func finiteRows(policy strategy.NotFinite, r optimizer.Rows) optimizer.Rows {
+	kept, dim := optimizer.Rows{Param: r.Param}, r.Param.Dim()
+	for i, id := range r.IDs {
+		g := slices.Clone(r.G[i*dim:][:dim])
+		if kernels.FirstNotFinite(g) >= 0 {
+			if policy == strategy.NotFiniteSkip {
+				continue
+			}
+			mend(policy, g)
+		}
+		kept.IDs, kept.G = append(kept.IDs, id), append(kept.G, g...)
+	}
+	return kept
+}
+
+const remedy = "lower the learning rate or look at the batch (strategy.NotFinite can skip or clip it)"
+
+// mend makes the gradient of a variable or a row finite: 0 to skip it; to clip it, NaN 0 and an infinity the largest finite magnitude
+// beside it.
+func mend(policy strategy.NotFinite, g []float32) {
+	if policy == strategy.NotFiniteSkip {
+		clear(g)
+		return
+	}
+	var largest float32
+	for _, v := range g {
+		if a := float32(math.Abs(float64(v))); a <= math.MaxFloat32 {
+			largest = max(largest, a)
+		}
+	}
+	for i, v := range g {
+		switch {
+		case v != v:
+			g[i] = 0
+		case v > math.MaxFloat32:
+			g[i] = largest
+		case v < -math.MaxFloat32:
+			g[i] = -largest
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package replica
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// merger makes one set of rows of what all workers have, by embedding.
+type merger struct {
+	params []*optimizer.Param // the embeddings
+	weigh  mode.Weighting
+	folder []mode.Folder
+	out    []optimizer.Rows
+	buffer []byte
+}
+
+func newMerger(params []*optimizer.Param, weigh mode.Weighting) merger {
+	m := merger{weigh: weigh}
+	for _, p := range params {
+		if p.Embedding {
+			m.params = append(m.params, p)
+		}
+	}
+	m.folder, m.out = make([]mode.Folder, len(m.params)), make([]optimizer.Rows, len(m.params))
+	return m
+}
+
+func (m *merger) any() bool { return len(m.params) > 0 }
+
+// merge gathers rows and returns them summed by id, in the order of ranks, each worker's with its factor. The result is valid
+// until the next call.
+func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Part, rows []optimizer.Rows) ([]optimizer.Rows, error) {
+	m.buffer = m.append(m.buffer[:0], p, rows)
+	all, err := g.AllGather(ctx, m.buffer)
+	if err != nil {
+		return nil, err
+	}
+	var samples []int
+	var members [][]mode.Rows // by member of the step, then by embedding
+	for rank, data := range all {
+		n, rows, err := m.parse(data)
+		if err != nil {
+			return nil, fmt.Errorf("replica: rows of worker %d: %w", rank, err)
+		}
+		if n >= 0 {
+			samples, members = append(samples, n), append(members, rows)
+		}
+	}
+	factors := m.weigh.Factors(nil, samples)
+	for e, param := range m.params {
+		column := make([]mode.Rows, len(members))
+		for i := range members {
+			column[i] = members[i][e]
+		}
+		r := m.folder[e].Fold(param.Dim(), column, factors, m.weigh)
+		m.out[e] = optimizer.Rows{Param: param, IDs: r.IDs, G: r.G}
+	}
+	return m.out, nil
+}
+
+var errRows = errors.New("damaged")
+
+// append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count, ids, floats.
+func (m *merger) append(b []byte, p collective.Part, rows []optimizer.Rows) []byte {
+	le := binary.LittleEndian
+	if p.Ended {
+		return le.AppendUint64(b, math.MaxUint64)
+	}
+	b = le.AppendUint64(b, uint64(p.Weight))
+	for e, param := range m.params {
+		r := rowsOf(rows, e, param)
+		b = le.AppendUint64(b, uint64(len(r.IDs)))
+		for _, id := range r.IDs {
+			b = le.AppendUint64(b, id)
+		}
+		for _, g := range r.G {
+			b = le.AppendUint32(b, math.Float32bits(g))
+		}
+	}
+	return b
+}
+
+// rowsOf are a step's rows of embedding e, which may be missing at the end of the list.
+func rowsOf(rows []optimizer.Rows, e int, param *optimizer.Param) optimizer.Rows {
+	if e < len(rows) && rows[e].Param.Name == param.Name {
+		return rows[e]
+	}
+	for _, r := range rows {
+		if r.Param.Name == param.Name {
+			return r
+		}
+	}
+	return optimizer.Rows{}
+}
+
+// parse reads what append has written; n is -1 for a worker that has ended.
+func (m *merger) parse(b []byte) (n int, rows []mode.Rows, err error) {
+	le := binary.LittleEndian
+	if len(b) < 8 {
+		return 0, nil, errRows
+	}
+	n, b = int(int64(le.Uint64(b))), b[8:]
+	if n < 0 {
+		return n, nil, nil
+	}
+	rows = make([]mode.Rows, len(m.params))
+	for e, p := range m.params {
+		if len(b) < 8 {
+			return 0, nil, errRows
+		}
+		count, row := le.Uint64(b), uint64(8+4*p.Dim())
+		b = b[8:]
+		if count > uint64(len(b))/row {
+			return 0, nil, errRows
+		}
+		r := mode.Rows{IDs: make([]uint64, count), G: make([]float32, int(count)*p.Dim())}
+		for i := range r.IDs {
+			r.IDs[i] = le.Uint64(b[8*i:])
+		}
+		b = b[8*len(r.IDs):]
+		for i := range r.G {
+			r.G[i] = math.Float32frombits(le.Uint32(b[4*i:]))
+		}
+		rows[e], b = r, b[4*len(r.G):]
+	}
+	if len(b) > 0 {
+		return 0, nil, errRows
+	}
+	return n, rows, nil
+}

@@ -1,0 +1,114 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// session is a thread's training that can also take part in the steps of others.
+type session interface {
+	optimizer.Session
+	park(ctx context.Context) error
+}
+
+// session makes the kind that the strategy asks for.
+func (t *Trainer) session(params []*optimizer.Param) (session, error) {
+	inner, err := t.local.Open(params)
+	if err != nil {
+		return nil, err
+	}
+	return newEveryStep(t, params, inner), nil
+}
+
+// everyStep averages gradients in every step.
+type everyStep struct {
+	t      *Trainer
+	params []*optimizer.Param
+	inner  optimizer.Session
+	dense  [][]float32 // the gradients of the dense params that are trained
+	rows   merger
+}
+
+func newEveryStep(t *Trainer, params []*optimizer.Param, inner optimizer.Session) *everyStep {
+	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(t.c.Params, t.weigh)}
+	for _, p := range params {
+		if !p.Embedding && !p.Frozen {
+			s.dense = append(s.dense, p.G)
+		}
+	}
+	return s
+}
+
+// Begin implements [optimizer.Session].
+func (s *everyStep) Begin(ctx context.Context, st *optimizer.Step) error {
+	return s.inner.Begin(ctx, st)
+}
+
+// End implements [optimizer.Session]. G of the params is scratch afterwards.
+func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
+	if st.Eval {
+		return s.inner.End(ctx, st)
+	}
+	rows, err := finite(s.t.c.Strategy.NotFinite, s.params, st.Rows)
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	_, err = s.update(ctx, collective.Part{Weight: s.weight(st)}, rows)
+	return err
+}
+
+// weight is what a step's gradients count.
+func (s *everyStep) weight(st *optimizer.Step) uint32 {
+	if s.t.c.Strategy.Weighting == strategy.WeightSamples {
+		return uint32(st.Samples)
+	}
+	return 1
+}
+
+// update makes one update together with the others. all says that every worker has ended its epoch, and nothing was done.
+func (s *everyStep) update(ctx context.Context, p collective.Part, rows []optimizer.Rows) (all bool, err error) {
+	m, err := s.t.group.Mean(ctx, p, s.dense...)
+	if err != nil {
+		return false, s.named(err)
+	}
+	merged := optimizer.Step{Samples: int(m.Weight)}
+	if all = m.Ended == s.t.group.Ranks(); all {
+		merged.Eval = true
+		return all, s.inner.End(ctx, &merged)
+	}
+	if s.rows.any() {
+		if merged.Rows, err = s.rows.merge(ctx, s.t.group, p, rows); err != nil {
+			return false, s.named(err)
+		}
+	}
+	return false, s.inner.End(ctx, &merged)
+}
+
+// park takes part in updates until every worker has ended its epoch.
+func (s *everyStep) park(ctx context.Context) error {
+	for {
+		if err := s.inner.Begin(ctx, &optimizer.Step{}); err != nil {
+			return err
+		}
+		all, err := s.update(ctx, collective.Part{Ended: true}, nil)
+		if all || err != nil {
+			return err
+		}
+	}
+}
+
+// failed ends the job for the others too.
+func (s *everyStep) failed(ctx context.Context, err error) error {
+	err = s.named(err)
+	s.t.group.Fail(ctx, err)
+	return err
+}
+
+func (s *everyStep) named(err error) error { return fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err) }
+
+// Close implements [optimizer.Session].
+func (s *everyStep) Close(ctx context.Context) error { return s.inner.Close(ctx) }

@@ -1,0 +1,270 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Config is what a trainer is made of.
+type Config struct {
+	Params []*optimizer.Param
+	Rule   optimizer.Rule
+	// Strategy has its defaults filled in.
+	Strategy strategy.Strategy
+	// Fingerprint is what all workers must have in common.
+	Fingerprint layout.Fingerprint
+	// Group says how the workers meet; its times are the strategy's.
+	Group collective.Config
+}
+
+// Trainer is one worker's copy of the weights. It implements [optimizer.Trainer].
+type Trainer struct {
+	c      Config
+	local  *local.Trainer
+	weigh  mode.Weighting
+	mu     sync.Mutex // guards what follows
+	group  *collective.Group
+	joined bool
+	left   bool
+	open   bool    // a session is
+	parker session // takes part in others' steps; made when it is first needed
+}
+
+var (
+	// ErrNotJoined says that Join is missing.
+	ErrNotJoined = errors.New("worker has not joined")
+	// ErrJoined says that Join was called already.
+	ErrJoined = errors.New("worker has joined already")
+	// ErrClosed says that the worker has left.
+	ErrClosed = errors.New("worker has left the job")
+)
+
+// New makes a trainer that has yet to Join.
+func New(c Config) (*Trainer, error) {
+	for _, p := range c.Params {
+		if p.MaxBytes > 0 {
+			return nil, fmt.Errorf("replica: embedding %q has MaxBytes: workers would fill it with different rows; servers can bound it", p.Name)
+		}
+	}
+	weigh, err := mode.ParseWeighting(string(c.Strategy.Weighting))
+	if err != nil {
+		return nil, err
+	}
+	t, err := local.New(c.Params, c.Rule)
+	if err != nil {
+		return nil, err
+	}
+	s := c.Strategy
+	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.WaitTimeout.Std()
+	c.Group.SilenceTimeout, c.Group.ProbeInterval = s.WorkerTimeout.Std(), s.HeartbeatInterval.Std()
+	return &Trainer{c: c, local: t, weigh: weigh}, nil
+}
+
+// Local is where the weights are.
+func (t *Trainer) Local() *local.Trainer { return t.local }
+
+// Join finds the other workers, compares with them what is trained, and takes the dense weights of rank 0.
+func (t *Trainer) Join(ctx context.Context) error {
+	g, err := t.claim()
+	if err != nil {
+		return err
+	}
+	if err = g.Join(ctx); err == nil {
+		err = t.agree(ctx, g)
+	}
+	if err == nil {
+		err = t.takeWeights(ctx, g)
+	}
+	if err != nil {
+		return errors.Join(err, t.Close(ctx, err))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.joined = true
+	return nil
+}
+
+// claim makes the group, once.
+func (t *Trainer) claim() (g *collective.Group, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.group != nil {
+		return nil, ErrJoined
+	}
+	g, err = collective.New(t.c.Group)
+	if err == nil {
+		t.group = g
+	}
+	return g, err
+}
+
+// Joined says whether Join was called.
+func (t *Trainer) Joined() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.group != nil
+}
+
+// agree compares this worker's model, rule and strategy with the others', and how far each has come.
+func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
+	mine := append(layout.Fingerprint{}, t.c.Fingerprint...)
+	mine = append(mine, fmt.Sprintf("step %d (of the checkpoint that was loaded, 0 without one)", t.local.Step()))
+	data, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	all, err := g.AllGather(ctx, data)
+	if err != nil {
+		return err
+	}
+	for rank, data := range all {
+		var theirs layout.Fingerprint
+		if err := json.Unmarshal(data, &theirs); err != nil {
+			return fmt.Errorf("replica: fingerprint of worker %d: %w", rank, err)
+		}
+		if d := mine.Difference(theirs); d != "" {
+			return fmt.Errorf("replica: worker %d trains something else: %s", rank, d)
+		}
+	}
+	return nil
+}
+
+// takeWeights sets every dense param, the frozen ones too, to what rank 0 has.
+func (t *Trainer) takeWeights(ctx context.Context, g *collective.Group) error {
+	var names []string
+	var all [][]float32
+	for _, p := range t.c.Params {
+		if p.Embedding {
+			continue
+		}
+		w, err := t.local.Dense(p.Name)
+		if err != nil {
+			return err
+		}
+		names, all = append(names, p.Name), append(all, w)
+	}
+	if err := collective.Broadcast(ctx, g, 0, all...); err != nil {
+		return err
+	}
+	for i, name := range names {
+		if err := t.local.SetDense(name, all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Group is how this worker talks to the others, for collectives between steps; it ends the epoch first, so that workers with
+// more batches go on until they come to the same call.
+func (t *Trainer) Group(ctx context.Context) (*collective.Group, error) {
+	if err := t.EndEpoch(ctx); err != nil {
+		return nil, err
+	}
+	return t.group, nil
+}
+
+// ready is the group between Join and Leave.
+func (t *Trainer) ready() (*collective.Group, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.left:
+		return nil, ErrClosed
+	case !t.joined:
+		return nil, ErrNotJoined
+	}
+	return t.group, nil
+}
+
+// Open implements [optimizer.Trainer].
+func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	if _, err := t.ready(); err != nil {
+		return nil, err
+	}
+	s, err := t.session(params)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open {
+		return nil, errors.New("a worker of a collective job trains with one session: close the other one first")
+	}
+	t.open = true
+	return &opened{s, t}, nil
+}
+
+// opened is a session that the trainer knows of.
+type opened struct {
+	session
+	t *Trainer
+}
+
+// Close implements [optimizer.Session].
+func (o *opened) Close(ctx context.Context) error {
+	o.t.mu.Lock()
+	o.t.open = false
+	o.t.mu.Unlock()
+	return o.session.Close(ctx)
+}
+
+// EndEpoch implements [optimizer.Trainer]: this worker takes part in the steps of the others, with nothing of its own, until all
+// have ended their epoch.
+func (t *Trainer) EndEpoch(ctx context.Context) error {
+	if _, err := t.ready(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	s := t.parker
+	t.mu.Unlock()
+	if s == nil {
+		var err error
+		if s, err = t.session(t.c.Params); err != nil {
+			return err
+		}
+		t.mu.Lock()
+		t.parker = s
+		t.mu.Unlock()
+	}
+	return s.park(ctx)
+}
+
+// Leave waits until all workers have come here, and ends this one's part in the job. It may be called twice.
+func (t *Trainer) Leave(ctx context.Context) error {
+	g, err := t.ready()
+	if errors.Is(err, ErrClosed) {
+		return nil
+	}
+	if err == nil {
+		err = t.EndEpoch(ctx)
+	}
+	t.mu.Lock()
+	t.left = true
+	t.mu.Unlock()
+	if err != nil {
+		return errors.Join(err, t.Close(ctx, err))
+	}
+	return g.Leave(ctx)
+}
+
+// Close ends this worker's part at once and tells the others that it failed. It may be called twice.
+func (t *Trainer) Close(ctx context.Context, reason error) error {
+	t.mu.Lock()
+	t.left = true
+	g := t.group
+	t.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	return g.Close(ctx, reason)
+}
