@@ -178,6 +178,10 @@ func TestCollectiveRefuses(t *testing.T) {
 			_, err := f.DistributedOptimizer(optimizer.SGD{}, strategy.Async())
 			return err
 		},
+		"payload int8 is for gradients that go to servers": func(_ context.Context, f *fleet.Fleet) error {
+			_, err := f.DistributedOptimizer(optimizer.SGD{}, strategy.Strategy{Payload: strategy.PayloadInt8})
+			return err
+		},
 		"StopWorker: call InitWorker first": func(ctx context.Context, f *fleet.Fleet) error {
 			_, err := minimized(f, optimizer.SGD{})
 			return errors.Join(err, f.StopWorker(ctx))

@@ -97,6 +97,9 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 			return nil, fmt.Errorf("fleet: mode %s needs servers: a collective job trains in mode sync, which is also what an empty mode means there",
 				s.Mode)
 		}
+		if p := s.WithDefaults().Payload; p != strategy.PayloadFloat32 {
+			return nil, fmt.Errorf("fleet: payload %s is for gradients that go to servers: a collective job trains with float32", p)
+		}
 	}
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
