@@ -107,7 +107,9 @@ func removeOthers(dir string, m Manifest) error {
 		name := e.Name()
 		ours := strings.HasPrefix(name, partPrefix) && strings.HasSuffix(name, partSuffix)
 		if ours && !slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == name }) {
-			errs = append(errs, os.Remove(filepath.Join(dir, name)))
+			if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)

@@ -57,6 +57,7 @@ type Client struct {
 	gathers  map[string]uint64
 	left     bool
 	joined   atomic.Bool
+	saves    atomic.Int64
 }
 
 // session is what the client needs of its sessions.

@@ -17,12 +17,17 @@ func (c *Client) Save(ctx context.Context, dir string) error {
 	if err := c.Drain(ctx); err != nil {
 		return err
 	}
-	msg := wire.Save{Dir: dir, ID: strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + strconv.Itoa(c.c.Worker)}
+	msg := wire.Save{Dir: dir, ID: c.saveID()}
 	if err := c.save(ctx, msg); err != nil {
 		c.abandon(msg)
 		return fmt.Errorf("saving %s: %w", dir, err)
 	}
 	return nil
+}
+
+// saveID names a save of this worker apart from all others.
+func (c *Client) saveID() string {
+	return fmt.Sprintf("%s-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), c.c.Worker, c.saves.Add(1))
 }
 
 func (c *Client) save(ctx context.Context, msg wire.Save) error {

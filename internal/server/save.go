@@ -26,6 +26,35 @@ type saves struct {
 	worker int
 	dir    string
 	done   map[string]int64 // the step of the last checkpoint, by directory
+	// committed are the last ones that were, or that found the work done: for messages of theirs that come again.
+	committed []string
+	// committing is the one whose manifest is being written.
+	committing string
+	// wrote is the last part that this server wrote, for a save that comes again.
+	wrote struct {
+		id   string
+		part wire.Part
+		err  error
+	}
+	// ended are the last ones whose cut is over here: a message of theirs that comes late begins no other.
+	ended []string
+}
+
+// keepSaves is how many saves that are over are remembered.
+const keepSaves = 64
+
+// end notes that the cut of a save is over.
+func (s *saves) end(id string) { s.ended = remember(s.ended, id) }
+
+// remember adds an id to the last ones.
+func remember(ids []string, id string) []string {
+	if slices.Contains(ids, id) {
+		return ids
+	}
+	if len(ids) == keepSaves {
+		ids = slices.Delete(ids, 0, 1)
+	}
+	return append(ids, id)
 }
 
 // Load fills the tables from a checkpoint, which any number of servers may have written.
@@ -62,28 +91,41 @@ func (s *Server) freeze(f *wire.Frame, r *reply) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	ended := func() bool { return slices.Contains(s.saves.ended, msg.ID) }
 	free := func() bool {
-		return (s.cut == nil && s.saves.id == "") || s.saves.id == msg.ID || s.cut != nil && s.cut.id == msg.ID
+		return ended() || (s.cut == nil && s.saves.id == "") || s.saves.id == msg.ID || s.cut != nil && s.cut.id == msg.ID
 	}
 	if err := s.await(free, func() string { return "for another checkpoint to be written" }); err != nil {
 		return err
 	}
-	if s.c.Index == 0 {
-		s.awaitIdle()
-		if step, ok := s.saves.done[msg.Dir]; ok && step == s.store.Step() {
-			return r.JSON(wire.Frozen{Saved: true})
-		}
-		s.saves.id, s.saves.worker, s.saves.dir = msg.ID, int(f.Worker), msg.Dir
+	switch {
+	case slices.Contains(s.saves.committed, msg.ID):
+		return r.JSON(wire.Frozen{Saved: true})
+	case ended():
+		return wire.Refuse(wire.StatusStale, "checkpoint %s is over", msg.ID)
 	}
-	if s.cut == nil {
-		s.cut = &cut{id: msg.ID, worker: int(f.Worker)}
-	}
+	s.beginCut(f, &msg) // before mu is given up: two that waited would both begin
 	s.awaitIdle()
+	if step, ok := s.saves.done[msg.Dir]; ok && s.c.Index == 0 && step == s.store.Step() {
+		s.saves.committed = remember(s.saves.committed, msg.ID)
+		s.abandon(int(f.Worker), msg.ID)
+		return r.JSON(wire.Frozen{Saved: true})
+	}
 	steps := make([]uint64, len(s.members))
 	for w := range s.members {
 		steps[w] = s.members[w].window.last
 	}
 	return r.JSON(wire.Frozen{Steps: steps})
+}
+
+// beginCut makes msg the save under way. mu is held.
+func (s *Server) beginCut(f *wire.Frame, msg *wire.Save) {
+	if s.c.Index == 0 {
+		s.saves.id, s.saves.worker, s.saves.dir = msg.ID, int(f.Worker), msg.Dir
+	}
+	if s.cut == nil {
+		s.cut = &cut{id: msg.ID, worker: int(f.Worker)}
+	}
 }
 
 // abandon ends what a worker has begun to save; a part that is being written is finished first. mu is held.
@@ -99,46 +141,74 @@ func (s *Server) abandon(worker int, id string) {
 
 // thaw ends the cut. mu is held.
 func (s *Server) thaw() {
+	if s.cut != nil {
+		s.saves.end(s.cut.id)
+	}
 	s.cut = nil
 	s.broadcast()
 }
 
-// save brings the tables to the cut, writes this server's part, and lets pushes go on.
+// save brings the tables to the cut, writes this server's part, and lets pushes go on: once, however often it is asked to.
 func (s *Server) save(f *wire.Frame, r *reply) error {
 	var msg wire.Save
 	if err := f.JSON(&msg); err != nil {
 		return err
 	}
-	if err := s.reach(&msg); err != nil {
-		return err
-	}
-	step := s.store.Step()
-	part, err := checkpoint.WritePart(msg.Dir, checkpoint.PartName(msg.ID, s.c.Index, len(s.c.Endpoints)), s.store)
-	s.mu.Lock()
-	s.thaw()
-	s.mu.Unlock()
+	first, err := s.reach(f, &msg)
 	if err != nil {
 		return err
 	}
-	s.log.Info("wrote checkpoint", "dir", msg.Dir, "file", part.File, "bytes", part.Bytes, "rows", part.Rows)
-	return r.JSON(wire.Part{File: part.File, Bytes: part.Bytes, Sum: part.Sum, Server: s.c.Index, Step: step, Rows: part.Rows})
-}
-
-// reach lets the pushes of the cut through and waits until they are applied.
-func (s *Server) reach(msg *wire.Save) error {
+	if first {
+		s.write(&msg)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	switch wrote := &s.saves.wrote; {
+	case wrote.id != msg.ID:
+		return wire.Refuse(wire.StatusStale, "checkpoint %s was given up: save again", msg.ID)
+	case wrote.err != nil:
+		return wrote.err
+	default:
+		return r.JSON(wrote.part)
+	}
+}
+
+// write writes this server's part and ends the cut.
+func (s *Server) write(msg *wire.Save) {
+	step := s.store.Step()
+	part, err := checkpoint.WritePart(msg.Dir, checkpoint.PartName(msg.ID, s.c.Index, len(s.c.Endpoints)), s.store)
+	if err == nil {
+		s.log.Info("wrote checkpoint", "dir", msg.Dir, "file", part.File, "bytes", part.Bytes, "rows", part.Rows)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saves.wrote.id, s.saves.wrote.err = msg.ID, err
+	s.saves.wrote.part = wire.Part{File: part.File, Bytes: part.Bytes, Sum: part.Sum, Server: s.c.Index, Step: step, Rows: part.Rows}
+	s.thaw()
+}
+
+// reach lets the pushes of the cut through and waits until they are applied. The first who asks for a save is to write it, and
+// others wait for him.
+func (s *Server) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.member(&f.Header); err != nil || s.saves.wrote.id == msg.ID {
+		return false, err
+	}
 	c := s.cut
-	if c == nil || c.id != msg.ID || c.writing || len(msg.Steps) != len(s.members) {
-		return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): save again", msg.ID)
+	if c != nil && c.id == msg.ID && c.writing {
+		return false, s.await(func() bool { return s.cut != c }, func() string { return fmt.Sprintf("for checkpoint %s to be written", msg.ID) })
+	}
+	if c == nil || c.id != msg.ID || len(msg.Steps) != len(s.members) {
+		return false, wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): save again", msg.ID)
 	}
 	c.upTo, c.writing = msg.Steps, true
 	s.broadcast()
-	err := s.await(s.atCut, func() string { return fmt.Sprintf("for the steps of checkpoint %s", msg.ID) })
+	err = s.await(s.atCut, func() string { return fmt.Sprintf("for the steps of checkpoint %s", msg.ID) })
 	if err != nil {
 		s.thaw()
 	}
-	return err
+	return true, err
 }
 
 // atCut says whether every step of the cut is in the tables; those of a worker that is gone never will be.
@@ -157,30 +227,54 @@ func (s *Server) commit(f *wire.Frame) error {
 	if err := f.JSON(&msg); err != nil {
 		return err
 	}
-	if msg.Abandon {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.abandon(int(f.Worker), msg.ID)
-		return nil
-	}
-	if len(msg.Parts) != len(s.c.Endpoints) {
-		return wire.Refuse(wire.StatusRefused, "checkpoint %s: %d parts of %d", msg.ID, len(msg.Parts), len(s.c.Endpoints))
+	if over, err := s.committing(f, &msg); over || err != nil {
+		return err
 	}
 	m := checkpoint.Manifest{ID: msg.ID, Rule: s.c.Rule.Name(), Step: msg.Parts[0].Step, Steps: msg.Steps, Params: checkpoint.Params(s.c.Layout.Params)}
 	for _, p := range msg.Parts {
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
 	}
-	if err := checkpoint.Commit(msg.Dir, m); err != nil {
-		return err
-	}
+	err := checkpoint.Commit(msg.Dir, m)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.broadcast()
+	s.saves.committing = ""
+	if err != nil {
+		return err
+	}
 	if s.saves.done == nil {
 		s.saves.done = make(map[string]int64)
 	}
-	s.saves.done[msg.Dir] = m.Step
+	s.saves.done[msg.Dir], s.saves.committed = m.Step, remember(s.saves.committed, msg.ID)
 	s.abandon(int(f.Worker), msg.ID)
 	return nil
+}
+
+// committing says whether there is nothing to commit: the save is given up, or a commit has come again. Two at once would
+// remove each other's files, and those of the next save.
+func (s *Server) committing(f *wire.Frame, msg *wire.Save) (over bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.member(&f.Header); err != nil {
+		return false, err
+	}
+	err = s.await(func() bool { return s.saves.committing == "" }, func() string { return fmt.Sprintf("for checkpoint %s to be written", s.saves.committing) })
+	switch {
+	case err != nil:
+		return false, err
+	case msg.Abandon:
+		s.saves.end(msg.ID)
+		s.abandon(int(f.Worker), msg.ID)
+		return true, nil
+	case slices.Contains(s.saves.committed, msg.ID):
+		return true, nil
+	case s.saves.id != msg.ID:
+		return false, wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here: save again", msg.ID)
+	case len(msg.Parts) != len(s.c.Endpoints):
+		return false, wire.Refuse(wire.StatusRefused, "checkpoint %s: %d parts of %d", msg.ID, len(msg.Parts), len(s.c.Endpoints))
+	}
+	s.saves.committing = msg.ID
+	return false, nil
 }
 
 // scan sends a page of a table's rows: ids after the cursor, at most as many as asked for.

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"os"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// saving is a message of a checkpoint, from the worker and job that h says.
+func saving(t *testing.T, s *Server, h wire.Header, msg wire.Save) *wire.Builder {
+	t.Helper()
+	if h.Job == 0 {
+		h.Job = s.job
+	}
+	b := new(wire.Builder)
+	b.Reset(h)
+	if err := b.JSON(msg); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestMessagesOfASaveComeTwice repeats every message of a save, right after itself and when the save is over: the same
+// answers, and no cut that nobody would end.
+func TestMessagesOfASaveComeTwice(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	msg := wire.Save{Dir: t.TempDir(), ID: "a"}
+	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Epoch: 1}, wire.Header{Op: wire.OpSave, Epoch: 1}, wire.Header{Op: wire.OpCommit, Epoch: 1}
+	send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+	for range 2 {
+		send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+	}
+	msg.Steps = []uint64{1}
+	for range 2 {
+		send(t, s, saving(t, s, save, msg), wire.StatusOK)
+	}
+	msg.Parts = []wire.Part{s.saves.wrote.part}
+	for range 2 {
+		send(t, s, saving(t, s, commit, msg), wire.StatusOK)
+	}
+	send(t, s, pushOf(s, wire.Header{Step: 2, Acked: 2}), wire.StatusOK)
+	send(t, s, saving(t, s, commit, msg), wire.StatusOK)
+	send(t, s, saving(t, s, save, msg), wire.StatusOK)
+	send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+	if s.cut != nil || s.saves.id != "" {
+		t.Fatal("a late message of a save has begun another")
+	}
+	send(t, s, pushOf(s, wire.Header{Step: 3, Acked: 3}), wire.StatusOK)
+	if w := weight(t, s); w != -3 {
+		t.Errorf("weight %g after three pushes, want -3", w)
+	}
+}
+
+// TestASaveThatWasGivenUp sends its messages late.
+func TestASaveThatWasGivenUp(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	msg := wire.Save{Dir: t.TempDir(), ID: "a", Abandon: true}
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Epoch: 1}, msg), wire.StatusOK)
+	msg.Abandon = false
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpFreeze, Epoch: 1}, msg), wire.StatusStale)
+	if s.cut != nil {
+		t.Error("a save that was given up holds pushes")
+	}
+}
+
+// TestStrangersWriteNothing has those who are no workers of the job ask for files.
+func TestStrangersWriteNothing(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	dir := t.TempDir()
+	msg := wire.Save{Dir: dir, ID: "a", Steps: []uint64{0}, Parts: []wire.Part{{File: "part-a-000-of-001.safetensors"}}}
+	for _, op := range []wire.Op{wire.OpFreeze, wire.OpSave, wire.OpCommit} {
+		for name, c := range map[string]struct {
+			h    wire.Header
+			want uint16
+		}{
+			"another job":         {wire.Header{Epoch: 1, Job: s.job + 1}, wire.StatusMismatch},
+			"no worker":           {wire.Header{Epoch: 1, Worker: 9}, wire.StatusRefused},
+			"an earlier life":     {wire.Header{Epoch: 0}, wire.StatusStale},
+			"one that never came": {wire.Header{Epoch: 2}, wire.StatusNotReady},
+		} {
+			t.Run(op.String()+" of "+name, func(t *testing.T) {
+				h := c.h
+				h.Op = op
+				send(t, s, saving(t, s, h, msg), c.want)
+			})
+		}
+	}
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpSave, Epoch: 1}, msg), wire.StatusStale)
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Epoch: 1}, msg), wire.StatusStale)
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("%d files were written, error %v", len(files), err)
+	}
+}
