@@ -26,8 +26,12 @@ func (c *crew) run(signals <-chan os.Signal, grace time.Duration) (int, error) {
 	c.procs = map[role]*process{}
 	c.exits = make(chan exit, len(c.job.here))
 	k := newKeeper(c.job, grace, c.con.say)
-	c.con.say("Please check servers and workers logs in %s and %s",
-		filepath.Join(c.logDir, "workerlog.*"), filepath.Join(c.logDir, "serverlog.*"))
+	if c.job.collective() {
+		c.con.say("Please check workers logs in %s", filepath.Join(c.logDir, "workerlog.*"))
+	} else {
+		c.con.say("Please check servers and workers logs in %s and %s",
+			filepath.Join(c.logDir, "workerlog.*"), filepath.Join(c.logDir, "serverlog.*"))
+	}
 	if err := c.start(); err != nil {
 		c.carryOut(order{stop: kill})
 		for range c.procs {

@@ -1,9 +1,10 @@
-// Fleetrun starts a parameter-server job: servers and workers, each a process of the same program, each told by its
-// environment who it is.
+// Fleetrun starts a parameter-server job, servers and workers, or a collective job, workers alone: each a process of the same
+// program, each told by its environment who it is.
 //
 // Usage:
 //
 //	fleetrun --server_num=2 --worker_num=2 [flags] program [args]
+//	fleetrun --nproc_per_node=2 [flags] program [args]
 //
 // The program is a package of Go (./examples/wide_and_deep, or an import path), built once into a directory that goes
 // away with the job, or an executable file, run as it is. What follows it is handed on untouched:
@@ -22,14 +23,25 @@
 //	                      --workers it is checked against what the list gives this machine
 //	--log_dir DIR         where logs go (log)
 //	--grace DURATION      how long roles may take to end when asked to, before they are killed (10s)
-//	--ips, --gpus, --selected_gpus, --xpus
-//	                      accepted so that old command lines go on working, where they mean nothing here: gofleet computes
-//	                      on CPUs, and --ips names the machines of collective jobs
+//	--ips LIST            the machines of a collective job, "ip,ip", each with --nproc_per_node workers
+//	--gpus, --selected_gpus, --xpus LIST
+//	                      accepted so that old command lines go on working: gofleet computes on CPUs. Where nothing else says
+//	                      how many workers a collective job has, it has one for each device of the list
 //
 // A count next to its list must agree with it. --http_port and the --heter_ flags are refused, with the reason.
 //
+// # Without servers
+//
+// A command line that names workers, by --nproc_per_node, --ips, --workers or --worker_num, and no servers, starts a collective
+// job: its workers add their gradients up among themselves. Each gets PADDLE_TRAINER_ENDPOINTS, PADDLE_TRAINERS_NUM,
+// PADDLE_TRAINER_ID and PADDLE_CURRENT_ENDPOINT, which fleet.Init(nil) and rolemaker.Collective understand. On several machines the
+// same command is typed on each:
+//
+//	fleetrun --ips=10.89.176.11,10.89.176.12 --nproc_per_node=2 ./train
+//
 // # What a role is told
 //
+// What follows is of jobs with servers.
 // Every role gets TRAINING_ROLE (PSERVER or TRAINER), PADDLE_PSERVERS_IP_PORT_LIST, PADDLE_TRAINER_ENDPOINTS and
 // PADDLE_TRAINERS_NUM; a server also POD_IP and PADDLE_PORT, a worker PADDLE_TRAINER_ID. The PADDLE_GLOO_ variables are
 // set as older programs expect them; gofleet needs none of them, and PADDLE_WITH_GLOO is 0 unless it was set before.

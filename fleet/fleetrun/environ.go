@@ -12,15 +12,22 @@ type variable struct{ name, value string }
 
 // environment tells a role who it is.
 func (j *job) environment(r role) []variable {
-	if r.kind == server {
+	switch {
+	case j.collective():
+		return j.collectiveEnvironment(r)
+	case r.kind == server:
 		own := j.servers[r.rank]
-		return append(j.common("PSERVER", "plain"), variable{"POD_IP", own.host}, variable{"PADDLE_PORT", own.port})
+		return append(j.common("PSERVER"), variable{"FLEET_PROGRESS", "plain"}, variable{"POD_IP", own.host}, variable{"PADDLE_PORT", own.port})
 	}
-	id := variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)}
+	return append(append(j.common("TRAINER"), j.progress(r)...), variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)})
+}
+
+// progress tells a worker how to show its progress.
+func (j *job) progress(r role) []variable {
 	if shown, _ := j.first(worker); !j.live || r != shown {
-		return append(j.common("TRAINER", "plain"), id)
+		return []variable{{"FLEET_PROGRESS", "plain"}}
 	}
-	vars := append(j.common("TRAINER", "live"), id)
+	vars := []variable{{"FLEET_PROGRESS", "live"}}
 	if j.width > 0 {
 		vars = append(vars, variable{"COLUMNS", strconv.Itoa(j.width)}) // the worker writes to a pipe and can't ask
 	}
@@ -29,7 +36,7 @@ func (j *job) environment(r role) []variable {
 
 // common is what roles of a kind share. Programs that look for gloo, which gofleet has no use for, find it switched off and
 // its meeting point where gofleet's barriers meet: at server 0.
-func (j *job) common(trainingRole, progress string) []variable {
+func (j *job) common(trainingRole string) []variable {
 	return []variable{
 		{"PADDLE_TRAINERS_NUM", strconv.Itoa(len(j.workers))},
 		{"TRAINING_ROLE", trainingRole},
@@ -40,7 +47,6 @@ func (j *job) common(trainingRole, progress string) []variable {
 		{"PADDLE_GLOO_RENDEZVOUS", "3"},
 		{"PADDLE_GLOO_HTTP_ENDPOINT", j.servers[0].String()},
 		{"PADDLE_GLOO_FS_PATH", j.scratch},
-		{"FLEET_PROGRESS", progress},
 	}
 }
 
@@ -52,8 +58,8 @@ func withGloo(inherited string) string {
 }
 
 // identities are the variables that say who a process is. A role inherits none of them.
-var identities = []string{"POD_IP", "PADDLE_PORT", "PADDLE_TRAINER_ID", "PADDLE_TRAINING_ROLE", "PADDLE_PSERVERS",
-	"PADDLE_TRAINERS", "PADDLE_CURRENT_ENDPOINT"}
+var identities = []string{"POD_IP", "PADDLE_PORT", "PADDLE_TRAINER_ID", "PADDLE_TRAINING_ROLE", "TRAINING_ROLE", "PADDLE_PSERVERS",
+	"PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_PSERVERS_NUM", "PADDLE_TRAINERS", "PADDLE_CURRENT_ENDPOINT"}
 
 // inherit returns base ("NAME=value" each) with vars set and every other identity removed.
 func inherit(base []string, vars []variable) []string {

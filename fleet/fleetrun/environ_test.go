@@ -64,6 +64,18 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+func TestCollectiveEnvironment(t *testing.T) {
+	j := &job{workers: []endpoint{{"10.0.0.1", "6170"}, {"10.0.0.2", "6170"}}, here: []role{{worker, 1}}, live: true}
+	want := []string{"FLEET_PROGRESS=live", "PADDLE_CURRENT_ENDPOINT=10.0.0.2:6170", "PADDLE_TRAINERS_NUM=2",
+		"PADDLE_TRAINER_ENDPOINTS=10.0.0.1:6170,10.0.0.2:6170", "PADDLE_TRAINER_ID=1"}
+	if got := textOf(j.environment(role{worker, 1})); !slices.Equal(got, want) {
+		t.Errorf("a worker is told %q, want %q", got, want)
+	}
+	if got := inherit([]string{"TRAINING_ROLE=PSERVER", "PADDLE_PSERVERS_IP_PORT_LIST=a:1"}, j.environment(role{worker, 1})); len(got) != len(want) {
+		t.Errorf("another job's role is handed on: %q", got)
+	}
+}
+
 func TestInherit(t *testing.T) {
 	base := []string{"HOME=/root", "POD_IP=1.2.3.4", "PADDLE_TRAINER_ID=5", "TRAINING_ROLE=PSERVER", "FLEET_TOKEN=a=b", "PADDLE_TRAINERS=x"}
 	before := slices.Clone(base)

@@ -59,7 +59,7 @@ func (o *options) define() {
 	f.Var(&o.perNode, "nproc_per_node", "`N` workers on one machine; the same as --worker_num when all run here")
 	f.StringVar(&o.servers, "servers", "", "servers of the whole job, a `list` of ip:port,…")
 	f.StringVar(&o.workers, "workers", "", "workers of the whole job, a `list` of ip[:port],…")
-	f.StringVar(&o.ips, "ips", "", "machines of a collective job; only this machine's `list` means anything here")
+	f.StringVar(&o.ips, "ips", "", "machines of a job without servers, a `list` of ip,…")
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
 	for i, name := range deviceFlags {
@@ -81,7 +81,7 @@ func (o *options) check() error {
 		return errors.New("--log_dir is empty: name a directory, or drop the flag for \"log\"")
 	}
 	for ip := range strings.SplitSeq(o.ips, ",") {
-		if o.ips != "" && !loopback(strings.TrimSpace(ip)) {
+		if o.ips != "" && !loopback(strings.TrimSpace(ip)) && (o.servers != "" || o.serverNum.set) {
 			return fmt.Errorf("--ips=%s names machines of a collective job: name those of a parameter-server job "+
 				"with --servers and --workers", o.ips)
 		}
@@ -102,8 +102,10 @@ func (o *options) ignoredDevices() []string {
 
 func (o *options) usage() string {
 	var b strings.Builder
-	b.WriteString("Usage: fleetrun --server_num=N --worker_num=N [flags] program [args]\n\n" +
-		"Starts servers and workers of a parameter-server job. The program is a Go package or an executable.\n\n")
+	b.WriteString("Usage: fleetrun --server_num=N --worker_num=N [flags] program [args]\n" +
+		"       fleetrun --nproc_per_node=N [flags] program [args]\n\n" +
+		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no servers. The program\n" +
+		"is a Go package or an executable.\n\n")
 	o.flags.SetOutput(&b)
 	o.flags.PrintDefaults()
 	b.WriteString("\nThe whole manual: go doc github.com/gofleet/gofleet/fleet/fleetrun\n")

@@ -12,6 +12,7 @@ import (
 type keeper struct {
 	grace time.Duration
 	whole bool // all workers of the job are among the roles
+	alone bool // workers have no servers
 	say   func(format string, args ...any)
 
 	alive   map[role]bool
@@ -48,7 +49,7 @@ const (
 const patience = 3 * time.Second
 
 func newKeeper(j *job, grace time.Duration, say func(string, ...any)) *keeper {
-	k := &keeper{grace: grace, whole: j.whole(), say: say, alive: map[role]bool{}}
+	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, alive: map[role]bool{}}
 	for _, r := range j.here {
 		k.alive[r] = true
 	}
@@ -86,6 +87,10 @@ func (k *keeper) workerLeft() order {
 		return order{}
 	}
 	k.phase = finishing
+	if k.alone {
+		k.say("all workers exit.")
+		return order{}
+	}
 	if !k.whole {
 		k.say("all workers of this machine exit. Servers go on until the workers elsewhere have stopped.")
 		return order{}

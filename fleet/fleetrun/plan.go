@@ -59,6 +59,11 @@ func (j *job) whole() bool { return j.count(worker) == len(j.workers) }
 func plan(o *options, m machine) (*job, error) {
 	j := &job{}
 	var err error
+	if o.collective() {
+		if err = o.expand(); err != nil {
+			return nil, err
+		}
+	}
 	if j.servers, err = parseList("servers", o.servers, nil); err != nil {
 		return nil, err
 	}
@@ -86,8 +91,10 @@ func (o *options) agree(j *job) error {
 		}
 		o.workerNum = o.perNode
 	}
-	if err := agree("server", o.serverNum, o.servers, len(j.servers)); err != nil {
-		return err
+	if !o.collective() {
+		if err := agree("server", o.serverNum, o.servers, len(j.servers)); err != nil {
+			return err
+		}
 	}
 	return agree("worker", o.workerNum, o.workers, len(j.workers))
 }
@@ -126,7 +133,7 @@ func (j *job) place(o *options, m machine) error {
 	case len(listed) > 0 && len(j.here) == 0:
 		return fmt.Errorf("none of %s is this machine (%s): start fleetrun on a machine of the lists, or set POD_IP to the "+
 			"address that they give this one", listedFlags(o), m.describe())
-	case len(j.here) < len(listed) && (o.servers == "" || o.workers == ""):
+	case len(j.here) < len(listed) && !o.collective() && (o.servers == "" || o.workers == ""):
 		return fmt.Errorf("%s names other machines, so the job needs both lists: --servers and --workers", listedFlags(o))
 	case o.workers != "" && o.perNode.set && j.count(worker) != o.perNode.n:
 		return fmt.Errorf("--nproc_per_node=%d, but --workers=%s gives this machine %d", o.perNode.n, o.workers, j.count(worker))

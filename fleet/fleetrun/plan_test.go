@@ -62,11 +62,39 @@ func TestPlanCounts(t *testing.T) {
 	}
 }
 
+// TestPlanCollective: a command line without servers.
+func TestPlanCollective(t *testing.T) {
+	tests := []struct {
+		args, workers, here string
+	}{
+		{"--ips=10.0.0.1,10.0.0.2 --nproc_per_node=2", "10.0.0.1:6170,10.0.0.1:6171,10.0.0.2:6170,10.0.0.2:6171", "[worker 0 worker 1]"},
+		{"--ips=10.0.0.2,10.0.0.1", "10.0.0.2:6170,10.0.0.1:6170", "[worker 1]"},
+		{"--ips=127.0.0.1 --gpus=0,1,2", "127.0.0.1:6170,127.0.0.1:6171,127.0.0.1:6172", "[worker 0 worker 1 worker 2]"},
+		{"--workers=10.0.0.2,10.0.0.1:7000", "10.0.0.2:6170,10.0.0.1:7000", "[worker 1]"},
+		{"--nproc_per_node=2", "", "[worker 0 worker 1]"},
+		{"--worker_num=3 --gpus=0,1", "", "[worker 0 worker 1 worker 2]"},
+		{"--gpus=0,1,2,3", "", "[worker 0 worker 1 worker 2 worker 3]"},
+	}
+	for _, tt := range tests {
+		j, err := planOf(t, tt.args, nodeA)
+		if err != nil {
+			t.Errorf("%s: %v", tt.args, err)
+			continue
+		}
+		if got := fmt.Sprint(j.here); got != tt.here || !j.collective() || tt.workers != "" && join(j.workers) != tt.workers {
+			t.Errorf("%s: workers %s, here %s, want %s, %s", tt.args, join(j.workers), got, tt.workers, tt.here)
+		}
+	}
+}
+
 func TestPlanErrors(t *testing.T) {
 	tests := []struct{ args, want string }{
 		{"", "no servers: say how many run on this machine with --server_num, or name them with --servers"},
 		{"--server_num=1", "no workers: say how many run on this machine with --worker_num, or name them with --workers"},
-		{"--worker_num=4", "no servers"},
+		{"--workers=10.0.0.2,10.0.0.3", "none of --workers=10.0.0.2,10.0.0.3 is this machine"},
+		{"--ips=10.0.0.1 --worker_num=2", "--ips=10.0.0.1 names machines, and --workers or --worker_num workers"},
+		{"--ips=10.0.0.1:7 --nproc_per_node=2", `"10.0.0.1:7" has a port`},
+		{"--ips=10.0.0.1,10.0.0.1", "10.0.0.1:6170 stands twice"},
 		{"--server_num=1 --worker_num=2 --nproc_per_node=3", "--worker_num=2 and --nproc_per_node=3 say two things"},
 		{"--server_num=3 --servers=127.0.0.1:1 --worker_num=1", "--server_num=3, but --servers=127.0.0.1:1 names 1"},
 		{"--worker_num=3 --workers=127.0.0.1 --server_num=1", "--worker_num=3, but --workers=127.0.0.1 names 1"},

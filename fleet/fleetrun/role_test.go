@@ -44,6 +44,9 @@ func whoAmI() (kind, rank string) {
 		own := net.JoinHostPort(os.Getenv("POD_IP"), os.Getenv("PADDLE_PORT"))
 		return "server", strconv.Itoa(slices.Index(servers, own))
 	}
+	if os.Getenv("PADDLE_CURRENT_ENDPOINT") != "" {
+		return "worker", os.Getenv("PADDLE_TRAINER_ID")
+	}
 	return "alone", "0"
 }
 
