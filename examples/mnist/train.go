@@ -2,96 +2,67 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/examples/internal/job"
 	"github.com/gofleet/gofleet/examples/mnist/digits"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
-	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/strategy"
 )
 
-type config struct {
-	epochs   int
-	strategy strategy.Strategy
+func parse(args []string) (job.Program, error) {
+	c, err := parseConfig(args)
+	return func(ctx context.Context, f *fleet.Fleet, out io.Writer) error {
+		_, err := run(ctx, f, c, out)
+		return err
+	}, err
+}
+
+func parseConfig(args []string) (job.Flags, error) {
+	c := job.Flags{Mode: "async", Seed: 1, Batch: 64, Epochs: 1}
+	c.Register(flag.NewFlagSet("mnist", flag.ContinueOnError))
+	return c, c.Parse(args)
 }
 
 // model is the perceptron of the original's quick start.
 type model struct {
-	graph     *nn.Graph
-	cost, acc *nn.Node
+	graph                 *nn.Graph
+	prediction, cost, acc *nn.Node
 }
 
-func newModel() model {
-	g := nn.NewGraph(1)
+func newModel(seed uint64) model {
+	g := nn.NewGraph(seed)
 	x, y := g.Input("img", 1, 28, 28), g.IDs("label", 1)
 	h := nn.Linear(nn.Reshape(x, 784), 128, nn.LinearOptions{Act: nn.Tanh})
 	h = nn.Linear(h, 128, nn.LinearOptions{Act: nn.Tanh})
 	prediction := nn.Linear(h, 10, nn.LinearOptions{Act: nn.Softmax})
-	return model{graph: g, cost: nn.Mean(nn.CrossEntropy(prediction, y)), acc: nn.Accuracy(prediction, y)}
+	return model{graph: g, prediction: prediction, cost: nn.Mean(nn.CrossEntropy(prediction, y)), acc: nn.Accuracy(prediction, y)}
 }
 
 // run is the program of every role. Worker 0 returns the accuracy on the digits held back.
-func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (accuracy float64, err error) {
+func run(ctx context.Context, f *fleet.Fleet, c job.Flags, out io.Writer) (accuracy float64, err error) {
 	train, test, err := digits.Load()
 	if err != nil {
 		return 0, err
 	}
-	net := newModel()
-	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 1e-3}, c.strategy)
+	s, err := c.Strategy()
 	if err != nil {
 		return 0, err
 	}
-	if err := opt.Minimize(net.cost); err != nil {
-		return 0, err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
-			return 0, err
+	net := newModel(c.Seed)
+	err = job.Play(ctx, f, net.cost, c.Rule(1e-3, 0.1), s, func(ctx context.Context) error {
+		rows := func(int) *dataset.Dataset { return train.DropLast() }
+		if _, err := job.Epochs(ctx, f, net.graph, c, rows, out, net.acc); err != nil || !f.IsFirstWorker() {
+			return err
 		}
-		return 0, f.RunServer(ctx)
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return 0, err
-	}
-	exe := nn.NewExecutor(net.graph)
-	mine := train.Shuffle(1).Shard(f.WorkerIndex(), f.WorkerNum())
-	for epoch := range c.epochs {
-		exe.ResetMetrics()
-		done, err := exe.TrainFrom(ctx, mine.Epoch(epoch).DropLast().Batches(64), nn.TrainOptions{Fetch: []*nn.Node{net.acc}})
-		if err != nil {
-			return 0, err
-		}
-		fmt.Fprintf(out, "epoch %d/%d  loss: %.4f, acc: %.4f\n", epoch+1, c.epochs, done.Loss, done.Last[0].Data().([]float32)[0])
-	}
-	if err := f.BarrierWorker(ctx); err != nil {
-		return 0, err
-	}
-	if f.IsFirstWorker() {
-		if accuracy, err = evaluate(ctx, exe, net, test); err != nil {
-			return 0, err
+		if accuracy, err = job.Evaluate(ctx, net.acc, test); err != nil {
+			return err
 		}
 		fmt.Fprintf(out, "test accuracy %.4f\n", accuracy)
-	}
-	if err := exe.Close(ctx); err != nil {
-		return 0, err
-	}
-	return accuracy, f.StopWorker(ctx)
-}
-
-func evaluate(ctx context.Context, exe *nn.Executor, net model, test *dataset.Dataset) (accuracy float64, err error) {
-	exe.ResetMetrics()
-	for batch, err := range test.Batches(500) {
-		if err != nil {
-			return 0, err
-		}
-		out, err := exe.Eval(ctx, batch, net.acc)
-		if err != nil {
-			return 0, err
-		}
-		accuracy = float64(out[0].Data().([]float32)[0])
-	}
-	return accuracy, nil
+		return job.Save(ctx, f, c.Out, out, net.prediction)
+	})
+	return accuracy, err
 }

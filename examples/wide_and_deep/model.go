@@ -12,7 +12,7 @@ type model struct {
 }
 
 func newModel(c config, categories int) model {
-	g := nn.NewGraph(c.seed)
+	g := nn.NewGraph(c.Seed)
 	numbers := g.Input("dense_input", 13)
 	ids := g.IDs("C", categories)
 	label := g.Input("label", 1)

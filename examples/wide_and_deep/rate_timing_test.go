@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/examples/internal/job"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/optimizer"
@@ -64,7 +65,7 @@ func BenchmarkRate(b *testing.B) {
 
 // rate trains one epoch and returns the examples a second of all workers.
 func rate(b *testing.B, data *dataset.Dataset, servers, workers int, s strategy.Strategy) (all float64) {
-	cfg := config{batch: 512, epochs: 1, seed: 1, layers: []int{512, 256, 128, 32}, height: 1_000_001, dim: 9, initRange: 0.01,
+	cfg := config{Flags: job.Flags{Batch: 512, Epochs: 1, Seed: 1}, layers: []int{512, 256, 128, 32}, height: 1_000_001, dim: 9, initRange: 0.01,
 		rule: optimizer.Adam{LR: 1e-3}, strategy: s}
 	var mu sync.Mutex
 	cluster := fleettest.Cluster{Servers: servers, Workers: workers, Endpoints: loopback(b, servers),

@@ -7,26 +7,30 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestFlights trains on a part of the flights, alone and on clusters, and uses the saved model.
 func TestFlights(t *testing.T) {
-	for _, c := range []struct {
+	type job struct {
 		name             string
 		servers, workers int
 		args             []string
-	}{
+	}
+	jobs := []job{
 		{"local", 0, 1, nil},
-		{"async", 2, 2, []string{"-mode=async"}},
 		{"sync with zstd and HashName", 2, 3, []string{"-mode=sync", "-codec=zstd", "-placement=HashName", "-batch=64"}},
 		{"sync with int8", 2, 2, []string{"-mode=sync", "-payload=int8", "-batch=64"}},
-	} {
+	}
+	for _, mode := range strategy.Modes() {
+		jobs = append(jobs, job{string(mode), 2, 2, []string{"-mode=" + string(mode), "-batch=128"}})
+	}
+	for _, c := range jobs {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			got := train(t, c.servers, c.workers, append([]string{"-rows=40000", "-batch=256", "-layers=64,32", "-out=" + dir}, c.args...))
@@ -41,26 +45,18 @@ func TestFlights(t *testing.T) {
 	}
 }
 
-func train(t *testing.T, servers, workers int, args []string) (first result) {
+func train(t *testing.T, servers, workers int, args []string) result {
 	t.Helper()
-	cfg, err := parse("test", args)
+	cfg, err := parseConfig(args)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var mu sync.Mutex
-	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
-		var out bytes.Buffer
-		r, err := run(ctx, f, cfg, &out)
-		if f.IsFirstWorker() {
-			mu.Lock()
-			defer mu.Unlock()
-			first = r
-			if err == nil && !strings.Contains(out.String(), "test AUC ") {
-				t.Errorf("worker 0 said %q", out.String())
-			}
-		}
-		return err
+	first, said := jobtest.First(t, servers, workers, func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (result, error) {
+		return run(ctx, f, cfg, out)
 	})
+	if !strings.Contains(said, "test AUC ") {
+		t.Errorf("worker 0 said %q", said)
+	}
 	return first
 }
 
@@ -71,7 +67,7 @@ func checkModel(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := parse("test", []string{"-rows=2000"})
+	cfg, err := parseConfig([]string{"-rows=2000"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,14 +96,14 @@ func checkModel(t *testing.T, dir string) {
 }
 
 func TestBadFlags(t *testing.T) {
-	for _, args := range [][]string{{"-mode=geo"}, {"-preset=none"}, {"-layers=4,x"}, {"-epochs=0"}, {"-rows=-1"}, {"-test=x"},
+	for _, args := range [][]string{{"-mode=often"}, {"-preset=none"}, {"-layers=4,x"}, {"-epochs=0"}, {"-rows=-1"}, {"-test=x"},
 		{"-format=json"}, {"-mode=sync", "rows=3"}} {
-		if _, err := parse("test", args); err == nil {
+		if _, err := parseConfig(args); err == nil {
 			t.Errorf("%v was taken", args)
 		}
 	}
-	c, err := parse("test", []string{"-preset=seed"})
-	if err != nil || c.batch != 10 || len(c.layers) != 3 || c.rule.Name() != "sgd" || c.initRange != 1 {
+	c, err := parseConfig([]string{"-preset=seed"})
+	if err != nil || c.Batch != 10 || len(c.layers) != 3 || c.rule.Name() != "sgd" || c.initRange != 1 {
 		t.Errorf("the seed's preset: %+v, %v", c, err)
 	}
 }
@@ -153,7 +149,7 @@ func TestBadData(t *testing.T) {
 		"empty":       "holds no files",
 		"none.tsv":    "none.tsv",
 	} {
-		c, err := parse("test", []string{"-data=" + filepath.Join(dir, name)})
+		c, err := parseConfig([]string{"-data=" + filepath.Join(dir, name)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +157,7 @@ func TestBadData(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
-	c, err := parse("test", []string{"-rows=1"})
+	c, err := parseConfig([]string{"-rows=1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,30 +12,30 @@ import (
 
 // Flags are those that every example has. Their values before [Flags.Register] are the defaults.
 type Flags struct {
-	Mode  string // of the strategy
-	Seed  uint64 // of the data's order and the first weights
-	Batch int    // examples a step and worker
-	// Epochs counts passes over the training data.
-	Epochs int
-	Out    string // where the model goes; empty saves none
-	LR     float64
+	Mode   string  // of the strategy
+	Seed   uint64  // of the data's order and the first weights
+	Batch  int     // examples a step and worker; where the default is 0, 0 leaves it to the example
+	Epochs int     // passes over the training data
+	Out    string  // where the model goes; empty saves none
+	LR     float64 // learning rate; 0 is the example's
 
-	placement, codec, amend string
-	kSteps                  int
-	fs                      *flag.FlagSet
+	placement, codec, payload, amend string
+	kSteps, leastBatch               int
+	fs                               *flag.FlagSet
 }
 
 // Register adds the flags to a set.
 func (c *Flags) Register(fs *flag.FlagSet) {
-	c.fs = fs
+	c.fs, c.leastBatch = fs, min(c.Batch, 1)
 	fs.StringVar(&c.Mode, "mode", c.Mode, modes())
 	fs.IntVar(&c.kSteps, "k_steps", 0, "steps between exchanges with the servers, in modes that have them; 0 is the mode's own")
 	fs.StringVar(&c.amend, "strategy", "", `more of the strategy, as JSON: {"worker_timeout": "10s"}`)
 	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin or HashName")
 	fs.StringVar(&c.codec, "codec", "none", strings.Join(strategy.Codecs(), ", "))
+	fs.StringVar(&c.payload, "payload", "float32", "of pushed gradients: float32, float16, bfloat16 or int8")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of the data's order and the first weights")
 	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data")
-	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and worker")
+	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and worker; 0, where it is the default, is the preset's")
 	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the example's")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for the model; empty saves none")
 }
@@ -56,8 +56,8 @@ func (c *Flags) Parse(args []string) error {
 	if c.fs.NArg() > 0 {
 		return fmt.Errorf("%q is no flag; -h lists them", c.fs.Arg(0))
 	}
-	if c.Epochs < 1 || c.Batch < 1 {
-		return fmt.Errorf("-epochs=%d -batch=%d: both count from 1", c.Epochs, c.Batch)
+	if c.Epochs < 1 || c.Batch < c.leastBatch {
+		return fmt.Errorf("-epochs=%d -batch=%d: epochs count from 1, a batch from %d", c.Epochs, c.Batch, c.leastBatch)
 	}
 	_, err := c.Strategy()
 	return err
@@ -69,7 +69,7 @@ func (c *Flags) Strategy() (strategy.Strategy, error) {
 	if err != nil {
 		return s, fmt.Errorf("-mode=%s: %w", c.Mode, err)
 	}
-	s.Placement, s.Codec = c.placement, c.codec
+	s.Placement, s.Codec, s.Payload = c.placement, c.codec, strategy.Payload(c.payload)
 	if c.kSteps != 0 {
 		if err := amend(&s, fmt.Sprintf(`{"k_steps": %d}`, c.kSteps)); err != nil {
 			return s, fmt.Errorf("-k_steps=%d: %w", c.kSteps, err)
