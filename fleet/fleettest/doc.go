@@ -6,6 +6,14 @@
 //		})
 //	}
 //
+// [Cluster.Simulate] does the same in virtual time, which passes only while everybody waits, on a network that may have
+// faults:
+//
+//	faulty := func(net transport.Transport) transport.Transport {
+//		return transporttest.NewFaulty(net, seed, transporttest.Faults{LoseAnswer: 0.1, Drop: 0.01})
+//	}
+//	fleettest.Cluster{Servers: 2, Workers: 3}.Simulate(t, faulty, program)
+//
 // The first role that fails ends the others and fails the test with its name. When all have returned, goroutines of this
 // module that are left fail the test too.
 package fleettest

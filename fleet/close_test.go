@@ -1,0 +1,83 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// TestClose ends a worker without a word: its calls fail at once, servers miss it after their timeout and go on.
+func TestClose(t *testing.T) {
+	began := time.Now()
+	fleettest.Cluster{Servers: 2, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+		f.Close() // there is nothing to end yet
+		c := newCounter(5)
+		trainer, err := c.join(ctx, f, strategy.Async())
+		if f.IsServer() {
+			if !errors.Is(err, fleet.ErrWorkersDied) {
+				return fmt.Errorf("got %v, want ErrWorkersDied", err)
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if f.WorkerIndex() == 0 {
+			if n := push(ctx, trainer, c, 3); n != 3 {
+				return fmt.Errorf("%d steps of 3", n)
+			}
+			err := f.StopWorker(ctx)
+			f.Close()
+			return err
+		}
+		f.Close()
+		f.Close()
+		if err := f.BarrierWorker(ctx); err == nil {
+			return errors.New("a worker that was closed waits at a barrier")
+		}
+		return nil
+	})
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("a simulation with a timeout of 30s took %v", took)
+	}
+	alone, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone.Close()
+}
+
+// TestSimulateIsACluster has two workers of three wait an hour of virtual time for the last.
+func TestSimulateIsACluster(t *testing.T) {
+	var wrapped transport.Transport
+	wrap := func(net transport.Transport) transport.Transport { wrapped = net; return net }
+	fleettest.Cluster{Servers: 1, Workers: 3}.Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
+		began := time.Now()
+		c := newCounter(5)
+		trainer, err := c.join(ctx, f, patient(strategy.Sync()))
+		if err != nil || trainer == nil {
+			return err
+		}
+		if f.WorkerIndex() == 2 {
+			time.Sleep(time.Hour) // of virtual time, heartbeats and all
+		}
+		if n := push(ctx, trainer, c, 2); n != 2 {
+			return fmt.Errorf("%d steps of 2", n)
+		}
+		if waited := time.Since(began); waited < time.Hour {
+			return fmt.Errorf("a round of sync closed after %v, without its third worker", waited)
+		}
+		return f.StopWorker(ctx)
+	})
+	if m, ok := wrapped.(*transport.Memory); !ok || m.Stats().Calls == 0 {
+		t.Errorf("the cluster ran on %T", wrapped)
+	}
+}
