@@ -206,6 +206,24 @@ func TestCollectiveRefuses(t *testing.T) {
 	}
 }
 
+// TestCollectiveClose: a worker that gives up says so to the others, and all goroutines have ended.
+func TestCollectiveClose(t *testing.T) {
+	fleettest.Run(t, 0, 2, func(ctx context.Context, f *fleet.Fleet) error {
+		o, err := minimized(f, optimizer.SGD{LR: 1})
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := f.InitWorker(ctx); err != nil || f.WorkerIndex() == 1 {
+			return err
+		}
+		if err := o.train(ctx, samples(4, 1), nil); err == nil || !strings.Contains(err.Error(), "closed before StopWorker") {
+			t.Errorf("the other worker's step: %v", err)
+		}
+		return nil
+	})
+}
+
 // TestCollectiveNotFinite: a gradient that is no number ends the step on every worker before anybody's weights have changed.
 func TestCollectiveNotFinite(t *testing.T) {
 	errs := fleettest.Cluster{Workers: 2}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {

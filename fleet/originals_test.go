@@ -31,6 +31,7 @@ var originals = []struct {
 	{"quick start with a role maker", "example_quickstart_test.go", 28, []string{"quickStart"}},
 	{"fleet API with a user's roles", "example_userdefined_test.go", 22, []string{"userDefined"}},
 	{"MNIST, network and program", "example_mnist_test.go", 37, []string{"mnistOnMLP", "mnist"}},
+	{"MNIST without servers, network and program", "example_collective_test.go", 30, []string{"collectiveTrainer"}},
 	{"from one process to many", "example_strategyfactory_test.go", 10, []string{"onCluster"}},
 }
 
@@ -38,6 +39,9 @@ var originals = []struct {
 func TestNoLongerThanTheOriginals(t *testing.T) {
 	for _, o := range originals {
 		ours := 0
+		if o.file == "example_collective_test.go" { // the network is the other example's
+			ours = len(program(t, parseFile(t, "example_mnist_test.go"), "mnistOnMLP"))
+		}
 		for _, name := range o.functions {
 			n := len(program(t, parseFile(t, o.file), name))
 			if n == 0 {
@@ -92,6 +96,29 @@ func TestOriginalsOnACluster(t *testing.T) {
 	}
 }
 
+// TestOriginalWithoutServers runs the collective example as two workers, of which each prints its own losses.
+func TestOriginalWithoutServers(t *testing.T) {
+	endpoints := strings.Join(freePorts(t, 2), ",")
+	outputs := make([][]byte, 2)
+	var all sync.WaitGroup
+	for i := range outputs {
+		all.Go(func() {
+			c := exec.CommandContext(t.Context(), os.Args[0])
+			c.Env = append(os.Environ(), roleVariable+"=collective", "PADDLE_TRAINER_ENDPOINTS="+endpoints, fmt.Sprint("PADDLE_TRAINER_ID=", i))
+			var err error
+			if outputs[i], err = c.Output(); err != nil {
+				t.Errorf("worker %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	for i, out := range outputs {
+		if n := bytes.Count(out, []byte("loss: ")); n != 2 {
+			t.Errorf("worker %d trained %d steps of its 160 digits:\n%s", i, n, out)
+		}
+	}
+}
+
 // inProcesses are the programs that ask the environment who they are.
 func inProcesses() map[string]func(context.Context, io.Writer) error {
 	return map[string]func(context.Context, io.Writer) error{
@@ -111,12 +138,23 @@ func inProcesses() map[string]func(context.Context, io.Writer) error {
 	}
 }
 
+func collectiveOnDigits(ctx context.Context, out io.Writer) error {
+	train, _, err := readDigits()
+	if err != nil {
+		return err
+	}
+	return collectiveTrainer(ctx, train.Take(320), out)
+}
+
 // roleVariable names the program that a process started by runProcesses is.
 const roleVariable = "GOFLEET_TEST_PROGRAM"
 
 // TestMain is the program of one role where runProcesses started it.
 func TestMain(m *testing.M) {
 	run, ok := inProcesses()[os.Getenv(roleVariable)]
+	if os.Getenv(roleVariable) == "collective" {
+		run, ok = collectiveOnDigits, true
+	}
 	if !ok {
 		os.Exit(m.Run())
 	}

@@ -22,7 +22,7 @@ func parse(args []string) (job.Program, error) {
 }
 
 func parseConfig(args []string) (job.Flags, error) {
-	c := job.Flags{Mode: "async", Seed: 1, Batch: 64, Epochs: 1}
+	c := job.Flags{Seed: 1, Batch: 64, Epochs: 1}
 	c.Register(flag.NewFlagSet("mnist", flag.ContinueOnError))
 	return c, c.Parse(args)
 }

@@ -32,6 +32,15 @@ func TestClusterLearnsAsOneProcessDoes(t *testing.T) {
 	}
 }
 
+// TestCollectiveIsSync trains the same program without servers: what two workers learn among themselves is what they learn with
+// servers in sync mode.
+func TestCollectiveIsSync(t *testing.T) {
+	among, with := accuracy(t, 0, 2, ""), accuracy(t, 2, 2, "sync")
+	if among != with || among < 0.92 {
+		t.Errorf("two workers without servers reach %.4f, with servers %.4f", among, with)
+	}
+}
+
 func accuracy(t *testing.T, servers, workers int, mode string) float64 {
 	c, err := parseConfig([]string{"-epochs=10", "-mode=" + mode})
 	if err != nil {

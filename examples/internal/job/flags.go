@@ -12,7 +12,7 @@ import (
 
 // Flags are those that every example has. Their values before [Flags.Register] are the defaults.
 type Flags struct {
-	Mode   string  // of the strategy
+	Mode   string  // of the strategy; empty is async with servers, and sync, which is all there is, without
 	Seed   uint64  // of the data's order and the first weights
 	Batch  int     // examples a step and worker; where the default is 0, 0 leaves it to the example
 	Epochs int     // passes over the training data
@@ -45,7 +45,7 @@ func modes() string {
 	for _, m := range strategy.Modes() {
 		names = append(names, string(m))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, ", ") + "; without servers, in a collective job, sync"
 }
 
 // Parse parses the arguments of the set that the flags are registered with, and refuses what is no flag.
@@ -65,7 +65,10 @@ func (c *Flags) Parse(args []string) error {
 
 // Strategy is the preset of the mode with what other flags amend.
 func (c *Flags) Strategy() (strategy.Strategy, error) {
-	s, err := strategy.Factory(c.Mode)
+	s, err := strategy.Strategy{}, error(nil)
+	if c.Mode != "" {
+		s, err = strategy.Factory(c.Mode)
+	}
 	if err != nil {
 		return s, fmt.Errorf("-mode=%s: %w", c.Mode, err)
 	}
