@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -188,5 +189,37 @@ func TestPartsLieBesideTheManifest(t *testing.T) {
 		if _, err := Read(dir); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%q: got %v, want ErrDamaged", name, err)
 		}
+	}
+}
+
+// TestWritesThatFail has a disk refuse a file in its middle, and a name that can't be given: the caller is told, the file
+// that was there stays whole, and nothing is left behind.
+func TestWritesThatFail(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, manifestName)
+	check(t, WriteFile(name, func(w io.Writer) error { _, err := w.Write([]byte("old")); return err }))
+	errFull := errors.New("disk full")
+	err := WriteFile(name, func(w io.Writer) error {
+		if _, err := w.Write(make([]byte, 3<<20)); err != nil {
+			return err
+		}
+		return errFull
+	})
+	if data, readErr := os.ReadFile(name); !errors.Is(err, errFull) || readErr != nil || string(data) != "old" {
+		t.Errorf("got %v, want %v; the file holds %q, error %v", err, errFull, data, readErr)
+	}
+	store := trained(t, 1)[0]
+	part := PartName("a", 0, 1)
+	check(t, os.MkdirAll(filepath.Join(dir, part, "in the way"), 0o755))
+	if _, err := WritePart(dir, part, store); err == nil {
+		t.Error("a part whose name is a directory's was written")
+	}
+	if _, err := WritePart(name, part, store); err == nil {
+		t.Error("a part was written below a file")
+	}
+	entries, err := os.ReadDir(dir)
+	check(t, err)
+	if len(entries) != 2 {
+		t.Errorf("left behind: %v", entries)
 	}
 }
