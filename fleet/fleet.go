@@ -180,6 +180,11 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if err != nil {
 		return nil, err
 	}
+	if s.Mode == strategy.ModeGeo {
+		if err := checkGeo(params, rule); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range params {
 		if r := optimizer.RuleFor(rule, p); r != nil && !p.Embedding && optimizer.NeedsWhole(r) {
 			where.NoSlice = true // the rule's norms are of whole variables
@@ -196,7 +201,8 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if _, plain := rule.(optimizer.SGD); plain && s.Mode == strategy.ModeAsync && s.Merge == "" {
 		s.Merge = strategy.MergeSum
 	}
-	training := fmt.Sprintf("mode %s weighting %s staleness %d delay compensation %g workers %d", s.Mode, s.Weighting, s.Staleness, s.DelayCompensation, f.id.Workers)
+	training := fmt.Sprintf("mode %s weighting %s staleness %d delay compensation %g k steps %d %s workers %d", s.Mode, s.Weighting, s.Staleness,
+		s.DelayCompensation, s.KSteps, s.GeoRest, f.id.Workers)
 	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, training), transport: t}, nil
 }
 

@@ -45,7 +45,7 @@ type clusterSource struct {
 }
 
 func (s clusterSource) dense(ctx context.Context) (map[string][]float32, error) {
-	if err := s.c.Drain(ctx); err != nil {
+	if err := s.c.Settle(ctx); err != nil {
 		return nil, err
 	}
 	return s.c.Dense(ctx)

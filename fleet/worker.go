@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/client"
@@ -22,7 +23,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	f.mu.Lock()
 	again, c := f.client != nil, f.client
 	if !again && !f.IsLocal() {
-		c = client.New(client.Config{Worker: f.id.Index, Process: f.process, Servers: f.id.Servers, Layout: j.layout, Strategy: j.strategy,
+		c = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process, Servers: f.id.Servers, Layout: j.layout, Rule: j.rule, Strategy: j.strategy,
 			Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
 		f.client = c
 	}
@@ -73,10 +74,13 @@ func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	if err != nil || c == nil {
 		return err
 	}
-	if err := c.EndEpoch(ctx); err != nil {
+	if err := errors.Join(c.Settle(ctx), c.EndEpoch(ctx)); err != nil {
 		return fmt.Errorf("fleet: BarrierWorker: %w", err)
 	}
 	if _, err := c.Gather(ctx, "barrier", nil); err != nil {
+		return fmt.Errorf("fleet: BarrierWorker: %w", err)
+	}
+	if err := c.Refresh(ctx); err != nil {
 		return fmt.Errorf("fleet: BarrierWorker: %w", err)
 	}
 	return nil

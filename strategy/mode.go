@@ -18,10 +18,13 @@ const (
 	ModeHalfAsync Mode = "half_async"
 	// ModeSSP is async with a bound: no worker is more than Staleness steps ahead of the slowest.
 	ModeSSP Mode = "ssp"
+	// ModeGeo trains on the workers: each has a copy of the model and applies its own gradients (plain gradient descent), and
+	// every KSteps steps exchanges with the servers what has changed.
+	ModeGeo Mode = "geo"
 )
 
 // Modes are all modes.
-func Modes() []Mode { return []Mode{ModeSync, ModeAsync, ModeHalfAsync, ModeSSP} }
+func Modes() []Mode { return []Mode{ModeSync, ModeAsync, ModeHalfAsync, ModeSSP, ModeGeo} }
 
 // Weighting is what each worker's gradient g_i, a mean over its n_i samples, counts in a round of sync mode.
 type Weighting string
@@ -52,6 +55,20 @@ const (
 
 // Merges are all ways to merge.
 func Merges() []Merge { return []Merge{MergeMean, MergeSum} }
+
+// GeoRest is what becomes of the part of a worker's change that an exchange of mode geo leaves, 1 − 1/N of it.
+type GeoRest string
+
+const (
+	// GeoRestSend sends it: that of dense parameters and of rows that change again with the next exchange's share, that of
+	// other rows whole with the next exchange, and all that is left before a barrier, a save and the end.
+	GeoRestSend GeoRest = "send"
+	// GeoRestKeep is what the original does: a row that does not change again keeps it, and nothing is sent at the end.
+	GeoRestKeep GeoRest = "keep"
+)
+
+// GeoRests are all ways.
+func GeoRests() []GeoRest { return []GeoRest{GeoRestSend, GeoRestKeep} }
 
 // NotFinite is what becomes of a gradient that holds NaN or an infinity. It is decided on the worker, for the whole step,
 // before any server has seen it; servers refuse what is not finite.

@@ -10,10 +10,15 @@ import (
 
 // Strategy is how a job trains. The zero value is asynchronous training with every default.
 type Strategy struct {
-	// Mode is how workers' gradients meet: "sync", "async", "half_async" or "ssp". Empty means async.
+	// Mode is how workers' gradients meet: "sync", "async", "half_async", "ssp" or "geo". Empty means async.
 	Mode Mode `json:"mode,omitempty"`
 	// Staleness is how many steps a worker may be ahead of the slowest, in mode ssp; 0 means in step.
 	Staleness int `json:"staleness,omitempty"`
+
+	// KSteps is how many steps a worker makes between two exchanges, in mode geo; 0 means 100.
+	KSteps int `json:"k_steps,omitempty"`
+	// GeoRest is what becomes of what an exchange leaves, in mode geo: "send" (the default) or "keep".
+	GeoRest GeoRest `json:"geo_rest,omitempty"`
 
 	// Merge is how gradients that travel together in modes async and half_async become one: "mean", weighted by samples, or
 	// "sum". Empty means sum for async with plain SGD, which is what pushing them one by one does, and mean otherwise.
@@ -99,11 +104,42 @@ func HalfAsync() Strategy { return Strategy{Mode: ModeHalfAsync} }
 // SSP is [Async] in which no worker is more than staleness steps ahead of the slowest.
 func SSP(staleness int) Strategy { return Strategy{Mode: ModeSSP, Staleness: staleness} }
 
+// Geo is training on the workers, which exchange what has changed every k steps. The rule must be plain gradient descent.
+func Geo(k int) Strategy { return Strategy{Mode: ModeGeo, KSteps: k} }
+
+// AutoKSteps is the KSteps that the original chooses by itself.
+const AutoKSteps = 800
+
+// Auto chooses between geo and async as the original does: geo with [AutoKSteps] if the rule is plain gradient descent and
+// five times the bytes of a worker's model fit into the free bytes of its memory, async otherwise. Every process of a job
+// must come to the same choice.
+func Auto(plainSGD bool, modelBytes, freeBytes int64) Strategy {
+	if plainSGD && modelBytes <= freeBytes/5 {
+		return Geo(AutoKSteps)
+	}
+	return Async()
+}
+
+// FromASync is the strategy that a_sync and k_steps of the original's DistributedStrategy stand for: sync if aSync is false,
+// else async if k is 0, else geo.
+func FromASync(aSync bool, k int) (Strategy, error) {
+	switch {
+	case k < 0 || !aSync && k > 0:
+		return Strategy{}, fmt.Errorf("strategy: a_sync %t with k_steps %d; k_steps is 0 in sync, and 0 (async) or above (geo) in a_sync", aSync, k)
+	case !aSync:
+		return Sync(), nil
+	case k > 0:
+		return Geo(k), nil
+	}
+	return Async(), nil
+}
+
 // Async is training without rounds: a server applies each gradient when it arrives and answers with the newest
 // parameters. Nobody waits; gradients may be computed on parameters that have moved on since.
 func Async() Strategy { return Strategy{Mode: ModeAsync} }
 
-// Factory is the preset of that name: "sync", "async", "half_async" or "ssp".
+// Factory is the preset of that name: "sync", "async", "half_async", "ssp" or "geo". create_geo_strategy's
+// update_frequency is KSteps.
 func Factory(name string) (Strategy, error) {
 	if slices.Contains(Modes(), Mode(name)) {
 		return Strategy{Mode: Mode(name)}, nil
@@ -129,6 +165,9 @@ func (s Strategy) WithDefaults() Strategy {
 	switch s.Mode {
 	case ModeSync:
 		set(&s.Weighting, WeightSamples)
+	case ModeGeo:
+		set(&s.KSteps, 100)
+		set(&s.GeoRest, GeoRestSend)
 	case ModeAsync:
 		set(&s.MaxMergeVarNum, 1)
 		set(&s.SendQueueSize, 1)

@@ -57,6 +57,8 @@ func (s Strategy) modeFields() []modeField {
 	}
 	return []modeField{
 		number("staleness", s.Staleness, ModeSSP),
+		number("k_steps", s.KSteps, ModeGeo),
+		{"geo_rest", s.GeoRest, s.GeoRest != "", false, []Mode{ModeGeo}},
 		{"merge", s.Merge, s.Merge != "", false, []Mode{ModeAsync, ModeHalfAsync}},
 		number("max_merge_var_num", s.MaxMergeVarNum, ModeAsync),
 		number("send_queue_size", s.SendQueueSize, ModeAsync),
@@ -73,6 +75,12 @@ func (s Strategy) checkModeFields() error {
 	var errs []error
 	if s.Merge != "" {
 		errs = append(errs, oneOf("merge", s.Merge, Merges()))
+	}
+	if s.GeoRest != "" {
+		errs = append(errs, oneOf("geo_rest", s.GeoRest, GeoRests()))
+	}
+	if s.Mode == ModeGeo && s.Payload != PayloadFloat32 {
+		errs = append(errs, fmt.Errorf("strategy: payload is %q, but mode geo exchanges differences of weights, which must add up exactly; leave it out", s.Payload))
 	}
 	for _, f := range s.modeFields() {
 		switch {

@@ -38,7 +38,11 @@ func TestClicks(t *testing.T) {
 	}
 	check("local", 0, 1)
 	for _, mode := range strategy.Modes() {
-		check(string(mode), 2, 2, "-mode="+string(mode), "-batch=128")
+		args := []string{"-mode=" + string(mode), "-batch=128"}
+		if mode == strategy.ModeGeo {
+			args = append(args, "-k_steps=10", "-epochs=9") // plain gradient descent takes longer
+		}
+		check(string(mode), 2, 2, args...)
 	}
 	check("sqrtn", 1, 3, "-pool=sqrtn", "-batch=64")
 }

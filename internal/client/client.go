@@ -20,11 +20,13 @@ import (
 
 // Config is what a client is made of.
 type Config struct {
-	Worker int
+	Worker  int
+	Workers int // in the job
 	// Process tells this process from others that take the worker's place; 0 means a random number.
 	Process uint64
 	Servers []string // endpoints
 	Layout  *layout.Layout
+	Rule    optimizer.Rule
 	// Strategy has its defaults filled in.
 	Strategy    strategy.Strategy
 	Fingerprint layout.Fingerprint
@@ -54,6 +56,7 @@ type Client struct {
 	round    mode.Worker
 	sessions []session
 	meeting  *meeting // mode half_async
+	geo      *geo     // mode geo
 	gathers  map[string]uint64
 	left     bool
 	joined   atomic.Bool
@@ -181,6 +184,15 @@ func (c *Client) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	}
 	var s session
 	switch {
+	case c.c.Strategy.Mode == strategy.ModeGeo:
+		if c.geo == nil {
+			g, err := newGeo(c)
+			if err != nil {
+				return nil, err
+			}
+			c.geo = g
+		}
+		s = &geoSession{g: c.geo, params: params, clean: newCleaner(c)}
 	case c.c.Strategy.Mode == strategy.ModeHalfAsync:
 		if c.meeting == nil {
 			c.meeting = newMeeting(c)
@@ -264,7 +276,34 @@ func (c *Client) Drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Leave drains, tells every server that this worker has stopped, and ends the client. It may be called twice.
+// Settle drains and, in mode geo, sends what exchanges have left.
+func (c *Client) Settle(ctx context.Context) error {
+	if err := c.Drain(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	g := c.geo
+	c.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	return g.settle(ctx)
+}
+
+// Refresh makes a worker's copy of the model, in mode geo, what the servers have.
+func (c *Client) Refresh(ctx context.Context) error {
+	c.mu.Lock()
+	g := c.geo
+	c.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	g.exchanging.Lock()
+	defer g.exchanging.Unlock()
+	return g.fail(g.refresh(ctx))
+}
+
+// Leave settles, tells every server that this worker has stopped, and ends the client. It may be called twice.
 func (c *Client) Leave(ctx context.Context) error {
 	c.mu.Lock()
 	if c.left {
@@ -274,7 +313,7 @@ func (c *Client) Leave(ctx context.Context) error {
 	c.left = true
 	c.mu.Unlock()
 	defer c.Close()
-	err := c.Drain(ctx)
+	err := c.Settle(ctx)
 	for s := range c.c.Servers {
 		if e := c.control(ctx, s, wire.OpLeave, nil, nil); e != nil && !errors.Is(e, errGone) {
 			err = errors.Join(err, fmt.Errorf("stopping: %w", e))

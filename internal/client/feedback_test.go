@@ -64,6 +64,9 @@ func plain(j *job) *tap { return &tap{Transport: j.net} }
 // rounding; that they would not be if what rounding takes were dropped is shown beside it.
 func TestWhatRoundingTakesComesLater(t *testing.T) {
 	for _, mode := range strategy.Modes() {
+		if mode == strategy.ModeGeo {
+			continue // exchanges differences of weights, as they are
+		}
 		for payload, g := range steady {
 			t.Run(string(mode)+"/"+string(payload), func(t *testing.T) {
 				bound := 1. / 127

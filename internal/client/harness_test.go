@@ -79,7 +79,7 @@ func (j *job) client(worker int, t transport.Transport) *Client {
 		t = j.net
 	}
 	l := j.layout()
-	c := New(Config{Worker: worker, Servers: j.endpoints, Layout: l, Strategy: j.strategy, Fingerprint: l.Fingerprint(rule, "test"),
+	c := New(Config{Worker: worker, Workers: j.workers, Servers: j.endpoints, Layout: l, Rule: rule, Strategy: j.strategy, Fingerprint: l.Fingerprint(rule, "test"),
 		Transport: t, Logger: slog.New(slog.NewTextHandler(j.log, nil))})
 	j.t.Cleanup(c.Close)
 	return c

@@ -14,7 +14,7 @@ import (
 // in all its parts, and all steps that this worker has made. When dir has a checkpoint of that very step already, because
 // another worker has saved it, there is nothing to do.
 func (c *Client) Save(ctx context.Context, dir string) error {
-	if err := c.Drain(ctx); err != nil {
+	if err := c.Settle(ctx); err != nil {
 		return err
 	}
 	msg := wire.Save{Dir: dir, ID: c.saveID()}

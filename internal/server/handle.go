@@ -17,6 +17,8 @@ type reply struct {
 	asked  []asked
 	wanted int
 	dense  []float32
+	// changed are the rows that changed, by embedding.
+	changed [][]float32
 }
 
 // handle is the transport's handler.

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // member is what a server knows of one worker.
@@ -20,6 +22,8 @@ type member struct {
 	noted *push
 	// stages are pushes of which some pieces have come, by step.
 	stages map[uint64]*stage
+	// changed are the rows that changed since this life asked for them (mode geo).
+	changed *mode.Recorder
 	// pulled is what the worker last pulled of the dense values, for delay compensation.
 	pulled []float32
 	// publishing counts the pieces of the initial weights that it has published.
@@ -112,6 +116,9 @@ func (s *Server) begin(m *member, w int, epoch uint32) error {
 		return wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: start the job again from its last checkpoint", w, s.c.Strategy.Mode)
 	}
 	*m = member{state: alive, epoch: epoch, seen: time.Now()}
+	if s.c.Strategy.Mode == strategy.ModeGeo {
+		m.changed = s.newRecorder()
+	}
 	s.log.Info("worker joined", "worker", w, "life", epoch)
 	s.broadcast()
 	return nil

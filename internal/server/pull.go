@@ -77,7 +77,7 @@ func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
 		}
 		r.Bare(uint32(s.c.Layout.Embeddings[a.e]), a.rows)
 	}
-	return nil
+	return s.pullChanged(f, r)
 }
 
 // pullDense adds the dense weights, or the span of them that is asked for.

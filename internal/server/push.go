@@ -267,6 +267,7 @@ func (s *Server) update(apply []int) {
 	s.applying--
 	s.version.Add(1)
 	s.mode.Applied(apply)
+	s.noteChanged(round)
 	for _, p := range round {
 		p.seen.apply(p.count(), dropped)
 		if m := &s.members[p.worker]; m.epoch == p.epoch {

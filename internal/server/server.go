@@ -72,7 +72,7 @@ func New(c Config) (*Server, error) {
 	if s.mode, err = newMode(c); err != nil {
 		return nil, err
 	}
-	if s.store, err = newStore(c.Layout, c.Index, c.Rule); err != nil {
+	if s.store, err = newStore(c.Layout, c.Index, serverRule(c)); err != nil {
 		return nil, err
 	}
 	s.replies.New = func() any { return new(reply) }
@@ -86,10 +86,18 @@ func newMode(c Config) (mode.Server, error) {
 		return mode.NewSync(c.Workers), nil
 	case strategy.ModeSSP:
 		return mode.NewSSP(c.Workers, c.Strategy.Staleness), nil
-	case strategy.ModeAsync, strategy.ModeHalfAsync:
+	case strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo:
 		return new(mode.Async), nil
 	}
 	return nil, fmt.Errorf("server: mode %q is not known", c.Strategy.Mode)
+}
+
+// serverRule is what the server does with what is pushed: in geo the workers have applied the rule already.
+func serverRule(c Config) optimizer.Rule {
+	if c.Strategy.Mode == strategy.ModeGeo {
+		return mode.Sum{Of: c.Rule.Name()}
+	}
+	return c.Rule
 }
 
 // ErrWorkersDied says that the job ended with fewer workers than it began with.

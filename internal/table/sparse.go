@@ -172,6 +172,11 @@ func (t *Sparse) run(what string, ids []uint64, rows []float32, n Counts, step i
 		return Result{}, fmt.Errorf("%w: %s of %q: %d ids need %d×%d floats, have %d", ErrShape, what, t.param.Name, len(ids),
 			len(ids), t.dim, len(rows))
 	}
+	return t.walk(what, ids, rows, n, step, do)
+}
+
+// walk is run for calls whose rows are not in one slice.
+func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Counts, step int64, do blockFunc) (Result, error) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
 	largest := c.group(ids, len(t.shards), t.seed)

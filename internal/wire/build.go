@@ -58,6 +58,9 @@ func (b *Builder) Bare(table uint32, rows []float32) {
 	b.end(4 * len(rows))
 }
 
+// Changed asks for the rows of a table that changed, or says that some of them are left for the next answer.
+func (b *Builder) Changed(table uint32) { b.begin(KindChanged, 0, table, 0) }
+
 // Blob adds bytes.
 func (b *Builder) Blob(data []byte) {
 	b.begin(KindBlob, 0, 0, len(data))

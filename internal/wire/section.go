@@ -18,6 +18,7 @@ const (
 	KindBlob
 	KindPiece
 	KindSpan
+	KindChanged
 	kindEnd
 )
 

@@ -1,0 +1,290 @@
+package fleet_test
+
+import (
+	"context"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// bowl is an objective whose gradient pulls every value down to a floor of its worker's: weight − floor.
+type bowl struct {
+	w, rows *optimizer.Param
+	trainer optimizer.Trainer
+	floor   float32
+}
+
+func newBowl(worker int) *bowl {
+	init := optimizer.Uniform{Low: -1, High: 1}
+	b := &bowl{
+		w:     &optimizer.Param{Name: "w", Shape: []int{6}, W: make([]float32, 6), G: make([]float32, 6), Init: init, Seed: 3},
+		rows:  &optimizer.Param{Name: "rows", Shape: []int{0, 2}, Embedding: true, Init: init, Seed: 3},
+		floor: float32(worker) * 2,
+	}
+	b.w.InitDense(b.w.W)
+	return b
+}
+
+func (b *bowl) Params() []*optimizer.Param   { return []*optimizer.Param{b.w, b.rows} }
+func (b *bowl) Bind(t optimizer.Trainer)     { b.trainer = t }
+func (b *bowl) WriteGraph(w io.Writer) error { _, err := io.WriteString(w, "{}\n"); return err }
+func (b *bowl) down(g, w []float32) {
+	for i, v := range w {
+		g[i] = v - b.floor
+	}
+}
+
+// ids are those that a worker's step touches: some are its own, some everybody's, and some are never touched again.
+func bowlIDs(worker, step int) []uint64 {
+	all := []uint64{1, 5 + uint64(step%2), 100 + uint64(worker), 1000 + uint64(10*step+worker)}
+	slices.Sort(all)
+	return all
+}
+
+func (b *bowl) step(ctx context.Context, session optimizer.Session, worker, step int) error {
+	ids := bowlIDs(worker, step)
+	st := &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: b.rows, IDs: ids, W: make([]float32, 2*len(ids)), G: make([]float32, 2*len(ids))}}}
+	if err := session.Begin(ctx, st); err != nil {
+		return err
+	}
+	b.down(b.w.G, b.w.W)
+	b.down(st.Rows[0].G, st.Rows[0].W)
+	return session.End(ctx, st)
+}
+
+const geoRate, geoRounds = 0.1, 6
+
+// geoTwin is the original's formula, value by value, in float64: every worker's latest and old values, and the servers'.
+type geoTwin struct {
+	workers, k  int
+	server      map[uint64]float64
+	latest, old []map[uint64]float64
+	touched     []map[uint64]bool
+	left        []map[uint64]bool
+	send        bool
+	value       func(key uint64) float64 // initial
+}
+
+func newGeoTwin(workers, k int, send bool, value func(uint64) float64) *geoTwin {
+	g := &geoTwin{workers: workers, k: k, send: send, server: map[uint64]float64{}, value: value}
+	for range workers {
+		g.latest, g.old = append(g.latest, map[uint64]float64{}), append(g.old, map[uint64]float64{})
+		g.touched, g.left = append(g.touched, map[uint64]bool{}), append(g.left, map[uint64]bool{})
+	}
+	return g
+}
+
+func (g *geoTwin) at(m map[uint64]float64, key uint64) float64 {
+	if v, ok := m[key]; ok {
+		return v
+	}
+	return g.value(key)
+}
+
+func (g *geoTwin) train(w int, keys []uint64) {
+	for _, key := range keys {
+		v := g.at(g.latest[w], key)
+		g.latest[w][key] = v - geoRate*(v-2*float64(w))
+		g.touched[w][key] = true
+	}
+}
+
+func (g *geoTwin) exchange(w, n int) {
+	for key := range g.left[w] {
+		if !g.touched[w][key] {
+			g.give(w, key, 1)
+		}
+	}
+	g.left[w] = map[uint64]bool{}
+	for key := range g.touched[w] {
+		g.give(w, key, float64(n))
+		g.left[w][key] = g.send
+	}
+	if !g.send {
+		g.left[w] = map[uint64]bool{}
+	}
+	g.touched[w] = map[uint64]bool{}
+	for key := range g.server {
+		p, old := g.server[key], g.at(g.old[w], key)
+		g.latest[w][key] = g.at(g.latest[w], key) + p - old
+		g.old[w][key] = p
+	}
+}
+
+func (g *geoTwin) give(w int, key uint64, n float64) {
+	old := g.at(g.old[w], key)
+	delta := (g.at(g.latest[w], key) - old) / n
+	g.old[w][key] = old + delta
+	g.server[key] = g.at(g.server, key) + delta
+}
+
+// TestGeoIsItsFormula has two workers train and exchange in turn, and compares the servers with the formula in float64: as the
+// original leaves them, and with what exchanges leave sent on.
+func TestGeoIsItsFormula(t *testing.T) {
+	const workers, k = 2, 3
+	for _, rest := range strategy.GeoRests() {
+		t.Run(string(rest), func(t *testing.T) {
+			first := newBowl(0)
+			const dense = 1 << 40 // keys of dense values begin here, those of rows are twice the id and column
+			twin := newGeoTwin(workers, k, rest == strategy.GeoRestSend, func(key uint64) float64 {
+				if key >= dense {
+					return float64(first.w.W[key-dense])
+				}
+				var row [2]float32
+				first.rows.InitRow(row[:], key/2)
+				return float64(row[key%2])
+			})
+			for round := range geoRounds {
+				for w := range workers {
+					for step := round * k; step < (round+1)*k; step++ {
+						var keys []uint64
+						for i := range uint64(6) {
+							keys = append(keys, dense+i)
+						}
+						for _, id := range bowlIDs(w, step) {
+							keys = append(keys, 2*id, 2*id+1)
+						}
+						twin.train(w, keys)
+					}
+					twin.exchange(w, workers)
+				}
+			}
+			if twin.send {
+				for w := range workers {
+					for key := range twin.latest[w] {
+						twin.touched[w][key] = true
+					}
+					twin.exchange(w, 1)
+				}
+			}
+
+			dir := t.TempDir()
+			turns := []chan bool{make(chan bool, 1), make(chan bool, 1)}
+			turns[0] <- true
+			var ready sync.WaitGroup
+			ready.Add(workers)
+			s := strategy.Geo(k)
+			s.GeoRest = rest
+			fleettest.Run(t, 2, workers, func(ctx context.Context, f *fleet.Fleet) error { return alternate(ctx, f, s, &ready, turns, dir) })
+
+			model := read(t, filepath.Join(dir, "weights.safetensors"))
+			for i, got := range tensor[float32](t, model, "w") {
+				close64(t, "w", i, got, twin.server[dense+uint64(i)])
+			}
+			rows := tensor[float32](t, model, "rows")
+			for i, id := range tensor[uint64](t, model, "rows.ids") {
+				for c := range 2 {
+					close64(t, "row", int(id), rows[2*i+c], twin.at(twin.server, 2*id+uint64(c)))
+				}
+			}
+			if n := len(tensor[uint64](t, model, "rows.ids")); n != len(twin.server)/2-3 {
+				t.Errorf("the servers have %d rows, want %d", n, len(twin.server)/2-3)
+			}
+		})
+	}
+}
+
+func close64(t *testing.T, what string, i int, got float32, want float64) {
+	t.Helper()
+	if d := math.Abs(float64(got) - want); d > 1e-4*math.Abs(want)+1e-6 {
+		t.Errorf("%s %d is %v, the formula gives %v", what, i, got, want)
+	}
+}
+
+// alternate trains in turns: a worker's exchange is over before the next begins to train.
+func alternate(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, ready *sync.WaitGroup, turns []chan bool, dir string) error {
+	b := newBowl(max(f.WorkerIndex(), 0))
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: geoRate}, s)
+	if err != nil {
+		return err
+	}
+	if err := opt.Minimize(b); err != nil {
+		return err
+	}
+	if f.IsServer() {
+		if err := f.InitServer(ctx, ""); err != nil {
+			return err
+		}
+		return f.RunServer(ctx)
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	session, err := b.trainer.Open(b.Params())
+	if err != nil {
+		return err
+	}
+	// Both have what servers had at first before one begins to train.
+	if err := session.Begin(ctx, &optimizer.Step{Eval: true, Rows: []optimizer.Rows{{Param: b.rows}}}); err != nil {
+		return err
+	}
+	ready.Done()
+	ready.Wait()
+	w := f.WorkerIndex()
+	turn := func(do func() error) error {
+		<-turns[w]
+		defer func() { turns[1-w] <- true }()
+		return do()
+	}
+	for round := range geoRounds {
+		err := turn(func() error {
+			for step := round * s.KSteps; step < (round+1)*s.KSteps; step++ {
+				if err := b.step(ctx, session, w, step); err != nil {
+					return err
+				}
+			}
+			return b.trainer.EndEpoch(ctx)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := f.BarrierWorker(ctx); err != nil { // sends what is left
+		return err
+	}
+	if w == 0 {
+		if err := f.SaveInferenceModel(ctx, dir, b); err != nil {
+			return err
+		}
+	}
+	if err := f.BarrierWorker(ctx); err != nil {
+		return err
+	}
+	return f.StopWorker(ctx)
+}
+
+// TestGeoRefuses names what geo can't do.
+func TestGeoRefuses(t *testing.T) {
+	for says, try := range map[string]struct {
+		rule   optimizer.Rule
+		change func(*bowl)
+	}{
+		`"w" has adam`:    {optimizer.Adam{}, func(*bowl) {}},
+		"a bound in byte": {optimizer.SGD{}, func(b *bowl) { b.rows.MaxBytes = 1 << 20 }},
+		"an entry policy": {optimizer.SGD{}, func(b *bowl) { b.rows.Entry = optimizer.Entry{CountFilter: 3} }},
+	} {
+		errs := fleettest.Cluster{Servers: 1, Workers: 1}.Errors(t, func(_ context.Context, f *fleet.Fleet) error {
+			b := newBowl(0)
+			try.change(b)
+			opt, err := f.DistributedOptimizer(try.rule, strategy.Geo(10))
+			if err != nil {
+				return err
+			}
+			return opt.Minimize(b)
+		})
+		for role, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v does not say %q", role, err, says)
+			}
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package mode
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Geo is training on the workers: each trains a copy of the model with its own gradient descent, and every k steps sends the
+// servers what it has changed, divided by the number N of workers, and takes over what all have changed.
+//
+// With d what a worker has changed and not sent, an exchange sends Δ = d/N, keeps d−Δ, and on receiving the servers' value P
+// sets the weight to P+d. That is the original's
+//
+//	Δ = (latest − old)/N;  old += Δ;  P += Δ at the server;  δ = P − old;  latest += δ;  old = P
+//
+// since latest − old is d throughout. What is left of d goes with later exchanges, so that without further training the
+// servers come to the first weights plus the sum of what the workers have changed.
+
+// GeoRule is the worker's half: a rule that also keeps what it has changed. Its state is d.
+type GeoRule struct{ optimizer.Rule }
+
+// Unwrap implements [optimizer.Wrapper].
+func (r GeoRule) Unwrap() optimizer.Rule { return r.Rule }
+
+// StateLen implements [optimizer.Rule].
+func (r GeoRule) StateLen(n int) int { return n }
+
+// Update implements [optimizer.Rule]. Gradient descent goes element by element, so it may go piece by piece.
+func (r GeoRule) Update(w, g, d []float32, s *optimizer.State) {
+	var before [256]float32
+	for len(w) > 0 {
+		n := copy(before[:], w)
+		r.Rule.Update(w[:n], g[:n], nil, s)
+		for i, v := range w[:n] {
+			d[i] += v - before[i]
+		}
+		w, g, d = w[n:], g[n:], d[n:]
+	}
+}
+
+// Take sets delta to a share of d, which is left with the rest: d/n. It says whether something is left.
+func Take(delta, d []float32, n int) (left bool) {
+	if n == 1 {
+		copy(delta, d)
+		clear(d)
+		return false
+	}
+	for i, v := range d {
+		delta[i] = v / float32(n)
+		d[i] = v - delta[i]
+		left = left || d[i] != 0
+	}
+	return left
+}
+
+// Receive sets w to the servers' value p and what is not sent yet.
+func Receive(w, d, p []float32) {
+	for i, v := range p {
+		w[i] = v + d[i]
+	}
+}
+
+// Sum is the rule of the server's half: what workers push is added. It has the name of the rule that they train with, so that
+// checkpoints of one mode can be loaded in another.
+type Sum struct{ Of string }
+
+// Name implements [optimizer.Rule].
+func (s Sum) Name() string { return s.Of }
+
+// StateLen implements [optimizer.Rule].
+func (Sum) StateLen(int) int { return 0 }
+
+// Update implements [optimizer.Rule].
+func (Sum) Update(w, g, _ []float32, _ *optimizer.State) {
+	for i, v := range g[:len(w)] {
+		w[i] += v
+	}
+}
+
+// Recorder knows, on a server, which rows have changed since a worker last asked: those of any worker's push, its own too.
+// What an answer has brought is forgotten when the next request shows that it arrived; a repeated request is answered anew.
+type Recorder struct {
+	mu      sync.Mutex
+	step    uint64 // of the request that is being answered
+	fresh   []map[uint64]struct{}
+	pending []map[uint64]struct{}
+}
+
+// NewRecorder is a recorder for that many tables.
+func NewRecorder(tables int) *Recorder {
+	r := &Recorder{fresh: make([]map[uint64]struct{}, tables), pending: make([]map[uint64]struct{}, tables)}
+	for t := range tables {
+		r.fresh[t] = map[uint64]struct{}{}
+	}
+	return r
+}
+
+// Note takes note that rows of a table have changed.
+func (r *Recorder) Note(table int, ids []uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range ids {
+		r.fresh[table][id] = struct{}{}
+	}
+}
+
+// Ask returns ids of a table, ascending, at most that many, that have changed before a request of that step number, and says
+// whether there are more. A request that was overtaken by a later one gets nothing.
+func (r *Recorder) Ask(step uint64, table, most int) (ids []uint64, more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if step < r.step {
+		return nil, false
+	}
+	if step > r.step {
+		r.step = step
+		clear(r.pending) // they have arrived
+	}
+	if r.pending[table] == nil {
+		r.pending[table] = map[uint64]struct{}{}
+		for id := range r.fresh[table] {
+			if len(r.pending[table]) == most {
+				break
+			}
+			r.pending[table][id] = struct{}{}
+			delete(r.fresh[table], id)
+		}
+	}
+	for id := range r.pending[table] {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids, len(r.fresh[table]) > 0
+}

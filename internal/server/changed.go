@@ -1,0 +1,89 @@
+package server
+
+import (
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+const (
+	replyOverhead = 512 // header and sections' heads
+	maxIDBytes    = 10
+)
+
+// newRecorder is that of a life that begins: it has seen no row yet, so all that exist are new to it. mu is held.
+func (s *Server) newRecorder() *mode.Recorder {
+	r := mode.NewRecorder(len(s.store.Tables))
+	for e, t := range s.store.Tables {
+		r.Note(e, t.IDs())
+	}
+	return r
+}
+
+// noteChanged tells every worker's recorder of a row's update. mu is held.
+func (s *Server) noteChanged(round []*push) {
+	for w := range s.members {
+		r := s.members[w].changed
+		if r == nil {
+			continue
+		}
+		for _, p := range round {
+			for e := range p.rows {
+				r.Note(e, p.rows[e].IDs)
+			}
+		}
+	}
+}
+
+// pullChanged adds to the reply the rows of the tables that a frame asks for by what has changed, as many as fit into a frame.
+func (s *Server) pullChanged(f *wire.Frame, r *reply) error {
+	room, n := s.c.Strategy.MaxFrame-replyOverhead, 0
+	for _, sec := range f.Sections {
+		if sec.Kind != wire.KindChanged {
+			continue
+		}
+		e, err := s.embedding(sec.Table)
+		if err != nil {
+			return err
+		}
+		recorder, err := s.recorder(f)
+		if err != nil {
+			return err
+		}
+		dim := s.store.Tables[e].Param().Dim()
+		most := max(0, room/(4*dim+maxIDBytes))
+		if n == 0 {
+			most = max(1, most) // every answer brings something
+		}
+		ids, more := recorder.Ask(f.Step, e, most)
+		room -= len(ids) * (4*dim + maxIDBytes)
+		if more {
+			r.Changed(sec.Table)
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		for len(r.changed) <= n {
+			r.changed = append(r.changed, nil)
+		}
+		r.changed[n] = grow(r.changed[n], len(ids)*dim)
+		if err := s.store.Tables[e].Peek(ids, r.changed[n], s.store.Step()); err != nil {
+			return err
+		}
+		r.Rows(sec.Table, ids, r.changed[n])
+		n++
+	}
+	return nil
+}
+
+func (s *Server) recorder(f *wire.Frame) (*mode.Recorder, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.member(&f.Header)
+	if err != nil {
+		return nil, err
+	}
+	if m.changed == nil {
+		return nil, wire.Refuse(wire.StatusRefused, "mode %s does not ask for what has changed", s.c.Strategy.Mode)
+	}
+	return m.changed, nil
+}
