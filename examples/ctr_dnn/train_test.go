@@ -38,11 +38,7 @@ func TestClicks(t *testing.T) {
 	}
 	check("local", 0, 1)
 	for _, mode := range strategy.Modes() {
-		args := []string{"-mode=" + string(mode), "-batch=128"}
-		if mode == strategy.ModeGeo {
-			args = append(args, "-k_steps=10", "-epochs=9") // plain gradient descent takes longer
-		}
-		check(string(mode), 2, 2, args...)
+		check(string(mode), 2, 2, append(jobtest.ModeArgs(mode, "-k_steps=10", "-epochs=9"), "-batch=128")...)
 	}
 	check("sqrtn", 1, 3, "-pool=sqrtn", "-batch=64")
 }

@@ -34,7 +34,7 @@ func TestFlights(t *testing.T) {
 	}
 	check("local", 0, 1, "-batch=128")
 	for _, mode := range strategy.Modes() {
-		check(string(mode), 2, 2, "-batch=64", "-mode="+string(mode))
+		check(string(mode), 2, 2, append(jobtest.ModeArgs(mode, "-k_steps=10"), "-batch=64")...)
 	}
 }
 

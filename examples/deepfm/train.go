@@ -56,5 +56,5 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (auc floa
 		}
 		return job.Split(rows, c.Seed)
 	}
-	return newModel(c).Train(ctx, f, c.Flags, c.Rule(1e-3, 0.5), load, out)
+	return newModel(c).Train(ctx, f, c.Flags, c.Rule(1e-3, 1), load, out)
 }

@@ -77,10 +77,10 @@ func (c *config) apply(preset string) error {
 	switch preset {
 	case "flights":
 		c.dim, c.initRange, c.layers = 10, 0.05, []int{400, 400, 400}
-		c.rule = c.Rule(1e-3, 0.5)
+		c.rule = c.Rule(1e-3, 1)
 	case "criteo":
 		c.dim, c.initRange, c.layers, c.dense = 9, 0.01, []int{512, 256, 128, 32}, dataset.Log1p
-		c.rule = c.Rule(1e-3, 0.5)
+		c.rule = c.Rule(1e-3, 1)
 	case "seed":
 		c.dim, c.initRange, c.layers, batch = 10, 1, []int{400, 400, 400}, 10
 		c.rule = optimizer.SGD{LR: cmp.Or(c.LR, 1e-4)}

@@ -28,7 +28,8 @@ func TestFlights(t *testing.T) {
 		{"sync with int8", 2, 2, []string{"-mode=sync", "-payload=int8", "-batch=64"}},
 	}
 	for _, mode := range strategy.Modes() {
-		jobs = append(jobs, job{string(mode), 2, 2, []string{"-mode=" + string(mode), "-batch=128"}})
+		jobs = append(jobs, job{string(mode), 2, 2,
+			append([]string{"-batch=128"}, jobtest.ModeArgs(mode, "-k_steps=10", "-epochs=4", "-batch=64", "-lr=0.3")...)})
 	}
 	for _, c := range jobs {
 		t.Run(c.name, func(t *testing.T) {

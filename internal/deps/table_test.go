@@ -38,7 +38,7 @@ var house = map[string][]string{
 
 	"examples/...": {"examples/...", "dataset", "fleet", "nn", "optimizer", "optimizer/local", "rolemaker", "strategy",
 		"strategy/placement", "transport"},
-	"examples/internal/job/jobtest": {"fleet", "fleet/fleettest"},
+	"examples/internal/job/jobtest": {"fleet", "fleet/fleettest", "strategy"},
 }
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.

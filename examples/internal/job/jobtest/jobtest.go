@@ -9,7 +9,18 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/strategy"
 )
+
+// ModeArgs are the flags that choose a mode, with others that it needs in geo, where workers train by plain gradient descent and
+// meet seldom.
+func ModeArgs(mode strategy.Mode, inGeo ...string) []string {
+	args := []string{"-mode=" + string(mode)}
+	if mode == "geo" {
+		args = append(args, inGeo...)
+	}
+	return args
+}
 
 // First runs a program on that many servers and workers (no servers: alone) and gives what it returned and said on worker 0. An
 // error of any role fails t.
