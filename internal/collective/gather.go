@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// AllGather returns what every rank has given, by rank. The sizes may differ. data is copied.
+// AllGather returns what every rank has given, by rank, empty where a rank gave nothing. The sizes may differ. data is copied.
 func (g *Group) AllGather(ctx context.Context, data []byte) (all [][]byte, err error) {
 	all = make([][]byte, g.Ranks())
 	err = g.alone(ctx, func() error { return g.gather(ctx, data, all) })
@@ -25,7 +25,7 @@ func (g *Group) gather(ctx context.Context, data []byte, all [][]byte) error {
 	w := what{op: opGather, number: g.next(), cut: gatherCut}
 	r := newRound(w, g.c.Rank, g.Ranks(), 1)
 	r.blob = slices.Clone(data)
-	all[g.c.Rank] = slices.Clone(data)
+	all[g.c.Rank] = append([]byte{}, data...)
 	g.begin(r)
 	defer g.idle()
 	began := time.Now()
@@ -47,7 +47,7 @@ func (g *Group) gather(ctx context.Context, data []byte, all [][]byte) error {
 // fetch brings what a rank gave, in as many messages as it takes.
 func (g *Group) fetch(ctx context.Context, w what, rank int) (data []byte, err error) {
 	q := g.request(verbPart)
-	q.what = w
+	q.what, data = w, []byte{}
 	for total := uint64(1); uint64(len(data)) < total; q.chunk++ {
 		err := g.call(ctx, rank, [][]byte{q.append(nil)}, g.c.SilenceTimeout, func(a answer, body []byte) error {
 			total = a.number

@@ -34,9 +34,10 @@ var house = map[string][]string{
 	"fleet": {"internal/checkpoint", "internal/client", "internal/collective", "internal/layout", "internal/replica",
 		"internal/safetensors", "internal/server", "internal/table",
 		"optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+	"fleet/metrics":   {"fleet"},
 	"fleet/fleettest": {"fleet", "rolemaker", "strategy", "transport"},
 
-	"examples/...": {"examples/...", "dataset", "fleet", "nn", "optimizer", "optimizer/local", "rolemaker", "strategy",
+	"examples/...": {"examples/...", "dataset", "fleet", "fleet/metrics", "nn", "optimizer", "optimizer/local", "rolemaker", "strategy",
 		"strategy/placement", "transport"},
 	"examples/internal/job/jobtest": {"fleet", "fleet/fleettest", "strategy"},
 }
@@ -48,6 +49,7 @@ var houseTests = map[string][]string{
 	"internal/server":         {"internal/client"},
 	"fleet":                   {"dataset", "nn"},
 	"fleet/fleettest":         {"optimizer"},
+	"fleet/metrics":           {"nn", "optimizer", "strategy"},
 	"transport/transporttest": {"transport/codec"},
 }
 

@@ -1,0 +1,212 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/gofleet/gofleet/internal/collective"
+)
+
+// UtilBase are the collectives and helpers that programs use between steps; [Fleet.Util] gives them.
+//
+// A collective ends the epoch of workers in sync mode, as BarrierWorker does, and returns when every worker has made the same call
+// as often as this one, or has left the job. With servers they meet at server 0, in a collective job among themselves; alone there
+// is nobody else. Every worker gets the same bits.
+type UtilBase struct{ f *Fleet }
+
+// Util is this fleet's collectives and helpers.
+func (f *Fleet) Util() UtilBase { return UtilBase{f} }
+
+// Util calls [Fleet.Util] on the default fleet.
+func Util() UtilBase { return Default().Util() }
+
+// ReduceOp is what an all-reduce makes of the workers' values.
+type ReduceOp string
+
+const (
+	// Sum adds, in the order of workers.
+	Sum ReduceOp = "sum"
+	// Max takes the largest; NaN wins.
+	Max ReduceOp = "max"
+	// Min takes the smallest; NaN wins.
+	Min ReduceOp = "min"
+)
+
+var reduceOps = map[ReduceOp]collective.Op{Sum: collective.Sum, Max: collective.Max, Min: collective.Min}
+
+// number is what can be reduced.
+type number interface {
+	int64 | float64
+	cmp.Ordered
+}
+
+// AllReduce returns what op makes of the workers' x, element by element. x must be equally long on all workers, and is not changed.
+func (u UtilBase) AllReduce(ctx context.Context, x []float64, op ReduceOp) ([]float64, error) {
+	return allReduce(ctx, u.f, x, op, math.Float64bits, math.Float64frombits)
+}
+
+// AllReduceInts is AllReduce for whole numbers; sums are exact.
+func (u UtilBase) AllReduceInts(ctx context.Context, x []int64, op ReduceOp) ([]int64, error) {
+	return allReduce(ctx, u.f, x, op, func(v int64) uint64 { return uint64(v) }, func(b uint64) int64 { return int64(b) })
+}
+
+// AllGather returns every worker's x by worker index; the lengths may differ. A worker that has left the job has nil, one that
+// gave nothing an empty slice.
+func (u UtilBase) AllGather(ctx context.Context, x []float64) ([][]float64, error) {
+	data, err := u.f.gather(ctx, "AllGather", pack(x, math.Float64bits))
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]float64, len(data))
+	for w, b := range data {
+		if b != nil {
+			all[w] = unpack(b, math.Float64frombits)
+		}
+	}
+	return all, nil
+}
+
+// Barrier is [Fleet.BarrierWorker].
+func (u UtilBase) Barrier(ctx context.Context) error { return u.f.BarrierWorker(ctx) }
+
+// GetFileShard is this worker's share of files: contiguous, and one longer on the first len(files) mod workers. Five files for two
+// workers are three and two.
+func (u UtilBase) GetFileShard(files []string) ([]string, error) {
+	if !u.f.IsWorker() {
+		return nil, fmt.Errorf("fleet: GetFileShard: this is %v, and workers read files: %w", u.f, ErrRole)
+	}
+	n, i := u.f.WorkerNum(), u.f.WorkerIndex()
+	each, more := len(files)/n, len(files)%n
+	from := i*each + min(i, more)
+	to := from + each
+	if i < more {
+		to++
+	}
+	return append([]string{}, files[from:to]...), nil
+}
+
+// PrintOnRank prints message on standard output if this is worker rank.
+func (u UtilBase) PrintOnRank(message any, rank int) {
+	if u.f.WorkerIndex() == rank {
+		fmt.Fprintln(os.Stdout, message)
+	}
+}
+
+func allReduce[E number](ctx context.Context, f *Fleet, x []E, op ReduceOp, bits func(E) uint64, of func(uint64) E) ([]E, error) {
+	if _, ok := reduceOps[op]; !ok {
+		return nil, fmt.Errorf("fleet: AllReduce: op is %q; it can be %q, %q or %q", op, Sum, Max, Min)
+	}
+	if f.IsCollective() {
+		return reduceAmong(ctx, f, x, op)
+	}
+	data, err := f.gather(ctx, "AllReduce", pack(x, bits))
+	if err != nil {
+		return nil, err
+	}
+	var out []E
+	for w, b := range data {
+		switch theirs := unpack(b, of); {
+		case b == nil:
+		case out == nil:
+			out = theirs
+		case len(theirs) != len(out):
+			return nil, fmt.Errorf("fleet: AllReduce: worker %d has %d values, others %d", w, len(theirs), len(out))
+		default:
+			fold(out, theirs, op)
+		}
+	}
+	return out, nil
+}
+
+// reduceAmong is an all-reduce of a collective job.
+func reduceAmong[E number](ctx context.Context, f *Fleet, x []E, op ReduceOp) ([]E, error) {
+	out := append([]E{}, x...)
+	g, err := f.group(ctx, "AllReduce")
+	if err != nil {
+		return nil, err
+	}
+	switch out := any(out).(type) {
+	case []int64:
+		err = collective.AllReduce(ctx, g, reduceOps[op], out)
+	case []float64:
+		err = collective.AllReduce(ctx, g, reduceOps[op], out)
+	}
+	return out, f.explain("AllReduce", err)
+}
+
+func fold[E number](out, x []E, op ReduceOp) {
+	for i, v := range x {
+		switch op {
+		case Sum:
+			out[i] += v
+		case Max:
+			out[i] = max(out[i], v)
+		case Min:
+			out[i] = min(out[i], v)
+		}
+	}
+}
+
+// group is how the workers of a collective job meet between steps.
+func (f *Fleet) group(ctx context.Context, call string) (*collective.Group, error) {
+	if f.replica == nil {
+		return nil, fmt.Errorf("fleet: %s: call Minimize and InitWorker first: %w", call, ErrOrder)
+	}
+	g, err := f.replica.Group(ctx)
+	return g, f.explain(call, err)
+}
+
+// gather gives every worker what each gave, by index; nil stands for one that is gone.
+func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
+	if !f.IsWorker() {
+		return nil, fmt.Errorf("fleet: %s: this is %v, and workers meet: %w", call, f, ErrRole)
+	}
+	switch {
+	case f.IsLocal():
+		return [][]byte{data}, nil
+	case f.IsCollective():
+		g, err := f.group(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		all, err := g.AllGather(ctx, data)
+		return all, f.explain(call, err)
+	}
+	c, err := f.joined(call)
+	if err != nil {
+		return nil, err
+	}
+	if err = c.EndEpoch(ctx); err != nil {
+		return nil, fmt.Errorf("fleet: %s: %w", call, err)
+	}
+	all, err := c.Gather(ctx, "fleet."+call, data)
+	if err == nil && len(all) != f.WorkerNum() {
+		err = errors.New("server 0 has another number of workers")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fleet: %s: %w", call, err)
+	}
+	return all, nil
+}
+
+// pack writes values as they travel, little-endian; it is never nil.
+func pack[E any](x []E, bits func(E) uint64) []byte {
+	b := make([]byte, 0, 8*len(x))
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint64(b, bits(v))
+	}
+	return b
+}
+
+func unpack[E any](b []byte, of func(uint64) E) []E {
+	x := make([]E, len(b)/8)
+	for i := range x {
+		x[i] = of(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return x
+}

@@ -1,0 +1,169 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// meeting runs work as every worker, with servers or without, and as one alone.
+func meeting(t *testing.T, workers int, work func(ctx context.Context, f *fleet.Fleet) error) {
+	for servers, s := range map[int]strategy.Strategy{0: {}, 1: strategy.Async(), 2: strategy.Sync()} {
+		t.Run(fmt.Sprint("servers=", servers), func(t *testing.T) {
+			fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+				opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
+				if err == nil {
+					err = opt.Minimize(newToy())
+				}
+				if err != nil {
+					return err
+				}
+				if f.IsServer() {
+					return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
+				}
+				if err := f.InitWorker(ctx); err != nil {
+					return err
+				}
+				return errors.Join(work(ctx, f), f.StopWorker(ctx))
+			})
+		})
+	}
+}
+
+func TestUtilReduces(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		meeting(t, workers, func(ctx context.Context, f *fleet.Fleet) error {
+			u, i, n := f.Util(), f.WorkerIndex(), workers
+			for range 2 { // the same calls again are another meeting
+				mine := []float64{float64(i), -0.5, 1e100}
+				sum, err := u.AllReduce(ctx, mine, fleet.Sum)
+				if want := []float64{float64(n * (n - 1) / 2), -0.5 * float64(n), float64(n) * 1e100}; err != nil || !reflect.DeepEqual(sum, want) {
+					t.Errorf("sum %v, error %v, want %v", sum, err, want)
+				}
+				if mine[0] != float64(i) {
+					t.Error("the caller's values were changed")
+				}
+				largest, err := u.AllReduce(ctx, mine, fleet.Max)
+				if err != nil || largest[0] != float64(n-1) {
+					t.Errorf("max %v, error %v", largest, err)
+				}
+				ints, err := u.AllReduceInts(ctx, []int64{int64(i), 1<<53 + 1}, fleet.Min)
+				if err != nil || ints[0] != 0 || ints[1] != 1<<53+1 {
+					t.Errorf("min %v, error %v", ints, err)
+				}
+				all, err := u.AllGather(ctx, make([]float64, i))
+				if err != nil || len(all) != n || len(all[n-1]) != n-1 || all[0] == nil {
+					t.Errorf("gathered %v, error %v", all, err)
+				}
+				if err := u.Barrier(ctx); err != nil {
+					return err
+				}
+			}
+			if _, err := u.AllReduce(ctx, nil, "mean"); err == nil || !strings.Contains(err.Error(), `op is "mean"; it can be "sum"`) {
+				t.Errorf("an unknown op: %v", err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestUtilMeetsBetweenEpochs: workers with batches left go on while the others are in a collective.
+func TestUtilMeetsBetweenEpochs(t *testing.T) {
+	for _, servers := range []int{0, 2} {
+		fleettest.Run(t, servers, 3, func(ctx context.Context, f *fleet.Fleet) error {
+			return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 3, func(o *toy) error {
+				sum, err := f.Util().AllReduceInts(ctx, []int64{1}, fleet.Sum)
+				if err != nil || sum[0] != 3 {
+					return fmt.Errorf("sum %v: %w", sum, err)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func TestUtilDifferentLengths(t *testing.T) {
+	meeting(t, 2, func(ctx context.Context, f *fleet.Fleet) error {
+		if f.IsCollective() {
+			return nil // package collective has the test: it ends the job
+		}
+		_, err := f.Util().AllReduce(ctx, make([]float64, 1+f.WorkerIndex()), fleet.Sum)
+		if err == nil || !strings.Contains(err.Error(), "worker 1 has 2 values, others 1") {
+			t.Errorf("got %v", err)
+		}
+		return nil
+	})
+}
+
+func TestUtilAtTheWrongTime(t *testing.T) {
+	for role, err := range (fleettest.Cluster{Servers: 1, Workers: 1}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		_, err := f.Util().AllGather(ctx, nil)
+		return err
+	}) {
+		want := fleet.ErrOrder
+		if strings.HasPrefix(role, "server") {
+			want = fleet.ErrRole
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", role, err, want)
+		}
+	}
+	for role, err := range (fleettest.Cluster{Workers: 2}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		_, err := f.Util().AllReduce(ctx, nil, fleet.Sum)
+		return err
+	}) {
+		if !errors.Is(err, fleet.ErrOrder) {
+			t.Errorf("%s: %v", role, err)
+		}
+	}
+}
+
+func TestGetFileShard(t *testing.T) {
+	files := []string{"a", "b", "c", "d", "e"}
+	for _, c := range []struct {
+		files   int
+		workers int
+		want    []string
+	}{
+		{5, 2, []string{"abc", "de"}}, {2, 3, []string{"a", "b", ""}}, {0, 1, []string{""}}, {5, 5, []string{"a", "b", "c", "d", "e"}},
+	} {
+		for i, want := range c.want {
+			f, err := fleet.New(rolemaker.UserDefined{CurrentID: i, WorkerNum: c.workers, ServerEndpoints: []string{"a:1"}}, fleet.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := f.Util().GetFileShard(files[:c.files])
+			if err != nil || strings.Join(got, "") != want {
+				t.Errorf("%d files, worker %d of %d: %v, error %v, want %s", c.files, i, c.workers, got, err, want)
+			}
+		}
+	}
+	f, err := fleet.New(rolemaker.UserDefined{Role: rolemaker.Server, WorkerNum: 1, ServerEndpoints: []string{"a:1"}}, fleet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Util().GetFileShard(files); !errors.Is(err, fleet.ErrRole) {
+		t.Errorf("a server's files: %v", err)
+	}
+}
+
+// Worker 0 of a job, and one that is alone, prints.
+func ExampleUtilBase_PrintOnRank() {
+	f, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f.Util().PrintOnRank("on 0", 0)
+	f.Util().PrintOnRank("on 1", 1)
+	// Output: on 0
+}
