@@ -19,6 +19,9 @@ var errGone = errors.New("server is gone")
 // An answer may be long in coming because the server waits for another worker, or because a message was lost without a
 // word. So the request is sent again after a while, which servers count once; p says after how long.
 func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
+	if c.life.Err() != nil {
+		return c.name(server, context.Cause(c.life))
+	}
 	ctx, cancel := c.bound(ctx)
 	defer cancel(nil)
 	var out outage
