@@ -7,13 +7,16 @@
 // The text is generated, so that there is something to check the vectors by: package corpus makes up sentences of 1,838 words, each
 // sentence about one of 30 topics. Nothing tells the model what a topic is. After the progress of three epochs you will see
 //
-//	nearest to garden-0: garden-10, garden-54, garden-48, garden-43
-//	nearest to market-2: market-27, market-54, market-39, market-3
-//	nearest to wool-4: wool-43, wool-50, wool-33, wool-54
-//	nearest to wool-5: wool-58, wool-26, wool-47, wool-24
-//	nearest to river-7: river-56, river-21, river-5, river-26
+//	nearest to garden-0: garden-10, garden-54, garden-58, garden-43
+//	nearest to market-2: market-54, market-3, market-14, market-43
+//	nearest to wool-4: wool-43, wool-26, wool-44, wool-54
+//	nearest to wool-5: wool-58, wool-26, wool-43, wool-47
+//	nearest to river-7: river-56, river-21, river-5, river-13
 //	1.0000 of 1800 words have a nearest word of their topic; by chance it were 0.0333
 //	saved output/word2vec/checkpoint and output/word2vec/model
+//
+// The mode is geo unless -mode says another: each worker trains vectors of its own by plain gradient descent, and every hundred steps
+// (-k_steps) workers exchange what has changed. Steps cost no traffic, which suits a model whose arithmetic is this little.
 //
 // With -data=FILE it reads a text of yours, a sentence a line.
 //

@@ -30,7 +30,7 @@ func parse(args []string) (job.Program, error) {
 }
 
 func parseConfig(args []string) (config, error) {
-	c := config{Flags: job.Flags{Mode: "async", Seed: 1, Batch: 512, Epochs: 3, LR: 10, Out: "output/word2vec"}}
+	c := config{Flags: job.Flags{Mode: "geo", Seed: 1, Batch: 512, Epochs: 3, LR: 10, Out: "output/word2vec"}}
 	fs := flag.NewFlagSet("word2vec", flag.ContinueOnError)
 	c.Register(fs)
 	fs.StringVar(&c.data, "data", "", "file of text, a sentence a line; empty generates one")

@@ -93,12 +93,9 @@ func amend(s *strategy.Strategy, fields string) error {
 	return s.Validate()
 }
 
-// geo is the mode whose workers train on weights of their own and exchange differences: plain SGD only.
-const geo strategy.Mode = "geo"
-
 // Rule is Adam with the rate of -lr, or adam if there is none; in geo mode, which adds up steps of SGD, SGD with that rate or sgd.
 func (c *Flags) Rule(adam, sgd float64) optimizer.Rule {
-	if strategy.Mode(c.Mode) == geo {
+	if strategy.Mode(c.Mode) == strategy.ModeGeo {
 		return optimizer.SGD{LR: c.rate(sgd)}
 	}
 	return optimizer.Adam{LR: c.rate(adam)}

@@ -16,7 +16,7 @@ import (
 // meet seldom.
 func ModeArgs(mode strategy.Mode, inGeo ...string) []string {
 	args := []string{"-mode=" + string(mode)}
-	if mode == "geo" {
+	if mode == strategy.ModeGeo {
 		args = append(args, inGeo...)
 	}
 	return args
