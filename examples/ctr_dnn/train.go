@@ -19,15 +19,7 @@ type config struct {
 	rows, dim  int
 }
 
-func parse(args []string) (job.Program, error) {
-	c, err := parseConfig(args)
-	return func(ctx context.Context, f *fleet.Fleet, out io.Writer) error {
-		_, err := run(ctx, f, c, out)
-		return err
-	}, err
-}
-
-func parseConfig(args []string) (config, error) {
+func parse(args []string) (config, error) {
 	c := config{Flags: job.Flags{Mode: "async", Seed: 1, Batch: 256, Epochs: 3, Out: "output/ctr_dnn"}}
 	fs := flag.NewFlagSet("ctr_dnn", flag.ContinueOnError)
 	c.Register(fs)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"math"
 	"path/filepath"
 	"strings"
@@ -10,20 +8,13 @@ import (
 
 	"github.com/gofleet/gofleet/examples/ctr_dnn/clicks"
 	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
-	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/strategy"
 )
 
 func train(t *testing.T, servers, workers int, args ...string) (auc float64, said string) {
 	t.Helper()
-	c, err := parseConfig(args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return jobtest.First(t, servers, workers, func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (float64, error) {
-		return run(ctx, f, c, out)
-	})
+	return jobtest.Run(t, servers, workers, args, parse, run)
 }
 
 // TestClicks trains on generated clicks, alone and in every mode on 2 servers and 2 workers.

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/examples/internal/job"
 	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
-	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -20,13 +17,7 @@ import (
 func TestFlights(t *testing.T) {
 	check := func(name string, servers, workers int, args ...string) {
 		t.Run(name, func(t *testing.T) {
-			c, err := parseConfig(append(args, "-rows=40000", "-width=32", "-out="))
-			if err != nil {
-				t.Fatal(err)
-			}
-			auc, said := jobtest.First(t, servers, workers, func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (float64, error) {
-				return run(ctx, f, c, out)
-			})
+			auc, said := jobtest.Run(t, servers, workers, append(args, "-rows=40000", "-width=32", "-out="), parse, run)
 			if auc < 0.69 || !strings.Contains(said, "test AUC ") {
 				t.Errorf("test AUC %.4f; worker 0 said\n%s", auc, said)
 			}

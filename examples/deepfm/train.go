@@ -18,15 +18,7 @@ type config struct {
 	layers    []int
 }
 
-func parse(args []string) (job.Program, error) {
-	c, err := parseConfig(args)
-	return func(ctx context.Context, f *fleet.Fleet, out io.Writer) error {
-		_, err := run(ctx, f, c, out)
-		return err
-	}, err
-}
-
-func parseConfig(args []string) (config, error) {
+func parse(args []string) (config, error) {
 	c := config{Flags: job.Flags{Mode: "async", Seed: 1, Batch: 512, Epochs: 1, Out: "output/deepfm"}}
 	fs := flag.NewFlagSet("deepfm", flag.ContinueOnError)
 	c.Register(fs)

@@ -2,4 +2,4 @@ package main
 
 import "github.com/gofleet/gofleet/examples/internal/job"
 
-func main() { job.Main("mnist", parse) }
+func main() { job.Main("mnist", parse, run) }

@@ -13,15 +13,7 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-func parse(args []string) (job.Program, error) {
-	c, err := parseConfig(args)
-	return func(ctx context.Context, f *fleet.Fleet, out io.Writer) error {
-		_, err := run(ctx, f, c, out)
-		return err
-	}, err
-}
-
-func parseConfig(args []string) (job.Flags, error) {
+func parse(args []string) (job.Flags, error) {
 	c := job.Flags{Seed: 1, Batch: 64, Epochs: 1}
 	c.Register(flag.NewFlagSet("mnist", flag.ContinueOnError))
 	return c, c.Parse(args)

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
-	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -42,13 +39,7 @@ func TestCollectiveIsSync(t *testing.T) {
 }
 
 func accuracy(t *testing.T, servers, workers int, mode string) float64 {
-	c, err := parseConfig([]string{"-epochs=10", "-mode=" + mode})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, said := jobtest.First(t, servers, workers, func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (float64, error) {
-		return run(ctx, f, c, out)
-	})
+	got, said := jobtest.Run(t, servers, workers, []string{"-epochs=10", "-mode=" + mode}, parse, run)
 	if !strings.Contains(said, "test accuracy 0.") {
 		t.Errorf("worker 0 said %q", said)
 	}
@@ -56,7 +47,7 @@ func accuracy(t *testing.T, servers, workers int, mode string) float64 {
 }
 
 func TestFlags(t *testing.T) {
-	c, err := parseConfig([]string{"-epochs=3", "--mode=sync"})
+	c, err := parse([]string{"-epochs=3", "--mode=sync"})
 	if err != nil || c.Epochs != 3 || c.Batch != 64 || c.Rule(1e-3, 0.1) != (optimizer.Adam{LR: 1e-3}) {
 		t.Errorf("%+v, error %v", c, err)
 	}

@@ -2,16 +2,13 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"flag"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/examples/internal/job"
-	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -29,15 +26,7 @@ type config struct {
 	strategy           strategy.Strategy
 }
 
-func parse(args []string) (job.Program, error) {
-	c, err := parseConfig(args)
-	return func(ctx context.Context, f *fleet.Fleet, out io.Writer) error {
-		_, err := run(ctx, f, c, out)
-		return err
-	}, err
-}
-
-func parseConfig(args []string) (config, error) {
+func parse(args []string) (config, error) {
 	c := config{height: 1_000_001, Flags: job.Flags{Mode: "async", Seed: 1, Epochs: 1, Out: "output/wide_and_deep"}}
 	fs := flag.NewFlagSet("wide_and_deep", flag.ContinueOnError)
 	c.Register(fs)

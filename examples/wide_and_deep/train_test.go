@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
-	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -48,13 +45,7 @@ func TestFlights(t *testing.T) {
 
 func train(t *testing.T, servers, workers int, args []string) result {
 	t.Helper()
-	cfg, err := parseConfig(args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, said := jobtest.First(t, servers, workers, func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (result, error) {
-		return run(ctx, f, cfg, out)
-	})
+	first, said := jobtest.Run(t, servers, workers, args, parse, run)
 	if !strings.Contains(said, "test AUC ") {
 		t.Errorf("worker 0 said %q", said)
 	}
@@ -68,7 +59,7 @@ func checkModel(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := parseConfig([]string{"-rows=2000"})
+	cfg, err := parse([]string{"-rows=2000"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +90,11 @@ func checkModel(t *testing.T, dir string) {
 func TestBadFlags(t *testing.T) {
 	for _, args := range [][]string{{"-mode=often"}, {"-preset=none"}, {"-layers=4,x"}, {"-epochs=0"}, {"-rows=-1"}, {"-test=x"},
 		{"-format=json"}, {"-mode=sync", "rows=3"}} {
-		if _, err := parseConfig(args); err == nil {
+		if _, err := parse(args); err == nil {
 			t.Errorf("%v was taken", args)
 		}
 	}
-	c, err := parseConfig([]string{"-preset=seed"})
+	c, err := parse([]string{"-preset=seed"})
 	if err != nil || c.Batch != 10 || len(c.layers) != 3 || c.rule.Name() != "sgd" || c.initRange != 1 {
 		t.Errorf("the seed's preset: %+v, %v", c, err)
 	}
@@ -150,7 +141,7 @@ func TestBadData(t *testing.T) {
 		"empty":       "holds no files",
 		"none.tsv":    "none.tsv",
 	} {
-		c, err := parseConfig([]string{"-data=" + filepath.Join(dir, name)})
+		c, err := parse([]string{"-data=" + filepath.Join(dir, name)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +149,7 @@ func TestBadData(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
-	c, err := parseConfig([]string{"-rows=1"})
+	c, err := parse([]string{"-rows=1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,15 +21,7 @@ type config struct {
 	pairs          corpus.Options
 }
 
-func parse(args []string) (job.Program, error) {
-	c, err := parseConfig(args)
-	return func(ctx context.Context, f *fleet.Fleet, out io.Writer) error {
-		_, err := run(ctx, f, c, out)
-		return err
-	}, err
-}
-
-func parseConfig(args []string) (config, error) {
+func parse(args []string) (config, error) {
 	c := config{Flags: job.Flags{Mode: "geo", Seed: 1, Batch: 512, Epochs: 3, LR: 10, Out: "output/word2vec"}}
 	fs := flag.NewFlagSet("word2vec", flag.ContinueOnError)
 	c.Register(fs)

@@ -32,13 +32,7 @@ func TestWordsOfATopicAreNear(t *testing.T) {
 
 func train(t *testing.T, servers, workers int, args ...string) (share float64, said string) {
 	t.Helper()
-	c, err := parseConfig(args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return jobtest.First(t, servers, workers, func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (float64, error) {
-		return run(ctx, f, c, out)
-	})
+	return jobtest.Run(t, servers, workers, args, parse, run)
 }
 
 // TestText trains on a file, and saves.
@@ -56,7 +50,7 @@ func TestText(t *testing.T) {
 		t.Error(err)
 	}
 	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		c, err := parseConfig([]string{"-data=" + dir + "/none"})
+		c, err := parse([]string{"-data=" + dir + "/none"})
 		if err != nil {
 			return err
 		}

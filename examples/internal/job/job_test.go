@@ -21,7 +21,9 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-func parsed(args ...string) (Flags, error) {
+func parsed(args ...string) (Flags, error) { return flags(args) }
+
+func flags(args []string) (Flags, error) {
 	c := Flags{Mode: "async", Batch: 8, Epochs: 1}
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -173,20 +175,24 @@ func TestPlayFails(t *testing.T) {
 	})
 }
 
-// TestStart: arguments that can't be parsed start nothing; a program gets the fleet of its environment.
+// TestStart: arguments that can't be parsed start nothing; a program gets what was parsed and the fleet of its environment.
 func TestStart(t *testing.T) {
-	if err := start([]string{"-h"}, func([]string) (Program, error) { return nil, flag.ErrHelp }); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("error %v", err)
-	}
-	ran := false
-	err := start([]string{"a"}, func(args []string) (Program, error) {
-		return func(ctx context.Context, f *fleet.Fleet, out io.Writer) error {
-			ran = args[0] == "a" && f.IsLocal() && ctx.Err() == nil
-			return nil
-		}, nil
-	})
-	if err != nil || !ran {
-		t.Errorf("error %v, ran: %v", err, ran)
+	for _, want := range []int{0, 3} {
+		ran := 0
+		err := start([]string{"-h"}, func(args []string) (int, error) {
+			if want == 0 {
+				return 0, flag.ErrHelp
+			}
+			return want, nil
+		}, func(ctx context.Context, f *fleet.Fleet, c int, out io.Writer) (string, error) {
+			if f.IsLocal() && ctx.Err() == nil {
+				ran = c
+			}
+			return "", nil
+		})
+		if ran != want || errors.Is(err, flag.ErrHelp) != (want == 0) {
+			t.Errorf("ran with %d, want %d; error %v", ran, want, err)
+		}
 	}
 }
 
@@ -194,11 +200,7 @@ func TestStart(t *testing.T) {
 func TestBinary(t *testing.T) {
 	for _, size := range [][2]int{{0, 1}, {1, 2}} {
 		dir := t.TempDir()
-		auc, said := jobtest.First(t, size[0], size[1], func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (float64, error) {
-			c, err := parsed("-out=" + dir)
-			if err != nil {
-				return 0, err
-			}
+		auc, said := jobtest.Run(t, size[0], size[1], []string{"-out=" + dir}, flags, func(ctx context.Context, f *fleet.Fleet, c Flags, out io.Writer) (float64, error) {
 			g := nn.NewGraph(1)
 			b := NewBinary(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{Act: nn.Sigmoid}), g.Input("y", 1))
 			return b.Train(ctx, f, c, optimizer.SGD{LR: 0.5}, func(context.Context) (train, test *dataset.Dataset, err error) {

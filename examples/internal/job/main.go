@@ -13,20 +13,18 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 )
 
-// Program is what every role of a job runs. What it has to say goes to out.
-type Program func(ctx context.Context, f *fleet.Fleet, out io.Writer) error
-
-// Main runs a program that parse makes of the command line, as the role that the environment says, until it is done or the
-// process is interrupted. Errors go to stderr under the program's name, and end the process with status 1.
-func Main(name string, parse func(args []string) (Program, error)) {
-	if err := start(os.Args[1:], parse); err != nil && !errors.Is(err, flag.ErrHelp) {
+// Main runs an example: what parse makes of the command line goes to run, which every role of a job runs, as the role that the
+// environment says, until it is done or the process is interrupted. What run has to say goes to out; what it returns is for
+// tests. Errors go to stderr under the example's name, and end the process with status 1.
+func Main[C, R any](name string, parse func(args []string) (C, error), run func(ctx context.Context, f *fleet.Fleet, c C, out io.Writer) (R, error)) {
+	if err := start(os.Args[1:], parse, run); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
 }
 
-func start(args []string, parse func(args []string) (Program, error)) error {
-	run, err := parse(args)
+func start[C, R any](args []string, parse func([]string) (C, error), run func(context.Context, *fleet.Fleet, C, io.Writer) (R, error)) error {
+	c, err := parse(args)
 	if err != nil {
 		return err
 	}
@@ -37,7 +35,7 @@ func start(args []string, parse func(args []string) (Program, error)) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	err = run(ctx, f, os.Stdout)
+	_, err = run(ctx, f, c, os.Stdout)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}

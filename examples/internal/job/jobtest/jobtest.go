@@ -4,6 +4,7 @@ package jobtest
 import (
 	"bytes"
 	"context"
+	"io"
 	"sync"
 	"testing"
 
@@ -22,14 +23,21 @@ func ModeArgs(mode strategy.Mode, inGeo ...string) []string {
 	return args
 }
 
-// First runs a program on that many servers and workers (no servers: alone) and gives what it returned and said on worker 0. An
-// error of any role fails t.
-func First[T any](t *testing.T, servers, workers int, program func(ctx context.Context, f *fleet.Fleet, out *bytes.Buffer) (T, error)) (first T, said string) {
+// Program is what an example's run function is, when it is given what its parse function makes of the command line.
+type Program[C, R any] = func(ctx context.Context, f *fleet.Fleet, c C, out io.Writer) (R, error)
+
+// Run runs an example with these arguments on that many servers and workers (no servers: alone), and gives what it returned and
+// said on worker 0. An error of any role fails t.
+func Run[C, R any](t *testing.T, servers, workers int, args []string, parse func([]string) (C, error), run Program[C, R]) (first R, said string) {
 	t.Helper()
+	c, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var mu sync.Mutex
 	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
 		var out bytes.Buffer
-		got, err := program(ctx, f, &out)
+		got, err := run(ctx, f, c, &out)
 		if f.IsFirstWorker() {
 			mu.Lock()
 			defer mu.Unlock()
