@@ -101,6 +101,9 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 			return nil, fmt.Errorf("fleet: payload %s is for gradients that go to servers: a collective job trains with float32", p)
 		}
 	}
+	if field := s.WithoutServers(); field != "" && len(f.id.Servers) > 0 {
+		return nil, fmt.Errorf("fleet: strategy: %s is for jobs without servers, and this one has %d: leave it out", field, len(f.id.Servers))
+	}
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/client"
+	"github.com/gofleet/gofleet/internal/replica"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -113,7 +114,11 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	}
 	switch {
 	case t.f.IsLocal():
-		return t.f.local.Open(params)
+		s, err := t.f.local.Open(params)
+		if err != nil {
+			return nil, err
+		}
+		return replica.Merging(s, params, t.f.job.strategy.GradientMerge), nil
 	case t.f.IsCollective():
 		return t.f.openReplica(params)
 	}

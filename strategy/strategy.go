@@ -81,6 +81,12 @@ type Strategy struct {
 	// Weighting is what a worker's gradient counts in a round of sync mode; empty means "samples". Async mode has no rounds
 	// and refuses it.
 	Weighting Weighting `json:"weighting,omitempty"`
+
+	// FuseGradSizeInMB bounds, in MiB, how much of the gradients is added up at a time in jobs without servers; 0 means 32.
+	FuseGradSizeInMB int `json:"fuse_grad_size_in_MB,omitempty"`
+	// LocalSGD and GradientMerge let workers without servers meet more rarely, in mode sync.
+	LocalSGD      LocalSGD      `json:"localsgd,omitzero"`
+	GradientMerge GradientMerge `json:"gradient_merge,omitzero"`
 }
 
 // DefaultMaxFrame is 64 MiB.
@@ -161,6 +167,9 @@ func (s Strategy) WithDefaults() Strategy {
 	set(&s.WaitTimeout, DefaultWaitTimeout)
 	if !s.NoSlice {
 		set(&s.MinBlockSize, placement.DefaultMinBlockSize)
+	}
+	if s.LocalSGD.KSteps > 0 {
+		set(&s.LocalSGD.BeginStep, 1)
 	}
 	switch s.Mode {
 	case ModeSync:

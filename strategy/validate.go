@@ -19,6 +19,7 @@ func (s Strategy) Validate() error {
 		oneOf("not_finite", s.NotFinite, NotFinites()),
 		s.checkWeighting(),
 		s.checkModeFields(),
+		s.checkCollective(),
 		s.checkBlocks(),
 		s.checkFrame(),
 		s.checkTimes(),

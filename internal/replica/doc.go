@@ -17,4 +17,9 @@
 //
 // Frozen params, such as the statistics of batch norm, are each worker's own: they come from rank 0 when training begins, and a
 // checkpoint holds those of the rank that wrote it.
+//
+// # Fewer messages
+//
+// With Strategy.GradientMerge k steps make one update. With Strategy.LocalSGD each worker updates its own copy, and every k steps
+// all set their copies to the mean.
 package replica

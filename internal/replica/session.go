@@ -21,7 +21,16 @@ func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newEveryStep(t, params, inner), nil
+	st := t.c.Strategy
+	if st.LocalSGD.KSteps > 0 {
+		d, err := t.drifting()
+		return &localSGD{t: t, params: params, inner: inner, c: st.LocalSGD, drift: d}, err
+	}
+	s := newEveryStep(t, params, inner)
+	if st.GradientMerge.KSteps > 1 {
+		return merge(s, params, st.GradientMerge), nil
+	}
+	return s, nil
 }
 
 // everyStep averages gradients in every step.

@@ -38,6 +38,7 @@ type Trainer struct {
 	left   bool
 	open   bool    // a session is
 	parker session // takes part in others' steps; made when it is first needed
+	drift  *drift  // with LocalSGD
 }
 
 var (
@@ -56,6 +57,11 @@ func New(c Config) (*Trainer, error) {
 			return nil, fmt.Errorf("replica: embedding %q has MaxBytes: workers would fill it with different rows; servers can bound it", p.Name)
 		}
 	}
+	if c.Strategy.LocalSGD.KSteps > 0 {
+		if err := checkLocalSGD(c); err != nil {
+			return nil, err
+		}
+	}
 	weigh, err := mode.ParseWeighting(string(c.Strategy.Weighting))
 	if err != nil {
 		return nil, err
@@ -65,6 +71,7 @@ func New(c Config) (*Trainer, error) {
 		return nil, err
 	}
 	s := c.Strategy
+	c.Group.Bucket = s.FuseGradSizeInMB << 20
 	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.WaitTimeout.Std()
 	c.Group.SilenceTimeout, c.Group.ProbeInterval = s.WorkerTimeout.Std(), s.HeartbeatInterval.Std()
 	return &Trainer{c: c, local: t, weigh: weigh}, nil

@@ -1,0 +1,134 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// localSGD is a session that updates this worker's own copy, and every k steps sets it to the mean of all copies:
+//
+//	d = snapshot − w;  w = snapshot − (Σ over workers d)/N;  snapshot = w
+//
+// Up to step BeginStep that is after every step. When an epoch ends all copies are set to the mean too, so that a checkpoint
+// between epochs is of one model.
+type localSGD struct {
+	t      *Trainer
+	params []*optimizer.Param
+	inner  optimizer.Session
+	c      strategy.LocalSGD
+	*drift
+}
+
+// drift is how far this worker's copy has gone from the others'. All sessions of a trainer share it.
+type drift struct {
+	names    []string    // of the dense params that are trained
+	snapshot [][]float32 // what they were when all copies were the same
+	d        [][]float32
+	step     int
+	last     int // when copies were the same
+}
+
+// checkLocalSGD refuses what copies that differ for a while can't do.
+func checkLocalSGD(c Config) error {
+	if name := c.Rule.Name(); name != (optimizer.SGD{}).Name() && name != (optimizer.Momentum{}).Name() {
+		return fmt.Errorf("replica: localsgd with rule %s: it is for SGD and Momentum", name)
+	}
+	for _, p := range c.Params {
+		if p.Embedding {
+			return fmt.Errorf("replica: localsgd with embedding %q: workers would not touch the same rows; leave localsgd out", p.Name)
+		}
+	}
+	return nil
+}
+
+// drifting is the trainer's drift, from the weights that all have when they begin.
+func (t *Trainer) drifting() (*drift, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.drift != nil {
+		return t.drift, nil
+	}
+	d := &drift{}
+	for _, p := range t.c.Params {
+		if p.Frozen {
+			continue
+		}
+		w, err := t.local.Dense(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		d.names, d.snapshot, d.d = append(d.names, p.Name), append(d.snapshot, w), append(d.d, make([]float32, len(w)))
+	}
+	t.drift = d
+	return d, nil
+}
+
+// Begin implements [optimizer.Session].
+func (s *localSGD) Begin(ctx context.Context, st *optimizer.Step) error {
+	return s.inner.Begin(ctx, st)
+}
+
+// End implements [optimizer.Session].
+func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
+	if st.Eval {
+		return s.inner.End(ctx, st)
+	}
+	if _, err := finite(s.t.c.Strategy.NotFinite, s.params, nil); err != nil {
+		err = fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
+		s.t.group.Fail(ctx, err)
+		return err
+	}
+	if err := s.inner.End(ctx, st); err != nil {
+		return err
+	}
+	s.step++
+	if s.step > s.c.BeginStep && s.step-s.last < s.c.KSteps {
+		return nil
+	}
+	_, err := s.exchange(ctx, false)
+	return err
+}
+
+// exchange sets all copies to their mean. all says that every worker has ended its epoch.
+func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err error) {
+	for i, name := range s.names {
+		w, err := s.t.local.Dense(name)
+		if err != nil {
+			return false, err
+		}
+		for j, v := range w {
+			s.d[i][j] = s.snapshot[i][j] - v
+		}
+	}
+	m, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: ended}, s.d...)
+	if err != nil {
+		return false, fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
+	}
+	for i, name := range s.names {
+		for j, d := range s.d[i] {
+			s.snapshot[i][j] -= d
+		}
+		if err := s.t.local.SetDense(name, s.snapshot[i]); err != nil {
+			return false, err
+		}
+	}
+	s.last = s.step
+	return m.Ended == s.t.group.Ranks(), nil
+}
+
+// park takes part in exchanges until every worker has ended its epoch.
+func (s *localSGD) park(ctx context.Context) error {
+	for {
+		all, err := s.exchange(ctx, true)
+		if all || err != nil {
+			return err
+		}
+	}
+}
+
+// Close implements [optimizer.Session].
+func (s *localSGD) Close(ctx context.Context) error { return s.inner.Close(ctx) }

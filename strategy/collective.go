@@ -1,0 +1,69 @@
+package strategy
+
+import (
+	"errors"
+	"fmt"
+)
+
+// LocalSGD has each worker of a collective job update its own copy of the weights, and every k steps sets all copies to their mean.
+// The rule must be SGD or Momentum, and the model without embeddings. A worker that is alone trains as without it.
+type LocalSGD struct {
+	// KSteps is how many steps a worker makes between two exchanges; 0 means no LocalSGD.
+	KSteps int `json:"k_steps,omitempty"`
+	// BeginStep is the last step after which all exchange whatever KSteps is; 0 means 1.
+	BeginStep int `json:"begin_step,omitempty"`
+}
+
+// GradientMerge makes one update of the gradients of k steps, so that a batch may be k times larger than memory is. What an epoch
+// leaves over goes on in the next.
+type GradientMerge struct {
+	// KSteps is how many steps make an update; 0 and 1 mean no merge.
+	KSteps int `json:"k_steps,omitempty"`
+	// Sum adds the k gradients; otherwise they are averaged, weighted by samples, as those of the joined batch. It is the
+	// original's avg, with the opposite meaning.
+	Sum bool `json:"sum,omitempty"`
+}
+
+// DefaultFuseGradSizeInMB is 32, the original's.
+const DefaultFuseGradSizeInMB = 32
+
+// checkCollective checks what only jobs without servers have.
+func (s Strategy) checkCollective() error {
+	var errs []error
+	for _, f := range []struct {
+		name  string
+		value int
+	}{
+		{"fuse_grad_size_in_MB", s.FuseGradSizeInMB}, {"localsgd: k_steps", s.LocalSGD.KSteps},
+		{"localsgd: begin_step", s.LocalSGD.BeginStep}, {"gradient_merge: k_steps", s.GradientMerge.KSteps},
+	} {
+		switch {
+		case f.value < 0:
+			errs = append(errs, fmt.Errorf("strategy: %s is %d; it can't be negative", f.name, f.value))
+		case f.value > 0 && s.Mode != ModeSync:
+			errs = append(errs, fmt.Errorf("strategy: %s is %d, but only mode %q, in jobs without servers, has it; leave it out", f.name, f.value, ModeSync))
+		}
+	}
+	switch {
+	case s.LocalSGD.KSteps == 0 && s.LocalSGD.BeginStep > 0:
+		errs = append(errs, errors.New("strategy: localsgd has begin_step and no k_steps; give both or none"))
+	case s.LocalSGD.KSteps > 0 && s.GradientMerge.KSteps > 1:
+		errs = append(errs, errors.New("strategy: localsgd and gradient_merge both say how often workers meet; leave one out"))
+	case s.GradientMerge.KSteps == 0 && s.GradientMerge.Sum:
+		errs = append(errs, errors.New("strategy: gradient_merge has sum and no k_steps; give both or none"))
+	}
+	return errors.Join(errs...)
+}
+
+// WithoutServers says which field only jobs without servers have, "" if none is set.
+func (s Strategy) WithoutServers() string {
+	switch {
+	case s.LocalSGD != LocalSGD{}:
+		return "localsgd"
+	case s.GradientMerge != GradientMerge{}:
+		return "gradient_merge"
+	case s.FuseGradSizeInMB != 0:
+		return "fuse_grad_size_in_MB"
+	}
+	return ""
+}

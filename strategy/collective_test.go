@@ -1,0 +1,53 @@
+package strategy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+func TestWithoutServers(t *testing.T) {
+	var s strategy.Strategy
+	text := `{"mode": "sync", "localsgd": {"k_steps": 4, "begin_step": 10}, "fuse_grad_size_in_MB": 16}`
+	if err := json.Unmarshal([]byte(text), &s); err != nil || s.Validate() != nil {
+		t.Fatal(err, s.Validate())
+	}
+	if want := (strategy.Strategy{Mode: strategy.ModeSync, LocalSGD: strategy.LocalSGD{KSteps: 4, BeginStep: 10}, FuseGradSizeInMB: 16}); s != want {
+		t.Errorf("read %+v, want %+v", s, want)
+	}
+	if got := s.WithoutServers(); got != "localsgd" {
+		t.Errorf("only jobs without servers have %q", got)
+	}
+	if got := strategy.Sync().WithoutServers(); got != "" {
+		t.Errorf("only jobs without servers have %q", got)
+	}
+	again, err := json.Marshal(strategy.Sync())
+	if err != nil || strings.Contains(string(again), "localsgd") {
+		t.Errorf("written %s, error %v", again, err)
+	}
+	if got := (strategy.Strategy{GradientMerge: strategy.GradientMerge{KSteps: 2}}).WithoutServers(); got != "gradient_merge" {
+		t.Errorf("only jobs without servers have %q", got)
+	}
+}
+
+func TestCheckWithoutServers(t *testing.T) {
+	for want, text := range map[string]string{
+		`localsgd: k_steps is 4, but only mode "sync"`: `{"mode": "async", "localsgd": {"k_steps": 4}}`,
+		"gradient_merge: k_steps is -1":                `{"mode": "sync", "gradient_merge": {"k_steps": -1}}`,
+		"begin_step and no k_steps":                    `{"mode": "sync", "localsgd": {"begin_step": 4}}`,
+		"sum and no k_steps":                           `{"mode": "sync", "gradient_merge": {"sum": true}}`,
+		"both say how often":                           `{"mode": "sync", "gradient_merge": {"k_steps": 2}, "localsgd": {"k_steps": 4}}`,
+		"fuse_grad_size_in_MB is -2":                   `{"mode": "sync", "fuse_grad_size_in_MB": -2}`,
+	} {
+		var s strategy.Strategy
+		err := json.Unmarshal([]byte(text), &s)
+		if err == nil {
+			err = s.Validate()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
