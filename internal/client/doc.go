@@ -7,7 +7,14 @@
 //	exchange.go   one step's traffic with all servers
 //	feedback.go   what narrow payloads round away, added to the next push
 //	sync.go       the session of synchronous training
-//	async.go      the session of asynchronous training, and its sender
+//	async.go      the session of asynchronous training
+//	sender.go     its goroutines, which send gradients and bring weights
+//	merge.go      gradients made one
+//	halfasync.go  training threads that meet
+//	geo.go        a copy of the model, trained here and exchanged
+//	pieces.go     what is too large for one frame
+//	finite.go     gradients that are not finite
+//	counts.go     what became of pushes
 //	heartbeat.go  showing life, and noticing that a server has none
 //	gather.go     barriers and reductions
 //	save.go       checkpoints, and rows for an inference model

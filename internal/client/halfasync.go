@@ -6,40 +6,41 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// meeting is where the sessions of a worker meet in mode half_async: when each has delivered its gradient, they are merged
-// into one push, in the order the sessions were opened, and all go on with the dense weights that its answer brings.
+// meeting is where the sessions of a worker meet in mode half_async, as [mode.Meeting] decides: when each has delivered its
+// gradient, they are merged into one push, and all go on with the dense weights that its answer brings.
 type meeting struct {
 	c *Client
 	x *exchange
 
-	mu        sync.Mutex // guards what follows
-	sessions  []*halfSession
-	delivered int
-	pushing   bool
-	turn      chan struct{} // closed and replaced when a push has been answered
-	err       error         // of the last push; the meeting is over then
-	dense     [][]float32
-	version   int // of dense: counts pushes
+	mu      sync.Mutex // guards what follows
+	rules   mode.Meeting
+	members map[int]*halfSession
+	turn    chan struct{} // closed and replaced when a push has been answered
+	err     error         // of a push; the meeting is over then
+	dense   [][]float32
+	version int // of dense: counts pushes
 }
 
 // halfSession is one training thread's part in the meeting.
 type halfSession struct {
 	m       *meeting
+	number  int
 	params  []*optimizer.Param
 	clean   cleaner
 	x       *exchange
 	pull    []rows
 	g       *gradient
-	waiting bool // g is delivered
+	waiting bool // g is delivered, and not pushed yet
 	version int  // of the dense weights in params
 }
 
 func newMeeting(c *Client) *meeting {
-	m := &meeting{c: c, x: newExchange(c), turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
+	m := &meeting{c: c, x: newExchange(c), members: map[int]*halfSession{}, turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
 	for i, p := range c.c.Layout.Params {
 		m.dense[i] = append([]float32(nil), p.W...)
 	}
@@ -53,7 +54,8 @@ func (m *meeting) open(params []*optimizer.Param) *halfSession {
 	s.x.dense = weights(params)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sessions = append(m.sessions, s)
+	s.number = m.rules.Open()
+	m.members[s.number] = s
 	return s
 }
 
@@ -104,68 +106,67 @@ func (s *halfSession) End(ctx context.Context, st *optimizer.Step) error {
 		return m.err
 	}
 	s.waiting = true
-	m.delivered++
-	if m.complete() {
-		m.push(ctx)
-		return m.err
-	}
-	return m.await(ctx)
+	m.push(ctx, m.rules.Deliver(s.number))
+	return m.await(ctx, s)
 }
 
-// await waits until the gradients that were delivered have been pushed. mu is held on entry and exit.
-func (m *meeting) await(ctx context.Context) error {
+// await waits until a session's gradient has been pushed. mu is held on entry and exit.
+func (m *meeting) await(ctx context.Context, s *halfSession) error {
 	limit := time.NewTimer(m.c.c.Strategy.WaitTimeout.Std())
 	defer limit.Stop()
-	turn := m.turn
-	m.mu.Unlock()
-	var err error
-	select {
-	case <-turn:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	case <-m.c.life.Done():
-		err = context.Cause(m.c.life)
-	case <-limit.C:
-		err = fmt.Errorf("not after %v: %w", m.c.c.Strategy.WaitTimeout.Std(), context.DeadlineExceeded)
-	}
-	m.mu.Lock()
-	if err != nil {
-		return describe(err, fmt.Sprintf("waiting for its training threads to end their steps (%d of %d have)", m.delivered, len(m.sessions)), m.c)
+	for s.waiting && m.err == nil {
+		turn := m.turn
+		m.mu.Unlock()
+		var err error
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-m.c.life.Done():
+			err = context.Cause(m.c.life)
+		case <-limit.C:
+			err = fmt.Errorf("not after %v: %w", m.c.c.Strategy.WaitTimeout.Std(), context.DeadlineExceeded)
+		}
+		m.mu.Lock()
+		if err != nil {
+			return describe(err, fmt.Sprintf("waiting for its training threads to end their steps (%d of %d have)", m.rules.Delivered(), m.rules.Sessions()), m.c)
+		}
 	}
 	return m.err
 }
 
-// complete says whether every session has delivered. mu is held.
-func (m *meeting) complete() bool {
-	return m.delivered == len(m.sessions) && m.delivered > 0 && !m.pushing
+// push sends the sessions' gradients as one, and what may be ready when that is done. mu is held on entry and exit.
+func (m *meeting) push(ctx context.Context, sessions []int) {
+	for len(sessions) > 0 {
+		all := m.merge(sessions)
+		m.mu.Unlock()
+		err := m.send(ctx, all)
+		m.mu.Lock()
+		if m.err == nil {
+			m.err = err
+		}
+		for _, number := range sessions {
+			if s := m.members[number]; s != nil {
+				s.waiting = false
+			}
+		}
+		m.version++
+		m.c.counts.steps.Add(int64(len(sessions)))
+		close(m.turn)
+		m.turn = make(chan struct{})
+		sessions = m.rules.Pushed()
+	}
 }
 
-// push sends what was delivered and lets the sessions go on. mu is held on entry and exit.
-func (m *meeting) push(ctx context.Context) {
-	m.pushing = true
-	var all *gradient
-	merge, steps := newMerger(m.c), 0
-	for _, s := range m.sessions {
-		if !s.waiting {
-			continue
-		}
-		if s.waiting = false; all == nil {
-			all = s.g
-		} else {
-			merge.add(all, s.g.samples, s.g.dense, s.g.rows)
-		}
-		steps++
+// merge makes one gradient of the sessions', in the first one's memory.
+func (m *meeting) merge(sessions []int) *gradient {
+	all := m.members[sessions[0]].g
+	merge := newMerger(m.c)
+	for _, number := range sessions[1:] {
+		g := m.members[number].g
+		merge.add(all, g.samples, g.dense, g.rows)
 	}
-	m.delivered = 0
-	m.mu.Unlock()
-	err := m.send(ctx, all)
-	m.mu.Lock()
-	m.pushing = false
-	m.err = err
-	m.version++
-	m.c.counts.steps.Add(int64(steps))
-	close(m.turn)
-	m.turn = make(chan struct{})
+	return all
 }
 
 func (m *meeting) send(ctx context.Context, g *gradient) error {
@@ -181,19 +182,8 @@ func (s *halfSession) Close(ctx context.Context) error {
 	m.c.closed(s)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i, o := range m.sessions {
-		if o == s {
-			m.sessions = append(m.sessions[:i:i], m.sessions[i+1:]...)
-			break
-		}
-	}
-	if s.waiting { // its End was given up
-		s.waiting = false
-		m.delivered--
-	}
-	if m.complete() {
-		m.push(ctx)
-	}
+	delete(m.members, s.number)
+	m.push(ctx, m.rules.Close(s.number))
 	return m.err
 }
 

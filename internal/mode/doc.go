@@ -4,6 +4,8 @@
 //
 //	sync   every worker's gradient of a round, folded into one update (sync.go)
 //	async  every push is an update of its own (async.go)
+//	half_async  the training threads of a worker meet; servers as in async (halfasync.go)
+//	geo    workers train copies and exchange what has changed (geo.go)
 //	ssp    as async, but no worker is more than so many steps ahead of the slowest (ssp.go)
 //
 // The halves talk in rounds. A [Round] has a phase, which ends when every worker has run out of batches, and an index within

@@ -4,7 +4,10 @@
 //	server.go     what a server is made of, and Run
 //	handle.go     a request in, a reply out
 //	push.go       a gradient: checked whole before anything, counted once, noted, applied
+//	pieces.go     pushes that come in several frames
+//	delay.go      delay compensation
 //	pull.go       weights into a reply
+//	changed.go    rows that changed since a worker asked (mode geo)
 //	rounds.go     waiting for rounds
 //	window.go     which steps of a worker were seen: exactly once
 //	members.go    workers that join, live, leave and die
