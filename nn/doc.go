@@ -21,6 +21,18 @@
 // Nothing fails while a graph is built. The first mistake is kept with the names and shapes involved, everything built on it
 // stays silent, and [Graph.Err] tells it, as do Minimize and the executor.
 //
+// # What there is
+//
+//   - feeds: [Graph.Input], [Graph.IDs], and [Graph.Slot] for any number of ids an example
+//   - tables: [Embedding], and [EmbeddingPool] for slots, with padding ids; weights of any shape: [Graph.Parameter]
+//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [Dropout]
+//   - functions: [ReLU], [LeakyReLU], [ELU], [GELU], [Swish], [Softplus], [Tanh], [Sigmoid], [Softmax], [LogSoftmax], [Clip], [Scale]
+//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [Max], [Concat], [Reshape]
+//   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
+//     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
+//     classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]
+//   - metrics: [AUC], [BatchAUC], [Accuracy], [TopK], [Precision], [Recall]
+//
 // # Training
 //
 // A loss node is an [optimizer.Objective]: an optimizer's Minimize binds it to a trainer. Then

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -51,6 +52,24 @@ func ExampleGraph_Err() {
 }
 
 // A saved model evaluates with no fleet.
+// A hundred thousand words are too many to score for every example: the true one is told from five that are drawn.
+func ExampleNCE() {
+	const words, dim, drawn = 100_000, 16, 5
+	g := nn.NewGraph(1)
+	word, candidates, expected := g.IDs("word", 1), g.IDs("candidates", 1+drawn), g.Input("expected", 1+drawn)
+	vector := nn.Embedding(word, nn.EmbeddingOptions{Name: "emb", Height: words, Dim: dim})
+	near := nn.Embedding(candidates, nn.EmbeddingOptions{Name: "context", Height: words, Dim: dim})
+	loss := nn.Mean(nn.NCE(nn.Dot(vector, near), expected))
+	fmt.Println(loss, loss.Err())
+
+	ids, counts := []int64{42, 0, 0, 0, 0, 0}, make([]float32, 1+drawn) // where batches are made
+	nn.Candidates(nn.LogUniformSampler{Classes: words}, rand.New(rand.NewPCG(1, 2)), ids, counts)
+	fmt.Println("the word", ids[0], "and", ids[1:])
+	// Output:
+	// "mean_0" [1] <nil>
+	// the word 42 and [2410 201 347 139 9749]
+}
+
 func ExampleLoad() {
 	dir, err := os.MkdirTemp("", "model")
 	if err != nil {
