@@ -17,6 +17,8 @@ type toy struct {
 	emb, open *optimizer.Param
 	trainer   optimizer.Trainer
 	session   optimizer.Session
+	counts    bool                  // steps say how often rows were shown and clicked
+	spoil     func(*optimizer.Step) // if set, changes every step
 }
 
 func newToy() *toy {
@@ -63,8 +65,25 @@ func (o *toy) step(batch, next []sample) *optimizer.Step {
 		if next != nil {
 			r.Next = ids(next, pick)
 		}
+		if o.counts {
+			countShown(r, batch, pick)
+		}
+	}
+	if o.spoil != nil {
+		o.spoil(st)
 	}
 	return st
+}
+
+// countShown says that every example shows its row, and that those with a positive number were clicked.
+func countShown(r *optimizer.Rows, batch []sample, pick func(sample) uint64) {
+	r.Show, r.Click = make([]float32, len(r.IDs)), make([]float32, len(r.IDs))
+	for _, s := range batch {
+		at, _ := slices.BinarySearch(r.IDs, pick(s))
+		if r.Show[at]++; s.x > 0 {
+			r.Click[at]++
+		}
+	}
 }
 
 func ids(batch []sample, pick func(sample) uint64) []uint64 {

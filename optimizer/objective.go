@@ -52,6 +52,10 @@ type Rows struct {
 	IDs []uint64
 	// W and G have len(IDs) rows of Param.Dim() floats. Begin fills W; the caller fills G before End.
 	W, G []float32
+	// Show and Click say how often the batch shows each of IDs to somebody, and how often that one clicked, len(IDs) numbers
+	// each, for a param whose Entry is a [ShowClick]; others don't read them. Without Show each id is one show, without Click
+	// there is none.
+	Show, Click []float32
 	// Next are the ids of the batch to come, unique and strictly increasing, or nil when it is not known. A trainer may fetch
 	// them early.
 	Next []uint64

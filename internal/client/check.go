@@ -20,6 +20,9 @@ func checkStep(c *Client, st *optimizer.Step) error {
 		if want := len(r.IDs) * r.Param.Dim(); len(r.W) != want || !st.Eval && len(r.G) != want {
 			return fmt.Errorf("embedding %q: %d ids need %d values, have %d weights and %d gradients", r.Param.Name, len(r.IDs), want, len(r.W), len(r.G))
 		}
+		if err := r.CheckCounts(); err != nil {
+			return err
+		}
 		if err := increasing(r.IDs); err != nil {
 			return fmt.Errorf("embedding %q: %w", r.Param.Name, err)
 		}

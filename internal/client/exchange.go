@@ -43,9 +43,10 @@ type lane struct {
 
 // cutRows is one server's share of an embedding's ids, gathered where they are scattered in the batch.
 type cutRows struct {
-	share layout.Share
-	ids   []uint64
-	rows  []float32
+	share  layout.Share
+	ids    []uint64
+	rows   []float32
+	counts []float32
 }
 
 // request is what a step wants of the servers.
@@ -68,11 +69,18 @@ type request struct {
 type rows struct {
 	ids  []uint64
 	data []float32
+	// counts are the shows and clicks of a push, two for each id; nil when nothing is said of them.
+	counts []float32
 }
 
 // set makes r a copy of o, in its own memory.
 func (r *rows) set(o rows) {
 	r.ids, r.data = append(r.ids[:0], o.ids...), append(r.data[:0], o.data...)
+	if o.counts == nil {
+		r.counts = nil
+		return
+	}
+	r.counts = append(r.counts[:0], o.counts...)
 }
 
 // want makes r a copy of ids and room for their rows, in its own memory.
@@ -169,6 +177,7 @@ func (x *exchange) write(s int, r *request) bool {
 		if c := &l.push[e]; c.share.Len() > 0 {
 			g := x.gather(c, e, r.push[e])
 			x.putRows(s, e, c.take(r.push[e].ids), g)
+			x.putCounts(s, e, c.takeCounts(r.push[e].counts))
 			x.ungather(c, e, g, r.push[e])
 			useful = true
 		}
@@ -241,6 +250,28 @@ func (c *cutRows) take(ids []uint64) []uint64 {
 		c.ids = append(c.ids, ids[at])
 	}
 	return c.ids
+}
+
+// takeCounts is the share's part of counts; nil of nil.
+func (c *cutRows) takeCounts(counts []float32) []float32 {
+	if counts == nil {
+		return nil
+	}
+	if c.share.Run() {
+		return counts[2*c.share.Lo : 2*c.share.Hi]
+	}
+	c.counts = c.counts[:0]
+	for _, at := range c.share.At {
+		c.counts = append(c.counts, counts[2*at:][:2]...)
+	}
+	return c.counts
+}
+
+// putCounts adds the shows and clicks of the rows before them to a server's frame, if there are any.
+func (x *exchange) putCounts(s, e int, counts []float32) {
+	if counts != nil {
+		x.lanes[s].build.Counts(x.table(e), counts)
+	}
 }
 
 // read puts a server's answer where it belongs.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -18,12 +19,13 @@ type cleaner struct {
 	rows   []rows
 	spare  [][]float32 // by param
 	kept   []rows      // by embedding
+	counts [][]float32 // by embedding
 }
 
 func newCleaner(c *Client) cleaner {
 	n := len(c.c.Layout.Embeddings)
 	return cleaner{c: c, policy: c.c.Strategy.NotFinite, dense: make([][]float32, len(c.c.Layout.Params)), rows: make([]rows, n),
-		spare: make([][]float32, len(c.c.Layout.Params)), kept: make([]rows, n)}
+		spare: make([][]float32, len(c.c.Layout.Params)), kept: make([]rows, n), counts: make([][]float32, n)}
 }
 
 // clean is what a step pushes, valid until the next call and as long as the step's arrays.
@@ -64,9 +66,10 @@ func (k *cleaner) variable(i int, p *optimizer.Param) ([]float32, error) {
 }
 
 func (k *cleaner) embedding(e int, r *optimizer.Rows) (rows, error) {
+	counts := k.pairs(e, r)
 	at := kernels.FirstNotFinite(r.G)
 	if at < 0 {
-		return rows{ids: r.IDs, data: r.G}, nil
+		return rows{ids: r.IDs, data: r.G, counts: counts}, nil
 	}
 	dim := r.Param.Dim()
 	if k.policy == strategy.NotFiniteRefuse {
@@ -75,6 +78,9 @@ func (k *cleaner) embedding(e int, r *optimizer.Rows) (rows, error) {
 	}
 	kept := &k.kept[e]
 	kept.ids, kept.data = append(kept.ids[:0], r.IDs[:at/dim]...), append(kept.data[:0], r.G[:at/dim*dim]...)
+	if kept.counts = nil; counts != nil {
+		kept.counts = counts[:at/dim*2] // what is left out makes room for what follows
+	}
 	for i := at / dim; i < len(r.IDs); i++ {
 		g := r.G[i*dim : (i+1)*dim]
 		bad := kernels.FirstNotFinite(g) >= 0
@@ -85,11 +91,26 @@ func (k *cleaner) embedding(e int, r *optimizer.Rows) (rows, error) {
 			continue
 		}
 		kept.ids, kept.data = append(kept.ids, r.IDs[i]), append(kept.data, g...)
+		if counts != nil {
+			kept.counts = append(kept.counts, counts[2*i:2*i+2]...)
+		}
 		if bad {
 			clip(kept.data[len(kept.data)-dim:])
 		}
 	}
 	return *kept, nil
+}
+
+// pairs are the shows and clicks of a step's rows, nil for a table that doesn't read them.
+func (k *cleaner) pairs(e int, r *optimizer.Rows) []float32 {
+	if !r.Param.Entry.Counts() {
+		return nil
+	}
+	pairs := mode.AppendCounts(k.counts[e][:0], len(r.IDs), r.Show, r.Click)
+	if pairs != nil {
+		k.counts[e] = pairs
+	}
+	return pairs
 }
 
 // clip makes NaN 0 and an infinity the largest finite magnitude beside it.

@@ -47,6 +47,9 @@ type merger struct {
 
 func newMerger(c *Client) merger { return merger{c: c, sum: c.c.Strategy.Merge == strategy.MergeSum} }
 
+// folded is r as a member of a fold.
+func (r rows) folded() mode.Rows { return mode.Rows{IDs: r.ids, G: r.data, Counts: r.counts} }
+
 // add adds a step's gradients to g: their sum, or their mean weighted by samples.
 func (m *merger) add(g *gradient, samples int, dense [][]float32, push []rows) {
 	total := float64(g.samples + samples)
@@ -64,8 +67,8 @@ func (m *merger) add(g *gradient, samples int, dense [][]float32, push []rows) {
 	}
 	factors := []float32{before, more}
 	for e, i := range m.c.c.Layout.Embeddings {
-		both := []mode.Rows{{IDs: g.rows[e].ids, G: g.rows[e].data}, {IDs: push[e].ids, G: push[e].data}}
+		both := []mode.Rows{g.rows[e].folded(), push[e].folded()}
 		all := m.folder.Fold(m.c.c.Layout.Params[i].Dim(), both, factors, mode.BySamples)
-		g.rows[e].set(rows{ids: all.IDs, data: all.G})
+		g.rows[e].set(rows{ids: all.IDs, data: all.G, counts: all.Counts})
 	}
 }

@@ -22,6 +22,7 @@ type piece struct {
 const (
 	frameOverhead = 512 // header and sections' heads
 	idBytes       = 10  // of the longest id
+	countBytes    = 8   // of shows and clicks
 )
 
 // limit is how many bytes of values a frame has room for.
@@ -38,13 +39,22 @@ func (x *exchange) fits(s int, r *request) bool {
 		down += 4 * x.floats(s)
 	}
 	for e := range r.push {
-		up += l.push[e].share.Len() * (x.c.payload.RowSize(x.dim(e)) + idBytes)
+		up += l.push[e].share.Len() * x.pushBytes(e)
 	}
 	for e := range r.pull {
 		n := l.pull[e].share.Len()
 		up, down = up+n*idBytes, down+n*4*x.dim(e)
 	}
 	return up <= x.limit() && down <= x.limit()
+}
+
+// pushBytes is at most what a row of an embedding takes in a push.
+func (x *exchange) pushBytes(e int) int {
+	n := x.c.payload.RowSize(x.dim(e)) + idBytes
+	if x.c.c.Layout.Params[x.table(e)].Entry.Counts() {
+		n += countBytes
+	}
+	return n
 }
 
 // inPieces makes an exchange with one server in frames of the size that the strategy allows.
@@ -70,7 +80,7 @@ func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
 	}
 	for e := range r.push {
 		gathered[e] = x.gather(&l.push[e], e, r.push[e])
-		all = append(all, x.cutShare(e, l.push[e].share.Len(), x.c.payload.RowSize(x.dim(e))+idBytes)...)
+		all = append(all, x.cutShare(e, l.push[e].share.Len(), x.pushBytes(e))...)
 	}
 	if len(all) == 0 {
 		all = []piece{{dense: true}} // nothing to push, but the round waits for this worker
@@ -88,6 +98,9 @@ func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
 		} else {
 			dim := x.dim(p.e)
 			x.putRows(s, p.e, l.push[p.e].take(r.push[p.e].ids)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
+			if counts := l.push[p.e].takeCounts(r.push[p.e].counts); counts != nil {
+				x.putCounts(s, p.e, counts[2*p.from:2*p.to])
+			}
 		}
 		var note func(*wire.Frame) error
 		if h.Op == wire.OpStep {

@@ -1,6 +1,9 @@
 package mode
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Weighting says how much each worker's mean gradient counts in a round's update.
 type Weighting int
@@ -64,25 +67,54 @@ func FoldDense(dst []float32, gradients [][]float32, factors []float32) {
 type Rows struct {
 	IDs []uint64
 	G   []float32
+	// Counts are two numbers for each id, how often it was shown and clicked; nil is one show of each and no click.
+	Counts []float32
 }
 
 // Folder merges the rows of a round's members. Its result is valid until the next Fold; it allocates only to grow.
 type Folder struct {
-	out  Rows
-	next []int
+	out    Rows
+	counts []float32
+	next   []int
 }
 
-// Fold sums the members' rows by id, in the members' order, each with its factor.
+// Fold sums the members' rows by id, in the members' order, each with its factor. Shows and clicks are sums whatever the
+// factors; where no member says anything of them, the result says nothing either.
 func (f *Folder) Fold(dim int, members []Rows, factors []float32, w Weighting) Rows {
-	f.out.IDs, f.out.G = f.out.IDs[:0], f.out.G[:0]
+	f.out.IDs, f.out.G, f.counts = f.out.IDs[:0], f.out.G[:0], f.counts[:0]
+	f.out.Counts = nil
+	counted := slices.ContainsFunc(members, func(r Rows) bool { return r.Counts != nil })
 	f.next = append(f.next[:0], make([]int, len(members))...)
 	for {
 		id, ok := f.smallest(members)
 		if !ok {
-			return f.out
+			break
+		}
+		if counted {
+			f.addCounts(id, members)
 		}
 		f.addRow(dim, id, members, factors, w)
 	}
+	if counted {
+		f.out.Counts = f.counts
+	}
+	return f.out
+}
+
+// addCounts adds the shows and clicks of an id, which all members that have it come to next.
+func (f *Folder) addCounts(id uint64, members []Rows) {
+	var show, click float32
+	for m, at := range f.next {
+		r := &members[m]
+		switch {
+		case at == len(r.IDs) || r.IDs[at] != id:
+		case r.Counts == nil:
+			show++
+		default:
+			show, click = show+r.Counts[2*at], click+r.Counts[2*at+1]
+		}
+	}
+	f.counts = append(f.counts, show, click)
 }
 
 func (f *Folder) smallest(members []Rows) (id uint64, ok bool) {

@@ -62,6 +62,9 @@ func TestFoldAgainstMap(t *testing.T) {
 			ids := rapid.SliceOfDistinct(rapid.Uint64Range(0, 12), func(id uint64) uint64 { return id }).Draw(t, "ids")
 			slices.Sort(ids)
 			members[m] = Rows{IDs: ids, G: rapid.SliceOfN(rapid.Float32Range(-1, 1), dim*len(ids), dim*len(ids)).Draw(t, "g")}
+			if rapid.Bool().Draw(t, "counts") {
+				members[m].Counts = rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 9), func(n int) float32 { return float32(n) }), 2*len(ids), 2*len(ids)).Draw(t, "n")
+			}
 		}
 		factors := weighting.Factors(nil, samples)
 		got := f.Fold(dim, members, factors, weighting)
@@ -81,6 +84,7 @@ func TestFoldAgainstMap(t *testing.T) {
 		if len(got.IDs) != len(sums) || !slices.IsSorted(got.IDs) {
 			t.Fatalf("ids %v, want the %d of the map in order", got.IDs, len(sums))
 		}
+		checkCounts(t, members, got)
 		for i, id := range got.IDs {
 			for d := range dim {
 				want := sums[id][d]
@@ -93,6 +97,47 @@ func TestFoldAgainstMap(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkCounts holds a fold's shows and clicks to a map's.
+func checkCounts(t *rapid.T, members []Rows, got Rows) {
+	said, sums := false, map[uint64][2]float32{}
+	for _, r := range members {
+		said = said || r.Counts != nil
+		for i, id := range r.IDs {
+			n := [2]float32{1, 0}
+			if r.Counts != nil {
+				n = [2]float32(r.Counts[2*i:])
+			}
+			sums[id] = [2]float32{sums[id][0] + n[0], sums[id][1] + n[1]}
+		}
+	}
+	if said && len(got.Counts) != 2*len(got.IDs) || !said && got.Counts != nil {
+		t.Fatalf("%d counts of %d rows (somebody counts: %t)", len(got.Counts), len(got.IDs), said)
+	}
+	for i, id := range got.IDs {
+		if said && [2]float32(got.Counts[2*i:]) != sums[id] {
+			t.Fatalf("row %d: %v shows and clicks, want %v", id, got.Counts[2*i:][:2], sums[id])
+		}
+	}
+}
+
+func TestCountsThereAndBack(t *testing.T) {
+	for _, tt := range []struct{ show, click, want []float32 }{
+		{nil, nil, nil},
+		{[]float32{3, 4}, nil, []float32{3, 0, 4, 0}},
+		{nil, []float32{0, 2}, []float32{1, 0, 1, 2}},
+		{[]float32{5, 6}, []float32{7, 8}, []float32{5, 7, 6, 8}},
+	} {
+		got := AppendCounts(nil, 2, tt.show, tt.click)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("shows %v, clicks %v: %s", tt.show, tt.click, diff)
+		}
+		show, click := SplitCounts(nil, nil, got)
+		if diff := cmp.Diff(tt.want, AppendCounts(nil, 2, show, click)); diff != "" {
+			t.Errorf("shows %v, clicks %v, split and joined: %s", tt.show, tt.click, diff)
+		}
+	}
 }
 
 func TestParseWeighting(t *testing.T) {

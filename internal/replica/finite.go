@@ -27,6 +27,9 @@ func finite(policy strategy.NotFinite, params []*optimizer.Param, rows []optimiz
 		mend(policy, p.G)
 	}
 	for e, r := range rows {
+		if err := r.CheckCounts(); err != nil {
+			return nil, err
+		}
 		at := kernels.FirstNotFinite(r.G)
 		switch {
 		case at < 0:
@@ -52,6 +55,12 @@ func finiteRows(policy strategy.NotFinite, r optimizer.Rows) optimizer.Rows {
 			mend(policy, g)
 		}
 		kept.IDs, kept.G = append(kept.IDs, id), append(kept.G, g...)
+		if r.Show != nil {
+			kept.Show = append(kept.Show, r.Show[i])
+		}
+		if r.Click != nil {
+			kept.Click = append(kept.Click, r.Click[i])
+		}
 	}
 	return kept
 }

@@ -61,13 +61,15 @@ func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Pa
 		}
 		r := m.folder[e].Fold(param.Dim(), column, factors, m.weigh)
 		m.out[e] = optimizer.Rows{Param: param, IDs: r.IDs, G: r.G}
+		m.out[e].Show, m.out[e].Click = mode.SplitCounts(nil, nil, r.Counts)
 	}
 	return m.out, nil
 }
 
 var errRows = errors.New("damaged")
 
-// append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count, ids, floats.
+// append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count, ids,
+// floats, and of one that counts shows and clicks u64 the number of these, 0 or two for each id, and they.
 func (m *merger) append(b []byte, p collective.Part, rows []optimizer.Rows) []byte {
 	le := binary.LittleEndian
 	if p.Ended {
@@ -80,11 +82,45 @@ func (m *merger) append(b []byte, p collective.Part, rows []optimizer.Rows) []by
 		for _, id := range r.IDs {
 			b = le.AppendUint64(b, id)
 		}
-		for _, g := range r.G {
-			b = le.AppendUint32(b, math.Float32bits(g))
+		b = appendFloats(b, r.G)
+		if param.Entry.Counts() {
+			counts := mode.AppendCounts(nil, len(r.IDs), r.Show, r.Click)
+			b = appendFloats(le.AppendUint64(b, uint64(len(counts))), counts)
 		}
 	}
 	return b
+}
+
+func appendFloats(b []byte, f []float32) []byte {
+	for _, x := range f {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+// takeFloats fills f with floats, which are there, and returns what follows them.
+func takeFloats(b []byte, f []float32) []byte {
+	for i := range f {
+		f[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return b[4*len(f):]
+}
+
+// takeCounts reads the shows and clicks of n rows, and returns what follows them.
+func takeCounts(b []byte, n int) (counts []float32, rest []byte, err error) {
+	if len(b) < 8 {
+		return nil, nil, errRows
+	}
+	has := binary.LittleEndian.Uint64(b)
+	b = b[8:]
+	if has == 0 {
+		return nil, b, nil
+	}
+	if has != uint64(2*n) || uint64(len(b)) < 4*has {
+		return nil, nil, errRows
+	}
+	counts = make([]float32, has)
+	return counts, takeFloats(b, counts), nil
 }
 
 // rowsOf are a step's rows of embedding e, which may be missing at the end of the list.
@@ -125,10 +161,13 @@ func (m *merger) parse(b []byte) (n int, rows []mode.Rows, err error) {
 			r.IDs[i] = le.Uint64(b[8*i:])
 		}
 		b = b[8*len(r.IDs):]
-		for i := range r.G {
-			r.G[i] = math.Float32frombits(le.Uint32(b[4*i:]))
+		b = takeFloats(b, r.G)
+		if p.Entry.Counts() {
+			if r.Counts, b, err = takeCounts(b, len(r.IDs)); err != nil {
+				return 0, nil, err
+			}
 		}
-		rows[e], b = r, b[4*len(r.G):]
+		rows[e] = r
 	}
 	if len(b) > 0 {
 		return 0, nil, errRows

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/table"
 )
 
 // scratch is the memory that folding a round needs.
@@ -14,6 +15,8 @@ type scratch struct {
 	pieces  [][]float32
 	rows    []mode.Rows
 	folder  mode.Folder
+	// show and click are those of one embedding's rows.
+	show, click []float32
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -37,7 +40,7 @@ func (s *Server) fold(round []*push, step int64) (dropped int, err error) {
 		return 0, err
 	}
 	for e := range s.c.Layout.Embeddings {
-		n, err := s.applyRows(e, c.foldRows(s, round, e), step)
+		n, err := s.applyRows(c, e, c.foldRows(s, round, e), step)
 		if err != nil {
 			return dropped, err
 		}
@@ -81,10 +84,15 @@ func (s *Server) applyDense(g []float32, step int64) error {
 }
 
 // applyRows applies an embedding's gradients and returns how many the table's policies dropped.
-func (s *Server) applyRows(e int, rows mode.Rows, step int64) (dropped int, err error) {
+func (s *Server) applyRows(c *scratch, e int, rows mode.Rows, step int64) (dropped int, err error) {
 	if len(rows.IDs) == 0 {
 		return 0, nil
 	}
-	r, err := s.store.Tables[e].Push(rows.IDs, rows.G, step)
+	var counts table.Counts
+	counts.Show, counts.Click = mode.SplitCounts(c.show[:0], c.click[:0], rows.Counts)
+	if counts.Show != nil {
+		c.show, c.click = counts.Show, counts.Click
+	}
+	r, err := s.store.Tables[e].PushCounts(rows.IDs, rows.G, counts, step)
 	return r.Waiting + r.Full, err
 }

@@ -107,6 +107,17 @@ func TestPushCountsOnce(t *testing.T) {
 	}
 }
 
+// counted is a push of row 1 with shows and clicks.
+func counted(bare func(wire.Header, func(*wire.Builder)) *wire.Builder, counts ...[]float32) *wire.Builder {
+	return bare(wire.Header{}, func(b *wire.Builder) {
+		b.Dense([]float32{1, 1, 1, 1})
+		b.Rows(1, []uint64{1}, []float32{1, 1})
+		for _, n := range counts {
+			b.Counts(1, n)
+		}
+	})
+}
+
 // TestWrongPushChangesNothing holds the handler to refusing frames as a whole.
 func TestWrongPushChangesNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
@@ -149,6 +160,10 @@ func TestWrongPushChangesNothing(t *testing.T) {
 			b.Rows(1, []uint64{1}, ones[:2])
 			b.Rows(1, []uint64{2}, ones[:2])
 		}), wire.StatusRefused},
+		"counts of rows that aren't there": {counted(bare, ones, ones), wire.StatusRefused},
+		"counts twice":                     {counted(bare, ones[:2], ones[:2]), wire.StatusRefused},
+		"a negative count":                 {counted(bare, []float32{1, -1}), wire.StatusRefused},
+		"a count that is no number":        {counted(bare, []float32{nan, 1}), wire.StatusRefused},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { send(t, s, test.frame, test.want) })

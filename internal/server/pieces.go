@@ -79,8 +79,9 @@ func (st *stage) take(s *Server, f *wire.Frame, number int) error {
 		return err
 	}
 	for e := range p.rows {
-		p.rows[e].G = slices.Clone(p.rows[e].G)
-		st.bytes += 8*len(p.rows[e].IDs) + 4*len(p.rows[e].G)
+		r := &p.rows[e]
+		r.G, r.Counts = slices.Clone(r.G), slices.Clone(r.Counts)
+		st.bytes += 8*len(r.IDs) + 4*len(r.G) + 4*len(r.Counts)
 	}
 	if st.bytes > maxStageBytes {
 		return wire.Refuse(wire.StatusRefused, "the rows of one push of worker %d are more than %d bytes", f.Worker, maxStageBytes)
@@ -142,7 +143,10 @@ func (st *stage) join(e int, last mode.Rows) (all mode.Rows, err error) {
 		if n := len(all.IDs); n > 0 && len(part.IDs) > 0 && part.IDs[0] <= all.IDs[n-1] {
 			return all, wire.Refuse(wire.StatusRefused, "id %d after %d", part.IDs[0], all.IDs[n-1])
 		}
-		all.IDs, all.G = append(all.IDs, part.IDs...), append(all.G, part.G...)
+		all.IDs, all.G, all.Counts = append(all.IDs, part.IDs...), append(all.G, part.G...), append(all.Counts, part.Counts...)
+	}
+	if all.Counts != nil && len(all.Counts) != 2*len(all.IDs) {
+		return all, wire.Refuse(wire.StatusRefused, "shows and clicks of %d rows of %d", len(all.Counts)/2, len(all.IDs))
 	}
 	return all, nil
 }

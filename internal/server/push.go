@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -52,13 +53,17 @@ func (p *push) readFrame(s *Server, f *wire.Frame) ([]float32, error) {
 		p.rows, p.rowsRoom = append(p.rows, mode.Rows{}), append(p.rowsRoom, nil)
 	}
 	for i := range p.rows {
-		p.rows[i].IDs, p.rows[i].G = p.rows[i].IDs[:0], nil
+		p.rows[i].IDs, p.rows[i].G, p.rows[i].Counts = p.rows[i].IDs[:0], nil, nil
 	}
 	for _, sec := range f.Sections {
-		if sec.Kind != wire.KindRows {
-			continue
+		var err error
+		switch sec.Kind {
+		case wire.KindRows:
+			err = p.readRows(s, sec)
+		case wire.KindCounts:
+			err = p.readCounts(s, sec)
 		}
-		if err := p.readRows(s, sec); err != nil {
+		if err != nil {
 			return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: %v", f.Worker, s.c.Index, err)
 		}
 	}
@@ -105,6 +110,29 @@ func (p *push) readRows(s *Server, sec wire.Section) error {
 		return wire.Refuse(wire.StatusRefused, "the gradient of row %d of %q is %v", rows.IDs[i/dim], name, rows.G[i])
 	}
 	return s.checkIDs(param, rows.IDs)
+}
+
+// readCounts takes the shows and clicks of rows that were read before.
+func (p *push) readCounts(s *Server, sec wire.Section) error {
+	e, err := s.embedding(sec.Table)
+	if err != nil {
+		return err
+	}
+	rows, name := &p.rows[e], s.c.Layout.Params[sec.Table].Name
+	counts, err := sec.Counts()
+	if err != nil {
+		return err
+	}
+	if len(counts) != 2*len(rows.IDs) || rows.Counts != nil {
+		return wire.Refuse(wire.StatusRefused, "embedding %q: shows and clicks of %d rows, it has %d (or they come twice)", name, len(counts)/2, len(rows.IDs))
+	}
+	for i, x := range counts {
+		if !(x >= 0 && x <= math.MaxFloat32) {
+			return wire.Refuse(wire.StatusRefused, "row %d of %q was shown or clicked %v times", rows.IDs[i/2], name, x)
+		}
+	}
+	rows.Counts = counts
+	return nil
 }
 
 // embedding is the position among the layout's embeddings of the one a section names.

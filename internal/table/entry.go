@@ -6,7 +6,7 @@ import "github.com/gofleet/gofleet/optimizer"
 func counts(e optimizer.Entry) bool { return e.CountFilter > 1 || marked(e) }
 
 // marked says whether rows count shows and clicks.
-func marked(e optimizer.Entry) bool { return e.ShowClick != optimizer.ShowClick{} }
+func marked(e optimizer.Entry) bool { return e.Counts() }
 
 // meet returns the row of an item that is read for training; nil if it has none and a read doesn't let it in.
 func (t *Sparse) meet(s *shard, c *call, it item) *header {

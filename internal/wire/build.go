@@ -58,6 +58,13 @@ func (b *Builder) Bare(table uint32, rows []float32) {
 	b.end(4 * len(rows))
 }
 
+// Counts adds the shows and clicks of the rows before it, two numbers for each id.
+func (b *Builder) Counts(table uint32, pairs []float32) {
+	b.begin(KindCounts, 0, table, 4*len(pairs))
+	b.floats(pairs)
+	b.end(4 * len(pairs))
+}
+
 // Changed asks for the rows of a table that changed, or says that some of them are left for the next answer.
 func (b *Builder) Changed(table uint32) { b.begin(KindChanged, 0, table, 0) }
 

@@ -19,6 +19,7 @@ const (
 	KindPiece
 	KindSpan
 	KindChanged
+	KindCounts
 	kindEnd
 )
 
@@ -131,6 +132,15 @@ func (s Section) Rows() ([]float32, error) {
 		return nil, err
 	}
 	return s.plain(rows)
+}
+
+// Counts is the floats of a KindCounts section: shows and clicks of one id after the other. Like Dense they alias the frame
+// if they can.
+func (s Section) Counts() ([]float32, error) {
+	if len(s.data)%8 != 0 {
+		return nil, fmt.Errorf("wire: counts of table %d in %d bytes: they are pairs: %w", s.Table, len(s.data), ErrFrame)
+	}
+	return floats(s.data)
 }
 
 // split cuts a payload with ids into the ids' bytes and what follows their padding.

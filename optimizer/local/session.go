@@ -159,6 +159,9 @@ func (s *session) check(step *optimizer.Step) error {
 			return fmt.Errorf("local: %d gradients for %d rows of %q, which has %d columns", len(r.G), len(r.IDs), r.Param.Name,
 				r.Param.Dim())
 		}
+		if err := r.CheckCounts(); err != nil {
+			return fmt.Errorf("local: %w", err)
+		}
 	}
 	return nil
 }
@@ -168,7 +171,7 @@ func (s *session) push(r optimizer.Rows, number int64) error {
 	if err != nil || rows.Rule() == nil {
 		return err
 	}
-	_, err = rows.Push(r.IDs, r.G, number)
+	_, err = rows.PushCounts(r.IDs, r.G, table.Counts{Show: r.Show, Click: r.Click}, number)
 	return err
 }
 
