@@ -59,6 +59,8 @@ func TestCheck(t *testing.T) {
 		{"internal/kernels/a.go", "C", false},
 		{"nn/a.go", "github.com/valyala/fasthttp", false},
 		{"transport/a.go", "github.com/valyala/fasthttp", true},
+		{"internal/client/a.go", "github.com/valyala/fasthttp", false},
+		{"internal/client/a_test.go", "github.com/valyala/fasthttp", true},
 		{"transport/a.go", "github.com/valyala/fasthttputil", false},
 		{"transport/codec/a.go", "github.com/klauspost/compress/zstd", true},
 		{"optimizer/a.go", module + "internal/table", false},
@@ -148,7 +150,7 @@ func allowed(file, name string) bool {
 	if !strings.Contains(strings.Split(name, "/")[0], ".") {
 		return true // the standard library
 	}
-	return within(row(outside, pkg), name) || test && within(outsideTests, name)
+	return within(row(outside, pkg), name) || test && (within(outsideTests, name) || within(outsideTestsOf[pkg], name))
 }
 
 func allowedInTest(pkg, name string) bool {
