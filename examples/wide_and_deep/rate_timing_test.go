@@ -42,61 +42,62 @@ func generated(n int) *dataset.Dataset {
 }
 
 // BenchmarkRate is examples/s of the wide & deep of the recommendation benchmarks (26 ids of 1,000,001 × 9, 512-256-128-32,
-// lazy Adam, batch 512) on generated data: alone, and on clusters in one process over loopback TCP.
+// lazy Adam, batch 512) on generated data: alone, and on clusters in one process over loopback TCP, in every mode. Geo trains by plain
+// gradient descent, beside two workers that train by it alone, each on its half.
 func BenchmarkRate(b *testing.B) {
-	data := generated(100_000)
-	for _, c := range []struct {
-		name             string
-		servers, workers int
-		strategy         strategy.Strategy
-	}{
-		{"local", 0, 1, strategy.Async()},
-		{"1x1/async", 1, 1, strategy.Async()},
-		{"2x2/async", 2, 2, strategy.Async()},
-		{"2x2/sync", 2, 2, strategy.Sync()},
-	} {
-		b.Run(c.name, func(b *testing.B) {
+	data, sgd := generated(100_000), optimizer.SGD{LR: 0.1}
+	run := func(name string, rates func(b *testing.B) float64) {
+		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				b.ReportMetric(rate(b, data, c.servers, c.workers, c.strategy), "examples/s")
+				b.ReportMetric(rates(b), "examples/s")
 			}
 		})
 	}
+	job := func(servers, workers int, rule optimizer.Rule, s strategy.Strategy) func(*testing.B) float64 {
+		return func(b *testing.B) float64 { return rate(b, data, servers, workers, rule, s) }
+	}
+	adam := optimizer.Adam{LR: 1e-3}
+	run("local", job(0, 1, adam, strategy.Async()))
+	run("1x1/async", job(1, 1, adam, strategy.Async()))
+	for _, mode := range strategy.Modes() {
+		if mode != strategy.ModeGeo {
+			run("2x2/"+string(mode), job(2, 2, adam, strategy.Strategy{Mode: mode}))
+		}
+	}
+	run("two alone/sgd", func(b *testing.B) float64 {
+		var each [2]float64
+		var wg sync.WaitGroup
+		for i := range each {
+			wg.Go(func() { each[i] = rate(b, data.Shard(i, 2), 0, 1, sgd, strategy.Async()) })
+		}
+		wg.Wait()
+		return each[0] + each[1]
+	})
+	run("2x2/geo/sgd", job(2, 2, sgd, strategy.Geo(100)))
+	run("2x2/async/sgd", job(2, 2, sgd, strategy.Async()))
 }
 
 // rate trains one epoch and returns the examples a second of all workers.
-func rate(b *testing.B, data *dataset.Dataset, servers, workers int, s strategy.Strategy) (all float64) {
-	cfg := config{Flags: job.Flags{Batch: 512, Epochs: 1, Seed: 1}, layers: []int{512, 256, 128, 32}, height: 1_000_001, dim: 9, initRange: 0.01,
-		rule: optimizer.Adam{LR: 1e-3}, strategy: s}
+func rate(b *testing.B, data *dataset.Dataset, servers, workers int, rule optimizer.Rule, s strategy.Strategy) (all float64) {
+	cfg := config{Flags: job.Flags{Batch: 512, Epochs: 1, Seed: 1}, layers: []int{512, 256, 128, 32}, height: 1_000_001, dim: 9, initRange: 0.01}
 	var mu sync.Mutex
 	cluster := fleettest.Cluster{Servers: servers, Workers: workers, Endpoints: loopback(b, servers),
 		Options: fleet.Options{Transport: new(transport.FastHTTP)}}
-	cluster.Run(b, func(ctx context.Context, f *fleet.Fleet) error {
+	errs := cluster.Errors(b, func(ctx context.Context, f *fleet.Fleet) error {
 		net := newModel(cfg, 26)
-		opt, err := f.DistributedOptimizer(cfg.rule, cfg.strategy)
-		if err != nil {
+		return job.Play(ctx, f, net.loss, rule, s, func(ctx context.Context) error {
+			r, err := work(ctx, f, cfg, net, data, data.Take(512), io.Discard)
+			mu.Lock()
+			defer mu.Unlock()
+			all += r.Rate
 			return err
-		}
-		if err := opt.Minimize(net.loss); err != nil {
-			return err
-		}
-		if f.IsServer() {
-			if err := f.InitServer(ctx, ""); err != nil {
-				return err
-			}
-			return f.RunServer(ctx)
-		}
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
-		r, err := work(ctx, f, cfg, net, data, data.Take(512), io.Discard)
-		mu.Lock()
-		all += r.Rate
-		mu.Unlock()
-		if err != nil {
-			return err
-		}
-		return f.StopWorker(ctx)
+		})
 	})
+	for role, err := range errs {
+		if err != nil {
+			b.Errorf("%s: %v", role, err)
+		}
+	}
 	return all
 }
 
