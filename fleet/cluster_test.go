@@ -166,8 +166,10 @@ func train(ctx context.Context, f *fleet.Fleet, rule optimizer.Rule, s strategy.
 			return err
 		}
 	}
-	if err := o.session.Close(ctx); err != nil {
-		return err
+	if o.session != nil {
+		if err := o.session.Close(ctx); err != nil {
+			return err
+		}
 	}
 	if after != nil {
 		if err := after(o); err != nil {

@@ -86,9 +86,6 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("fleet: DistributedOptimizer: %w", err)
 	}
-	if err := f.checkClip(rule); err != nil {
-		return nil, err
-	}
 	if f.IsCollective() {
 		if s.Mode == "" {
 			s.Mode = strategy.ModeSync
@@ -107,25 +104,19 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
+	if err := f.checkClip(rule, s.Mode); err != nil {
+		return nil, err
+	}
 	return &Optimizer{fleet: f, rule: rule, strategy: s.WithDefaults()}, nil
 }
 
-// checkClip refuses clipping by norm on a cluster with servers, where no process sees all gradients of an update.
-func (f *Fleet) checkClip(rule optimizer.Rule) error {
-	if len(f.id.Servers) == 0 {
+// checkClip refuses a clip that needs all gradients of an update in one place, where servers share them.
+func (f *Fleet) checkClip(rule optimizer.Rule, mode strategy.Mode) error {
+	clip, clips := optimizer.ClipperOf(rule)
+	if !clips || len(f.id.Servers) == 0 || mode != strategy.ModeSync {
 		return nil
 	}
-	for r := rule; r != nil; {
-		if _, clips := r.(optimizer.GradientClipper); clips {
-			return fmt.Errorf("fleet: %T clips by norm, which a cluster does not do yet: clip by value, or train alone", r)
-		}
-		w, ok := r.(optimizer.Wrapper)
-		if !ok {
-			return nil
-		}
-		r = w.Unwrap()
-	}
-	return nil
+	return fmt.Errorf("fleet: %T clips by norm, which servers do not do yet in mode sync: choose another mode, or clip by value", clip)
 }
 
 // Optimizer is a rule with the fleet to apply it.

@@ -12,6 +12,17 @@ type GradientClipper interface {
 	ClipGradients(params []*Param, rows []Rows)
 }
 
+// A NormClipper is a GradientClipper that looks at nothing but lengths and multiplies each variable's gradient by one factor. So
+// gradients may lie in several places: each sums the squares of its part, and all scale by the factors of the whole sums.
+type NormClipper interface {
+	GradientClipper
+	// Factors sets factors[i] to what the gradient of variable i is multiplied by; squares[i] is the sum of its squares.
+	Factors(factors []float32, squares []float64)
+}
+
+// ClipperOf is the rule's clipper of a step's gradients, which may be wrapped; false for most rules, which have none.
+func ClipperOf(r Rule) (GradientClipper, bool) { return find[GradientClipper](r) }
+
 // ClipGradients changes the gradients of a step, in place, as the rule asks before it is applied; most rules ask for nothing.
 // Trainers call it once a step, on the worker.
 func ClipGradients(r Rule, params []*Param, rows []Rows) {
@@ -28,9 +39,12 @@ type ClipByNorm struct {
 }
 
 // ClipGradients implements [GradientClipper].
-func (c ClipByNorm) ClipGradients(params []*Param, rows []Rows) {
-	for _, g := range gradients(params, rows) {
-		shorten(g, c.Norm, norm(g))
+func (c ClipByNorm) ClipGradients(params []*Param, rows []Rows) { clip(c, gradients(params, rows)) }
+
+// Factors implements [NormClipper].
+func (c ClipByNorm) Factors(factors []float32, squares []float64) {
+	for i, sum := range squares {
+		factors[i] = shorten(c.Norm, math.Sqrt(sum))
 	}
 }
 
@@ -43,12 +57,18 @@ type ClipByGlobalNorm struct {
 
 // ClipGradients implements [GradientClipper].
 func (c ClipByGlobalNorm) ClipGradients(params []*Param, rows []Rows) {
-	all, sum := gradients(params, rows), 0.0
-	for _, g := range all {
-		sum += squares(g)
+	clip(c, gradients(params, rows))
+}
+
+// Factors implements [NormClipper].
+func (c ClipByGlobalNorm) Factors(factors []float32, squares []float64) {
+	all := 0.0
+	for _, sum := range squares {
+		all += sum
 	}
-	for _, g := range all {
-		shorten(g, c.Norm, math.Sqrt(sum))
+	one := shorten(c.Norm, math.Sqrt(all))
+	for i := range factors {
+		factors[i] = one
 	}
 }
 
@@ -73,15 +93,29 @@ func gradients(params []*Param, rows []Rows) (all [][]float32) {
 	return all
 }
 
-// shorten scales g so that what is long becomes limit. A length that isn't a number scales too, so that it shows.
-func shorten(g []float32, limit, long float64) {
+// clip scales gradients that are all in one place.
+func clip(c NormClipper, all [][]float32) {
+	sums, factors := make([]float64, len(all)), make([]float32, len(all))
+	for i, g := range all {
+		sums[i] = squares(g)
+	}
+	c.Factors(factors, sums)
+	for i, g := range all {
+		if factors[i] == 1 {
+			continue
+		}
+		for k := range g {
+			g[k] *= factors[i]
+		}
+	}
+}
+
+// shorten is the factor that makes what is long limit. A length that isn't a number makes one that isn't, so that it shows.
+func shorten(limit, long float64) float32 {
 	if long <= limit {
-		return
+		return 1
 	}
-	scale := float32(limit / long)
-	for i := range g {
-		g[i] *= scale
-	}
+	return float32(limit / long)
 }
 
 // Check implements [Checker].

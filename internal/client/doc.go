@@ -5,6 +5,7 @@
 //	await.go      waiting for servers that start later
 //	call.go       one request to one server, repeated while that is safe
 //	exchange.go   one step's traffic with all servers
+//	clip.go       gradients shortened by their lengths, where a push is an update
 //	feedback.go   what narrow payloads round away, added to the next push
 //	sync.go       the session of synchronous training
 //	async.go      the session of asynchronous training

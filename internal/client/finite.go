@@ -10,10 +10,11 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// cleaner applies the strategy's policy to gradients that are not finite, which would spoil the weights for everybody. A
-// step without any passes through as it is.
+// cleaner applies the strategy's policy to gradients that are not finite, which would spoil the weights for everybody, and then
+// clips them by their lengths if the rule asks for that. A step without need of either passes through as it is.
 type cleaner struct {
 	c      *Client
+	clips  clipper
 	policy strategy.NotFinite
 	dense  [][]float32
 	rows   []rows
@@ -24,11 +25,11 @@ type cleaner struct {
 
 func newCleaner(c *Client) cleaner {
 	n := len(c.c.Layout.Embeddings)
-	return cleaner{c: c, policy: c.c.Strategy.NotFinite, dense: make([][]float32, len(c.c.Layout.Params)), rows: make([]rows, n),
+	return cleaner{c: c, clips: newClipper(c), policy: c.c.Strategy.NotFinite, dense: make([][]float32, len(c.c.Layout.Params)), rows: make([]rows, n),
 		spare: make([][]float32, len(c.c.Layout.Params)), kept: make([]rows, n), counts: make([][]float32, n)}
 }
 
-// clean is what a step pushes, valid until the next call and as long as the step's arrays.
+// clean is what a step pushes, valid until the next call and as long as the step's arrays, which clipping changes.
 func (k *cleaner) clean(params []*optimizer.Param, st *optimizer.Step) (dense [][]float32, push []rows, err error) {
 	for i, p := range params {
 		if p.Embedding || p.Frozen {
@@ -43,6 +44,7 @@ func (k *cleaner) clean(params []*optimizer.Param, st *optimizer.Step) (dense []
 			return nil, nil, err
 		}
 	}
+	k.clips.clip(k.dense, k.rows)
 	return k.dense, k.rows, nil
 }
 
