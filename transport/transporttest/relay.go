@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -217,7 +218,8 @@ func (s *stretch) Write(p []byte) (int, error) {
 		n, _ := s.w.Write(p[:at])
 		return n, errCut
 	case here && s.fault == "Corrupt":
-		p[at] ^= 1 << s.bit // p is the buffer of io.Copy
+		p = slices.Clone(p)
+		p[at] ^= 1 << s.bit
 	}
 	return s.w.Write(p)
 }
