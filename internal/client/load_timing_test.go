@@ -89,13 +89,13 @@ func newUser(c *Client, worker, ids, dim, height int) *user {
 func (u *user) step(b *testing.B, i int) error {
 	ids := u.batches[i%len(u.batches)]
 	start := time.Now()
-	if err := u.x.run(b.Context(), request{op: wire.OpStep, pull: []rows{{ids, u.w}}}); err != nil {
+	if err := u.x.run(b.Context(), request{op: wire.OpStep, pull: []rows{{ids: ids, data: u.w}}}); err != nil {
 		return err
 	}
 	pulled := time.Now()
 	step, acked := u.c.steps.begin()
 	defer u.c.steps.end(step)
-	r := request{op: wire.OpStep, samples: 1, step: step, acked: acked, dense: [][]float32{nil}, push: []rows{{ids, u.g}}}
+	r := request{op: wire.OpStep, samples: 1, step: step, acked: acked, dense: [][]float32{nil}, push: []rows{{ids: ids, data: u.g}}}
 	if err := u.x.run(b.Context(), r); err != nil {
 		return err
 	}
