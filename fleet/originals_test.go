@@ -152,8 +152,13 @@ const roleVariable = "GOFLEET_TEST_PROGRAM"
 // TestMain is the program of one role where runProcesses started it.
 func TestMain(m *testing.M) {
 	run, ok := inProcesses()[os.Getenv(roleVariable)]
-	if os.Getenv(roleVariable) == "collective" {
+	switch os.Getenv(roleVariable) {
+	case "collective":
 		run, ok = collectiveOnDigits, true
+	case "traffic":
+		run, ok = runTraffic, true
+	case "naiveTraffic":
+		run, ok = runNaive, true
 	}
 	if !ok {
 		os.Exit(m.Run())
@@ -165,7 +170,7 @@ func TestMain(m *testing.M) {
 }
 
 // runProcesses runs a program as that many servers and workers on loopback and returns what each wrote to its output.
-func runProcesses(t *testing.T, name string, servers, workers int) map[string]string {
+func runProcesses(t testing.TB, name string, servers, workers int) map[string]string {
 	t.Helper()
 	endpoints := freePorts(t, servers)
 	var mu sync.Mutex
