@@ -25,6 +25,10 @@ type EmbeddingOptions struct {
 	Init optimizer.Initializer
 	// Entry decides which ids get a row; the zero value lets all in.
 	Entry optimizer.Entry
+	// Show and Click are feeds of one number an example, such as the label, for an Entry with ShowClick: every id that an example
+	// looks up was shown and clicked so often. Without Show that is once each time it is looked up, without Click never, and
+	// without both every step is one show of the rows it touches. They are not part of a saved model.
+	Show, Click *Node
 	// MaxBytes bounds the memory of the rows in each process that keeps a share of them; 0 is no bound.
 	MaxBytes int64
 }
@@ -40,14 +44,26 @@ func Embedding(ids *Node, o EmbeddingOptions) *Node {
 
 // table returns the table of that name, a new one unless there is one.
 func (g *Graph) table(o EmbeddingOptions) *Node {
-	p := g.describe(o)
+	p, n := g.describe(o), counts{o.Show, o.Click}
+	if err := n.check(g, o); err != nil {
+		return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(err)
+	}
 	if old := g.named[p.Name]; old != nil {
 		v, ok := old.op.(variable)
-		if ok && sameTable(v.param, p) {
+		if ok && sameTable(v.param, p) && n == g.counts[p.Name] {
 			return old
+		}
+		if ok && n != g.counts[p.Name] {
+			return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(fmt.Errorf("%v counts shows and clicks by other feeds", old))
 		}
 		return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(fmt.Errorf(
 			"%v exists with another shape, initializer, entry or bound than %v, %+v, %+v and %d bytes", old, p.Shape, p.Init, p.Entry, p.MaxBytes))
+	}
+	if n.any() {
+		if g.counts == nil {
+			g.counts = map[string]counts{}
+		}
+		g.counts[p.Name] = n
 	}
 	return g.add(p.Name, variable{p})
 }

@@ -22,6 +22,7 @@ type Graph struct {
 	err   error
 
 	tables map[string]rowSource // loaded embeddings, by name
+	counts map[string]counts    // feeds that count shows and clicks, by name of the table
 
 	mu        sync.Mutex // guards what follows
 	objective *Node

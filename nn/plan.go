@@ -32,6 +32,7 @@ func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
 	needed := fetch
 	if train {
 		needed = append(slices.Clone(fetch), e.graph.objective)
+		needed = append(needed, e.graph.counting(needed)...)
 	}
 	e.collect(p, needed)
 	if train {

@@ -13,6 +13,8 @@ type table struct {
 	rows   *optimizer.Rows // this step's
 	own    optimizer.Rows  // what rows points to when the trainer does not keep the table
 	w, g   []float32       // memory of the rows
+	// show and click are memory of what a step counts.
+	show, click []float32
 }
 
 // rowSource has rows of embeddings that no trainer keeps, such as a loaded model's.
@@ -65,12 +67,14 @@ func (e *Executor) describe(p *plan, b, next *feedBatch) {
 	for _, c := range p.lookups {
 		c.index = b.take(p, c)
 	}
+	e.countBatch(p, b)
 }
 
 func (t *table) describe(train bool, ids, next []uint64) {
 	n := len(ids) * t.param.Dim()
 	t.w = grown(t.w, n)
 	t.rows.IDs, t.rows.Next, t.rows.W, t.rows.G = ids, next, t.w, nil
+	t.rows.Show, t.rows.Click = nil, nil
 	if train {
 		t.g = grown(t.g, n)
 		clear(t.g)

@@ -1,0 +1,115 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+)
+
+// counts are the feeds from which a table's rows learn how often they were shown and clicked; either may be nil.
+type counts struct{ show, click *Node }
+
+func (c counts) any() bool { return c.show != nil || c.click != nil }
+
+// feeds lists those that there are.
+func (c counts) feeds() (all []*Node) {
+	for _, n := range []*Node{c.show, c.click} {
+		if n != nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// check says what is wrong with the feeds of a table of this graph.
+func (c counts) check(g *Graph, o EmbeddingOptions) error {
+	if c.any() && !o.Entry.Counts() {
+		return errors.New("Show and Click are for an Entry with ShowClick: without it nobody counts")
+	}
+	for _, n := range c.feeds() {
+		switch _, ok := n.op.(feed); {
+		case n.graph != g:
+			return fmt.Errorf("%v, which counts shows or clicks, belongs to another graph", n)
+		case !ok || isSlot(n) || n.perExample() != 1:
+			return fmt.Errorf("%v can't count shows or clicks: that is a feed of one number an example", n)
+		}
+	}
+	return nil
+}
+
+// counting lists the feeds that count for the tables among what the nodes are computed from.
+func (g *Graph) counting(nodes []*Node) (feeds []*Node) {
+	if len(g.counts) == 0 {
+		return nil
+	}
+	for _, n := range behind(g, nodes) {
+		feeds = append(feeds, g.counts[n.name].feeds()...)
+	}
+	return feeds
+}
+
+// countBatch adds up for every row of the step how often the batch shows and clicks it: an id that an example has twice is
+// shown twice.
+func (e *Executor) countBatch(p *plan, b *feedBatch) {
+	if !p.train || len(e.graph.counts) == 0 {
+		return
+	}
+	for _, t := range e.tables {
+		t.clearCounts(e.graph.counts[t.param.Name])
+	}
+	for _, c := range p.lookups {
+		t := c.in[1].table
+		from := e.graph.counts[t.param.Name]
+		if !from.any() {
+			continue
+		}
+		show, click := b.numbers(p, from.show, 1), b.numbers(p, from.click, 0)
+		c.eachID(func(example int, row int32) {
+			t.rows.Show[row] += show(example)
+			t.rows.Click[row] += click(example)
+		})
+	}
+}
+
+// clearCounts begins to count, if the table has something to count by.
+func (t *table) clearCounts(from counts) {
+	if !from.any() {
+		return
+	}
+	n := len(t.rows.IDs)
+	t.show, t.click = grown(t.show, n), grown(t.click, n)
+	clear(t.show)
+	clear(t.click)
+	t.rows.Show, t.rows.Click = t.show, t.click
+}
+
+// numbers is what a feed says of each example; where there is none, all say the same.
+func (b *feedBatch) numbers(p *plan, n *Node, same float32) func(example int) float32 {
+	for i, c := range p.feeds {
+		if c.node != n {
+			continue
+		}
+		if isInt(n) {
+			return func(example int) float32 { return float32(b.ids[i][example]) }
+		}
+		return func(example int) float32 { return b.floats[i][example] }
+	}
+	return func(int) float32 { return same }
+}
+
+// eachID calls f for every id that a lookup looks up: its example and its row in the step. Padding has no row.
+func (c *cell) eachID(f func(example int, row int32)) {
+	ids := c.in[0]
+	offsets, example, width := ids.offsets, 0, ids.node.perExample()
+	for i, row := range c.index {
+		if isSlot(ids.node) {
+			for int64(i) >= offsets[example+1] {
+				example++
+			}
+		} else {
+			example = i / width
+		}
+		if row >= 0 {
+			f(example, row)
+		}
+	}
+}
