@@ -52,18 +52,25 @@ func sizeOf[E Element]() int {
 // nativeOrder says whether the machine's byte order is the wire's, little-endian.
 var nativeOrder = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// bytesOf is x as it travels: x itself where the machine's order is the wire's.
-func bytesOf[E Element](x []E) []byte {
-	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*sizeOf[E]())
+// Plain is what can travel.
+type Plain interface {
+	Element | uint64
+}
+
+// Bytes is x as it travels, little-endian: x itself where that is the machine's order.
+func Bytes[E Plain](x []E) []byte {
+	size := int(unsafe.Sizeof(*new(E)))
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*size)
 	if nativeOrder {
 		return b
 	}
-	return swapped(b, sizeOf[E]())
+	return swapped(b, size)
 }
 
-// elementsOf reads what travelled, without copying if order and alignment allow. b is a whole number of elements.
-func elementsOf[E Element](b []byte) []E {
-	n := len(b) / sizeOf[E]()
+// Elements reads what travelled, without copying if order and alignment allow. b is a whole number of elements.
+func Elements[E Plain](b []byte) []E {
+	size := int(unsafe.Sizeof(*new(E)))
+	n := len(b) / size
 	if n == 0 {
 		return nil
 	}
@@ -72,7 +79,7 @@ func elementsOf[E Element](b []byte) []E {
 		return unsafe.Slice((*E)(p), n)
 	}
 	if !nativeOrder {
-		b = swapped(b, sizeOf[E]())
+		b = swapped(b, size)
 	}
 	x := make([]E, n)
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(b)), b)

@@ -198,10 +198,10 @@ func (g *Group) Close(ctx context.Context, reason error) error {
 	if again {
 		return nil
 	}
-	g.end(ErrClosed)
 	if reason != nil {
-		g.told.Do(func() { g.abort(ctx, reason) })
+		g.Fail(ctx, reason)
 	}
+	g.end(ErrClosed)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
 	err := g.listener.Close(ctx)

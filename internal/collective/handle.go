@@ -94,9 +94,8 @@ func (g *Group) part(q *request, body []byte, reply *transport.Reply) error {
 	}
 	if r.what.op == opGather {
 		r.hear(q.rank)
-		a := answer{number: uint64(len(r.blob))}
-		from, to := chunkAt(0, len(r.blob), q.chunk, r.what.cut)
-		reply.Parts = [][]byte{a.append(nil), r.blob[from:to]}
+		a := answer{number: uint64(len(r.result))}
+		reply.Parts, reply.Done = [][]byte{a.append(nil), r.read(q.chunk)}, r.doneReading
 		return nil
 	}
 	if err := r.give(g.life, q.rank, q.chunk, q.part, body); err != nil {

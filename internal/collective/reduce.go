@@ -136,10 +136,10 @@ func (j *job[E]) fold(chunk int, s *slot) {
 	r, self := j.round, j.g.c.Rank
 	from, to := chunkAt(r.from, r.to, chunk, r.what.cut)
 	bytes := r.result[(from-r.from)*r.size : (to-r.from)*r.size]
-	result, theirs := elementsOf[E](bytes), make([][]E, len(s.parts))
+	result, theirs := Elements[E](bytes), make([][]E, len(s.parts))
 	for rank, b := range s.parts {
 		if rank != self && !silent(r.what, rank, s.shares[rank]) {
-			theirs[rank] = elementsOf[E](b)
+			theirs[rank] = Elements[E](b)
 		}
 	}
 	f, pieces, own := factors(s.shares), make([][]E, len(theirs)), !silent(r.what, self, j.part)
@@ -157,7 +157,7 @@ func (j *job[E]) fold(chunk int, s *slot) {
 		copy(mine, result[at:])
 	})
 	if !nativeOrder {
-		copy(bytes, bytesOf(result))
+		copy(bytes, Bytes(result))
 	}
 }
 
@@ -199,7 +199,7 @@ func (j *job[E]) exchange(ctx context.Context, rank, chunk, lo, hi int) error {
 			return fmt.Errorf("%w: an answer of %d bytes to a chunk of %d", ErrMessage, len(body), (hi-lo)*j.round.size)
 		}
 		j.round.hear(rank)
-		j.v.set(j.base+lo, elementsOf[E](body))
+		j.v.set(j.base+lo, Elements[E](body))
 		return nil
 	})
 }

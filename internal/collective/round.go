@@ -116,7 +116,7 @@ func (r *round) read(chunk int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reads++
-	from, to := chunkAt(0, r.to-r.from, chunk, r.what.cut)
+	from, to := chunkAt(0, len(r.result)/r.size, chunk, r.what.cut)
 	return r.result[from*r.size : to*r.size]
 }
 

@@ -40,7 +40,7 @@ func (v *vector[E]) spans(from, to int, f func(at int, piece []E)) {
 
 // appendBytes appends the pieces of [from, to) as they travel.
 func (v *vector[E]) appendBytes(out [][]byte, from, to int) [][]byte {
-	v.spans(from, to, func(_ int, piece []E) { out = append(out, bytesOf(piece)) })
+	v.spans(from, to, func(_ int, piece []E) { out = append(out, Bytes(piece)) })
 	return out
 }
 

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
@@ -74,10 +75,19 @@ func (m *merging) add(st *optimizer.Step) {
 	})
 	for e := range m.rows {
 		r := &m.rows[e]
-		theirs := rowsOf(st.Rows, e, r.Param)
-		sum := m.folder.Fold(r.Param.Dim(), []mode.Rows{{IDs: r.IDs, G: r.G}, {IDs: theirs.IDs, G: theirs.G}}, []float32{1, n}, mode.BySamples)
+		both := []mode.Rows{counted(*r), counted(rowsOf(st.Rows, e, r.Param))}
+		sum := m.folder.Fold(r.Param.Dim(), both, []float32{1, n}, mode.BySamples)
 		r.IDs, r.G = append([]uint64{}, sum.IDs...), append([]float32{}, sum.G...)
+		r.Show, r.Click = mode.SplitCounts(nil, nil, sum.Counts)
 	}
+}
+
+// counted are rows with what is known of their shows and clicks; where a table counts them, a step without any shows each row once.
+func counted(r optimizer.Rows) mode.Rows {
+	if r.Param != nil && r.Param.Entry.Counts() && r.Show == nil {
+		r.Show = slices.Repeat([]float32{1}, len(r.IDs))
+	}
+	return mode.Rows{IDs: r.IDs, G: r.G, Counts: mode.AppendCounts(nil, len(r.IDs), r.Show, r.Click)}
 }
 
 // take is the step that the gradients make together, in the params' G, and forgets them.

@@ -18,7 +18,8 @@ type merger struct {
 	weigh  mode.Weighting
 	folder []mode.Folder
 	out    []optimizer.Rows
-	buffer []byte
+	buffer []byte   // this worker's rows as they travel
+	all    [][]byte // every worker's
 }
 
 func newMerger(params []*optimizer.Param, weigh mode.Weighting) merger {
@@ -38,13 +39,15 @@ func (m *merger) any() bool { return len(m.params) > 0 }
 // until the next call.
 func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Part, rows []optimizer.Rows) ([]optimizer.Rows, error) {
 	m.buffer = m.append(m.buffer[:0], p, rows)
-	all, err := g.AllGather(ctx, m.buffer)
-	if err != nil {
+	if m.all == nil {
+		m.all = make([][]byte, g.Ranks())
+	}
+	if err := g.AllGatherInto(ctx, m.buffer, m.all); err != nil {
 		return nil, err
 	}
 	var samples []int
 	var members [][]mode.Rows // by member of the step, then by embedding
-	for rank, data := range all {
+	for rank, data := range m.all {
 		n, rows, err := m.parse(data)
 		if err != nil {
 			return nil, fmt.Errorf("replica: rows of worker %d: %w", rank, err)
@@ -68,8 +71,9 @@ func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Pa
 
 var errRows = errors.New("damaged")
 
-// append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count, ids,
-// floats, and of one that counts shows and clicks u64 the number of these, 0 or two for each id, and they.
+// append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count, ids, floats, and
+// of one that counts shows and clicks u64 the number of these, 0 or two for each id, and they. Floats are filled up with zeros to a
+// multiple of 8 bytes.
 func (m *merger) append(b []byte, p collective.Part, rows []optimizer.Rows) []byte {
 	le := binary.LittleEndian
 	if p.Ended {
@@ -78,10 +82,7 @@ func (m *merger) append(b []byte, p collective.Part, rows []optimizer.Rows) []by
 	b = le.AppendUint64(b, uint64(p.Weight))
 	for e, param := range m.params {
 		r := rowsOf(rows, e, param)
-		b = le.AppendUint64(b, uint64(len(r.IDs)))
-		for _, id := range r.IDs {
-			b = le.AppendUint64(b, id)
-		}
+		b = append(le.AppendUint64(b, uint64(len(r.IDs))), collective.Bytes(r.IDs)...)
 		b = appendFloats(b, r.G)
 		if param.Entry.Counts() {
 			counts := mode.AppendCounts(nil, len(r.IDs), r.Show, r.Click)
@@ -92,35 +93,28 @@ func (m *merger) append(b []byte, p collective.Part, rows []optimizer.Rows) []by
 }
 
 func appendFloats(b []byte, f []float32) []byte {
-	for _, x := range f {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return b
+	return append(append(b, collective.Bytes(f)...), make([]byte, len(f)%2*4)...)
 }
 
-// takeFloats fills f with floats, which are there, and returns what follows them.
-func takeFloats(b []byte, f []float32) []byte {
-	for i := range f {
-		f[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+// takeFloats are n floats at the start of b, in its memory, and what follows them.
+func takeFloats(b []byte, n uint64) (f []float32, rest []byte, err error) {
+	size := 4*n + 4*(n%2)
+	if n > uint64(len(b)) || size > uint64(len(b)) {
+		return nil, nil, errRows
 	}
-	return b[4*len(f):]
+	return collective.Elements[float32](b[:4*n]), b[size:], nil
 }
 
-// takeCounts reads the shows and clicks of n rows, and returns what follows them.
+// takeCounts are the shows and clicks of n rows, and what follows them.
 func takeCounts(b []byte, n int) (counts []float32, rest []byte, err error) {
 	if len(b) < 8 {
 		return nil, nil, errRows
 	}
 	has := binary.LittleEndian.Uint64(b)
-	b = b[8:]
-	if has == 0 {
-		return nil, b, nil
-	}
-	if has != uint64(2*n) || uint64(len(b)) < 4*has {
+	if has != 0 && has != uint64(2*n) {
 		return nil, nil, errRows
 	}
-	counts = make([]float32, has)
-	return counts, takeFloats(b, counts), nil
+	return takeFloats(b[8:], has)
 }
 
 // rowsOf are a step's rows of embedding e, which may be missing at the end of the list.
@@ -136,7 +130,7 @@ func rowsOf(rows []optimizer.Rows, e int, param *optimizer.Param) optimizer.Rows
 	return optimizer.Rows{}
 }
 
-// parse reads what append has written; n is -1 for a worker that has ended.
+// parse reads what append has written, in b's memory; n is -1 for a worker that has ended.
 func (m *merger) parse(b []byte) (n int, rows []mode.Rows, err error) {
 	le := binary.LittleEndian
 	if len(b) < 8 {
@@ -156,18 +150,15 @@ func (m *merger) parse(b []byte) (n int, rows []mode.Rows, err error) {
 		if count > uint64(len(b))/row {
 			return 0, nil, errRows
 		}
-		r := mode.Rows{IDs: make([]uint64, count), G: make([]float32, int(count)*p.Dim())}
-		for i := range r.IDs {
-			r.IDs[i] = le.Uint64(b[8*i:])
+		r := &rows[e]
+		r.IDs, b = collective.Elements[uint64](b[:8*count]), b[8*count:]
+		r.G, b, err = takeFloats(b, count*uint64(p.Dim()))
+		if err == nil && p.Entry.Counts() {
+			r.Counts, b, err = takeCounts(b, len(r.IDs))
 		}
-		b = b[8*len(r.IDs):]
-		b = takeFloats(b, r.G)
-		if p.Entry.Counts() {
-			if r.Counts, b, err = takeCounts(b, len(r.IDs)); err != nil {
-				return 0, nil, err
-			}
+		if err != nil {
+			return 0, nil, err
 		}
-		rows[e] = r
 	}
 	if len(b) > 0 {
 		return 0, nil, errRows
