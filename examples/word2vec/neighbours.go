@@ -78,10 +78,10 @@ func (n *neighbours) near(word, k int) []int {
 // report prints the neighbours of some words, and returns the share of words with a topic whose nearest word has it too; 0 when no
 // word has one.
 func (n *neighbours) report(out io.Writer) (share float64) {
-	same, all := 0, 0
+	same, all, apart := 0, 0, min(50, len(n.words)/6)
 	for i, w := range n.words {
 		near := n.near(i, 4)
-		if i > 0 && i <= 250 && i%50 == 0 { // some that are frequent, but not the most frequent, which go with everything
+		if i > 0 && i <= 5*apart && i%apart == 0 { // not the most frequent, which go with everything
 			fmt.Fprintf(out, "nearest to %s: %s\n", w, n.list(near))
 		}
 		topic, ok := corpus.Topic(w)

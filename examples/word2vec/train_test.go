@@ -43,7 +43,7 @@ func TestText(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, said := train(t, 1, 1, "-data="+file, "-out="+dir+"/out", "-batch=8"); !strings.Contains(said, "saved ") {
+	if _, said := train(t, 1, 1, "-data="+file, "-out="+dir+"/out", "-batch=8"); !strings.Contains(said, "saved ") || strings.Count(said, "nearest to ") != 5 {
 		t.Errorf("worker 0 said %q", said)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out", "model", "graph.json")); err != nil {
