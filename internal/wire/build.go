@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Builder writes a frame as parts: heads and ids lie in a buffer of its own, floats stay where the caller has them. A
 // builder is used again after Reset and then allocates nothing once its buffers have grown.
@@ -97,21 +100,27 @@ func (b *Builder) beginRows(kind Kind, flags byte, table uint32, ids []uint64, r
 	return size
 }
 
-// putIDs appends ids as uvarints of their differences less one. Most take one byte or two.
+// putIDs appends ids as uvarints of their differences less one. Most take one byte or two, which of the two nobody can foresee:
+// so both are written, and the second counts if it must.
 func putIDs(dst []byte, ids []uint64) []byte {
-	next := uint64(0)
-	for _, id := range ids {
-		switch d := id - next; {
-		case d < 1<<7:
-			dst = append(dst, byte(d))
-		case d < 1<<14:
-			dst = append(dst, byte(d)|0x80, byte(d>>7))
-		default:
-			dst = binary.AppendUvarint(dst, d)
+	const chunk = 256 // ids for which there is room
+	next, at := uint64(0), len(dst)
+	for i, id := range ids {
+		if i%chunk == 0 {
+			dst = slices.Grow(dst[:at], min(chunk, len(ids)-i)*binary.MaxVarintLen64)
+			dst = dst[:cap(dst)]
 		}
+		d := id - next
 		next = id + 1
+		if d >= 1<<14 {
+			at += binary.PutUvarint(dst[at:], d)
+			continue
+		}
+		two := (1<<7 - 1 - d) >> 63 // 1 if d takes two bytes
+		binary.LittleEndian.PutUint16(dst[at:], uint16(d&0x7f|two<<7|d>>7<<8))
+		at += 1 + int(two)
 	}
-	return dst
+	return dst[:at]
 }
 
 func (b *Builder) begin(kind Kind, flags byte, table uint32, size int) {

@@ -156,21 +156,19 @@ func (s Section) split() (ids, rest []byte, err error) {
 	return s.data[8 : 8+size], s.data[end:], nil
 }
 
-// appendIDs decodes n ids that fill b. Most differences take one byte or two.
+// appendIDs decodes n ids that fill b. Most differences take one byte or two, which of the two nobody can foresee: so two are
+// read, and the second counts if it must.
 func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
 	next := uint64(0) // the smallest id that may follow
 	at := 0
 	dst = slices.Grow(dst, n) // n is at most len(b)
 	for i := range n {
 		var d uint64
-		switch {
-		case at < len(b) && b[at] < 0x80:
-			d = uint64(b[at])
-			at++
-		case at+1 < len(b) && b[at+1] < 0x80:
-			d = uint64(b[at]&0x7f) | uint64(b[at+1])<<7
-			at += 2
-		default:
+		if pair := pairAt(b, at); pair&0x8080 != 0x8080 {
+			two := pair >> 7 & 1
+			d = pair&0x7f | pair>>8<<7&-two
+			at += 1 + int(two)
+		} else {
 			v, k := binary.Uvarint(b[at:])
 			if k <= 0 {
 				return dst, fmt.Errorf("wire: id %d of %d is cut off: %w", i+1, n, ErrFrame)
@@ -189,6 +187,17 @@ func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
 		return dst, fmt.Errorf("wire: %d bytes after the last id: %w", len(b)-at, ErrFrame)
 	}
 	return dst, nil
+}
+
+// pairAt is the two bytes at a place; where there is one, with one that goes on.
+func pairAt(b []byte, at int) uint64 {
+	if at+1 < len(b) {
+		return uint64(binary.LittleEndian.Uint16(b[at:]))
+	}
+	if at < len(b) {
+		return 0x8000 | uint64(b[at])
+	}
+	return 0x8080
 }
 
 func pad(n int) int { return (n + 7) &^ 7 }
