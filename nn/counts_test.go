@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/optimizer/local"
 )
 
 var byClicks = optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 3}}
@@ -101,30 +100,5 @@ func TestCountingFeedsAreChecked(t *testing.T) {
 		if err := g.Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
-	}
-}
-
-// TestClickedIDsGetRows trains on labels as clicks: at 0.1 for a show and 1 for a click, an id that was clicked three times has its row,
-// one that was shown as often has none.
-func TestClickedIDsGetRows(t *testing.T) {
-	g := NewGraph(1)
-	y := g.IDs("y", 1)
-	loss := Mean(Embedding(g.IDs("ids", 1), EmbeddingOptions{Name: "t", Dim: 2, Entry: byClicks, Click: y}))
-	trainer, err := local.Minimize(loss, optimizer.SGD{LR: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe := NewExecutor(g)
-	feeds := batchOf{"ids": int64sOf([]int{4, 1}, 3, 3, 4, 4), "y": int64sOf([]int{4, 1}, 1, 1, 0, 0)}
-	for _, want := range []int{0, 1, 1} {
-		must(t, exe, feeds)
-		table, _ := trainer.Store().Table("t")
-		if table.Len() != want {
-			t.Errorf("%d rows, want %d", table.Len(), want)
-		}
-	}
-	feeds["y"] = int64sOf([]int{4, 1}, 1, 1, -1, 0)
-	if _, err := exe.Train(t.Context(), feeds); err == nil || !strings.Contains(err.Error(), "-1 clicks") {
-		t.Errorf("a label of -1 as a click: error %v", err)
 	}
 }
