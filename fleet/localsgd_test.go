@@ -18,6 +18,7 @@ import (
 // dense is an objective of one weight vector whose gradients are given.
 type dense struct {
 	w       *optimizer.Param
+	loss    float64 // of the next step
 	trainer optimizer.Trainer
 	session optimizer.Session
 }
@@ -43,6 +44,7 @@ func (d *dense) step(ctx context.Context, n int, g ...float32) (before []float32
 	}
 	before = slices.Clone(d.w.W)
 	copy(d.w.G, g)
+	st.Loss = d.loss
 	return before, d.session.End(ctx, st)
 }
 
@@ -120,6 +122,50 @@ func TestLocalSGD(t *testing.T) {
 		if w[0] == w[1] {
 			t.Error("the test ends where all copies are the same, and shows less")
 		}
+	}
+}
+
+// TestAdaptiveLocalSGD follows the formula by hand: the less is lost and the higher the rate, the oftener workers meet.
+func TestAdaptiveLocalSGD(t *testing.T) {
+	const steps, init = 41, 5
+	grad := func(worker, step int) float64 { return float64((worker+1)*(step*step%5) - 2) }
+	loss := func(worker, step int) float64 { return float64(8+worker) / float64(1+step%13) }
+	schedule := optimizer.ExponentialDecay{LR: 0.1, Gamma: 0.95}
+	s := strategy.Sync()
+	s.AdaptiveLocalSGD.InitKSteps = init
+	got := trainDense(t, 2, optimizer.SGD{Schedule: schedule}, s, false, func(ctx context.Context, worker int, d *dense) error {
+		for step := 1; step <= steps; step++ {
+			d.loss = loss(worker, step)
+			if _, err := d.step(ctx, 4, float32(grad(worker, step)), 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	w, last, k, loss0, met := [2]float64{1, 1}, 0, 0, 0.0, map[int]bool{}
+	for step := 1; step <= steps; step++ {
+		lr := schedule.Rate(int64(step - 1))
+		for i := range w {
+			w[i] -= lr * grad(i, step)
+		}
+		if step > 1 && step-last < k {
+			continue
+		}
+		mean, l := (w[0]+w[1])/2, (loss(0, step)+loss(1, step))/2
+		if step == 1 {
+			loss0 = l
+		}
+		w, last = [2]float64{mean, mean}, step
+		k = min(16, max(1, int(math.Ceil(math.Sqrt(0.1*l/(lr*loss0)*init)))))
+		met[k] = true
+	}
+	for i := range w {
+		if math.Abs(float64(got[i][0])-w[i]) > 1e-5 {
+			t.Errorf("worker %d has %v, the formula %v", i, got[i], w[i])
+		}
+	}
+	if len(met) < 3 || w[0] == w[1] {
+		t.Errorf("the test shows little: k took the values %v", met)
 	}
 }
 
@@ -209,6 +255,7 @@ func TestGradientMergeOfRows(t *testing.T) {
 func TestWithoutServersIsRefusedWithServers(t *testing.T) {
 	for want, change := range map[string]func(*strategy.Strategy){
 		"localsgd is for jobs without servers":             func(s *strategy.Strategy) { s.LocalSGD.KSteps = 2 },
+		"adaptive_localsgd is for jobs without servers":    func(s *strategy.Strategy) { s.AdaptiveLocalSGD.InitKSteps = 2 },
 		"gradient_merge is for jobs without servers":       func(s *strategy.Strategy) { s.GradientMerge.KSteps = 2 },
 		"fuse_grad_size_in_MB is for jobs without servers": func(s *strategy.Strategy) { s.FuseGradSizeInMB = 2 },
 	} {
@@ -233,6 +280,25 @@ func TestWithoutServersIsRefusedWithServers(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v, want %q", role, err, want)
 			}
+		}
+	}
+}
+
+// TestAdaptiveNeedsALoss: an objective that says no loss is told so, not trained with a k of nothing.
+func TestAdaptiveNeedsALoss(t *testing.T) {
+	s := strategy.Sync()
+	s.AdaptiveLocalSGD.InitKSteps = 2
+	for role, err := range (fleettest.Cluster{Workers: 2}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		defer f.Close()
+		d := newDense(1)
+		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
+		if err = errors.Join(err, opt.Minimize(d), f.InitWorker(ctx)); err == nil {
+			_, err = d.step(ctx, 1, 1)
+		}
+		return err
+	}) {
+		if err == nil || !strings.Contains(err.Error(), "the objective says none") {
+			t.Errorf("%s: %v", role, err)
 		}
 	}
 }

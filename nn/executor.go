@@ -88,6 +88,7 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 	if p.train {
 		e.backward(p)
 		e.steps++
+		e.step.Loss = float64(p.loss.value[0])
 	}
 	return e.end(ctx)
 }

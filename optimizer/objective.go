@@ -39,6 +39,8 @@ type Session interface {
 type Step struct {
 	// Samples is the number of examples in the batch; gradients are of the mean loss over them.
 	Samples int
+	// Loss is the mean loss of the batch, known when the step ends; 0 where an objective does not say it. Few trainers ask.
+	Loss float64
 	// Eval marks a step that only reads: no gradients, and no row is born.
 	Eval bool
 	// Rows has one entry for each embedding that the objective uses, in the order of Params.

@@ -14,6 +14,19 @@ type LocalSGD struct {
 	BeginStep int `json:"begin_step,omitempty"`
 }
 
+// AdaptiveLocalSGD is LocalSGD whose k follows the loss and the learning rate: after every exchange
+//
+//	k = ⌈√(lr₀·loss / (lr·loss₀) · InitKSteps)⌉, at least 1 and at most 16
+//
+// where loss is the mean of the workers' last losses, and lr₀ and loss₀ are those of the first step. The objective must say its loss
+// (optimizer.Step.Loss), as those of package nn do.
+type AdaptiveLocalSGD struct {
+	// InitKSteps is the k to begin with; 0 means no adaptive LocalSGD.
+	InitKSteps int `json:"init_k_steps,omitempty"`
+	// BeginStep is the last step after which all exchange whatever k is; 0 means 1.
+	BeginStep int `json:"begin_step,omitempty"`
+}
+
 // GradientMerge makes one update of the gradients of k steps, so that a batch may be k times larger than memory is. What an epoch
 // leaves over goes on in the next.
 type GradientMerge struct {
@@ -35,7 +48,8 @@ func (s Strategy) checkCollective() error {
 		value int
 	}{
 		{"fuse_grad_size_in_MB", s.FuseGradSizeInMB}, {"localsgd: k_steps", s.LocalSGD.KSteps},
-		{"localsgd: begin_step", s.LocalSGD.BeginStep}, {"gradient_merge: k_steps", s.GradientMerge.KSteps},
+		{"localsgd: begin_step", s.LocalSGD.BeginStep}, {"adaptive_localsgd: init_k_steps", s.AdaptiveLocalSGD.InitKSteps},
+		{"adaptive_localsgd: begin_step", s.AdaptiveLocalSGD.BeginStep}, {"gradient_merge: k_steps", s.GradientMerge.KSteps},
 	} {
 		switch {
 		case f.value < 0:
@@ -47,7 +61,11 @@ func (s Strategy) checkCollective() error {
 	switch {
 	case s.LocalSGD.KSteps == 0 && s.LocalSGD.BeginStep > 0:
 		errs = append(errs, errors.New("strategy: localsgd has begin_step and no k_steps; give both or none"))
-	case s.LocalSGD.KSteps > 0 && s.GradientMerge.KSteps > 1:
+	case s.AdaptiveLocalSGD.InitKSteps == 0 && s.AdaptiveLocalSGD.BeginStep > 0:
+		errs = append(errs, errors.New("strategy: adaptive_localsgd has begin_step and no init_k_steps; give both or none"))
+	case s.LocalSGD.KSteps > 0 && s.AdaptiveLocalSGD.InitKSteps > 0:
+		errs = append(errs, errors.New("strategy: localsgd and adaptive_localsgd both say how often workers meet; leave one out"))
+	case s.LocalSGD.KSteps+s.AdaptiveLocalSGD.InitKSteps > 0 && s.GradientMerge.KSteps > 1:
 		errs = append(errs, errors.New("strategy: localsgd and gradient_merge both say how often workers meet; leave one out"))
 	case s.GradientMerge.KSteps == 0 && s.GradientMerge.Sum:
 		errs = append(errs, errors.New("strategy: gradient_merge has sum and no k_steps; give both or none"))
@@ -60,6 +78,8 @@ func (s Strategy) WithoutServers() string {
 	switch {
 	case s.LocalSGD != LocalSGD{}:
 		return "localsgd"
+	case s.AdaptiveLocalSGD != AdaptiveLocalSGD{}:
+		return "adaptive_localsgd"
 	case s.GradientMerge != GradientMerge{}:
 		return "gradient_merge"
 	case s.FuseGradSizeInMB != 0:

@@ -36,6 +36,8 @@ func TestCheckWithoutServers(t *testing.T) {
 	for want, text := range map[string]string{
 		`localsgd: k_steps is 4, but only mode "sync"`: `{"mode": "async", "localsgd": {"k_steps": 4}}`,
 		"gradient_merge: k_steps is -1":                `{"mode": "sync", "gradient_merge": {"k_steps": -1}}`,
+		"adaptive_localsgd has begin_step":             `{"mode": "sync", "adaptive_localsgd": {"begin_step": 4}}`,
+		"localsgd and adaptive_localsgd both":          `{"mode": "sync", "adaptive_localsgd": {"init_k_steps": 2}, "localsgd": {"k_steps": 4}}`,
 		"begin_step and no k_steps":                    `{"mode": "sync", "localsgd": {"begin_step": 4}}`,
 		"sum and no k_steps":                           `{"mode": "sync", "gradient_merge": {"sum": true}}`,
 		"both say how often":                           `{"mode": "sync", "gradient_merge": {"k_steps": 2}, "localsgd": {"k_steps": 4}}`,

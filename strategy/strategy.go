@@ -84,9 +84,10 @@ type Strategy struct {
 
 	// FuseGradSizeInMB bounds, in MiB, how much of the gradients is added up at a time in jobs without servers; 0 means 32.
 	FuseGradSizeInMB int `json:"fuse_grad_size_in_MB,omitempty"`
-	// LocalSGD and GradientMerge let workers without servers meet more rarely, in mode sync.
-	LocalSGD      LocalSGD      `json:"localsgd,omitzero"`
-	GradientMerge GradientMerge `json:"gradient_merge,omitzero"`
+	// LocalSGD, AdaptiveLocalSGD and GradientMerge let workers without servers meet more rarely, in mode sync.
+	LocalSGD         LocalSGD         `json:"localsgd,omitzero"`
+	AdaptiveLocalSGD AdaptiveLocalSGD `json:"adaptive_localsgd,omitzero"`
+	GradientMerge    GradientMerge    `json:"gradient_merge,omitzero"`
 }
 
 // DefaultMaxFrame is 64 MiB.
@@ -170,6 +171,9 @@ func (s Strategy) WithDefaults() Strategy {
 	}
 	if s.LocalSGD.KSteps > 0 {
 		set(&s.LocalSGD.BeginStep, 1)
+	}
+	if s.AdaptiveLocalSGD.InitKSteps > 0 {
+		set(&s.AdaptiveLocalSGD.BeginStep, 1)
 	}
 	switch s.Mode {
 	case ModeSync:

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/optimizer"
@@ -30,6 +31,16 @@ type drift struct {
 	d        [][]float32
 	step     int
 	last     int // when copies were the same
+	loss     []float32
+	adapt    adaptive
+}
+
+// driftsBy says whether workers' copies go their own ways, and for how long at first.
+func driftsBy(s strategy.Strategy) (strategy.LocalSGD, bool) {
+	if a := s.AdaptiveLocalSGD; a.InitKSteps > 0 {
+		return strategy.LocalSGD{KSteps: a.InitKSteps, BeginStep: a.BeginStep}, true
+	}
+	return s.LocalSGD, s.LocalSGD.KSteps > 0
 }
 
 // checkLocalSGD refuses what copies that differ for a while can't do.
@@ -52,7 +63,7 @@ func (t *Trainer) drifting() (*drift, error) {
 	if t.drift != nil {
 		return t.drift, nil
 	}
-	d := &drift{}
+	d := &drift{loss: []float32{0}}
 	for _, p := range t.c.Params {
 		if p.Frozen {
 			continue
@@ -86,7 +97,8 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	s.step++
-	if s.step > s.c.BeginStep && s.step-s.last < s.c.KSteps {
+	s.loss[0] = float32(st.Loss)
+	if s.step > s.c.BeginStep && s.step-s.last < s.adapt.steps(s.c.KSteps) {
 		return nil
 	}
 	_, err := s.exchange(ctx, false)
@@ -104,7 +116,8 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 			s.d[i][j] = s.snapshot[i][j] - v
 		}
 	}
-	m, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: ended}, s.d...)
+	loss := slices.Clone(s.loss) // becomes the mean
+	m, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: ended}, append(slices.Clone(s.d), loss)...)
 	if err != nil {
 		return false, fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
 	}
@@ -117,6 +130,11 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		}
 	}
 	s.last = s.step
+	if init := s.t.c.Strategy.AdaptiveLocalSGD.InitKSteps; init > 0 && s.step > 0 {
+		if err := s.adapt.met(init, rateOf(s.t.c.Rule, s.step-1), float64(loss[0])); err != nil {
+			return false, err
+		}
+	}
 	return m.Ended == s.t.group.Ranks(), nil
 }
 

@@ -22,9 +22,9 @@ func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 		return nil, err
 	}
 	st := t.c.Strategy
-	if st.LocalSGD.KSteps > 0 {
+	if c, ok := driftsBy(st); ok {
 		d, err := t.drifting()
-		return &localSGD{t: t, params: params, inner: inner, c: st.LocalSGD, drift: d}, err
+		return &localSGD{t: t, params: params, inner: inner, c: c, drift: d}, err
 	}
 	s := newEveryStep(t, params, inner)
 	if st.GradientMerge.KSteps > 1 {

@@ -57,7 +57,7 @@ func New(c Config) (*Trainer, error) {
 			return nil, fmt.Errorf("replica: embedding %q has MaxBytes: workers would fill it with different rows; servers can bound it", p.Name)
 		}
 	}
-	if c.Strategy.LocalSGD.KSteps > 0 {
+	if _, drifts := driftsBy(c.Strategy); drifts {
 		if err := checkLocalSGD(c); err != nil {
 			return nil, err
 		}
