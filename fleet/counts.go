@@ -14,7 +14,7 @@ type Counts struct {
 	NotFinite int64
 }
 
-// Counts is what became of this worker's pushes so far: zero alone, on a server, and before InitWorker.
+// Counts is what became of this worker's pushes so far: zero without servers, on a server, and before InitWorker.
 func (f *Fleet) Counts() Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()

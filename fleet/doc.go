@@ -20,6 +20,22 @@
 // With no environment set the same program trains alone, without servers and network. Started by fleetrun, by hand with
 // PADDLE_* variables, by MPI or Slurm, it is one process of a cluster; package fleettest runs a whole cluster in one test.
 //
+// # Without servers
+//
+// A collective job has workers alone: started by "fleetrun --nproc_per_node=2", or with [rolemaker.Collective] and
+// [rolemaker.UserDefinedCollective]. The program is the same, less the servers' part, in mode sync. Every worker keeps all weights;
+// gradients are added up among the workers, rows of embeddings gathered and merged, and each makes the update that servers would
+// have made, to the last bit. Worker 0's first weights are everybody's, and worker 0 writes checkpoints, which every worker
+// reads by LoadModel. What is frozen, as the statistics of batch norm, stays each worker's own. Strategy.LocalSGD,
+// AdaptiveLocalSGD and GradientMerge have workers meet more rarely.
+//
+// # Between steps
+//
+// [Fleet.Util] has what workers do together beside training: all-reduce, all-gather, barrier, and shares of files. Package
+// fleet/metrics has the metrics of all workers' examples.
+//
+// # Many fleets
+//
 // Every method of [Fleet] is a package function too, over a default instance that [Init] makes: fleet.IsServer(). Programs
 // with one fleet may use them; tests, which hold many, pass *Fleet around.
 //

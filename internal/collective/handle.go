@@ -66,14 +66,16 @@ func (g *Group) at() uint64 {
 	return g.number
 }
 
-// alive checks that a message is of this group's generation; until that is known, of any.
+// alive checks that a message is of this group's generation; until that is known, of any. A rank that has not joined has none, and
+// may ask and give up.
 func (g *Group) alive(q *request) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.life.Err() != nil {
 		return context.Cause(g.life)
 	}
-	if g.generation != 0 && q.generation != 0 && q.generation != g.generation {
+	early := q.generation == 0 && (q.verb == verbProbe || q.verb == verbAbort)
+	if g.generation != 0 && q.generation != g.generation && !early {
 		return fmt.Errorf("%w: generation %x, this one is %x: a process of an earlier job", ErrMessage, q.generation, g.generation)
 	}
 	return nil
