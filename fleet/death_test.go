@@ -1,9 +1,11 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,5 +75,45 @@ func dieAfter(ctx context.Context, f *fleet.Fleet, net transport.Transport, rule
 	return train(ctx, own, rule, s, steps, func(*toy) error {
 		c.pulled.Store(true)
 		return errPulled
+	})
+}
+
+// half is a worker's way to the network of which, once cut, one push to one server gets through, and no answer.
+type half struct {
+	transport.Transport
+	only    string
+	cut     atomic.Bool
+	once    sync.Once
+	pushing sync.WaitGroup
+}
+
+func (h *half) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if !h.cut.Load() {
+		return h.Transport.Call(ctx, endpoint, req, read)
+	}
+	if push := bytes.Join(req, nil); endpoint == h.only && len(push) > 1000 {
+		h.once.Do(func() {
+			h.pushing.Go(func() {
+				_ = h.Transport.Call(context.WithoutCancel(ctx), endpoint, [][]byte{push}, func([]byte) error { return nil })
+			})
+		})
+	}
+	return errPulled
+}
+
+// dieHalfway trains two steps and sends the push of a third to one server.
+func dieHalfway(ctx context.Context, f *fleet.Fleet, net transport.Transport, rule optimizer.Rule, s strategy.Strategy, reached int) error {
+	h := &half{Transport: net, only: f.ServerEndpoints()[reached]}
+	role := rolemaker.UserDefined{CurrentID: f.WorkerIndex(), Role: rolemaker.Worker, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints()}
+	own, err := fleet.New(role, fleet.Options{Transport: h})
+	if err != nil {
+		return err
+	}
+	defer h.pushing.Wait()
+	defer own.Close()
+	return train(ctx, own, rule, s, 2, func(o *toy) error {
+		h.cut.Store(true)
+		o.session = nil
+		return o.train(ctx, samples(8, 2), nil)
 	})
 }

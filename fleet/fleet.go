@@ -116,7 +116,11 @@ func (f *Fleet) checkClip(rule optimizer.Rule, mode strategy.Mode) error {
 	if !clips || len(f.id.Servers) == 0 || mode != strategy.ModeSync {
 		return nil
 	}
-	return fmt.Errorf("fleet: %T clips by norm, which servers do not do yet in mode sync: choose another mode, or clip by value", clip)
+	if _, byNorm := clip.(optimizer.NormClipper); byNorm {
+		return nil
+	}
+	return fmt.Errorf("fleet: %T wants the gradients of a round in one place, but in mode sync servers share them: give it a method Factors "+
+		"(optimizer.NormClipper), or choose another mode", clip)
 }
 
 // Optimizer is a rule with the fleet to apply it.

@@ -9,6 +9,7 @@
 //	pull.go       weights into a reply
 //	changed.go    rows that changed since a worker asked (mode geo)
 //	rounds.go     waiting for rounds
+//	norms.go      how long the gradient of a round is, of which every server has a part
 //	window.go     which steps of a worker were seen: exactly once
 //	members.go    workers that join, live, leave and die
 //	gather.go     barriers and reductions, on server 0

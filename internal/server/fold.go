@@ -13,17 +13,20 @@ type scratch struct {
 	factors []float32
 	dense   []float32
 	pieces  [][]float32
+	members []mode.Rows
+	// rows, folders and scaled, which has gradients that were clipped, are by embedding.
 	rows    []mode.Rows
-	folder  mode.Folder
+	folders []mode.Folder
+	scaled  [][]float32
 	// show and click are those of one embedding's rows.
 	show, click []float32
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// fold makes one update of a round's gradients and applies it as update number step. It returns how many rows a table's
-// policies dropped.
-func (s *Server) fold(round []*push, step int64) (dropped int, err error) {
+// fold makes one gradient of an update's and applies it. It returns how many rows a table's policies dropped.
+func (s *Server) fold(u update) (dropped int, err error) {
+	round, step := u.pushes, u.step
 	c := scratches.Get().(*scratch)
 	defer scratches.Put(c)
 	c.samples, c.pieces = c.samples[:0], c.pieces[:0]
@@ -36,11 +39,15 @@ func (s *Server) fold(round []*push, step int64) (dropped int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	rows := c.foldRows(s, round)
+	if dense, err = s.shorten(c, u.round, dense, rows); err != nil {
+		return 0, err
+	}
 	if err := s.applyDense(dense, step); err != nil {
 		return 0, err
 	}
-	for e := range s.c.Layout.Embeddings {
-		n, err := s.applyRows(c, e, c.foldRows(s, round, e), step)
+	for e := range rows {
+		n, err := s.applyRows(c, e, rows[e], step)
 		if err != nil {
 			return dropped, err
 		}
@@ -62,16 +69,24 @@ func (c *scratch) foldDense() []float32 {
 	return c.dense
 }
 
-func (c *scratch) foldRows(s *Server, round []*push, e int) mode.Rows {
-	if len(round) == 1 {
-		return round[0].rows[e]
-	}
+// foldRows are the round's rows of every embedding; those of a round of one are the worker's own.
+func (c *scratch) foldRows(s *Server, round []*push) []mode.Rows {
 	c.rows = c.rows[:0]
-	for _, p := range round {
-		c.rows = append(c.rows, p.rows[e])
+	for e, i := range s.c.Layout.Embeddings {
+		if len(c.folders) == e {
+			c.folders, c.scaled = append(c.folders, mode.Folder{}), append(c.scaled, nil)
+		}
+		if len(round) == 1 {
+			c.rows = append(c.rows, round[0].rows[e])
+			continue
+		}
+		c.members = c.members[:0]
+		for _, p := range round {
+			c.members = append(c.members, p.rows[e])
+		}
+		c.rows = append(c.rows, c.folders[e].Fold(s.c.Layout.Params[i].Dim(), c.members, c.factors, s.weighting))
 	}
-	dim := s.c.Layout.Params[s.c.Layout.Embeddings[e]].Dim()
-	return c.folder.Fold(dim, c.rows, c.factors, s.weighting)
+	return c.rows
 }
 
 func (s *Server) applyDense(g []float32, step int64) error {

@@ -98,6 +98,8 @@ func (s *Server) serve(f *wire.Frame, r *reply) error {
 		return s.fence(f, r)
 	case wire.OpDrop:
 		return s.drop(f)
+	case wire.OpNorms:
+		return s.takeNorms(f, r)
 	}
 	return wire.Refuse(wire.StatusRefused, "server %d does not serve %v", s.c.Index, f.Op)
 }

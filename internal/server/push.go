@@ -264,10 +264,21 @@ func (s *Server) awaitIdle() {
 }
 
 // applyRound makes one update of the noted gradients of the workers in apply. mu is held on entry and exit, but not while
-// the tables work.
+// the tables work. An update that has to wait for other servers is made beside, so that who closes a round here, such as server 0
+// when it takes a dead worker out everywhere, can go on to the others.
 func (s *Server) applyRound(apply []int) {
-	if len(apply) > 0 {
-		s.update(apply)
+	switch {
+	case len(apply) == 0:
+	case s.asks():
+		u := s.take(apply)
+		s.updates.Go(func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.update(u)
+			s.broadcast()
+		})
+	default:
+		s.update(s.take(apply))
 	}
 	s.broadcast()
 }
@@ -280,29 +291,42 @@ func (p *push) count() (n int) {
 	return n
 }
 
-func (s *Server) update(apply []int) {
-	round := make([]*push, 0, len(apply))
-	apply = slices.Clone(apply) // the mode's own changes with the next message
-	for _, w := range apply {
-		round = append(round, s.members[w].noted)
-		s.members[w].noted = nil
+// update is one change of the tables.
+type update struct {
+	step    int64
+	round   mode.Round // that it closes; in modes with rounds
+	workers []int
+	pushes  []*push
+}
+
+// take makes the noted gradients of workers an update that is about to be applied. mu is held.
+func (s *Server) take(workers []int) update {
+	u := update{step: s.store.Advance(), round: s.mode.Open() - 1, workers: slices.Clone(workers)} // the mode's own changes with the next message
+	for _, w := range workers {
+		m := &s.members[w]
+		u.pushes = append(u.pushes, m.noted)
+		m.noted, m.decided = nil, max(m.decided, m.noted.step)
 	}
-	step := s.store.Advance()
 	s.applying++
+	return u
+}
+
+// update applies it. mu is held on entry and exit, but not while the tables work.
+func (s *Server) update(u update) {
 	s.mu.Unlock()
-	dropped, err := s.fold(round, step)
+	dropped, err := s.fold(u)
 	s.mu.Lock()
 	s.applying--
 	s.version.Add(1)
-	s.mode.Applied(apply)
-	s.noteChanged(round)
-	for _, p := range round {
+	s.mode.Applied(u.workers)
+	s.noteChanged(u.pushes)
+	for _, p := range u.pushes {
 		p.seen.apply(p.count(), dropped)
 		if m := &s.members[p.worker]; m.epoch == p.epoch {
 			m.window.last = max(m.window.last, p.step)
 		}
 	}
 	if err != nil {
-		s.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", s.c.Index, step, err))
+		s.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", s.c.Index, u.step, err))
 	}
 }

@@ -60,6 +60,7 @@ func (s *Server) fail(err error) {
 	if s.failure == nil {
 		s.failure = err
 		s.log.Error("job failed", "error", err)
+		s.end()
 		s.broadcast()
 	}
 }

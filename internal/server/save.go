@@ -105,7 +105,9 @@ func (s *Server) freeze(f *wire.Frame, r *reply) error {
 		return wire.Refuse(wire.StatusStale, "checkpoint %s is over", msg.ID)
 	}
 	s.beginCut(f, &msg) // before mu is given up: two that waited would both begin
-	s.awaitIdle()
+	if !s.asks() {      // else an update may wait for a server that this cut holds
+		s.awaitIdle()
+	}
 	if step, ok := s.saves.done[msg.Dir]; ok && s.c.Index == 0 && step == s.store.Step() {
 		s.saves.committed = remember(s.saves.committed, msg.ID)
 		s.abandon(int(f.Worker), msg.ID)
@@ -113,7 +115,7 @@ func (s *Server) freeze(f *wire.Frame, r *reply) error {
 	}
 	steps := make([]uint64, len(s.members))
 	for w := range s.members {
-		steps[w] = s.members[w].window.last
+		steps[w] = max(s.members[w].window.last, s.members[w].decided)
 	}
 	return r.JSON(wire.Frozen{Steps: steps})
 }

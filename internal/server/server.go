@@ -43,6 +43,10 @@ type Server struct {
 	replies     sync.Pool
 	pushes      sync.Pool
 	closing     chan struct{}
+	// life ends when the server closes or the job fails; updates run in it that wait for other servers.
+	life    context.Context
+	end     context.CancelFunc
+	updates sync.WaitGroup
 
 	// version counts the changes of the dense weights; a worker that has the current one is not sent them again.
 	version atomic.Uint64
@@ -57,6 +61,7 @@ type Server struct {
 	changed   chan struct{} // closed and replaced when anything above changes
 	gathers   gathers
 	cut       *cut
+	norms     norms
 	saves     saves
 	scanned   map[uint32][]uint64 // ids of tables whose rows are being scanned
 }
@@ -65,7 +70,11 @@ type Server struct {
 func New(c Config) (*Server, error) {
 	s := &Server{c: c, log: c.Logger.With("server", c.Index), fingerprint: c.Fingerprint, job: c.Fingerprint.Sum(),
 		members: make([]member, c.Workers), lives: lives{}, closing: make(chan struct{}), changed: make(chan struct{})}
+	s.life, s.end = context.WithCancel(context.Background())
 	var err error
+	if s.norms, err = newNorms(c); err != nil {
+		return nil, err
+	}
 	if s.weighting, err = mode.ParseWeighting(string(c.Strategy.Weighting)); err != nil {
 		return nil, err
 	}
@@ -120,6 +129,8 @@ func (s *Server) Run(ctx context.Context) error {
 	stopWatching()
 	<-watched
 	close(s.closing)
+	s.end()
+	defer s.updates.Wait()
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return errors.Join(err, l.Close(closeCtx))
@@ -132,7 +143,7 @@ const closeGrace = 5 * time.Second
 func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.mu.Lock()
-		over, failure, changed := s.over(), s.failure, s.changed
+		over, failure, changed := s.over() && s.applying == 0, s.failure, s.changed
 		deaths := s.deaths()
 		s.mu.Unlock()
 		switch {

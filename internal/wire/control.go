@@ -48,6 +48,14 @@ type Fenced struct {
 	Pushed bool   `json:"pushed"` // the open round holds a gradient of the worker
 }
 
+// Norms is the blob of OpNorms and its answer.
+type Norms struct {
+	Server int    `json:"server"`
+	Round  uint64 `json:"round"`
+	// Sums are exact sums of squares, by param: the server's own, and in the answer those of all.
+	Sums []byte `json:"sums"`
+}
+
 // Save is the blob of OpFreeze, OpSave and OpCommit.
 type Save struct {
 	Dir string `json:"dir"`

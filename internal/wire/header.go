@@ -28,10 +28,11 @@ const (
 	OpFence                   // between servers: a worker is dead, what do you have of it?
 	OpDrop                    // between servers: forget what is beyond
 	OpPiece                   // part of a step that is too large for one frame: kept until its last piece comes as OpStep
+	OpNorms                   // server 0, between servers: the sums of squares of a round's gradient, once all have sent theirs
 	opEnd
 )
 
-var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop", "piece"}
+var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop", "piece", "norms"}
 
 func (o Op) String() string {
 	if o > 0 && o < opEnd {

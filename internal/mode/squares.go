@@ -1,0 +1,136 @@
+package mode
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// Squares is a sum of squares of float32 numbers without any rounding, so that neither their order nor how they are shared out
+// matters: parts of it can be summed in different places. The zero value is 0.
+//
+// It is a fixed-point number in limbs of 32 bits, the first worth 2^-350: a square has 53 bits at 2^-350 or above, and the sum of
+// 2^40 of them is below 2^322. Kulisch describes such accumulators in "Computer Arithmetic and Validity".
+type Squares struct {
+	limbs  [squareLimbs]uint64
+	beyond bool // of what is finite
+}
+
+const (
+	squareLimbs = 22
+	leastSquare = 725  // the biased exponent of 2^-298, the square of the smallest float32
+	squareUnit  = -350 // the power of two that a 1 in the first limb stands for
+)
+
+// Add adds the squares of x. An infinity or a NaN makes the sum NaN.
+func (s *Squares) Add(x []float32) {
+	for _, v := range x {
+		if v == 0 {
+			continue
+		}
+		bits := math.Float64bits(float64(v) * float64(v)) // exact: 48 bits of 53
+		exponent := int(bits >> 52)
+		if exponent > leastSquare+squareLimbs*32 {
+			s.beyond = true
+			continue
+		}
+		at, shift := (exponent-leastSquare)/32, uint(exponent-leastSquare)%32
+		m := bits&(1<<52-1) | 1<<52
+		low := m << shift
+		s.limbs[at] += low & math.MaxUint32
+		s.limbs[at+1] += low >> 32
+		s.limbs[at+2] += m >> (64 - shift)
+	}
+	s.carry()
+}
+
+// Merge adds another sum.
+func (s *Squares) Merge(o *Squares) {
+	for i, l := range o.limbs {
+		s.limbs[i] += l
+	}
+	s.beyond = s.beyond || o.beyond
+	s.carry()
+}
+
+// carry makes every limb smaller than 2^32.
+func (s *Squares) carry() {
+	for i := range squareLimbs - 1 {
+		s.limbs[i+1] += s.limbs[i] >> 32
+		s.limbs[i] &= math.MaxUint32
+	}
+}
+
+// Float64 is the sum, rounded: the same for the same numbers.
+func (s *Squares) Float64() float64 {
+	if s.beyond {
+		return math.NaN()
+	}
+	first, n := s.span()
+	if n == 0 {
+		return 0
+	}
+	top := first + n - 1
+	x := math.Ldexp(float64(s.limbs[top]), 32*top+squareUnit)
+	for i := top - 1; i >= max(0, top-3); i-- {
+		x += math.Ldexp(float64(s.limbs[i]), 32*i+squareUnit)
+	}
+	return x
+}
+
+// span is where the limbs begin that are not zero, and how many to the last of them.
+func (s *Squares) span() (first, n int) {
+	last := squareLimbs - 1
+	for first < squareLimbs && s.limbs[first] == 0 {
+		first++
+	}
+	for last >= first && s.limbs[last] == 0 {
+		last--
+	}
+	return first, last - first + 1
+}
+
+// AppendSquares writes sums: for each a byte that says where its limbs begin (255: not finite), one how many there are, and the limbs.
+func AppendSquares(b []byte, sums []Squares) []byte {
+	for i := range sums {
+		first, n := sums[i].span()
+		if sums[i].beyond {
+			b = append(b, math.MaxUint8, 0)
+			continue
+		}
+		b = append(b, byte(first), byte(n))
+		for _, l := range sums[i].limbs[first:][:n] {
+			b = binary.LittleEndian.AppendUint32(b, uint32(l))
+		}
+	}
+	return b
+}
+
+var errSquares = errors.New("mode: damaged sums of squares")
+
+// ParseSquares reads n sums that AppendSquares has written.
+func ParseSquares(b []byte, n int) ([]Squares, error) {
+	var sums []Squares
+	for range n {
+		if len(b) < 2 {
+			return nil, errSquares
+		}
+		first, limbs := int(b[0]), int(b[1])
+		b = b[2:]
+		var s Squares
+		if first == math.MaxUint8 {
+			s.beyond, first = true, 0
+		}
+		if first+limbs > squareLimbs || len(b) < 4*limbs {
+			return nil, errSquares
+		}
+		for i := range limbs {
+			s.limbs[first+i] = uint64(binary.LittleEndian.Uint32(b[4*i:]))
+		}
+		sums, b = append(sums, s), b[4*limbs:]
+	}
+	if len(b) > 0 {
+		return nil, errSquares
+	}
+	return sums, nil
+}
