@@ -12,6 +12,19 @@ type Counts struct {
 	Dropped int64
 	// NotFinite rows and variables held NaN or infinities and were skipped or clipped, as Strategy.NotFinite says.
 	NotFinite int64
+	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the server made, of
+	// any worker's gradients, between the pull of the weights that a gradient was computed on and its own. Stale is the sum of
+	// that over all pushes, MostStale the largest.
+	Pushes, Stale, MostStale int64
+}
+
+// Staleness is how many updates a server made, on average, between the pull and the push of a gradient: 0 in training alone and
+// in sync, and in modes without rounds a measure of how far behind the weights gradients are.
+func (c Counts) Staleness() float64 {
+	if c.Pushes == 0 {
+		return 0
+	}
+	return float64(c.Stale) / float64(c.Pushes)
 }
 
 // Counts is what became of this worker's pushes so far: zero without servers, on a server, and before InitWorker.

@@ -91,7 +91,8 @@ func oneStep(s strategy.Strategy, step func(*counter) *optimizer.Step, want [2][
 		if s.NotFinite == strategy.NotFiniteSkip {
 			rows = 1
 		}
-		if got, want := f.Counts(), (fleet.Counts{Steps: 1, Rows: rows, NotFinite: 3}); got != want {
+		got, want := f.Counts(), fleet.Counts{Steps: 1, Rows: rows, NotFinite: 3}
+		if got.Pushes = 0; got != want { // pushes are counted where their staleness is known
 			return fmt.Errorf("counts are %+v, want %+v", got, want)
 		}
 		return session.Close(ctx)

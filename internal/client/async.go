@@ -41,17 +41,21 @@ type asyncSession struct {
 	staged sync.Mutex // guards dense and fresh, which senders fill
 	dense  [][]float32
 	fresh  bool
+
+	from []uint64 // versions of the weights of the step under way, by server
 }
 
 // pulling is a pull under way.
 type pulling struct {
 	op   wire.Op
 	rows []rows
+	read []uint64 // versions of the weights, by server, when done
 	done chan struct{}
 }
 
 func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
-	s := &asyncSession{c: c, params: params, clean: newCleaner(c), merger: newMerger(c), changed: make(chan struct{}), dense: make([][]float32, len(params))}
+	s := &asyncSession{c: c, params: params, clean: newCleaner(c), merger: newMerger(c), changed: make(chan struct{}),
+		dense: make([][]float32, len(params)), from: make([]uint64, len(c.c.Servers))}
 	for i, p := range params {
 		s.dense[i] = make([]float32, len(p.W))
 		copy(s.dense[i], p.W)
@@ -78,6 +82,7 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	for e := range st.Rows {
 		copy(st.Rows[e].W, p.rows[e].data)
 	}
+	copy(s.from, p.read)
 	s.putBack(p)
 	s.install()
 	if !st.Eval && knowsNext(st) {
@@ -145,7 +150,7 @@ func (s *asyncSession) room() *pulling {
 		s.spare = s.spare[:n-1]
 		return p
 	}
-	return &pulling{rows: make([]rows, len(s.c.c.Layout.Embeddings))}
+	return &pulling{rows: make([]rows, len(s.c.c.Layout.Embeddings)), read: make([]uint64, len(s.c.c.Servers))}
 }
 
 // putBack frees the memory of a pull that is done.
@@ -172,6 +177,7 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 			return err
 		}
 		g.set(st.Samples, dense, push)
+		g.from = append(g.from[:0], s.from...)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,16 +9,28 @@ import (
 // counts is what became of a worker's pushes.
 type counts struct {
 	steps, rows, doubled, dropped, notFinite atomic.Int64
+	pushes, stale, mostStale                 atomic.Int64
 }
 
-// note takes what a server's answer says of a push.
-func (n *counts) note(f *wire.Frame, r *request) {
+// note takes what a server's answer says of a push whose gradients were computed on weights of version from, 0 if unknown.
+func (n *counts) note(f *wire.Frame, r *request, from uint64) {
 	if r.samples == 0 {
 		return
 	}
 	n.rows.Add(int64(f.Samples))
 	n.dropped.Add(int64(f.Acked))
-	n.doubled.Add(int64(f.Round))
+	n.doubled.Add(int64(f.Round & 1))
+	if at := f.Round >> 1; from > 0 && at >= from {
+		n.noteStale(int64(at - from))
+	}
+}
+
+// noteStale takes note of a push that came so many updates after its pull.
+func (n *counts) noteStale(updates int64) {
+	n.pushes.Add(1)
+	n.stale.Add(updates)
+	for most := n.mostStale.Load(); updates > most && !n.mostStale.CompareAndSwap(most, updates); most = n.mostStale.Load() {
+	}
 }
 
 // Counts is what became of a worker's pushes so far.
@@ -33,10 +45,15 @@ type Counts struct {
 	Dropped int64
 	// NotFinite rows and variables held NaN or infinities and were skipped or clipped on the worker.
 	NotFinite int64
+	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the server made, of
+	// any worker's gradients, between the pull of the weights that a gradient was computed on and its own. Stale is the sum of
+	// that over all pushes, MostStale the largest.
+	Pushes, Stale, MostStale int64
 }
 
 // Counts is what became of this worker's pushes so far.
 func (c *Client) Counts() Counts {
 	n := &c.counts
-	return Counts{Steps: n.steps.Load(), Rows: n.rows.Load(), Doubled: n.doubled.Load(), Dropped: n.dropped.Load(), NotFinite: n.notFinite.Load()}
+	return Counts{Steps: n.steps.Load(), Rows: n.rows.Load(), Doubled: n.doubled.Load(), Dropped: n.dropped.Load(), NotFinite: n.notFinite.Load(),
+		Pushes: n.pushes.Load(), Stale: n.stale.Load(), MostStale: n.mostStale.Load()}
 }

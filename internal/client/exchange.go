@@ -35,6 +35,7 @@ type lane struct {
 	build   wire.Builder
 	err     error
 	version uint64 // of the dense weights that this worker has from the server
+	read    uint64 // the version of the server's weights when it answered last; 0 before
 	asked   []int  // the pulled embeddings that this server has rows of
 	push    []cutRows
 	pull    []cutRows
@@ -59,6 +60,9 @@ type request struct {
 	// push are the gradients, by dense param and by embedding; dense is nil when nothing is pushed.
 	dense [][]float32
 	push  []rows
+	// from are the versions of the weights that the gradients were computed on, by server; nil are those of the exchange's
+	// last answers.
+	from []uint64
 	// pull are the rows wanted, by embedding.
 	pull []rows
 	// all sends a frame to servers with nothing to do too.
@@ -118,10 +122,20 @@ func (x *exchange) exchange(ctx context.Context, r request) error {
 			return nil
 		}
 		return x.send(ctx, s, func(f *wire.Frame) error {
-			x.c.counts.note(f, &r)
+			x.note(s, f, &r)
+			x.lanes[s].read = f.Version
 			return x.read(s, f, &r)
 		})
 	})
+}
+
+// note counts what a server's answer says of a push.
+func (x *exchange) note(s int, f *wire.Frame, r *request) {
+	from := x.lanes[s].read
+	if r.from != nil {
+		from = r.from[s]
+	}
+	x.c.counts.note(f, r, from)
 }
 
 // send sends the frame that was built for a server; read may be nil.

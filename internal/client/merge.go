@@ -15,6 +15,7 @@ type gradient struct {
 	samples int
 	dense   [][]float32
 	rows    []rows
+	from    []uint64  // versions of the weights that the first was computed on, by server; nil if unknown
 	since   time.Time // it waits
 	timed   bool      // a timer will look after it
 }

@@ -104,7 +104,7 @@ func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
 		}
 		var note func(*wire.Frame) error
 		if h.Op == wire.OpStep {
-			note = func(f *wire.Frame) error { x.c.counts.note(f, r); return nil }
+			note = func(f *wire.Frame) error { x.note(s, f, r); return nil }
 		}
 		if err := x.send(ctx, s, note); err != nil {
 			return fmt.Errorf("piece %d of %d: %w", i+1, len(all), err)
@@ -170,7 +170,7 @@ func (x *exchange) pullDense(ctx context.Context, s int, r *request) error {
 			return err
 		}
 	}
-	l.version = version
+	l.version, l.read = version, version
 	return nil
 }
 

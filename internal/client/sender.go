@@ -142,13 +142,18 @@ func (s *asyncSession) exchange(x *exchange, g *gradient, p *pulling) error {
 		doing = "pushing"
 		step, acked := s.c.steps.begin()
 		defer s.c.steps.end(step)
-		r.samples, r.dense, r.push, r.step, r.acked = g.samples, g.dense, g.rows, step, acked
+		r.samples, r.dense, r.push, r.from, r.step, r.acked = g.samples, g.dense, g.rows, g.from, step, acked
 	}
 	if err := x.run(s.c.life, r); err != nil {
 		return describe(err, doing, s.c)
 	}
 	if g != nil {
 		s.c.counts.steps.Add(int64(g.steps))
+	}
+	if p != nil {
+		for i := range p.read {
+			p.read[i] = x.lanes[i].read
+		}
 	}
 	if x.arrived.Load() > 0 {
 		s.staged.Lock()

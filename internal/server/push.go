@@ -179,8 +179,9 @@ func (s *Server) push(f *wire.Frame, p *push, answer *wire.Header) error {
 		return err
 	}
 	answer.Samples, answer.Acked = uint32(st.rows-st.dropped), uint64(st.dropped)
+	answer.Round = st.version << 1
 	if seen {
-		answer.Round = 1
+		answer.Round |= 1
 	}
 	if st.refusal != nil {
 		return st.refusal
@@ -317,11 +318,12 @@ func (s *Server) update(u update) {
 	dropped, err := s.fold(u)
 	s.mu.Lock()
 	s.applying--
-	s.version.Add(1)
+	before := s.version.Add(1) - 1
 	s.mode.Applied(u.workers)
 	s.noteChanged(u.pushes)
 	for _, p := range u.pushes {
 		p.seen.apply(p.count(), dropped)
+		p.seen.version = before
 		if m := &s.members[p.worker]; m.epoch == p.epoch {
 			m.window.last = max(m.window.last, p.step)
 		}

@@ -13,9 +13,10 @@ type window struct {
 
 type stepState struct {
 	done    bool
-	refusal error // why it was refused, if it was
-	rows    int   // of embeddings it had
-	dropped int   // of them
+	refusal error  // why it was refused, if it was
+	rows    int    // of embeddings it had
+	dropped int    // of them
+	version uint64 // of the weights that it was applied to
 }
 
 // maxOutstanding is far above what a worker sends: a few for each of its threads.

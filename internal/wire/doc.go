@@ -18,7 +18,8 @@
 //	60  u32  number of sections
 //
 // The answer to a push uses three of these fields for what became of it: samples is how many of its rows were applied, acked
-// how many were dropped by an entry policy or a budget, and round is 1 if the push had been counted before.
+// how many were dropped by an entry policy or a budget, and round is twice the version of the weights that the push was applied
+// to, plus 1 if it had been counted before.
 //
 // Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 table, u64 size of
 // the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and sent as
