@@ -246,3 +246,36 @@ func TestCollectiveNotFinite(t *testing.T) {
 		}
 	}
 }
+
+// TestCollectiveEveryRule: rules whose norms are of whole variables too, since every worker has them whole.
+func TestCollectiveEveryRule(t *testing.T) {
+	for name, rule := range map[string]optimizer.Rule{
+		"Momentum": optimizer.Momentum{LR: 0.01, Nesterov: true}, "AdamW": optimizer.AdamW{LR: 0.01}, "Adamax": optimizer.Adamax{LR: 0.01},
+		"DecayedAdagrad": optimizer.DecayedAdagrad{LR: 0.01}, "Adadelta": optimizer.Adadelta{LR: 1}, "RMSProp": optimizer.RMSProp{LR: 0.001},
+		"Ftrl": optimizer.Ftrl{LR: 0.01}, "Lamb": optimizer.Lamb{LR: 0.01}, "Lars": optimizer.Lars{LR: 0.1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone := run{}.weights(t, rule)
+			models := everywhere(t, fleettest.Cluster{Workers: 3}, rule)
+			if !bytes.Equal(models[0], models[1]) || !bytes.Equal(models[0], models[2]) {
+				t.Error("workers have different weights")
+			}
+			if far := apart(t, alone, models[0]); far > 1e-5 {
+				t.Errorf("three workers are %g away from one process, as a part of the weights' norm", far)
+			}
+		})
+	}
+}
+
+// apart is the norm of two models' difference as a part of the first one's norm.
+func apart(t *testing.T, a, b []byte) float64 {
+	var difference, norm float64
+	for _, name := range []string{"w", "b", "big", "emb", "open"} {
+		x, y := tensor[float32](t, a, name), tensor[float32](t, b, name)
+		for i := range x {
+			d := float64(x[i]) - float64(y[i])
+			difference, norm = difference+d*d, norm+float64(x[i])*float64(x[i])
+		}
+	}
+	return math.Sqrt(difference / norm)
+}
