@@ -2,6 +2,7 @@ package mode
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestOneMemberIsUnchanged(t *testing.T) {
 func TestFoldAgainstMap(t *testing.T) {
 	var f Folder
 	rapid.Check(t, func(t *rapid.T) {
-		const dim = 2
+		dim := rapid.IntRange(1, 9).Draw(t, "dim")
 		weighting := Weighting(rapid.IntRange(0, 2).Draw(t, "weighting"))
 		members := make([]Rows, rapid.IntRange(1, 4).Draw(t, "members"))
 		samples := make([]int, len(members))
@@ -68,10 +69,13 @@ func TestFoldAgainstMap(t *testing.T) {
 		}
 		factors := weighting.Factors(nil, samples)
 		got := f.Fold(dim, members, factors, weighting)
-		sums, pushes := map[uint64][dim]float64{}, map[uint64]float64{}
+		sums, pushes := map[uint64][]float64{}, map[uint64]float64{}
 		for m, r := range members {
 			for i, id := range r.IDs {
 				s, w := sums[id], float64(factors[m])
+				if s == nil {
+					s = make([]float64, dim)
+				}
 				if weighting == ByPushes {
 					w = 1
 				}
@@ -149,4 +153,48 @@ func TestParseWeighting(t *testing.T) {
 	if _, err := ParseWeighting("loud"); err == nil {
 		t.Error("unknown weighting was taken")
 	}
+}
+
+// TestFoldAllocatesOnlyToGrow folds a smaller round after a larger one in the same memory.
+func TestFoldAllocatesOnlyToGrow(t *testing.T) {
+	round := func(n int) []Rows {
+		members := make([]Rows, 2)
+		for m := range members {
+			for i := range n {
+				members[m].IDs = append(members[m].IDs, uint64(2*i+m%2*(i%2)))
+				members[m].G = append(members[m].G, 1, 2, 3, 4)
+			}
+		}
+		return members
+	}
+	var f Folder
+	large, small, factors := round(100), round(50), []float32{0.5, 0.5}
+	f.Fold(4, large, factors, BySamples)
+	if n := testing.AllocsPerRun(20, func() { f.Fold(4, small, factors, BySamples) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkFold merges the rows of two workers' loops.
+func BenchmarkFold(b *testing.B) {
+	const n, dim = 4096, 16
+	r := rand.New(rand.NewPCG(1, 2))
+	rounds := make([][]Rows, 4)
+	for i := range rounds {
+		rounds[i] = make([]Rows, 2)
+		for m := range rounds[i] {
+			rows := &rounds[i][m]
+			for range n {
+				rows.IDs = append(rows.IDs, r.Uint64N(1_000_000))
+			}
+			slices.Sort(rows.IDs)
+			rows.IDs = slices.Compact(rows.IDs)
+			rows.G = slices.Repeat([]float32{1e-3}, len(rows.IDs)*dim)
+		}
+	}
+	var f Folder
+	for i := 0; b.Loop(); i++ {
+		f.Fold(dim, rounds[i%len(rounds)], []float32{0.5, 0.5}, BySamples)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2*n), "ns/row")
 }
