@@ -18,11 +18,7 @@ func (SGD) StateLen(int) int { return 0 }
 
 // Update implements [Rule].
 func (r SGD) Update(w, g, _ []float32, s *State) {
-	lr := memoRate(r.LR, 0.001, r.Schedule, s)
-	g = g[:len(w)]
-	for i := range w {
-		w[i] -= lr * g[i]
-	}
+	sgd(w, g[:len(w)], memoRate(r.LR, 0.001, r.Schedule, s))
 }
 
 // Check implements [Checker].
