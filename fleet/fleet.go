@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/accumulate"
 	"github.com/gofleet/gofleet/internal/client"
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/layout"
@@ -35,6 +36,8 @@ type Fleet struct {
 	// Without servers, since Minimize: the weights, and in a collective job how they are kept the same as the other workers'.
 	local   *local.Trainer
 	replica *replica.Trainer
+	// merged are the sessions that push once in several steps.
+	merged []*accumulate.Session
 }
 
 // job is what every role knows after Minimize.
@@ -199,8 +202,8 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if _, plain := rule.(optimizer.SGD); plain && s.Mode == strategy.ModeAsync && s.Merge == "" {
 		s.Merge = strategy.MergeSum
 	}
-	training := fmt.Sprintf("mode %s weighting %s staleness %d delay compensation %g k steps %d %s workers %d", s.Mode, s.Weighting, s.Staleness,
-		s.DelayCompensation, s.KSteps, s.GeoRest, f.id.Workers)
+	training := fmt.Sprintf("mode %s weighting %s staleness %d delay compensation %g k steps %d %s merge %d %t workers %d", s.Mode, s.Weighting, s.Staleness,
+		s.DelayCompensation, s.KSteps, s.GeoRest, s.GradientMerge.KSteps, s.GradientMerge.Sum, f.id.Workers)
 	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, training), transport: t}, nil
 }
 

@@ -188,15 +188,15 @@ func TestLocalSGDEndsEpochsTogether(t *testing.T) {
 
 // TestGradientMerge: k steps make one update, of the mean weighted by samples or of the sum, alone and with others.
 func TestGradientMerge(t *testing.T) {
-	g, n := []float32{1, 3, -2, 6, 5}, []int{4, 4, 4, 8, 4} // the fifth step waits for three more
+	g, n := []float32{1, 3, -2, 6, 5}, []int{4, 4, 4, 8, 4} // the fifth step waits for three more, or the end of the epoch
 	for _, c := range []struct {
-		sum  bool
-		want float32
-	}{{false, 1 - 0.1*56/20}, {true, 1 - 0.1*4*56/20}} {
+		sum, ended bool
+		want       float32
+	}{{false, false, 1 - 0.1*56/20}, {true, false, 1 - 0.1*8}, {false, true, 1 - 0.1*(56./20+5)}, {true, true, 1 - 0.1*(8+5)}} {
 		s := strategy.Sync()
 		s.GradientMerge = strategy.GradientMerge{KSteps: 4, Sum: c.sum}
 		for _, workers := range []int{1, 2} {
-			for i, w := range trainDense(t, workers, optimizer.SGD{LR: 0.1}, s, false, func(ctx context.Context, _ int, d *dense) error {
+			for i, w := range trainDense(t, workers, optimizer.SGD{LR: 0.1}, s, c.ended, func(ctx context.Context, _ int, d *dense) error {
 				for step := range g {
 					before, err := d.step(ctx, n[step], g[step], 0)
 					if err != nil {
@@ -209,7 +209,7 @@ func TestGradientMerge(t *testing.T) {
 				return nil
 			}) {
 				if math.Abs(float64(w[0]-c.want)) > 1e-6 || w[1] != 2 {
-					t.Errorf("sum %t, worker %d of %d has %v, want %v", c.sum, i, workers, w, c.want)
+					t.Errorf("sum %t, ended %t: worker %d of %d has %v, want %v", c.sum, c.ended, i, workers, w, c.want)
 				}
 			}
 		}
@@ -256,7 +256,6 @@ func TestWithoutServersIsRefusedWithServers(t *testing.T) {
 	for want, change := range map[string]func(*strategy.Strategy){
 		"localsgd is for jobs without servers":             func(s *strategy.Strategy) { s.LocalSGD.KSteps = 2 },
 		"adaptive_localsgd is for jobs without servers":    func(s *strategy.Strategy) { s.AdaptiveLocalSGD.InitKSteps = 2 },
-		"gradient_merge is for jobs without servers":       func(s *strategy.Strategy) { s.GradientMerge.KSteps = 2 },
 		"fuse_grad_size_in_MB is for jobs without servers": func(s *strategy.Strategy) { s.FuseGradSizeInMB = 2 },
 	} {
 		s := strategy.Sync()

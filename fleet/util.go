@@ -166,6 +166,9 @@ func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte,
 	if !f.IsWorker() {
 		return nil, fmt.Errorf("fleet: %s: this is %v, and workers meet: %w", call, f, ErrRole)
 	}
+	if err := f.pushRest(ctx); err != nil {
+		return nil, f.explain(call, err)
+	}
 	switch {
 	case f.IsLocal():
 		return [][]byte{data}, nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/client"
-	"github.com/gofleet/gofleet/internal/replica"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -49,6 +48,9 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 	if _, err := f.workerCall("StopWorker"); err != nil {
 		return err
 	}
+	if err := f.pushRest(ctx); err != nil {
+		return f.explain("StopWorker", err)
+	}
 	if f.IsCollective() {
 		return f.leaveCollective(ctx)
 	}
@@ -67,6 +69,9 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	if _, err := f.workerCall("BarrierWorker"); err != nil {
 		return err
+	}
+	if err := f.pushRest(ctx); err != nil {
+		return f.explain("BarrierWorker", err)
 	}
 	if f.IsCollective() {
 		return f.meet(ctx)
@@ -118,9 +123,13 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		return replica.Merging(s, params, t.f.job.strategy.GradientMerge), nil
+		return t.f.merging(s, params), nil
 	case t.f.IsCollective():
-		return t.f.openReplica(params)
+		s, err := t.f.openReplica(params)
+		if err != nil {
+			return nil, err
+		}
+		return t.f.merging(s, params), nil
 	}
 	c, err := t.f.joined("training")
 	if err != nil {
@@ -130,11 +139,14 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
-	return s, nil
+	return t.f.merging(s, params), nil
 }
 
 // EndEpoch implements [optimizer.Trainer].
 func (t trainer) EndEpoch(ctx context.Context) error {
+	if err := t.f.pushRest(ctx); err != nil {
+		return t.f.explain("EndEpoch", err)
+	}
 	switch {
 	case t.f.IsLocal():
 		return t.f.local.EndEpoch(ctx)

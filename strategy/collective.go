@@ -27,13 +27,15 @@ type AdaptiveLocalSGD struct {
 	BeginStep int `json:"begin_step,omitempty"`
 }
 
-// GradientMerge makes one update of the gradients of k steps, so that a batch may be k times larger than memory is. What an epoch
-// leaves over goes on in the next.
+// GradientMerge has a worker make one push of the gradients of k steps, so that a batch may be k times larger than memory is: with
+// equal batches, k steps train as one does on all of theirs. It is for every mode but geo, with servers, without and alone. What is
+// left over when an epoch ends, at a barrier and when the worker stops is a push of its own; a checkpoint holds what was pushed, so it
+// is best saved after EndEpoch.
 type GradientMerge struct {
 	// KSteps is how many steps make an update; 0 and 1 mean no merge.
 	KSteps int `json:"k_steps,omitempty"`
-	// Sum adds the k gradients; otherwise they are averaged, weighted by samples, as those of the joined batch. It is the
-	// original's avg, with the opposite meaning.
+	// Sum adds the k gradients, Σ gᵢ; otherwise they are averaged, Σ nᵢgᵢ / Σ nᵢ weighted by samples, as those of the joined batch. It
+	// is the original's avg, with the opposite meaning.
 	Sum bool `json:"sum,omitempty"`
 }
 
@@ -49,7 +51,7 @@ func (s Strategy) checkCollective() error {
 	}{
 		{"fuse_grad_size_in_MB", s.FuseGradSizeInMB}, {"localsgd: k_steps", s.LocalSGD.KSteps},
 		{"localsgd: begin_step", s.LocalSGD.BeginStep}, {"adaptive_localsgd: init_k_steps", s.AdaptiveLocalSGD.InitKSteps},
-		{"adaptive_localsgd: begin_step", s.AdaptiveLocalSGD.BeginStep}, {"gradient_merge: k_steps", s.GradientMerge.KSteps},
+		{"adaptive_localsgd: begin_step", s.AdaptiveLocalSGD.BeginStep},
 	} {
 		switch {
 		case f.value < 0:
@@ -58,6 +60,7 @@ func (s Strategy) checkCollective() error {
 			errs = append(errs, fmt.Errorf("strategy: %s is %d, but only mode %q, in jobs without servers, has it; leave it out", f.name, f.value, ModeSync))
 		}
 	}
+	errs = append(errs, s.checkMerge())
 	switch {
 	case s.LocalSGD.KSteps == 0 && s.LocalSGD.BeginStep > 0:
 		errs = append(errs, errors.New("strategy: localsgd has begin_step and no k_steps; give both or none"))
@@ -67,10 +70,21 @@ func (s Strategy) checkCollective() error {
 		errs = append(errs, errors.New("strategy: localsgd and adaptive_localsgd both say how often workers meet; leave one out"))
 	case s.LocalSGD.KSteps+s.AdaptiveLocalSGD.InitKSteps > 0 && s.GradientMerge.KSteps > 1:
 		errs = append(errs, errors.New("strategy: localsgd and gradient_merge both say how often workers meet; leave one out"))
-	case s.GradientMerge.KSteps == 0 && s.GradientMerge.Sum:
-		errs = append(errs, errors.New("strategy: gradient_merge has sum and no k_steps; give both or none"))
 	}
 	return errors.Join(errs...)
+}
+
+func (s Strategy) checkMerge() error {
+	switch k := s.GradientMerge.KSteps; {
+	case k < 0:
+		return fmt.Errorf("strategy: gradient_merge: k_steps is %d; it can't be negative", k)
+	case k == 0 && s.GradientMerge.Sum:
+		return errors.New("strategy: gradient_merge has sum and no k_steps; give both or none")
+	case k > 1 && s.Mode == ModeGeo:
+		return fmt.Errorf("strategy: gradient_merge: k_steps is %d, but in mode geo workers push no gradients: each step trains the worker's "+
+			"own copy, and k_steps says how rarely copies are exchanged; leave it out", k)
+	}
+	return nil
 }
 
 // WithoutServers says which field only jobs without servers have, "" if none is set.
@@ -80,8 +94,6 @@ func (s Strategy) WithoutServers() string {
 		return "localsgd"
 	case s.AdaptiveLocalSGD != AdaptiveLocalSGD{}:
 		return "adaptive_localsgd"
-	case s.GradientMerge != GradientMerge{}:
-		return "gradient_merge"
 	case s.FuseGradSizeInMB != 0:
 		return "fuse_grad_size_in_MB"
 	}

@@ -84,10 +84,11 @@ type Strategy struct {
 
 	// FuseGradSizeInMB bounds, in MiB, how much of the gradients is added up at a time in jobs without servers; 0 means 32.
 	FuseGradSizeInMB int `json:"fuse_grad_size_in_MB,omitempty"`
-	// LocalSGD, AdaptiveLocalSGD and GradientMerge let workers without servers meet more rarely, in mode sync.
+	// LocalSGD and AdaptiveLocalSGD let workers without servers meet more rarely, in mode sync.
 	LocalSGD         LocalSGD         `json:"localsgd,omitzero"`
 	AdaptiveLocalSGD AdaptiveLocalSGD `json:"adaptive_localsgd,omitzero"`
-	GradientMerge    GradientMerge    `json:"gradient_merge,omitzero"`
+	// GradientMerge makes one push of the gradients of several steps.
+	GradientMerge GradientMerge `json:"gradient_merge,omitzero"`
 }
 
 // DefaultMaxFrame is 64 MiB.

@@ -94,6 +94,16 @@ func (s *halfSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
 	}
+	return s.deliver(ctx, st, s.m.rules.Deliver)
+}
+
+// EndAlone is End for a thread that can't wait for the others, which may have no more steps: its gradient goes with those that have
+// been delivered.
+func (s *halfSession) EndAlone(ctx context.Context, st *optimizer.Step) error {
+	return s.deliver(ctx, st, s.m.rules.DeliverAlone)
+}
+
+func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func(session int) []int) error {
 	dense, push, err := s.clean.clean(s.params, st)
 	if err != nil {
 		return err
@@ -106,7 +116,7 @@ func (s *halfSession) End(ctx context.Context, st *optimizer.Step) error {
 		return m.err
 	}
 	s.waiting = true
-	m.push(ctx, m.rules.Deliver(s.number))
+	m.push(ctx, note(s.number))
 	return m.await(ctx, s)
 }
 

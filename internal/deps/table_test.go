@@ -21,6 +21,7 @@ var house = map[string][]string{
 	"internal/wire":       {"internal/kernels"},
 	"internal/layout":     {"optimizer", "strategy/placement"},
 	"internal/collective": {"internal/kernels", "transport"},
+	"internal/accumulate": {"internal/kernels", "internal/mode", "optimizer", "strategy"},
 	"internal/replica": {"internal/collective", "internal/kernels", "internal/layout", "internal/mode", "optimizer", "optimizer/local",
 		"strategy"},
 	"internal/checkpoint": {"internal/mode", "internal/safetensors", "internal/table", "optimizer"},
@@ -31,7 +32,7 @@ var house = map[string][]string{
 
 	"nn": {"internal/kernels", "internal/safetensors", "optimizer"},
 
-	"fleet": {"internal/checkpoint", "internal/client", "internal/collective", "internal/layout", "internal/replica",
+	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/layout", "internal/replica",
 		"internal/safetensors", "internal/server", "internal/table",
 		"optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/metrics":   {"fleet"},

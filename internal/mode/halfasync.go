@@ -10,6 +10,7 @@ type Meeting struct {
 	delivered []int
 	next      int
 	pushing   bool
+	hasty     bool // one that delivered can't wait for the others
 }
 
 // Open is the number of a new session.
@@ -32,6 +33,13 @@ func (m *Meeting) Deliver(session int) []int {
 	return m.complete()
 }
 
+// DeliverAlone is Deliver for a session that can't wait for the others, which may have nothing more to deliver: its gradient goes
+// with those that are there.
+func (m *Meeting) DeliverAlone(session int) []int {
+	m.hasty = true
+	return m.Deliver(session)
+}
+
 // Close takes a session out, with the gradient it may have delivered. It may complete the others' push.
 func (m *Meeting) Close(session int) []int {
 	same := func(s int) bool { return s == session }
@@ -46,11 +54,11 @@ func (m *Meeting) Pushed() []int {
 }
 
 func (m *Meeting) complete() []int {
-	if m.pushing || len(m.delivered) == 0 || len(m.delivered) < len(m.sessions) {
+	if m.pushing || len(m.delivered) == 0 || len(m.delivered) < len(m.sessions) && !m.hasty {
 		return nil
 	}
 	all := m.delivered
 	slices.Sort(all)
-	m.delivered, m.pushing = nil, true
+	m.delivered, m.pushing, m.hasty = nil, true, false
 	return all
 }

@@ -31,6 +31,8 @@ func TestMeetingScript(t *testing.T) {
 			}
 		case "deliver":
 			push = m.Deliver(number(t, words[1]))
+		case "alone":
+			push = m.DeliverAlone(number(t, words[1]))
 		case "close":
 			push = m.Close(number(t, words[1]))
 		case "pushed":

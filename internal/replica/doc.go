@@ -20,6 +20,6 @@
 //
 // # Fewer messages
 //
-// With Strategy.GradientMerge k steps make one update. With Strategy.LocalSGD each worker updates its own copy, and every k steps
+// With Strategy.LocalSGD each worker updates its own copy, and every k steps
 // all set their copies to the mean.
 package replica

@@ -86,17 +86,3 @@ func TestFinite(t *testing.T) {
 		}
 	}
 }
-
-// TestMergedStepsCount: shows of merged steps add up, whether they were said or not.
-func TestMergedStepsCount(t *testing.T) {
-	p := embeddings()[0]
-	p.Entry.ShowClick.Threshold = 1
-	m := merge(alone{}, []*optimizer.Param{p}, strategy.GradientMerge{KSteps: 2})
-	m.add(&optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: p, IDs: []uint64{1, 2}, G: make([]float32, 6)}}})
-	m.add(&optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: p, IDs: []uint64{2, 3}, G: make([]float32, 6),
-		Show: []float32{5, 7}, Click: []float32{1, 0}}}})
-	r := m.take().Rows[0]
-	if !slices.Equal(r.IDs, []uint64{1, 2, 3}) || !slices.Equal(r.Show, []float32{1, 6, 7}) || !slices.Equal(r.Click, []float32{0, 1, 0}) {
-		t.Errorf("ids %v, shows %v, clicks %v", r.IDs, r.Show, r.Click)
-	}
-}

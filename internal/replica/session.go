@@ -26,11 +26,7 @@ func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 		d, err := t.drifting()
 		return &localSGD{t: t, params: params, inner: inner, c: c, drift: d}, err
 	}
-	s := newEveryStep(t, params, inner)
-	if st.GradientMerge.KSteps > 1 {
-		return merge(s, params, st.GradientMerge), nil
-	}
-	return s, nil
+	return newEveryStep(t, params, inner), nil
 }
 
 // everyStep averages gradients in every step.

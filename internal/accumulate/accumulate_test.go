@@ -1,0 +1,153 @@
+package accumulate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// recorder is a session that remembers what it was given.
+type recorder struct {
+	w     *optimizer.Param
+	steps []optimizer.Step // that were no evaluations, and between them
+	g     []float32        // of the first weight, at each
+	calls []string
+	fails bool
+}
+
+var errBroken = errors.New("broken")
+
+func (r *recorder) Begin(_ context.Context, st *optimizer.Step) error {
+	r.calls = append(r.calls, "begin")
+	if r.fails {
+		return errBroken
+	}
+	return nil
+}
+
+func (r *recorder) End(_ context.Context, st *optimizer.Step) error {
+	if st.Eval {
+		r.calls = append(r.calls, "pass")
+		return nil
+	}
+	r.calls = append(r.calls, "push")
+	st.Rows = slices.Clone(st.Rows)
+	for e := range st.Rows {
+		st.Rows[e].IDs, st.Rows[e].G = slices.Clone(st.Rows[e].IDs), slices.Clone(st.Rows[e].G)
+	}
+	r.steps, r.g = append(r.steps, *st), append(r.g, r.w.G[0])
+	return nil
+}
+
+func (r *recorder) Close(context.Context) error { r.calls = append(r.calls, "close"); return nil }
+
+// thread is a session that merges, above a recorder.
+type thread struct {
+	t *testing.T
+	r *recorder
+	e *optimizer.Param
+	s *Session
+}
+
+func newThread(t *testing.T, c strategy.GradientMerge) *thread {
+	w := &optimizer.Param{Name: "w", Shape: []int{1}, W: make([]float32, 1), G: make([]float32, 1)}
+	frozen := &optimizer.Param{Name: "f", Shape: []int{1}, W: make([]float32, 1), Frozen: true}
+	e := &optimizer.Param{Name: "e", Shape: []int{0, 1}, Embedding: true}
+	r := &recorder{w: w}
+	return &thread{t, r, e, New(r, []*optimizer.Param{w, frozen, e}, c)}
+}
+
+// train makes a step whose gradients are all g.
+func (th *thread) train(n int, g float32, loss float64, ids ...uint64) {
+	th.t.Helper()
+	st := &optimizer.Step{Samples: n, Loss: loss, Rows: []optimizer.Rows{{Param: th.e, IDs: ids, G: slices.Repeat([]float32{g}, len(ids)), Next: []uint64{9}}}}
+	if err := th.s.Begin(th.t.Context(), st); err != nil {
+		th.t.Fatal(err)
+	}
+	th.r.w.G[0] = g
+	if err := th.s.End(th.t.Context(), st); err != nil {
+		th.t.Fatal(err)
+	}
+}
+
+func TestSteps(t *testing.T) {
+	for _, tt := range []struct {
+		sum  bool
+		w    float32
+		rows []float32
+	}{ // (2·2 + 6·5) / 8 = 4.25
+		{false, 4.25, []float32{0.5, 4.25, 3.75}},
+		{true, 7, []float32{2, 7, 5}},
+	} {
+		th := newThread(t, strategy.GradientMerge{KSteps: 2, Sum: tt.sum})
+		for range 2 { // the second time in memory of the first
+			th.train(2, 2, 1, 1, 4)
+			th.train(6, 5, 3, 4, 7)
+		}
+		if want := []string{"begin", "pass", "begin", "push", "begin", "pass", "begin", "push"}; !slices.Equal(th.r.calls, want) {
+			t.Errorf("sum %t: calls %v, want %v", tt.sum, th.r.calls, want)
+		}
+		for i, st := range th.r.steps {
+			r := st.Rows[0]
+			if st.Samples != 8 || st.Loss != 2.5 || th.r.g[i] != tt.w || !slices.Equal(r.IDs, []uint64{1, 4, 7}) || !slices.Equal(r.G, tt.rows) || !slices.Equal(r.Next, []uint64{9}) {
+				t.Errorf("sum %t, push %d: %d samples, loss %g, gradient %g, rows %v %v, next %v; want %g and %v", tt.sum, i, st.Samples, st.Loss, th.r.g[i], r.IDs, r.G, r.Next, tt.w, tt.rows)
+			}
+		}
+	}
+}
+
+// TestRest: what has come since the last push is a push of its own, once, and not in the middle of a step, after an error or Close.
+func TestRest(t *testing.T) {
+	ctx := t.Context()
+	th := newThread(t, strategy.GradientMerge{KSteps: 3})
+	rest := func(want int) {
+		t.Helper()
+		if err := th.s.Rest(ctx); err != nil || len(th.r.steps) != want {
+			t.Errorf("%d pushes, error %v, want %d", len(th.r.steps), err, want)
+		}
+	}
+	rest(0)
+	th.train(1, 1, 0, 1)
+	rest(1)
+	rest(1)
+	th.train(1, 1, 0, 2)
+	if err := th.s.Begin(ctx, &optimizer.Step{Eval: true}); err != nil {
+		t.Fatal(err)
+	}
+	rest(1)
+	if err := th.s.End(ctx, &optimizer.Step{Eval: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := th.s.Close(ctx); err != nil || len(th.r.steps) != 2 || !th.s.Over() {
+		t.Errorf("after Close %d pushes, error %v", len(th.r.steps), err)
+	}
+	th.s.steps = 1
+	rest(2)
+
+	th = newThread(t, strategy.GradientMerge{KSteps: 3})
+	th.train(1, 1, 0, 1)
+	th.r.fails = true
+	if err := th.s.Rest(ctx); !errors.Is(err, errBroken) || !th.s.Over() {
+		t.Errorf("error %v, want %v", err, errBroken)
+	}
+	rest(0)
+}
+
+// TestShowsAddUp: shows of merged steps add up, whether they were said or not.
+func TestShowsAddUp(t *testing.T) {
+	th := newThread(t, strategy.GradientMerge{KSteps: 2})
+	th.e.Entry.ShowClick.Threshold = 1
+	for range 2 {
+		th.s.add(&optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: th.e, IDs: []uint64{1, 2}, G: make([]float32, 2)}}})
+		th.s.add(&optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: th.e, IDs: []uint64{2, 3}, G: make([]float32, 2),
+			Show: []float32{5, 7}, Click: []float32{1, 0}}}})
+		r := th.s.take().Rows[0]
+		if !slices.Equal(r.IDs, []uint64{1, 2, 3}) || !slices.Equal(r.Show, []float32{1, 6, 7}) || !slices.Equal(r.Click, []float32{0, 1, 0}) {
+			t.Errorf("ids %v, shows %v, clicks %v", r.IDs, r.Show, r.Click)
+		}
+	}
+}
