@@ -13,6 +13,7 @@ import (
 type reply struct {
 	wire.Builder
 	frame wire.Frame
+	done  func() // puts it back
 	// asked are the rows wanted, the first so many of them: the memory of the others is for larger requests.
 	asked  []asked
 	wanted int
@@ -24,7 +25,7 @@ type reply struct {
 // handle is the transport's handler.
 func (s *Server) handle(body []byte, out *transport.Reply) {
 	r := s.replies.Get().(*reply)
-	out.Done = func() { s.replies.Put(r) }
+	out.Done = r.done
 	f := &r.frame
 	f.Header = wire.Header{Op: wire.OpHeartbeat} // of a refusal when the request has no header that can be read
 	err := f.Parse(body)

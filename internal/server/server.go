@@ -84,7 +84,11 @@ func New(c Config) (*Server, error) {
 	if s.store, err = newStore(c.Layout, c.Index, serverRule(c)); err != nil {
 		return nil, err
 	}
-	s.replies.New = func() any { return new(reply) }
+	s.replies.New = func() any {
+		r := new(reply)
+		r.done = func() { s.replies.Put(r) }
+		return r
+	}
 	s.pushes.New = func() any { return new(push) }
 	return s, nil
 }
