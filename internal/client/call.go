@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -22,16 +23,19 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 	if c.life.Err() != nil {
 		return c.name(server, context.Cause(c.life))
 	}
-	ctx, cancel := c.bound(ctx)
-	defer cancel(nil)
+	ctx, leave := c.bound(ctx)
+	defer leave()
+	limit := time.Now().Add(c.c.Strategy.WaitTimeout.Std())
 	var out outage
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		answered, err := c.attempt(ctx, p.wait, server, req, read)
+		answered, err := c.attempt(ctx, min(p.wait, time.Until(limit)), server, req, read)
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return c.name(server, context.Cause(ctx))
+		case errors.Is(err, errSlow) && !time.Now().Before(limit):
+			return c.name(server, fmt.Errorf("no answer within %v: %w", c.c.Strategy.WaitTimeout.Std(), context.DeadlineExceeded))
 		case errors.Is(err, errSlow):
 			p.wait = min(p.wait*p.grow, c.longestWait())
 			out = outage{} // heartbeats tell whether the server is there
@@ -113,10 +117,17 @@ func (c *Client) attempt(ctx context.Context, patience time.Duration, server int
 	return answered, err
 }
 
+// frames are those of answers, whose sections are read before the call returns.
+var frames = sync.Pool{New: func() any { return new(wire.Frame) }}
+
 // once makes one attempt and says whether the server answered it.
 func (c *Client) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
+	f := frames.Get().(*wire.Frame)
+	defer func() {
+		clear(f.Sections) // they would hold on to the answer's memory
+		frames.Put(f)
+	}()
 	err = c.c.Transport.Call(ctx, c.c.Servers[server], req, func(body []byte) error {
-		var f wire.Frame
 		if err := f.Parse(body); err != nil {
 			return err
 		}
@@ -128,21 +139,18 @@ func (c *Client) once(ctx context.Context, server int, req [][]byte, read func(*
 		if read == nil {
 			return nil
 		}
-		return read(&f)
+		return read(f)
 	})
 	return answered, err
 }
 
-// bound ends ctx with the client, and after the strategy's wait timeout.
-func (c *Client) bound(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+// bound ends ctx with the client, until leave is called.
+func (c *Client) bound(ctx context.Context) (_ context.Context, leave func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	limit := c.c.Strategy.WaitTimeout.Std()
-	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("no answer within %v: %w", limit, context.DeadlineExceeded)) })
 	stop := context.AfterFunc(c.life, func() { cancel(context.Cause(c.life)) })
-	return ctx, func(err error) {
+	return ctx, func() {
 		stop()
-		timer.Stop()
-		cancel(err)
+		cancel(nil)
 	}
 }
 
