@@ -65,6 +65,11 @@ func SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) erro
 	return Default().SaveInferenceModel(ctx, dir, m)
 }
 
+// Shrink calls [Fleet.Shrink] on the default fleet.
+func Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
+	return Default().Shrink(ctx, o)
+}
+
 // LoadModel calls [Fleet.LoadModel] on the default fleet.
 func LoadModel(ctx context.Context, dir string) error { return Default().LoadModel(ctx, dir) }
 

@@ -161,6 +161,7 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 	if t.Dim != to.Param().Dim() || t.State != stateLen(to) {
 		return fmt.Errorf("embedding %q has rows of %d weights and %d of state, this model's have %d and %d", t.Param, t.Dim, t.State, to.Param().Dim(), stateLen(to))
 	}
+	to.SetClock(t.Clock)
 	for at := 0; at < t.Rows; at += rowsAtOnce {
 		if err := l.rows(f, t, to, index, at, min(rowsAtOnce, t.Rows-at)); err != nil {
 			return err

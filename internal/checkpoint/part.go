@@ -32,6 +32,8 @@ type tableInfo struct {
 	// Rated says that the rows have shows and clicks, Waiting how many ids wait for a row.
 	Rated   bool `json:"rated,omitempty"`
 	Waiting int  `json:"waiting,omitempty"`
+	// Clock is the number of days so far.
+	Clock uint32 `json:"clock,omitempty"`
 }
 
 const contentsKey = "gofleet"
@@ -86,7 +88,7 @@ func snapshotOf(store *table.Store) snapshot {
 		ids, waiting := t.IDs(), t.Waiters()
 		s.ids, s.waiting = append(s.ids, ids), append(s.waiting, waiting)
 		s.Tables = append(s.Tables, tableInfo{Param: t.Param().Name, Dim: t.Param().Dim(), State: stateLen(t), Rows: len(ids),
-			Rated: t.Rated(), Waiting: len(waiting)})
+			Rated: t.Rated(), Waiting: len(waiting), Clock: t.Clock()})
 	}
 	return s
 }

@@ -50,6 +50,7 @@ type pulling struct {
 	op   wire.Op
 	rows []rows
 	read []uint64 // versions of the weights, by server, when done
+	day  int64
 	done chan struct{}
 }
 
@@ -119,6 +120,9 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 		return nil
 	}
 	s.next = nil
+	if p.day != s.c.days.Load() {
+		return nil
+	}
 	for e := range st.Rows {
 		if !slices.Equal(p.rows[e].ids, st.Rows[e].IDs) {
 			return nil
@@ -130,7 +134,7 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 // ask gives the sender rows to pull.
 func (s *asyncSession) ask(op wire.Op, st *optimizer.Step, ids func(*optimizer.Rows) []uint64) *pulling {
 	p := s.room()
-	p.op, p.done = op, make(chan struct{})
+	p.op, p.day, p.done = op, s.c.days.Load(), make(chan struct{})
 	for e := range st.Rows {
 		p.rows[e].want(ids(&st.Rows[e]), st.Rows[e].Param.Dim())
 	}

@@ -61,6 +61,8 @@ type Client struct {
 	left     bool
 	joined   atomic.Bool
 	saves    atomic.Int64
+	// days counts the calls of Shrink: rows that were fetched before one are not used after it.
+	days atomic.Int64
 }
 
 // session is what the client needs of its sessions.

@@ -31,19 +31,32 @@ func (c *Client) saveID() string {
 }
 
 func (c *Client) save(ctx context.Context, msg wire.Save) error {
-	frozen := make([]wire.Frozen, len(c.c.Servers))
-	for s := range c.c.Servers { // server 0 first: it lets one saver through at a time
-		if err := c.control(ctx, s, wire.OpFreeze, msg, &frozen[s]); err != nil || frozen[s].Saved {
-			return err
-		}
+	steps, before, err := c.freeze(ctx, msg)
+	if err != nil || before != nil {
+		return err
 	}
-	msg.Steps = furthest(frozen)
+	msg.Steps = steps
 	parts := make([]wire.Part, len(c.c.Servers))
 	if err := c.together(func(s int) error { return c.control(ctx, s, wire.OpSave, msg, &parts[s]) }); err != nil {
 		return err
 	}
 	msg.Parts = parts
 	return c.control(ctx, 0, wire.OpCommit, msg, nil)
+}
+
+// freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has done
+// at this step what the cut is for.
+func (c *Client) freeze(ctx context.Context, msg wire.Save) (steps []uint64, before *wire.Frozen, err error) {
+	frozen := make([]wire.Frozen, len(c.c.Servers))
+	for s := range c.c.Servers { // server 0 first: it lets one through at a time
+		if err := c.control(ctx, s, wire.OpFreeze, msg, &frozen[s]); err != nil {
+			return nil, nil, err
+		}
+		if frozen[s].Saved {
+			return nil, &frozen[s], nil
+		}
+	}
+	return furthest(frozen), nil, nil
 }
 
 // abandon lets pushes go on after a save that failed.

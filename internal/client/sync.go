@@ -23,6 +23,7 @@ type syncSession struct {
 // ahead holds rows that were fetched before their step.
 type ahead struct {
 	valid bool
+	day   int64
 	rows  []rows
 }
 
@@ -39,7 +40,7 @@ func (s *syncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.c, st); err != nil {
 		return err
 	}
-	if !st.Eval && s.ahead.take(st) {
+	if !st.Eval && s.ahead.take(st, s.c.days.Load()) {
 		return nil
 	}
 	for e := range st.Rows {
@@ -86,7 +87,7 @@ func (s *syncSession) stop() {}
 
 // want readies room for the rows of the next batch; nil when it is not known.
 func (a *ahead) want(c *Client, st *optimizer.Step) []rows {
-	a.valid = false
+	a.valid, a.day = false, c.days.Load()
 	for e := range st.Rows {
 		if st.Rows[e].Next == nil {
 			return nil
@@ -99,8 +100,8 @@ func (a *ahead) want(c *Client, st *optimizer.Step) []rows {
 }
 
 // take fills a step's rows if they are those that were fetched.
-func (a *ahead) take(st *optimizer.Step) bool {
-	if !a.valid {
+func (a *ahead) take(st *optimizer.Step, day int64) bool {
+	if !a.valid || a.day != day {
 		return false
 	}
 	a.valid = false

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -32,10 +31,13 @@ type saves struct {
 	committing string
 	// wrote is the last part that this server wrote, for a save that comes again.
 	wrote struct {
-		id   string
-		part wire.Part
-		err  error
+		id    string
+		part  wire.Part
+		freed wire.Freed // instead, of one that shrinks
+		err   error
 	}
+	// day is the last one that was ended.
+	day day
 	// ended are the last ones whose cut is over here: a message of theirs that comes late begins no other.
 	ended []string
 }
@@ -100,7 +102,7 @@ func (s *Server) freeze(f *wire.Frame, r *reply) error {
 	}
 	switch {
 	case slices.Contains(s.saves.committed, msg.ID):
-		return r.JSON(wire.Frozen{Saved: true})
+		return r.JSON(s.frozenBefore(&msg))
 	case ended():
 		return wire.Refuse(wire.StatusStale, "checkpoint %s is over", msg.ID)
 	}
@@ -108,16 +110,36 @@ func (s *Server) freeze(f *wire.Frame, r *reply) error {
 	if !s.asks() {      // else an update may wait for a server that this cut holds
 		s.awaitIdle()
 	}
-	if step, ok := s.saves.done[msg.Dir]; ok && s.c.Index == 0 && step == s.store.Step() {
+	if s.doneBefore(int(f.Worker), &msg) {
 		s.saves.committed = remember(s.saves.committed, msg.ID)
 		s.abandon(int(f.Worker), msg.ID)
-		return r.JSON(wire.Frozen{Saved: true})
+		return r.JSON(s.frozenBefore(&msg))
 	}
 	steps := make([]uint64, len(s.members))
 	for w := range s.members {
 		steps[w] = max(s.members[w].window.last, s.members[w].decided)
 	}
 	return r.JSON(wire.Frozen{Steps: steps})
+}
+
+// doneBefore says, on server 0, that another worker has done at this very step what msg asks for. mu is held.
+func (s *Server) doneBefore(worker int, msg *wire.Save) bool {
+	switch {
+	case s.c.Index != 0:
+		return false
+	case msg.Shrink != nil:
+		return s.saves.day.shared(worker, s.store.Step(), *msg.Shrink)
+	}
+	step, ok := s.saves.done[msg.Dir]
+	return ok && step == s.store.Step()
+}
+
+// frozenBefore answers a save that finds its work done.
+func (s *Server) frozenBefore(msg *wire.Save) wire.Frozen {
+	if msg.Shrink != nil {
+		return wire.Frozen{Saved: true, Freed: s.saves.day.freed}
+	}
+	return wire.Frozen{Saved: true}
 }
 
 // beginCut makes msg the save under way. mu is held.
@@ -160,7 +182,10 @@ func (s *Server) save(f *wire.Frame, r *reply) error {
 	if err != nil {
 		return err
 	}
-	if first {
+	switch {
+	case first && msg.Shrink != nil:
+		s.shrink(&msg)
+	case first:
 		s.write(&msg)
 	}
 	s.mu.Lock()
@@ -170,6 +195,8 @@ func (s *Server) save(f *wire.Frame, r *reply) error {
 		return wire.Refuse(wire.StatusStale, "checkpoint %s was given up: save again", msg.ID)
 	case wrote.err != nil:
 		return wrote.err
+	case msg.Shrink != nil:
+		return r.JSON(wrote.freed)
 	default:
 		return r.JSON(wrote.part)
 	}
@@ -232,6 +259,10 @@ func (s *Server) commit(f *wire.Frame) error {
 	if over, err := s.committing(f, &msg); over || err != nil {
 		return err
 	}
+	if msg.Shrink != nil {
+		s.endDay(int(f.Worker), &msg)
+		return nil
+	}
 	m := checkpoint.Manifest{ID: msg.ID, Rule: s.c.Rule.Name(), Step: msg.Parts[0].Step, Steps: msg.Steps, Params: checkpoint.Params(s.c.Layout.Params)}
 	for _, p := range msg.Parts {
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
@@ -272,58 +303,9 @@ func (s *Server) committing(f *wire.Frame, msg *wire.Save) (over bool, err error
 		return true, nil
 	case s.saves.id != msg.ID:
 		return false, wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here: save again", msg.ID)
-	case len(msg.Parts) != len(s.c.Endpoints):
+	case msg.Shrink == nil && len(msg.Parts) != len(s.c.Endpoints):
 		return false, wire.Refuse(wire.StatusRefused, "checkpoint %s: %d parts of %d", msg.ID, len(msg.Parts), len(s.c.Endpoints))
 	}
 	s.saves.committing = msg.ID
 	return false, nil
-}
-
-// scan sends a page of a table's rows: ids after the cursor, at most as many as asked for.
-func (s *Server) scan(f *wire.Frame, r *reply) error {
-	var msg wire.Scan
-	if err := f.JSON(&msg); err != nil {
-		return err
-	}
-	if err := s.enter(f); err != nil {
-		return err
-	}
-	e, err := s.embedding(msg.Table)
-	if err != nil {
-		return err
-	}
-	ids, done := s.page(s.store.Tables[e], msg)
-	dim := s.store.Tables[e].Param().Dim()
-	rows := make([]float32, 0, len(ids)*dim)
-	for row := range s.store.Tables[e].RowsOf(ids, s.store.Step()) {
-		rows = append(rows, row.W...)
-	}
-	answer := wire.Scanned{Done: done}
-	if len(ids) > 0 {
-		answer.Cursor = ids[len(ids)-1] + 1
-	}
-	if err := r.JSON(answer); err != nil {
-		return err
-	}
-	r.Rows(msg.Table, ids, rows)
-	return nil
-}
-
-// page is the ids of a scan's page. The sorted ids of a whole table are kept from one page to the next.
-func (s *Server) page(t *table.Sparse, msg wire.Scan) (ids []uint64, done bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.scanned == nil {
-		s.scanned = make(map[uint32][]uint64)
-	}
-	if msg.Cursor == 0 || s.scanned[msg.Table] == nil {
-		s.scanned[msg.Table] = t.IDs()
-	}
-	all := s.scanned[msg.Table]
-	from, _ := slices.BinarySearch(all, msg.Cursor)
-	to := min(from+max(msg.Rows, 1), len(all))
-	if done = to == len(all); done {
-		delete(s.scanned, msg.Table)
-	}
-	return all[from:to], done
 }

@@ -7,6 +7,9 @@ func (t *Sparse) Tick() uint32 { return t.clock.Add(1) }
 // Clock is the number of ticks so far.
 func (t *Sparse) Clock() uint32 { return t.clock.Load() }
 
+// SetClock moves the clock on to a time that was read from a file; it never goes back.
+func (t *Sparse) SetClock(time uint32) { t.atLeast(time) }
+
 // atLeast moves the clock on to a time that was read from a file.
 func (t *Sparse) atLeast(time uint32) {
 	for {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // Shrink says which rows a table can do without. First shows and clicks decay, then rows are dropped whose score is low or
@@ -129,23 +131,46 @@ func (s *Store) Tick() {
 	}
 }
 
-// Shrink drops rows of all tables: by age in every one, by score in those that keep one. It is refused when o has a score and
-// no table keeps one.
-func (s *Store) Shrink(o Shrink) (Shrunk, error) {
-	if o.byScore() && !slices.ContainsFunc(s.Tables, func(t *Sparse) bool { return t.marked }) {
-		return Shrunk{}, fmt.Errorf("%w by any table", ErrNoScore)
+// Check says what is wrong with o for tables of these embeddings, or nil: a score, for one, where no table keeps any.
+func (o Shrink) Check(params []*optimizer.Param) error {
+	if err := o.check(); err != nil {
+		return err
 	}
-	var all Shrunk
-	for _, t := range s.Tables {
+	if o.byScore() && !slices.ContainsFunc(params, func(p *optimizer.Param) bool { return p.Embedding && marked(p.Entry) }) {
+		return fmt.Errorf("%w by any table: set ShowClick in an Entry, or neither Decay nor MinScore", ErrNoScore)
+	}
+	return nil
+}
+
+// Shrink drops rows of all tables: by age in every one, by score in those that keep one. It returns what was dropped, table by
+// table, and is refused when o has a score and no table keeps one.
+func (s *Store) Shrink(o Shrink) ([]Shrunk, error) {
+	params := make([]*optimizer.Param, len(s.Tables))
+	for i, t := range s.Tables {
+		params[i] = t.param
+	}
+	if err := o.Check(params); err != nil {
+		return nil, err
+	}
+	all := make([]Shrunk, len(s.Tables))
+	for i, t := range s.Tables {
 		own := o
 		if !t.marked {
 			own.Decay, own.MinScore = 0, 0
 		}
-		done, err := t.Shrink(own)
-		if err != nil {
+		var err error
+		if all[i], err = t.Shrink(own); err != nil {
 			return all, err
 		}
-		all.Rows, all.Waiting = all.Rows+done.Rows, all.Waiting+done.Waiting
 	}
 	return all, nil
+}
+
+// EndDay shrinks and then advances the clocks: what was touched on the day that ends is not unseen at all.
+func (s *Store) EndDay(o Shrink) ([]Shrunk, error) {
+	all, err := s.Shrink(o)
+	if err == nil {
+		s.Tick()
+	}
+	return all, err
 }

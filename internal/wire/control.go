@@ -56,9 +56,14 @@ type Norms struct {
 	Sums []byte `json:"sums"`
 }
 
-// Save is the blob of OpFreeze, OpSave and OpCommit.
+// Save is the blob of OpFreeze, OpSave and OpCommit: of what all servers do in one cut between steps, which is to write a
+// checkpoint, or with Shrink to end a day.
 type Save struct {
 	Dir string `json:"dir"`
+	// Shrink drops rows, and nothing is written.
+	Shrink *Shrink `json:"shrink,omitempty"`
+	// Freed is what all servers have dropped (OpCommit).
+	Freed Freed `json:"freed,omitzero"`
 	// ID names one save: all its messages carry it, and its files have it in their names.
 	ID string `json:"id"`
 	// Steps is the cut: the last step of each worker that the checkpoint holds.
@@ -68,6 +73,22 @@ type Save struct {
 	// Abandon ends a save that failed (OpCommit).
 	Abandon bool `json:"abandon,omitempty"`
 }
+
+// Shrink says which rows are dropped at the end of a day.
+type Shrink struct {
+	Decay    float64 `json:"decay,omitempty"`
+	MinScore float64 `json:"min_score,omitempty"`
+	Unseen   uint32  `json:"unseen,omitempty"`
+}
+
+// Freed answers an OpSave that shrinks: rows dropped and waiting ids forgotten, by embedding in the order of params.
+type Freed struct {
+	Rows    []int `json:"rows,omitempty"`
+	Waiting []int `json:"waiting,omitempty"`
+}
+
+// IsZero says whether nothing is told.
+func (f Freed) IsZero() bool { return f.Rows == nil && f.Waiting == nil }
 
 // Part is a file of a checkpoint.
 type Part struct {
@@ -82,8 +103,10 @@ type Part struct {
 // Frozen answers OpFreeze.
 type Frozen struct {
 	Steps []uint64 `json:"steps"`
-	// Saved says that the directory has a checkpoint of this very step.
-	Saved bool `json:"saved,omitempty"`
+	// Saved says that the directory has a checkpoint of this very step, or that another worker has ended the day at this step,
+	// which freed that much.
+	Saved bool  `json:"saved,omitempty"`
+	Freed Freed `json:"freed,omitzero"`
 }
 
 // Scan is the blob of OpScan: rows of a table after a cursor.

@@ -1,0 +1,74 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// ShrinkOptions say which rows of embeddings a model can do without at the end of a day. First shows and clicks decay, then
+// rows are dropped whose score is low or which have not been used for long. Each zero field does nothing.
+type ShrinkOptions struct {
+	// Decay multiplies the shows and clicks of every row, and of every id that waits for one, in tables with ShowClick; between
+	// 0 and 1.
+	Decay float64
+	// MinScore drops rows of tables with ShowClick whose score is below it.
+	MinScore float64
+	// Unseen drops rows of any table that no training read and no push has touched for so many days, the one that ends
+	// counted in: 1 drops what that day did not use. It forgets ids that wait for a row and were not pushed for so long.
+	Unseen uint32
+}
+
+// Shrunk is what was dropped of one table.
+type Shrunk struct {
+	Rows    int // their memory is the next rows'
+	Waiting int // ids that waited for a row
+}
+
+// Shrink ends a day and drops rows that are not needed, on all servers at one point between steps; it returns what was
+// dropped, by name of the embedding. A day is what lies between two calls, be it a day, an hour or an epoch: every row
+// remembers on which one it was used last. A dropped row is forgotten whole, also one that was given or loaded; its id begins
+// anew when it is met again.
+//
+// Any worker may call it. When several do, in the same way and with no update between, as after a BarrierWorker, one acts and all
+// are told; a worker that calls again ends another day. In a collective job every worker must call it, and all wait for each other.
+// Mode geo, where every worker has rows of its own, refuses.
+func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
+	freed, err := f.shrink(ctx, table.Shrink(o))
+	if err != nil {
+		return nil, fmt.Errorf("fleet: Shrink: %w", err)
+	}
+	all := map[string]Shrunk{}
+	for e, i := range f.job.layout.Embeddings {
+		all[f.job.layout.Params[i].Name] = Shrunk(freed[e])
+	}
+	return all, nil
+}
+
+func (f *Fleet) shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
+	j, err := f.workerCall("Shrink")
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Check(j.layout.Params); err != nil {
+		return nil, err
+	}
+	if f.IsCollective() {
+		if err := f.meet(ctx); err != nil {
+			return nil, err
+		}
+		return f.local.Store().EndDay(o)
+	}
+	c, err := f.joined("Shrink")
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil:
+		return f.local.Store().EndDay(o)
+	case j.strategy.Mode == strategy.ModeGeo:
+		return nil, fmt.Errorf("mode geo keeps every row on every worker, and servers can't drop those")
+	}
+	return c.Shrink(ctx, o)
+}

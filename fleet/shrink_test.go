@@ -1,0 +1,232 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// months are days of training of the toy with shows and clicks: some steps, and what is dropped then.
+type months struct {
+	days  []fleet.ShrinkOptions
+	load  string // before the first
+	begin int    // the first step
+	save  string // after the last
+	model string
+
+	mu    sync.Mutex
+	freed []map[string]fleet.Shrunk // by day, as worker 0 is told
+}
+
+const stepsADay = 4
+
+// dayIDs are the examples of a step: every day has ids of its own among those of all days.
+func dayIDs(step int) []sample {
+	all := fewIDs(step)
+	for i := range all {
+		if i%2 == 0 {
+			all[i].emb += uint64(1000 * (1 + step/stepsADay))
+			all[i].open += uint64(1000 * (1 + step/stepsADay))
+		}
+	}
+	return all
+}
+
+func (m *months) program(ctx context.Context, f *fleet.Fleet) error {
+	o := shown()
+	o.emb.Entry = optimizer.Entry{} // one table has no score
+	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 0.01}, strategy.Sync())
+	if err != nil {
+		return err
+	}
+	if err := opt.Minimize(o); err != nil {
+		return err
+	}
+	if f.IsServer() {
+		if err := f.InitServer(ctx, m.load); err != nil {
+			return err
+		}
+		return f.RunServer(ctx)
+	}
+	if err := (leg{load: m.load}).begin(ctx, f); err != nil {
+		return err
+	}
+	for day := range m.days {
+		if err := m.day(ctx, f, o, day); err != nil {
+			return err
+		}
+	}
+	if err := o.session.Close(ctx); err != nil {
+		return err
+	}
+	if err := (leg{save: m.save, model: m.model}).end(ctx, f, o); err != nil {
+		return err
+	}
+	return f.StopWorker(ctx)
+}
+
+// day trains, with rows fetched ahead, and ends the day.
+func (m *months) day(ctx context.Context, f *fleet.Fleet, o *toy, day int) error {
+	for i := range stepsADay {
+		step := m.begin + day*stepsADay + i
+		var next []sample
+		if i+1 < stepsADay {
+			next = ownPart(f, dayIDs(step+1))
+		}
+		if err := o.train(ctx, ownPart(f, dayIDs(step)), next); err != nil {
+			return err
+		}
+	}
+	if err := f.BarrierWorker(ctx); err != nil {
+		return err
+	}
+	freed, err := f.Shrink(ctx, m.days[day])
+	if err != nil {
+		return err
+	}
+	if err := m.note(day, freed); err != nil {
+		return err
+	}
+	return f.BarrierWorker(ctx) // all have been told before anybody goes on
+}
+
+// note keeps what a worker was told of a day, which is what the others were told.
+func (m *months) note(day int, freed map[string]fleet.Shrunk) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.freed) == day {
+		m.freed = append(m.freed, freed)
+	}
+	if !maps.Equal(m.freed[day], freed) {
+		return fmt.Errorf("workers are told different things of day %d: %+v and %+v", day, m.freed[day], freed)
+	}
+	return nil
+}
+
+func (m *months) run(t *testing.T, c fleettest.Cluster) []byte {
+	t.Helper()
+	m.model = t.TempDir()
+	c.Run(t, m.program)
+	return read(t, filepath.Join(m.model, "weights.safetensors"))
+}
+
+var someDays = []fleet.ShrinkOptions{{}, {Unseen: 1}, {Decay: 0.5, MinScore: 2}, {Unseen: 1, Decay: 0.9}, {Unseen: 2}}
+
+// TestShrinkIsTheSameEverywhere: the same rows are dropped on any number of servers as in one process, and training goes on
+// from the same rows; all workers call it, and each day ends once.
+func TestShrinkIsTheSameEverywhere(t *testing.T) {
+	alone := &months{days: someDays}
+	want := alone.run(t, fleettest.Cluster{})
+	for day, what := range map[int]string{1: "emb", 2: "open", 3: "emb"} {
+		if alone.freed[day][what].Rows == 0 {
+			t.Fatalf("day %d dropped %+v: the test shows nothing of %s", day, alone.freed[day], what)
+		}
+	}
+	if n := alone.freed[0]; n["emb"] != (fleet.Shrunk{}) || n["open"] != (fleet.Shrunk{}) || len(n) != 2 {
+		t.Errorf("a day that drops nothing dropped %+v", n)
+	}
+	if alone.freed[1]["open"].Waiting == 0 {
+		t.Errorf("no id that waits was forgotten: %+v", alone.freed)
+	}
+	for name, c := range map[string]fleettest.Cluster{
+		"one server": {Servers: 1, Workers: 1}, "two": {Servers: 2, Workers: 3}, "three": {Servers: 3, Workers: 2}, "none": {Workers: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &months{days: someDays}
+			if far := distance(t, want, m.run(t, c)); far > 1e-5 {
+				t.Errorf("%g away from one process", far)
+			}
+			for day := range someDays {
+				if !maps.Equal(m.freed[day], alone.freed[day]) {
+					t.Errorf("day %d dropped %+v, in one process %+v", day, m.freed[day], alone.freed[day])
+				}
+			}
+		})
+	}
+}
+
+// TestDaysOutliveServers stops a job between two days and goes on with another number of servers.
+func TestDaysOutliveServers(t *testing.T) {
+	whole := &months{days: someDays}
+	want := whole.run(t, fleettest.Cluster{Servers: 2, Workers: 2})
+	half := t.TempDir()
+	(&months{days: someDays[:3], save: half}).run(t, fleettest.Cluster{Servers: 2, Workers: 2})
+	rest := &months{days: someDays[3:], load: half, begin: 3 * stepsADay}
+	if far := distance(t, want, rest.run(t, fleettest.Cluster{Servers: 3, Workers: 2})); far != 0 {
+		t.Errorf("a job that was stopped ends %g away from one that wasn't", far)
+	}
+	for day, freed := range rest.freed {
+		if !maps.Equal(freed, whole.freed[3+day]) {
+			t.Errorf("day %d dropped %+v, without the stop %+v", 3+day, freed, whole.freed[3+day])
+		}
+	}
+}
+
+// TestShrinkOfOneWorker: in mode async one worker may end days while others train.
+func TestShrinkOfOneWorker(t *testing.T) {
+	fleettest.Run(t, 2, 3, func(ctx context.Context, f *fleet.Fleet) error {
+		return trainShown(ctx, f, strategy.Async(), 20, "", func(*toy) error {
+			if f.WorkerIndex() != 1 {
+				return nil
+			}
+			sum := 0
+			for range 3 { // each call of the same worker is a day
+				freed, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2})
+				if err != nil {
+					return err
+				}
+				sum += freed["emb"].Rows + freed["emb"].Waiting
+			}
+			if sum == 0 {
+				t.Error("nothing was dropped in three days")
+			}
+			return nil
+		})
+	})
+}
+
+func TestShrinkRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		c    fleettest.Cluster
+		s    strategy.Strategy
+		o    fleet.ShrinkOptions
+		says string
+	}{
+		"no score": {fleettest.Cluster{}, strategy.Sync(), fleet.ShrinkOptions{MinScore: 1}, "set ShowClick in an Entry"},
+		"decay":    {fleettest.Cluster{Servers: 1, Workers: 1}, strategy.Async(), fleet.ShrinkOptions{Decay: 2}, "Decay is 2"},
+		"geo":      {fleettest.Cluster{Servers: 1, Workers: 1}, strategy.Geo(4), fleet.ShrinkOptions{}, "mode geo keeps every row"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				if f.IsServer() {
+					if _, err := f.Shrink(ctx, tt.o); !errors.Is(err, fleet.ErrRole) {
+						t.Errorf("a server shrinks: %v", err)
+					}
+				}
+				return train(ctx, f, optimizer.SGD{LR: 0.01}, tt.s, 2, func(*toy) error {
+					if _, err := f.Shrink(ctx, tt.o); err == nil || !strings.Contains(err.Error(), tt.says) {
+						t.Errorf("error %v, want %q", err, tt.says)
+					}
+					return nil
+				})
+			})
+		})
+	}
+	f, err := fleet.New(nil, fleet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Shrink(t.Context(), fleet.ShrinkOptions{}); !errors.Is(err, fleet.ErrOrder) {
+		t.Errorf("Shrink before Minimize: %v", err)
+	}
+}

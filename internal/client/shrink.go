@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Shrink makes all servers end a day in one cut between steps, and returns what they dropped by embedding, in the order of
+// params. When another worker has ended the day at that very step, in the same way, there is nothing to do but tell what was
+// dropped.
+func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
+	if err := c.Settle(ctx); err != nil {
+		return nil, err
+	}
+	msg := wire.Save{ID: c.saveID(), Shrink: &wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}
+	freed, err := c.shrink(ctx, msg)
+	c.days.Add(1) // rows that were fetched ahead may be gone
+	if err != nil {
+		c.abandon(msg)
+		return nil, fmt.Errorf("shrinking: %w", err)
+	}
+	all := make([]table.Shrunk, len(c.c.Layout.Embeddings))
+	for e := range all {
+		all[e] = table.Shrunk{Rows: freed.Rows[e], Waiting: freed.Waiting[e]}
+	}
+	return all, nil
+}
+
+func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) {
+	steps, before, err := c.freeze(ctx, msg)
+	if err != nil {
+		return wire.Freed{}, err
+	}
+	if before != nil {
+		return before.Freed, c.checkFreed(0, before.Freed)
+	}
+	msg.Steps = steps
+	parts := make([]wire.Freed, len(c.c.Servers))
+	err = c.together(func(s int) error {
+		if err := c.control(ctx, s, wire.OpSave, msg, &parts[s]); err != nil {
+			return err
+		}
+		return c.checkFreed(s, parts[s])
+	})
+	if err != nil {
+		return wire.Freed{}, err
+	}
+	n := len(c.c.Layout.Embeddings)
+	msg.Freed = wire.Freed{Rows: make([]int, n), Waiting: make([]int, n)}
+	for _, p := range parts {
+		for e := range n {
+			msg.Freed.Rows[e] += p.Rows[e]
+			msg.Freed.Waiting[e] += p.Waiting[e]
+		}
+	}
+	return msg.Freed, c.control(ctx, 0, wire.OpCommit, msg, nil)
+}
+
+func (c *Client) checkFreed(server int, f wire.Freed) error {
+	if n := len(c.c.Layout.Embeddings); len(f.Rows) != n || len(f.Waiting) != n {
+		return c.name(server, fmt.Errorf("it told of %d tables, %d were to shrink", len(f.Rows), n))
+	}
+	return nil
+}
