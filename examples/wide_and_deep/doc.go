@@ -10,8 +10,13 @@
 //	saved output/wide_and_deep/checkpoint and output/wide_and_deep/model
 //
 // -mode takes every mode that package strategy has. In geo the rule is plain gradient descent, the only one it can add up, which
-// learns these data slowly: take -mode=geo with more epochs, smaller batches and a small -k_steps. With -data it reads Criteo TSV or slot text instead of the flights, and
-// -preset=criteo has the size that is usual for them; -preset=seed takes the settings of the original's quick start.
+// learns these data slowly: take -mode=geo with more epochs, smaller batches and a small -k_steps. With -data it reads Criteo TSV
+// or slot text instead of the flights, and -preset=criteo has the size that is usual for them; -preset=seed takes the settings of
+// the original's quick start.
+//
+// How near to one process each mode comes, with 2 and with 4 workers, TestConvergence examines, and prints as a table:
+//
+//	go test ./examples/wide_and_deep -run Convergence -convergence -v
 //
 // model.go is the network, train.go the program that every role runs, flags.go what can be chosen. This example writes out the
 // calls that each role makes; the others leave that to package job, which they share.
