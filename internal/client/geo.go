@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -33,8 +32,8 @@ type geo struct {
 	steps   int // since the last exchange
 	samples int
 	total   int64
-	touched []map[uint64]struct{} // rows of an embedding trained since the last exchange
-	left    []map[uint64]struct{} // rows of which an exchange has left something
+	touched []mode.IDs // rows of an embedding trained since the last exchange
+	left    []mode.IDs // rows of which an exchange has left something
 	err     error
 }
 
@@ -51,7 +50,7 @@ func newGeo(c *Client) (*geo, error) {
 				return nil, err
 			}
 			g.rows = append(g.rows, t)
-			g.touched, g.left = append(g.touched, map[uint64]struct{}{}), append(g.left, map[uint64]struct{}{})
+			g.touched, g.left = append(g.touched, mode.IDs{}), append(g.left, mode.IDs{})
 		default:
 			g.dense[i] = table.NewDense(p.Size(), rule)
 			if err := g.dense[i].Set(p.W); err != nil {
@@ -166,9 +165,7 @@ func (g *geo) note(samples int, push []rows) int64 {
 	g.total++
 	g.samples += samples
 	for e := range push {
-		for _, id := range push[e].ids {
-			g.touched[e][id] = struct{}{}
-		}
+		g.touched[e].Add(push[e].ids...)
 	}
 	return g.total
 }
@@ -217,15 +214,10 @@ func (g *geo) take(n int) (samples int, err error) {
 	g.mu.Lock()
 	samples = max(g.samples, 1)
 	g.samples, g.steps = 0, 0
-	ids, left := make([][]uint64, len(g.rows)), make([]map[uint64]struct{}, len(g.rows))
+	ids, whole := make([][]uint64, len(g.rows)), make([][]uint64, len(g.rows))
 	for e := range g.rows {
-		left[e] = g.left[e]
-		g.left[e] = map[uint64]struct{}{}
-		for id := range g.touched[e] {
-			delete(left[e], id) // what is left of it goes on with its share
-		}
-		ids[e] = slices.Sorted(maps.Keys(g.touched[e]))
-		clear(g.touched[e])
+		whole[e] = slices.DeleteFunc(g.left[e].Take(nil), g.touched[e].Has) // what is left of these goes on with their share
+		ids[e] = g.touched[e].Take(nil)
 	}
 	g.mu.Unlock()
 	for i, d := range g.dense {
@@ -234,29 +226,27 @@ func (g *geo) take(n int) (samples int, err error) {
 		}
 	}
 	for e := range g.rows {
-		if err := g.takeRows(e, ids[e], left[e], n); err != nil {
+		if err := g.takeRows(e, ids[e], whole[e], n); err != nil {
 			return 0, err
 		}
 	}
 	return samples, nil
 }
 
-// takeRows takes the n-th part of some rows' change and the whole of others'.
-func (g *geo) takeRows(e int, ids []uint64, whole map[uint64]struct{}, n int) error {
-	if len(whole) > 0 {
-		ids = slices.AppendSeq(ids, maps.Keys(whole))
-		slices.Sort(ids)
-	}
+// takeRows takes the n-th part of some rows' change and the whole of others'. Both are ascending, and no row is in both.
+func (g *geo) takeRows(e int, some, whole []uint64, n int) error {
 	dim := g.rows[e].Param().Dim()
-	g.push[e].want(ids, dim)
+	push := &g.push[e]
+	push.want(append(some, whole...), dim)
+	slices.Sort(push.ids)
 	var rest []uint64
-	err := g.rows[e].Edit(ids, func(i int, _, unsent []float32) {
+	err := g.rows[e].Edit(push.ids, func(i int, _, unsent []float32) {
 		share := n
-		if _, ok := whole[ids[i]]; ok {
+		if _, ok := slices.BinarySearch(whole, push.ids[i]); ok {
 			share = 1
 		}
-		if mode.Take(g.push[e].data[i*dim:][:dim], unsent, share) {
-			rest = append(rest, ids[i])
+		if mode.Take(push.data[i*dim:][:dim], unsent, share) {
+			rest = append(rest, push.ids[i])
 		}
 	})
 	if err != nil || g.c.c.Strategy.GeoRest == strategy.GeoRestKeep {
@@ -264,9 +254,7 @@ func (g *geo) takeRows(e int, ids []uint64, whole map[uint64]struct{}, n int) er
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, id := range rest {
-		g.left[e][id] = struct{}{}
-	}
+	g.left[e].Add(rest...)
 	return nil
 }
 

@@ -82,28 +82,27 @@ func (Sum) Update(w, g, _ []float32, _ *optimizer.State) {
 // Recorder knows, on a server, which rows have changed since a worker last asked: those of any worker's push, its own too.
 // What an answer has brought is forgotten when the next request shows that it arrived; a repeated request is answered anew.
 type Recorder struct {
-	mu      sync.Mutex
-	step    uint64 // of the request that is being answered
-	fresh   []map[uint64]struct{}
-	pending []map[uint64]struct{}
+	mu     sync.Mutex
+	step   uint64 // of the request that is being answered
+	tables []recorded
+}
+
+// recorded is what a recorder knows of a table.
+type recorded struct {
+	fresh   IDs
+	waiting []uint64 // ascending; taken out of fresh, for the next answers
+	pending []uint64 // ascending; in the answer to the request of that step
+	asked   bool     // by that request
 }
 
 // NewRecorder is a recorder for that many tables.
-func NewRecorder(tables int) *Recorder {
-	r := &Recorder{fresh: make([]map[uint64]struct{}, tables), pending: make([]map[uint64]struct{}, tables)}
-	for t := range tables {
-		r.fresh[t] = map[uint64]struct{}{}
-	}
-	return r
-}
+func NewRecorder(tables int) *Recorder { return &Recorder{tables: make([]recorded, tables)} }
 
 // Note takes note that rows of a table have changed.
 func (r *Recorder) Note(table int, ids []uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, id := range ids {
-		r.fresh[table][id] = struct{}{}
-	}
+	r.tables[table].fresh.Add(ids...)
 }
 
 // Ask returns ids of a table, ascending, at most that many, that have changed before a request of that step number, and says
@@ -116,21 +115,26 @@ func (r *Recorder) Ask(step uint64, table, most int) (ids []uint64, more bool) {
 	}
 	if step > r.step {
 		r.step = step
-		clear(r.pending) // they have arrived
-	}
-	if r.pending[table] == nil {
-		r.pending[table] = map[uint64]struct{}{}
-		for id := range r.fresh[table] {
-			if len(r.pending[table]) == most {
-				break
-			}
-			r.pending[table][id] = struct{}{}
-			delete(r.fresh[table], id)
+		for i := range r.tables {
+			r.tables[i].arrived()
 		}
 	}
-	for id := range r.pending[table] {
-		ids = append(ids, id)
+	t := &r.tables[table]
+	if !t.asked {
+		t.answer(most)
 	}
-	slices.Sort(ids)
-	return ids, len(r.fresh[table]) > 0
+	return slices.Clone(t.pending), len(t.waiting) > 0 || t.fresh.Len() > 0
+}
+
+// arrived forgets what the last answer has brought.
+func (t *recorded) arrived() { t.pending, t.asked = t.pending[:0], false }
+
+// answer makes at most that many ids pending.
+func (t *recorded) answer(most int) {
+	if len(t.waiting) < most && t.fresh.Len() > 0 {
+		t.waiting = t.fresh.Take(t.waiting)
+	}
+	n := min(most, len(t.waiting))
+	t.pending, t.asked = append(t.pending[:0], t.waiting[:n]...), true
+	t.waiting = append(t.waiting[:0], t.waiting[n:]...)
 }
