@@ -73,6 +73,9 @@ func Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
 // LoadModel calls [Fleet.LoadModel] on the default fleet.
 func LoadModel(ctx context.Context, dir string) error { return Default().LoadModel(ctx, dir) }
 
+// Explain calls [Fleet.Explain] on the default fleet.
+func Explain(ids map[string]int) (*Explanation, error) { return Default().Explain(ids) }
+
 // IsWorker calls [Fleet.IsWorker] on the default fleet.
 func IsWorker() bool { return Default().IsWorker() }
 

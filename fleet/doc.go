@@ -34,6 +34,9 @@
 // [Fleet.Util] has what workers do together beside training: all-reduce, all-gather, barrier, and shares of files. Package
 // fleet/metrics has the metrics of all workers' examples.
 //
+// [Fleet.Plan] prints where every variable lives, and [Fleet.Explain] what a step costs: bytes and round trips for each server, as
+// expected after Minimize, and beside it what was measured.
+//
 // # Many fleets
 //
 // Every method of [Fleet] is a package function too, over a default instance that [Init] makes: fleet.IsServer(). Programs

@@ -4,6 +4,7 @@
 //	client.go     a worker's life: join, publish or pull the first weights, leave
 //	await.go      waiting for servers that start later
 //	call.go       one request to one server, repeated while that is safe
+//	expect.go     what a step is expected to exchange, before there is one
 //	exchange.go   one step's traffic with all servers
 //	clip.go       gradients shortened by their lengths, where a push is an update
 //	feedback.go   what narrow payloads round away, added to the next push

@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gofleet/gofleet/internal/client"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// Explanation is what a strategy means for a model on this job's servers: what a worker is expected to exchange with each of them
+// in a step, and what was measured. Print it to see a table.
+type Explanation struct {
+	Strategy strategy.Strategy
+	Workers  int
+	// IDs are the ids of each embedding that a step is taken to touch.
+	IDs map[string]int
+	// Servers are expected, by server. Bytes are of messages before compression.
+	Servers []Traffic
+	// Measured is what this process has seen, all zero before training.
+	Measured Measured
+}
+
+// Traffic is what a worker and a server exchange for a step, on average.
+type Traffic struct {
+	// Floats is how many dense values live on the server.
+	Floats int
+	// Rows are those of embeddings that a step touches there.
+	Rows float64
+	// Pushed and Pulled are bytes from the worker to the server, and back.
+	Pushed, Pulled float64
+	// Trips are requests, each with its answer.
+	Trips float64
+}
+
+// Measured is what a worker and its transport have counted since the job began: with training also joining, heartbeats, evaluations
+// and saves; and if processes share a transport in memory, as in tests, what all of them did.
+type Measured struct {
+	Counts    Counts
+	Transport transport.Stats
+}
+
+// Explain says what the job's strategy means for its model: where dense values lie, how many bytes a step sends and brings, and in
+// how many round trips. ids are how many ids of each embedding a step touches, by name; rows of an embedding without a number are
+// left out. Steps are taken to know the next batch, as in TrainFrom of package nn. It is known after Minimize, in jobs with servers.
+func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
+	j, err := f.minimized("Explain")
+	if err != nil {
+		return nil, err
+	}
+	if len(f.id.Servers) == 0 {
+		return nil, fmt.Errorf("fleet: Explain: it tells of traffic with servers, and this job has none: %w", ErrRole)
+	}
+	for name, n := range ids {
+		i := slices.IndexFunc(j.layout.Embeddings, func(e int) bool { return j.layout.Params[e].Name == name })
+		if i < 0 || n < 0 {
+			return nil, fmt.Errorf("fleet: Explain: %d ids of %q, which is no embedding, or no number of ids", n, name)
+		}
+	}
+	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids), Measured: Measured{Counts: f.Counts()}}
+	for _, t := range client.Expect(j.layout, j.strategy, ids, true) {
+		e.Servers = append(e.Servers, Traffic(t))
+	}
+	if m, ok := j.transport.(transport.Metered); ok {
+		e.Measured.Transport = m.Stats()
+	}
+	return e, nil
+}
+
+// String is the explanation as a table for people.
+func (e *Explanation) String() string {
+	var s strings.Builder
+	e.table(&s)
+	return s.String()
+}
+
+// WriteTo writes what String returns.
+func (e *Explanation) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	e.table(&b)
+	return b.WriteTo(w)
+}
+
+// table writes to a buffer, which does not fail.
+func (e *Explanation) table(w io.Writer) {
+	fmt.Fprintf(w, "mode %s, %d workers, %d servers, payload %s, codec %s\n", e.Strategy.Mode, e.Workers, len(e.Servers), e.Strategy.Payload, e.Strategy.Codec)
+	fmt.Fprintf(w, "expected of a worker's step%s, before compression:\n", e.touching())
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "server\tdense values\trows\tbytes pushed\tbytes pulled\tround trips\t")
+	for i, s := range e.Servers {
+		s.row(t, fmt.Sprint(i))
+	}
+	e.total().row(t, "all")
+	t.Flush()
+	e.measured(w)
+}
+
+func (e *Explanation) touching() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(e.IDs)) {
+		parts = append(parts, fmt.Sprintf("%d ids of %q", e.IDs[name], name))
+	}
+	if parts == nil {
+		return ""
+	}
+	return " with " + strings.Join(parts, ", ")
+}
+
+func (t Traffic) row(w io.Writer, name string) {
+	fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.2f\t\n", name, t.Floats, t.Rows, t.Pushed, t.Pulled, t.Trips)
+}
+
+func (e *Explanation) total() (all Traffic) {
+	for _, s := range e.Servers {
+		all.Floats += s.Floats
+		all.Rows += s.Rows
+		all.Pushed += s.Pushed
+		all.Pulled += s.Pulled
+		all.Trips += s.Trips
+	}
+	return all
+}
+
+// measured is the line of what was seen, in the same units where there was a step.
+func (e *Explanation) measured(w io.Writer) {
+	n, t := float64(e.Measured.Counts.Steps)*float64(max(1, e.Strategy.GradientMerge.KSteps)), e.Measured.Transport
+	if e.Strategy.Mode == strategy.ModeGeo {
+		n *= float64(e.Strategy.KSteps) // what is counted there are exchanges
+	}
+	if n == 0 {
+		fmt.Fprintln(w, "measured: no step yet")
+		return
+	}
+	fmt.Fprintf(w, "measured over %.0f steps, as sent, with heartbeats and the like: %.0f bytes pushed, %.0f pulled, %.2f round trips a step\n",
+		n, float64(t.Sent)/n, float64(t.Received)/n, float64(t.Calls)/n)
+	if c := e.Measured.Counts; c.Doubled+c.Dropped+c.NotFinite > 0 {
+		fmt.Fprintf(w, "%d requests came twice, %d rows were dropped, %d were not finite\n", c.Doubled, c.Dropped, c.NotFinite)
+	}
+}

@@ -1,0 +1,111 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+func ExampleFleet_Explain() {
+	role := rolemaker.UserDefined{Role: rolemaker.Worker, WorkerNum: 4, ServerEndpoints: []string{"a:1", "b:1"}}
+	f, err := fleet.New(role, fleet.Options{Transport: transport.NewMemory()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 1e-3}, strategy.Strategy{Mode: strategy.ModeSync, Payload: strategy.PayloadFloat16})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := opt.Minimize(newToy()); err != nil {
+		log.Fatal(err)
+	}
+	e, err := f.Explain(map[string]int{"emb": 2000, "open": 500})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(e)
+	// Output:
+	// mode sync, 4 workers, 2 servers, payload float16, codec none
+	// expected of a worker's step with 2000 ids of "emb", 500 ids of "open", before compression:
+	//   server  dense values  rows  bytes pushed  bytes pulled  round trips
+	//        0         15021  1250         45638         78180         1.00
+	//        1         15003  1250         45602         78108         1.00
+	//      all         30024  2500         91240        156288         2.00
+	// measured: no step yet
+}
+
+// TestExplainedTraffic compares what is expected with what a transport has counted, mode by mode.
+func TestExplainedTraffic(t *testing.T) {
+	merged := strategy.Sync()
+	merged.GradientMerge.KSteps = 4
+	narrow := strategy.Async()
+	narrow.Payload = strategy.PayloadInt8
+	seldom := strategy.Async()
+	seldom.MinSendGradNumBeforeRecv = 5
+	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async(), "half_async": strategy.HalfAsync(), "ssp": strategy.SSP(1),
+		"geo": strategy.Geo(5), "merged": merged, "narrow": narrow, "seldom": seldom} {
+		t.Run(name, func(t *testing.T) {
+			fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
+				return train(ctx, f, optimizer.SGD{LR: 0.1}, s, 200, func(*toy) error {
+					e, err := f.Explain(map[string]int{"emb": 24, "open": 24})
+					if err != nil {
+						return err
+					}
+					m, steps := e.Measured.Transport, 200.
+					var up, down, trips float64
+					for _, s := range e.Servers {
+						up, down, trips = up+s.Pushed*steps, down+s.Pulled*steps, trips+s.Trips*steps
+					}
+					for what, pair := range map[string][2]float64{"pushed": {up, float64(m.Sent)}, "pulled": {down, float64(m.Received)}, "trips": {trips, float64(m.Calls)}} {
+						if off := math.Abs(pair[0]/pair[1] - 1); off > 0.25 {
+							t.Errorf("%s: %.0f expected, %.0f measured", what, pair[0], pair[1])
+						}
+					}
+					if !strings.Contains(e.String(), "steps, as sent") {
+						t.Errorf("the table says\n%s", e)
+					}
+					return nil
+				})
+			})
+		})
+	}
+}
+
+func TestExplainRefuses(t *testing.T) {
+	fleettest.Run(t, 0, 1, func(_ context.Context, f *fleet.Fleet) error {
+		if _, err := f.Explain(nil); !errors.Is(err, fleet.ErrOrder) {
+			t.Errorf("before Minimize: %v", err)
+		}
+		if _, err := minimized(f, optimizer.SGD{LR: 1}); err != nil {
+			return err
+		}
+		if _, err := f.Explain(nil); !errors.Is(err, fleet.ErrRole) {
+			t.Errorf("without servers: %v", err)
+		}
+		return nil
+	})
+	fleettest.Run(t, 1, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		return train(ctx, f, optimizer.SGD{LR: 1}, strategy.Async(), 1, func(*toy) error {
+			if _, err := f.Explain(map[string]int{"w": 3}); err == nil || !strings.Contains(err.Error(), `"w", which is no embedding`) {
+				t.Errorf("ids of a dense param: %v", err)
+			}
+			e, err := f.Explain(nil)
+			if err != nil || !slices.ContainsFunc(e.Servers, func(s fleet.Traffic) bool { return s.Floats > 0 }) {
+				t.Errorf("%v, error %v", e, err)
+			}
+			return nil
+		})
+	})
+}
