@@ -27,7 +27,8 @@ type Fleet struct {
 	id      rolemaker.Identity
 	options Options
 	log     *slog.Logger
-	process uint64 // client.Config.Process
+	process uint64    // client.Config.Process
+	told    sync.Once // the log, of a worker's stats
 
 	mu     sync.Mutex
 	job    *job           // since Minimize

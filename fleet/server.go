@@ -31,7 +31,7 @@ func (f *Fleet) InitServer(ctx context.Context, dir string) error {
 }
 
 // RunServer serves until every worker has called StopWorker, or ctx ends. It returns an error that wraps ErrWorkersDied when
-// a worker ended without a word, and ctx's cause when that ended it.
+// a worker ended without a word, and ctx's cause when that ended it. The log is told of its [Stats] then.
 func (f *Fleet) RunServer(ctx context.Context) error {
 	if _, err := f.serverCall("RunServer"); err != nil {
 		return err
@@ -42,7 +42,9 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 	if s == nil {
 		return fmt.Errorf("fleet: RunServer: call InitServer first: %w", ErrOrder)
 	}
-	if err := s.Run(ctx); err != nil {
+	err := s.Run(ctx)
+	f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
+	if err != nil {
 		return fmt.Errorf("fleet: RunServer: %w", err)
 	}
 	return nil

@@ -58,7 +58,9 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 	if err != nil || c == nil {
 		return err
 	}
-	if err := c.Leave(ctx); err != nil {
+	err = c.Leave(ctx)
+	f.told.Do(func() { f.log.Info("worker has stopped", "worker", f.id.Index, "stats", f.Stats()) })
+	if err != nil {
 		return fmt.Errorf("fleet: StopWorker: %w", err)
 	}
 	return nil

@@ -47,6 +47,9 @@ func (s *Server) refuse(r *reply, err error) {
 	if errors.As(err, &refusal) {
 		h.Status = refusal.Status
 	}
+	if h.Status != wire.StatusNotReady {
+		s.refused.Add(1)
+	}
 	s.log.Debug("refused", "op", h.Op, "worker", h.Worker, "error", err)
 	r.Reset(h)
 	r.Blob([]byte(err.Error()))

@@ -50,6 +50,7 @@ type Server struct {
 
 	// version counts the changes of the dense weights; a worker that has the current one is not sent them again.
 	version atomic.Uint64
+	refused atomic.Int64
 
 	mu        sync.Mutex // guards what follows
 	mode      mode.Server
@@ -168,6 +169,9 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 		}
 	}
 }
+
+// Refused is how many requests were answered with an error, other than that it is too early for them.
+func (s *Server) Refused() int64 { return s.refused.Load() }
 
 // Store is the server's tables.
 func (s *Server) Store() *table.Store { return s.store }

@@ -1,0 +1,122 @@
+package fleet
+
+import (
+	"log/slog"
+
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// Stats are what a process has counted so far; what its role does not have is zero. As a value of slog they show what is not
+// zero:
+//
+//	slog.Info("so far", "stats", f.Stats())
+type Stats struct {
+	// Tables are the embeddings whose rows this process keeps: a server its share of each, one without servers all of them.
+	Tables []TableStats
+	// Counts is what became of a worker's pushes.
+	Counts Counts
+	// Refused requests were answered by this server with an error that sending them again would not have cured.
+	Refused int64
+	// Transport has calls, bytes, failures and whom the listener turned away. Fleets that share a transport share these.
+	Transport transport.Stats
+}
+
+// TableStats are the size of an embedding's table, and what it turned away.
+type TableStats struct {
+	Name string
+	// Rows are in use, Free ones were dropped and their memory is not used again yet, Waiting ids have no row so far.
+	Rows, Free, Waiting int
+	// Bytes are what rows, index and waiting ids take; MaxBytes is their bound, 0 if there is none.
+	Bytes, MaxBytes int
+	// Load is the part of the index that is used.
+	Load float64
+	// KeptOut and TurnedAway are gradients that were dropped, because the Entry kept their ids out, and because of MaxBytes.
+	// Dropped are rows that Shrink dropped.
+	KeptOut, TurnedAway, Dropped uint64
+	// Hot are the rows that were pushed most, the most pushed first; at most ten, none that was pushed less than 16 times.
+	Hot []HotRow
+}
+
+// HotRow is a row that is pushed often.
+type HotRow struct {
+	ID      uint64
+	Updates uint32
+}
+
+const hotRows = 10
+
+// Stats is what this process has counted so far. It looks at every shard of every table, one after the other, and may be
+// called at any time.
+func (f *Fleet) Stats() Stats {
+	f.mu.Lock()
+	j, server, local := f.job, f.server, f.local
+	f.mu.Unlock()
+	s := Stats{Counts: f.Counts()}
+	switch {
+	case server != nil:
+		s.Tables, s.Refused = tablesOf(server.Store()), server.Refused()
+	case local != nil:
+		s.Tables = tablesOf(local.Store())
+	}
+	if j != nil {
+		if m, ok := j.transport.(transport.Metered); ok {
+			s.Transport = m.Stats()
+		}
+	}
+	return s
+}
+
+func tablesOf(store *table.Store) []TableStats {
+	all := make([]TableStats, len(store.Tables))
+	for i, t := range store.Tables {
+		st := t.Stats()
+		all[i] = TableStats{Name: t.Param().Name, Rows: st.Rows, Free: st.Free, Waiting: st.Waiting, Bytes: st.Bytes, MaxBytes: st.MaxBytes,
+			Load: st.Load, KeptOut: st.KeptOut, TurnedAway: st.TurnedAway, Dropped: st.Dropped}
+		for _, h := range t.Hot(hotRows) {
+			all[i].Hot = append(all[i].Hot, HotRow(h))
+		}
+	}
+	return all
+}
+
+// LogValue implements [slog.LogValuer].
+func (s Stats) LogValue() slog.Value {
+	attrs := numbers{}
+	attrs.add("steps", s.Counts.Steps)
+	attrs.add("rows_applied", s.Counts.Rows)
+	attrs.add("doubled", s.Counts.Doubled)
+	attrs.add("rows_dropped", s.Counts.Dropped)
+	attrs.add("not_finite", s.Counts.NotFinite)
+	attrs.add("refused", s.Refused)
+	for _, t := range s.Tables {
+		attrs = append(attrs, slog.Any(t.Name, t))
+	}
+	return slog.GroupValue(append(attrs, slog.Any("transport", s.Transport))...)
+}
+
+// LogValue implements [slog.LogValuer].
+func (t TableStats) LogValue() slog.Value {
+	attrs := numbers{}
+	attrs.add("rows", int64(t.Rows))
+	attrs.add("free", int64(t.Free))
+	attrs.add("waiting", int64(t.Waiting))
+	attrs.add("bytes", int64(t.Bytes))
+	attrs.add("max_bytes", int64(t.MaxBytes))
+	attrs.add("kept_out", int64(t.KeptOut))
+	attrs.add("turned_away", int64(t.TurnedAway))
+	attrs.add("dropped", int64(t.Dropped))
+	if len(t.Hot) > 0 {
+		attrs = append(attrs, slog.Uint64("hottest", t.Hot[0].ID))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// numbers are attributes of a log line: those that are not zero.
+type numbers []slog.Attr
+
+func (a *numbers) add(name string, n int64) {
+	if n != 0 {
+		*a = append(*a, slog.Int64(name, n))
+	}
+}

@@ -1,0 +1,110 @@
+package fleet_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// lines is a log that many roles write to.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// of are the lines with a word.
+func (l *lines) of(word string) (all []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.b.String()) {
+		if strings.Contains(line, word) {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// TestStatsOfACluster adds the servers' rows up to those of one process, and finds a line of every role in the log.
+func TestStatsOfACluster(t *testing.T) {
+	gather := func(c fleettest.Cluster) (rows, waiting map[string]int, steps int64) {
+		var mu sync.Mutex
+		rows, waiting = map[string]int{}, map[string]int{}
+		c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+			err := trainShown(ctx, f, strategy.Sync(), 20, "", nil)
+			st := f.Stats()
+			mu.Lock()
+			defer mu.Unlock()
+			steps += st.Counts.Steps
+			if f.IsServer() && (len(st.Tables) != 2 || st.Transport.Served == 0 || st.Refused != 0) {
+				t.Errorf("stats of a server: %+v", st)
+			}
+			for _, table := range st.Tables {
+				rows[table.Name] += table.Rows
+				waiting[table.Name] += table.Waiting
+				if table.Bytes == 0 || table.Rows > 0 && (table.Load == 0 || table.KeptOut == 0) {
+					t.Errorf("stats of a table: %+v", table)
+				}
+			}
+			return err
+		})
+		return rows, waiting, steps
+	}
+	log := new(lines)
+	together := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}}
+	wantRows, wantWaiting, _ := gather(fleettest.Cluster{})
+	rows, waiting, steps := gather(together)
+	for _, name := range []string{"emb", "open"} {
+		if rows[name] != wantRows[name] || waiting[name] != wantWaiting[name] || rows[name] == 0 {
+			t.Errorf("%s has %d rows and %d ids that wait, in one process %d and %d", name, rows[name], waiting[name], wantRows[name], wantWaiting[name])
+		}
+	}
+	if steps != 3*20 {
+		t.Errorf("%d steps were counted, want 60", steps)
+	}
+	for word, want := range map[string]int{"server has ended": 2, `"worker has stopped"`: 3, "stats.steps=20": 3, "stats.open.rows=": 2, "stats.transport.calls=": 5} {
+		if got := log.of(word); len(got) != want {
+			t.Errorf("%d lines have %q, want %d", len(got), word, want)
+		}
+	}
+}
+
+// TestHotRows: the row that is pushed in every step is the hottest.
+func TestHotRows(t *testing.T) {
+	fleettest.Run(t, 0, 0, func(ctx context.Context, f *fleet.Fleet) error {
+		if st := f.Stats(); st.Tables != nil || st.Transport != (transport.Stats{}) {
+			t.Errorf("stats before Minimize: %+v", st)
+		}
+		o := newToy()
+		opt, err := f.DistributedOptimizer(laws()["SGD"], strategy.Sync())
+		if err != nil {
+			return err
+		}
+		if err := opt.Minimize(o); err != nil {
+			return err
+		}
+		for i := range 40 {
+			if err := o.train(ctx, []sample{{emb: 7, open: 1}, {emb: uint64(100 + i/20), open: 2}}, nil); err != nil {
+				return err
+			}
+		}
+		st := f.Stats().Tables[0]
+		if len(st.Hot) != 3 || st.Hot[0] != (fleet.HotRow{ID: 7, Updates: 40}) {
+			t.Errorf("hot rows of %s are %+v", st.Name, st.Hot)
+		}
+		return nil
+	})
+}
