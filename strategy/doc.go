@@ -12,13 +12,91 @@
 //
 //	{"mode": "sync", "placement": "HashName", "codec": "zstd", "worker_timeout": "1m"}
 //
-// Where the network is the bottleneck, Payload sends gradients in half or a quarter of the bytes; see [Payload] for what that
-// costs in precision. Between processes of one machine it costs more time than it saves.
-//
 // Zero fields mean documented defaults; [Strategy.WithDefaults] shows them filled in. A field that does not exist, a
-// value that does not exist and a combination that would be ignored are errors.
+// value that does not exist and a combination that would be ignored are errors. Every process of a job must use the same
+// strategy. What one costs in bytes and round trips, fleet.Explain tells.
 //
-// Those who come from Fleet find its options here: sync_mode and a_sync are Mode, split_method is Placement, slice_var_up is
-// NoSlice with the opposite meaning, min_block_size is MinBlockSize, and StrategyFactory.create_sync_strategy() is [Sync].
-// Every process of a job must use the same strategy.
+// # Modes
+//
+//	            an update is              a worker waits for            choose it for
+//	sync        a round: one gradient     all others, every step        what one process makes of the joined batch, the same to
+//	            of every worker                                         the last bit each time; machines of equal speed
+//	async       each push                 nobody                        most examples a second; sparse models, which bear
+//	                                                                    gradients that are some updates old
+//	half_async  each push, which is of    its own training threads      async, with less staleness inside a process
+//	            all threads of a worker
+//	ssp         each push                 whoever is more than          async on machines of unequal speed, with a bound on
+//	                                      Staleness steps behind        how old gradients are
+//	geo         none: workers train, and  nobody                        slow networks; a model that fits into each worker, and
+//	            changes are added up                                    plain gradient descent
+//
+// Without servers, in a collective job, the mode is sync. A process that is alone trains the same in every mode.
+//
+// # Fields
+//
+// These are for every mode: Placement, NoSlice, MinBlockSize and SmallBlocks say where parameters live; Codec, Payload and MaxFrame
+// how messages travel; NotFinite what becomes of gradients that are not numbers; HeartbeatInterval, WorkerTimeout, StartTimeout and
+// WaitTimeout how long to wait. The others belong to some modes, and are refused in those that would ignore them:
+//
+//	                           sync  async  half_async  ssp  geo  without servers
+//	Weighting                   x                                  x
+//	GradientMerge               x     x      x           x         x
+//	Staleness                                            x
+//	Merge                             x      x
+//	MaxMergeVarNum                    x
+//	SendQueueSize                     x
+//	SendWaitTimes                     x
+//	ThreadPoolSize                    x
+//	IndependentRecvThread             x
+//	MinSendGradNumBeforeRecv          x
+//	DelayCompensation                 x
+//	KSteps                                                    x
+//	GeoRest                                                   x
+//	Payload                     x     x      x           x
+//	LocalSGD                                                       x
+//	AdaptiveLocalSGD                                               x
+//	FuseGradSizeInMB                                               x
+//
+// Where the network is the bottleneck, Payload sends gradients in half or a quarter of the bytes; see [Payload] for what that
+// costs in precision. Between processes of one machine it costs more time than it saves. GradientMerge and, in geo, KSteps send
+// them more rarely.
+//
+// # For those who come from Fleet
+//
+// The presets of StrategyFactory, and a_sync with a_sync_configs of DistributedStrategy ([FromASync] takes the two as they are):
+//
+//	create_sync_strategy()                     a_sync=False                 Sync()
+//	create_async_strategy()                    a_sync=True                  Async()
+//	create_half_async_strategy()               -                            HalfAsync()
+//	create_geo_strategy(update_frequency=k)    a_sync=True, k_steps=k       Geo(k)
+//	-                                          auto=True                    Auto(…)
+//
+// The fields of DistributeTranspilerConfig:
+//
+//	sync_mode, runtime_split_send_recv, half_async, geo_sgd_mode    Mode
+//	geo_sgd_need_push_nums                                          KSteps
+//	slice_var_up, min_block_size                                    NoSlice, with the opposite meaning, and MinBlockSize
+//	split_method                                                    Placement, by name
+//	enable_dc_asgd                                                  DelayCompensation: 1
+//	wait_port                                                       always; StartTimeout says how long
+//	mode: "collective", collective_mode: "local_sgd"                a role maker without servers; LocalSGD
+//
+// The keys of TrainerRuntimeConfig and a_sync_configs, which were environment variables before (FLAGS_communicator_…):
+//
+//	max_merge_var_num, send_queue_size, send_wait_times             fields of the same name
+//	thread_pool_size, independent_recv_thread                       fields of the same name
+//	min_send_grad_num_before_recv                                   field of the same name
+//	is_sgd_optimizer                                                Merge; empty looks at the rule, as the original does
+//	update_frequency, k_steps                                       KSteps
+//	rpc_deadline, rpc_retry_times                                   WaitTimeout and WorkerTimeout: what is safe to repeat is
+//	                                                                repeated until they have passed
+//	merge_sparse_grad                                               always: rows are merged with the rest
+//	launch_barrier                                                  always: InitWorker waits for the servers
+//	lr_decay_steps                                                  a schedule of the optimizer
+//
+// Their defaults are this package's, not the original's: 1 for what the original sets to the number of processors.
+//
+// Of what else DistributedStrategy has, localsgd, adaptive_localsgd and gradient_merge are fields; gradient_merge's avg is Sum with
+// the opposite meaning, and fuse_grad_size_in_MB is FuseGradSizeInMB. lars and lamb are rules of package optimizer, and gradient
+// clips are too; both are exact with servers.
 package strategy

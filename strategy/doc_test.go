@@ -1,0 +1,79 @@
+package strategy_test
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestDocTellsOfEveryField holds the package's doc to naming every field, and every mode.
+func TestDocTellsOfEveryField(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := reflect.TypeFor[strategy.Strategy]()
+	for i := range fields.NumField() {
+		if name := fields.Field(i).Name; !strings.Contains(string(doc), name) {
+			t.Errorf("the package's doc says nothing of %s", name)
+		}
+	}
+	for _, m := range strategy.Modes() {
+		if !strings.Contains(string(doc), "\n//\t"+string(m)+" ") {
+			t.Errorf("the table of modes lacks %s", m)
+		}
+	}
+}
+
+// TestFieldsOfModes holds the doc's table to what Validate accepts.
+func TestFieldsOfModes(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := map[string]func(*strategy.Strategy){
+		"Weighting":                func(s *strategy.Strategy) { s.Weighting = strategy.WeightEqual },
+		"GradientMerge":            func(s *strategy.Strategy) { s.GradientMerge.KSteps = 2 },
+		"Staleness":                func(s *strategy.Strategy) { s.Staleness = 2 },
+		"Merge":                    func(s *strategy.Strategy) { s.Merge = strategy.MergeMean },
+		"MaxMergeVarNum":           func(s *strategy.Strategy) { s.MaxMergeVarNum = 2 },
+		"SendQueueSize":            func(s *strategy.Strategy) { s.SendQueueSize = 2 },
+		"SendWaitTimes":            func(s *strategy.Strategy) { s.SendWaitTimes, s.MaxMergeVarNum = 2, 2 },
+		"ThreadPoolSize":           func(s *strategy.Strategy) { s.ThreadPoolSize = 2 },
+		"IndependentRecvThread":    func(s *strategy.Strategy) { s.IndependentRecvThread = true },
+		"MinSendGradNumBeforeRecv": func(s *strategy.Strategy) { s.MinSendGradNumBeforeRecv = 2 },
+		"DelayCompensation":        func(s *strategy.Strategy) { s.DelayCompensation = 1 },
+		"KSteps":                   func(s *strategy.Strategy) { s.KSteps = 2 },
+		"GeoRest":                  func(s *strategy.Strategy) { s.GeoRest = strategy.GeoRestKeep },
+		"Payload":                  func(s *strategy.Strategy) { s.Payload = strategy.PayloadInt8 },
+	}
+	head := "//\t                           sync  async  half_async  ssp  geo"
+	_, table, ok := strings.Cut(string(doc), head)
+	if !ok {
+		t.Fatal("the table of fields is gone")
+	}
+	for line := range strings.Lines(table) {
+		line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "//\t")
+		name, _, _ := strings.Cut(line, " ")
+		change := set[name]
+		if change == nil {
+			continue
+		}
+		delete(set, name)
+		for _, m := range strategy.Modes() {
+			s := strategy.Strategy{Mode: m}
+			change(&s)
+			at := strings.Index(head, " "+string(m)) - len("//\t")
+			said := strings.Contains(line[min(at, len(line)):min(at+6, len(line))], "x")
+			if err := s.Validate(); (err == nil) != said {
+				t.Errorf("%s in mode %s: the doc says %t, Validate %v", name, m, said, err)
+			}
+		}
+	}
+	if len(set) > 0 {
+		t.Errorf("the table of fields lacks %v", reflect.ValueOf(set).MapKeys())
+	}
+}
