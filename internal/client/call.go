@@ -25,7 +25,8 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 	}
 	ctx, leave := c.bound(ctx)
 	defer leave()
-	limit := time.Now().Add(c.c.Strategy.WaitTimeout.Std())
+	began := time.Now()
+	limit := began.Add(c.c.Strategy.WaitTimeout.Std())
 	var out outage
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		answered, err := c.attempt(ctx, min(p.wait, time.Until(limit)), server, req, read)
@@ -37,8 +38,11 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 		case errors.Is(err, errSlow) && !time.Now().Before(limit):
 			return c.name(server, fmt.Errorf("no answer within %v: %w", c.c.Strategy.WaitTimeout.Std(), context.DeadlineExceeded))
 		case errors.Is(err, errSlow):
+			if silent := c.silence(server, began); silent > c.c.Strategy.WorkerTimeout.Std() {
+				return c.name(server, fmt.Errorf("it takes requests and has answered none for %v: %w", silent.Round(time.Millisecond), context.DeadlineExceeded))
+			}
 			p.wait = min(p.wait*p.grow, c.longestWait())
-			out = outage{} // heartbeats tell whether the server is there
+			out = outage{}
 			continue
 		case answered && !errors.Is(err, wire.ErrNotReady), hopeless(err):
 			return c.name(server, err)
@@ -56,6 +60,13 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 			return c.name(server, context.Cause(ctx))
 		}
 	}
+}
+
+// silence is how long a server has answered neither a request that was begun then nor anything else. A request that waits for
+// other workers is long in coming, but meanwhile heartbeats are answered; before the first heartbeat and after the worker has left
+// there are only requests that wait for nobody.
+func (c *Client) silence(server int, began time.Time) time.Duration {
+	return min(time.Since(began), c.heard.since(server))
 }
 
 const (

@@ -64,6 +64,7 @@ func TestCall(t *testing.T) {
 	tests := map[string]struct {
 		lines []line
 		limit time.Duration // of ctx; 0 is none
+		heard bool          // the server answers heartbeats all the time
 		calls int64         // 0 is any number
 		took  time.Duration // at least, and at most a second more
 		want  error
@@ -83,7 +84,8 @@ func TestCall(t *testing.T) {
 		"never ready":          {lines: []line{status(wire.StatusNotReady, "say hello")}, took: 30 * time.Second, want: wire.ErrNotReady, says: "say hello"},
 		"deadline":             {lines: []line{lost}, limit: 5 * time.Second, took: 5 * time.Second, want: context.DeadlineExceeded},
 		"deadline in a call":   {lines: []line{never}, limit: 2 * time.Second, calls: 1, took: 2 * time.Second, want: context.DeadlineExceeded},
-		"the strategy's limit": {lines: []line{never}, calls: 5, took: time.Minute, want: context.DeadlineExceeded, says: "no answer within 1m0s"},
+		"half open":            {lines: []line{never}, calls: 4, took: 45 * time.Second, want: context.DeadlineExceeded, says: "has answered none for 45s"},
+		"the strategy's limit": {lines: []line{never}, heard: true, calls: 5, took: time.Minute, want: context.DeadlineExceeded, says: "no answer within 1m0s"},
 		"lost without a word":  {lines: []line{never, never, ok}, calls: 3, took: 9 * time.Second},
 		"lost, then broken":    {lines: []line{never, lost, ok}, calls: 3, took: 3 * time.Second},
 	}
@@ -99,6 +101,9 @@ func TestCall(t *testing.T) {
 					var cancel context.CancelFunc
 					ctx, cancel = context.WithTimeout(ctx, test.limit)
 					defer cancel()
+				}
+				if test.heard {
+					c.heard[1].Store(time.Now().Add(time.Hour).UnixNano())
 				}
 				began := time.Now()
 				err := c.control(ctx, 1, wire.OpHeartbeat, nil, nil)

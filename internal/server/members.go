@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/mode"
@@ -94,15 +95,27 @@ func (s *Server) join(f *wire.Frame) (wire.Welcome, error) {
 	return wire.Welcome{Epoch: m.epoch, Round: uint64(s.mode.Open()), Published: s.published}, nil
 }
 
-// lives remembers, on server 0, which life each process of a worker was given: a join that arrives twice begins one.
-type lives map[[2]uint64]uint32
+// lives remembers, on server 0, which life each of the last processes of a worker was given: a join that arrives twice, or
+// late, begins one.
+type lives map[uint32][]life
+
+type life struct {
+	process uint64
+	epoch   uint32
+}
+
+// keepLives is how many processes of a worker are remembered: more than can have a join on its way.
+const keepLives = 16
 
 func (l lives) of(worker uint32, process uint64, next uint32) uint32 {
-	key := [2]uint64{uint64(worker), process}
-	if epoch, ok := l[key]; ok {
-		return epoch
+	all := l[worker]
+	if i := slices.IndexFunc(all, func(x life) bool { return x.process == process }); i >= 0 {
+		return all[i].epoch
 	}
-	l[key] = next
+	if len(all) == keepLives {
+		all = slices.Delete(all, 0, 1)
+	}
+	l[worker] = append(all, life{process, next})
 	return next
 }
 

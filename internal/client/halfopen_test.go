@@ -1,0 +1,95 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/transporttest"
+)
+
+// halfOpen has a transport whose server 1 takes requests and answers none, for as long as it is switched on.
+type halfOpen struct {
+	transport.Transport
+	silent *transporttest.Faulty
+	mu     sync.Mutex
+	ops    map[wire.Op]bool // nil: none
+}
+
+func newHalfOpen(j *job) *halfOpen {
+	return &halfOpen{Transport: j.net, silent: transporttest.NewFaulty(j.net, 1, transporttest.Faults{HalfOpen: 1})}
+}
+
+// answerNone begins the silence, for requests of these ops.
+func (h *halfOpen) answerNone(ops ...wire.Op) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = map[wire.Op]bool{}
+	for _, op := range ops {
+		h.ops[op] = true
+	}
+}
+
+func (h *halfOpen) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	var f wire.Frame
+	var head []byte
+	for _, part := range req {
+		head = append(head, part...)
+	}
+	if err := f.Parse(head); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	silent := endpoint == "server-1:1" && h.ops[f.Op]
+	h.mu.Unlock()
+	if silent {
+		return h.silent.Call(ctx, endpoint, req, read)
+	}
+	return h.Transport.Call(ctx, endpoint, req, read)
+}
+
+// TestHalfOpenServers: a server that takes requests and answers none costs the worker timeout, not the wait timeout, whatever
+// it is asked.
+func TestHalfOpenServers(t *testing.T) {
+	patient := strategy.Sync()
+	patient.WorkerTimeout, patient.WaitTimeout = strategy.Duration(30*time.Second), strategy.Duration(24*time.Hour)
+	everything := []wire.Op{wire.OpStep, wire.OpPeek, wire.OpPark, wire.OpLeave, wire.OpHeartbeat, wire.OpFreeze}
+	for name, tt := range map[string]struct {
+		silent []wire.Op
+		before bool // the worker has not joined
+		call   func(ctx context.Context, c *Client, th *thread) error
+	}{
+		"hello": {[]wire.Op{wire.OpHello}, true, func(ctx context.Context, c *Client, _ *thread) error { return c.Join(ctx) }},
+		"leave": {everything, false, func(ctx context.Context, c *Client, _ *thread) error { return c.Leave(ctx) }},
+		"step": {everything, false, func(ctx context.Context, _ *Client, th *thread) error {
+			return th.Begin(ctx, th.step(1, []uint64{1, 2, 3, 4}, nil))
+		}},
+		"park": {everything, false, func(ctx context.Context, c *Client, _ *thread) error { return c.EndEpoch(ctx) }},
+		"save": {everything, false, func(ctx context.Context, c *Client, _ *thread) error { return c.Save(ctx, t.TempDir()) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := newJob(t, 2, 1, patient)
+				j.serve(0, 1)
+				net := newHalfOpen(j)
+				c := j.client(0, net)
+				var th *thread
+				if !tt.before {
+					check(t, c.Join(t.Context()))
+					th = open(t, c)
+				}
+				net.answerNone(tt.silent...)
+				began := time.Now()
+				err := tt.call(t.Context(), c, th)
+				if took := time.Since(began); err == nil || took > 3*patient.WorkerTimeout.Std() {
+					t.Errorf("after %v: error %v, want one within three worker timeouts", took, err)
+				}
+			})
+		})
+	}
+}
