@@ -137,3 +137,57 @@ func TestWorkerDiesWhileGradientsAreMeasured(t *testing.T) {
 		}
 	}
 }
+
+// TestSaveWhileGradientsAreMeasured: a checkpoint holds pushes at one server while another waits for that one's sums; neither waits
+// for the other.
+func TestSaveWhileGradientsAreMeasured(t *testing.T) {
+	dir := t.TempDir()
+	rule, s := clips()["all"], strategy.Sync()
+	s.WaitTimeout = strategy.Duration(20 * time.Second)
+	fleettest.Run(t, 3, 3, func(ctx context.Context, f *fleet.Fleet) error {
+		return train(ctx, f, rule, s, 2, func(o *toy) error {
+			if f.IsFirstWorker() { // others go on without it
+				if err := o.trainer.EndEpoch(ctx); err != nil {
+					return err
+				}
+				for range 20 {
+					if err := f.SavePersistables(ctx, dir); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			o.session = nil
+			for i := range 100 {
+				if err := o.train(ctx, part(f.WorkerIndex(), 2+i), nil); err != nil {
+					return err
+				}
+			}
+			return o.trainer.EndEpoch(ctx)
+		})
+	})
+}
+
+// halving is a clip that looks at more than lengths.
+type halving struct{ optimizer.SGD }
+
+func (halving) ClipGradients(params []*optimizer.Param, _ []optimizer.Rows) {
+	for _, p := range params {
+		for i := range p.G {
+			p.G[i] /= 2
+		}
+	}
+}
+
+// TestOwnClips: a program's own clip works where workers clip, and is refused where servers would have to.
+func TestOwnClips(t *testing.T) {
+	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async()} {
+		for role, err := range (fleettest.Cluster{Servers: 2, Workers: 1}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			return train(ctx, f, halving{optimizer.SGD{LR: 0.1}}, s, 2, nil)
+		}) {
+			if refused := err != nil && strings.Contains(err.Error(), "NormClipper"); refused != (s.Mode == strategy.ModeSync) {
+				t.Errorf("%s, %s: error %v", s.Mode, role, err)
+			}
+		}
+	}
+}

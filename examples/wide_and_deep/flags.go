@@ -20,6 +20,7 @@ type config struct {
 	dense              dataset.CriteoDense // how counts of Criteo TSV become numbers
 	rows               int
 	layers             []int
+	explain            bool
 	height, dim        int
 	initRange          float32
 	rule               optimizer.Rule
@@ -36,6 +37,7 @@ func parse(args []string) (config, error) {
 	fs.StringVar(&c.test, "test", "", "directory or file to test on; empty tests on a fifth of -data")
 	fs.StringVar(&c.format, "format", "criteo", "of -data and -test: criteo or slots")
 	fs.IntVar(&c.rows, "rows", 0, "train and test on so many rows; 0 is all")
+	fs.BoolVar(&c.explain, "explain", false, "say after training what a step cost, beside what was expected of the strategy")
 	layers := fs.String("layers", "", "widths of the deep part; empty is the preset's")
 	if err := c.Parse(args); err != nil {
 		return c, err

@@ -57,9 +57,25 @@ func work(ctx context.Context, f *fleet.Fleet, c config, net model, train, test 
 	if err != nil || !f.IsFirstWorker() {
 		return r, err
 	}
+	if c.explain && f.ServerNum() > 0 {
+		if err := explain(f, out); err != nil {
+			return r, err
+		}
+	}
 	if r.AUC, err = job.Evaluate(ctx, net.score, test); err != nil {
 		return r, err
 	}
 	fmt.Fprintf(out, "test AUC %.4f\n", r.AUC)
 	return r, job.Save(ctx, f, c.Out, out, net.pred)
+}
+
+// explain prints what a step of the strategy costs, with as many rows as one had on average.
+func explain(f *fleet.Fleet, out io.Writer) error {
+	n := f.Counts()
+	e, err := f.Explain(map[string]int{"SparseFeatFactors": int(n.Rows / max(n.Steps, 1))})
+	if err != nil {
+		return err
+	}
+	_, err = e.WriteTo(out)
+	return err
 }

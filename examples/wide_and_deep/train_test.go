@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestFlights(t *testing.T) {
 	jobs := []job{
 		{"local", 0, 1, nil},
 		{"sync with zstd and HashName", 2, 3, []string{"-mode=sync", "-codec=zstd", "-placement=HashName", "-batch=64"}},
-		{"sync with int8", 2, 2, []string{"-mode=sync", "-payload=int8", "-batch=64"}},
+		{"sync with int8", 2, 2, []string{"-mode=sync", "-payload=int8", "-batch=64", "-explain"}},
 	}
 	for _, mode := range strategy.Modes() {
 		jobs = append(jobs, job{string(mode), 2, 2,
@@ -48,6 +49,9 @@ func train(t *testing.T, servers, workers int, args []string) result {
 	first, said := jobtest.Run(t, servers, workers, args, parse, run)
 	if !strings.Contains(said, "test AUC ") {
 		t.Errorf("worker 0 said %q", said)
+	}
+	if explained := strings.Contains(said, "round trips a step"); explained != slices.Contains(args, "-explain") {
+		t.Errorf("with %v worker 0 said %q", args, said)
 	}
 	return first
 }

@@ -44,6 +44,7 @@ func (m *Meeting) DeliverAlone(session int) []int {
 func (m *Meeting) Close(session int) []int {
 	same := func(s int) bool { return s == session }
 	m.sessions, m.delivered = slices.DeleteFunc(m.sessions, same), slices.DeleteFunc(m.delivered, same)
+	m.hasty = m.hasty && len(m.delivered) > 0
 	return m.complete()
 }
 

@@ -1,0 +1,170 @@
+package server
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// measuring is server 0 of three that clip, as far as lengths go.
+func measuring(t *testing.T) *Server {
+	s := newServer(t, strategy.Sync())
+	s.c.Rule = optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 1}, Norm: 1}
+	s.c.Endpoints = []string{"server-0:1", "server-1:1", "server-2:1"}
+	var err error
+	if s.norms, err = newNorms(s.c); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// sumsOf are those of a part whose params have these gradients.
+func sumsOf(w, emb float32) []mode.Squares {
+	sums := make([]mode.Squares, 2)
+	sums[0].Add([]float32{w})
+	sums[1].Add([]float32{emb})
+	return sums
+}
+
+// tellNorms gives server 0 the sums of another and returns the sums that it answers with.
+func tellNorms(t *testing.T, s *Server, from int, r mode.Round, sums []mode.Squares) ([]mode.Squares, error) {
+	t.Helper()
+	var b wire.Builder
+	b.Reset(wire.Header{Op: wire.OpNorms, Job: s.job})
+	if err := b.JSON(wire.Norms{Server: from, Round: uint64(r), Sums: mode.AppendSquares(nil, sums)}); err != nil {
+		t.Fatal(err)
+	}
+	var reply transport.Reply
+	s.handle(bytes.Join(b.Parts(), nil), &reply)
+	defer reply.Done()
+	var f wire.Frame
+	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Refusal(); err != nil {
+		return nil, err
+	}
+	var all wire.Norms
+	if err := f.JSON(&all); err != nil {
+		t.Fatal(err)
+	}
+	return mode.ParseSquares(all.Sums, 2)
+}
+
+// want fails t unless the sums are these.
+func want(t *testing.T, who string, got []mode.Squares, err error, w, emb float64) {
+	t.Helper()
+	if err != nil || got[0].Float64() != w || got[1].Float64() != emb {
+		t.Errorf("%s hears of %v, error %v, want %g and %g", who, got, err, w, emb)
+	}
+}
+
+// TestLengthsMeet has three servers measure a round: each hears of the same, one that asks twice counts once, and late as well.
+func TestLengthsMeet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := measuring(t)
+		r := mode.At(1, 7)
+		var asking sync.WaitGroup
+		for range 3 {
+			asking.Go(func() {
+				got, err := tellNorms(t, s, 1, r, sumsOf(1, 2))
+				want(t, "server 1", got, err, 1+9, 4+16)
+			})
+		}
+		asking.Go(func() {
+			got, err := s.lengths(r, sumsOf(3, 0))
+			want(t, "server 0", got, err, 10, 20)
+		})
+		synctest.Wait()
+		s.mu.Lock()
+		if lacks := s.lacking(r, s.norms.byRound[r]); lacks != "server 2 (server-2:1)" {
+			t.Errorf("%s is missing", lacks)
+		}
+		s.mu.Unlock()
+		got, err := tellNorms(t, s, 2, r, sumsOf(0, 4))
+		want(t, "server 2", got, err, 10, 20)
+		asking.Wait()
+		got, err = tellNorms(t, s, 1, r, sumsOf(1, 2))
+		want(t, "server 1, again", got, err, 10, 20)
+	})
+}
+
+// TestWhoHasGoneOnIsNotAwaited: a server that never closed a round, and measures a later one, is not waited for, and can't come back.
+func TestWhoHasGoneOnIsNotAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := measuring(t)
+		var asking sync.WaitGroup
+		asking.Go(func() {
+			got, err := s.lengths(3, sumsOf(3, 0))
+			want(t, "server 0", got, err, 9+1, 0)
+		})
+		asking.Go(func() {
+			got, err := tellNorms(t, s, 1, 3, sumsOf(1, 0))
+			want(t, "server 1", got, err, 10, 0)
+		})
+		synctest.Wait()
+		later := mode.Round(3).NextPhase()
+		var next sync.WaitGroup
+		next.Go(func() { _, _ = tellNorms(t, s, 2, later, sumsOf(5, 5)) })
+		asking.Wait()
+		if _, err := tellNorms(t, s, 2, 3, sumsOf(1, 1)); err == nil || !strings.Contains(err.Error(), "has gone on") {
+			t.Errorf("sums of a round that is over: error %v", err)
+		}
+		for from := range 2 {
+			next.Go(func() { _, _ = s.gatherLengths(later, from, sumsOf(0, 0)) })
+		}
+		next.Wait()
+	})
+}
+
+// TestLengthsStayFew measures a thousand rounds; a message of one long past is refused, and so is nonsense.
+func TestLengthsStayFew(t *testing.T) {
+	s := measuring(t)
+	for r := range mode.Round(1000) {
+		for from := range 3 {
+			s.norms.at[from] = r + 1 // as if all had gone on: nobody waits
+		}
+		if _, err := s.norms.of(r, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.norms.byRound); n != len(s.norms.order) || n > 3+keepLengths {
+		t.Errorf("%d rounds are remembered", n)
+	}
+	if _, err := tellNorms(t, s, 1, 5, sumsOf(1, 1)); err == nil || !strings.Contains(err.Error(), "long ago") {
+		t.Errorf("round 5: error %v", err)
+	}
+	if _, err := tellNorms(t, s, 3, 1000, sumsOf(1, 1)); err == nil || !strings.Contains(err.Error(), "server 3") {
+		t.Errorf("server 3 of three: error %v", err)
+	}
+	if _, err := tellNorms(t, s, 1, 1000, sumsOf(1, 1)[:1]); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("too few sums: error %v", err)
+	}
+	if _, err := tellNorms(t, newServer(t, strategy.Sync()), 1, 0, sumsOf(1, 1)); err == nil || !strings.Contains(err.Error(), "sums no lengths") {
+		t.Errorf("a server that does not clip: error %v", err)
+	}
+}
+
+// ownClip clips by something else than lengths.
+type ownClip struct{ optimizer.SGD }
+
+func (ownClip) ClipGradients([]*optimizer.Param, []optimizer.Rows) {}
+
+func TestNewNormsRefuses(t *testing.T) {
+	c := Config{Rule: ownClip{}, Strategy: strategy.Sync()}
+	if _, err := newNorms(c); err == nil || !strings.Contains(err.Error(), "ownClip") {
+		t.Errorf("error %v", err)
+	}
+	c.Strategy = strategy.Async()
+	if n, err := newNorms(c); err != nil || n.clip != nil {
+		t.Errorf("in async, where workers clip: %v, error %v", n, err)
+	}
+}
