@@ -55,7 +55,7 @@ func (f *Fleet) LoadModel(_ context.Context, dir string) error {
 		return fmt.Errorf("fleet: LoadModel: call it before InitWorker, on every worker: %w", ErrOrder)
 	}
 	everything := func(int, uint64) bool { return true }
-	if _, err := checkpoint.Load(dir, f.local.Store(), j.rule.Name(), everything); err != nil {
+	if _, err := checkpoint.Load(dir, f.local.Store(), j.rule.Name(), j.layout.Params, everything); err != nil {
 		return fmt.Errorf("fleet: LoadModel: %w", err)
 	}
 	return nil

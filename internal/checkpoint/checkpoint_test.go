@@ -18,11 +18,18 @@ const weights, rows = 60, 40
 
 var rule = optimizer.Adam{LR: 0.1}
 
+// model is the params of the job.
+func model() []*optimizer.Param {
+	return []*optimizer.Param{
+		{Name: "w", Shape: []int{weights}},
+		{Name: "emb", Shape: []int{rows, 3}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}},
+	}
+}
+
 // stores cuts a variable of 60 weights and an embedding of 40 rows over n servers.
 func stores(t testing.TB, n int) (all []*table.Store) {
 	t.Helper()
-	w := &optimizer.Param{Name: "w", Shape: []int{weights}}
-	emb := &optimizer.Param{Name: "emb", Shape: []int{rows, 3}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}
+	w, emb := model()[0], model()[1]
 	for i := range n {
 		s, from, to := new(table.Store), weights*i/n, weights*(i+1)/n
 		sparse, err := table.NewSparse(emb, rule, table.Options{})
@@ -65,7 +72,7 @@ func trained(t testing.TB, n int) []*table.Store {
 // save writes a checkpoint as the servers of a job do together.
 func save(t testing.TB, dir, id string, all []*table.Store) Manifest {
 	t.Helper()
-	m := Manifest{ID: id, Rule: rule.Name(), Step: all[0].Step()}
+	m := Manifest{ID: id, Rule: rule.Name(), Step: all[0].Step(), Params: Params(model())}
 	for i, s := range all {
 		p, err := WritePart(dir, PartName(id, i, len(all)), s)
 		check(t, err)
@@ -100,7 +107,7 @@ func TestResharding(t *testing.T) {
 			loaded := stores(t, to)
 			for i, s := range loaded {
 				owns := func(_ int, id uint64) bool { return id%uint64(to) == uint64(i) }
-				if _, err := Load(dir, s, rule.Name(), owns); err != nil {
+				if _, err := Load(dir, s, rule.Name(), model(), owns); err != nil {
 					t.Fatalf("%d servers to %d: %v", from, to, err)
 				}
 				if s.Step() != 3 {
@@ -153,13 +160,13 @@ func TestLoadRefusesDamage(t *testing.T) {
 	data[len(data)-1] ^= 1
 	check(t, os.WriteFile(name, data, 0o644))
 	all := func(int, uint64) bool { return true }
-	if _, err := Load(dir, stores(t, 1)[0], rule.Name(), all); !errors.Is(err, ErrDamaged) {
+	if _, err := Load(dir, stores(t, 1)[0], rule.Name(), model(), all); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a flipped bit: %v, want ErrDamaged", err)
 	}
-	if _, err := Load(t.TempDir(), stores(t, 1)[0], rule.Name(), all); !errors.Is(err, ErrNone) {
+	if _, err := Load(t.TempDir(), stores(t, 1)[0], rule.Name(), model(), all); !errors.Is(err, ErrNone) {
 		t.Errorf("an empty directory: %v, want ErrNone", err)
 	}
-	if _, err := Load(dir, stores(t, 1)[0], "sgd", all); err == nil {
+	if _, err := Load(dir, stores(t, 1)[0], "sgd", model(), all); err == nil {
 		t.Error("another rule's state was taken")
 	}
 }
@@ -170,7 +177,7 @@ func TestLoadRefusesTheSameTwice(t *testing.T) {
 	m := save(t, dir, "a", trained(t, 2))
 	m.Parts[1] = m.Parts[0]
 	check(t, Commit(dir, m))
-	_, err := Load(dir, stores(t, 1)[0], rule.Name(), func(int, uint64) bool { return true })
+	_, err := Load(dir, stores(t, 1)[0], rule.Name(), model(), func(int, uint64) bool { return true })
 	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("got %v, want ErrDamaged that says what comes twice", err)
 	}
@@ -183,6 +190,9 @@ func TestPartsLieBesideTheManifest(t *testing.T) {
 	file := m.Parts[1].File
 	for _, name := range []string{"../" + file, "/" + file, "sub/" + file, ""} {
 		m.Format, m.Version, m.Parts[1].File = format, version, name
+		var err error
+		m.Sum, err = m.sum()
+		check(t, err)
 		data, err := json.Marshal(m)
 		check(t, err)
 		check(t, os.WriteFile(filepath.Join(dir, manifestName), data, 0o600))

@@ -2,7 +2,7 @@
 //
 // A checkpoint is a directory. Each server writes one part, a safetensors file, under a temporary name, syncs it and renames
 // it; when all parts are there, manifest.json is written the same way, and only then are the parts of the previous checkpoint
-// removed. So a reader finds the old checkpoint or the new one, whole. The manifest has the size and checksum of every part.
+// removed. So a reader finds the old checkpoint or the new one, whole. The manifest has the size and checksum of every part, and its own.
 //
 // A part holds, for each dense block, its weights ("fc_0.w_0[0:50176]") and the rule's state ("….state", slot after slot),
 // and for each embedding ids, rows (weights and state side by side), and what the table knows of each row (step, seen,

@@ -4,22 +4,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // Load fills store from the checkpoint in dir, which may have been written by any number of servers: its dense blocks must
-// be covered whole, and of the rows of table t it takes those that owns says it has. A checkpoint that is not what its
-// manifest says, or that another rule or model wrote, is refused, and then the store is not to be used.
-func Load(dir string, store *table.Store, rule string, owns func(t int, id uint64) bool) (Manifest, error) {
+// be covered whole, and of the rows of table t it takes those that owns says it has. params are those of the whole model. A
+// checkpoint that is not what its manifest says, or that another rule or model wrote, is refused, and then the store is not
+// to be used.
+func Load(dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool) (Manifest, error) {
 	m, err := Read(dir)
 	if err != nil {
 		return m, err
 	}
 	if m.Rule != rule {
 		return m, fmt.Errorf("checkpoint: %s holds the state of rule %q, this job trains with %q: save an inference model to carry weights alone", dir, m.Rule, rule)
+	}
+	if err := m.Fits(params); err != nil {
+		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
 	}
 	l := loader{dir: dir, store: store, owns: owns}
 	for _, b := range store.Blocks {
@@ -70,7 +76,10 @@ func (to *loading) claim(s span) error {
 func (l *loader) part(p Part) error {
 	name := filepath.Join(l.dir, p.File)
 	sum, err := sumFile(name)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("it is missing: %w: %w", ErrDamaged, err)
+	case err != nil:
 		return err
 	}
 	if sum != p.Sum {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -27,6 +28,8 @@ type Manifest struct {
 	Steps  []uint64 `json:"steps,omitempty"`
 	Params []Param  `json:"params"`
 	Parts  []Part   `json:"parts"`
+	// Sum is the checksum of the manifest as it is written without its spaces, and with an empty checksum.
+	Sum string `json:"xxhash64"`
 }
 
 // Param is a variable of the model.
@@ -57,6 +60,8 @@ var (
 	ErrNone = errors.New("no checkpoint")
 	// ErrDamaged says that a checkpoint is not what its manifest says.
 	ErrDamaged = errors.New("damaged checkpoint")
+	// ErrOtherModel says that a checkpoint holds other params than this job has.
+	ErrOtherModel = errors.New("checkpoint of another model")
 )
 
 // PartName is the name of a server's part in the save of that id.
@@ -72,6 +77,10 @@ func Commit(dir string, m Manifest) error {
 		}
 	}
 	m.Format, m.Version = format, version
+	var err error
+	if m.Sum, err = m.sum(); err != nil {
+		return err
+	}
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -81,6 +90,18 @@ func Commit(dir string, m Manifest) error {
 		return err
 	}
 	return removeOthers(dir, m)
+}
+
+// sum is what m's Sum is to be.
+func (m Manifest) sum() (string, error) {
+	m.Sum = ""
+	data, err := json.Marshal(m)
+	if err != nil {
+		return "", fmt.Errorf("checkpoint: %w", err)
+	}
+	h := xxhash.New()
+	h.Write(data)
+	return sumText(h), nil
 }
 
 func visible(dir string, p Part) error {
@@ -131,12 +152,45 @@ func Read(dir string) (Manifest, error) {
 	if m.Format != format || m.Version != version {
 		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: %w", manifestName, dir, m.Format, m.Version, format, version, ErrDamaged)
 	}
+	if sum, err := m.sum(); err != nil || sum != m.Sum {
+		return m, fmt.Errorf("checkpoint: %s of %s has checksum %s, its text makes %s: %w", manifestName, dir, m.Sum, sum, errors.Join(ErrDamaged, err))
+	}
 	for _, p := range m.Parts {
 		if p.File != filepath.Base(p.File) {
 			return m, fmt.Errorf("checkpoint: %s of %s names the part %q, which is not a file of that directory: %w", manifestName, dir, p.File, ErrDamaged)
 		}
 	}
 	return m, nil
+}
+
+// Fits says where the checkpoint's params and a model's differ, or nil. Their order does not matter.
+func (m Manifest) Fits(params []*optimizer.Param) error {
+	saved := map[string]Param{}
+	for _, p := range m.Params {
+		saved[p.Name] = p
+	}
+	for _, want := range Params(params) {
+		switch got, ok := saved[want.Name]; {
+		case !ok:
+			return fmt.Errorf("it has no param %q: %w", want.Name, ErrOtherModel)
+		case got.Embedding != want.Embedding || !slices.Equal(got.Shape, want.Shape):
+			return fmt.Errorf("its param %q is %s, this model's is %s: %w", want.Name, got, want, ErrOtherModel)
+		}
+		delete(saved, want.Name)
+	}
+	for _, p := range m.Params {
+		if _, left := saved[p.Name]; left {
+			return fmt.Errorf("its param %q is not in this model: %w", p.Name, ErrOtherModel)
+		}
+	}
+	return nil
+}
+
+func (p Param) String() string {
+	if p.Embedding {
+		return fmt.Sprintf("an embedding of shape %v", p.Shape)
+	}
+	return fmt.Sprintf("dense, of shape %v", p.Shape)
 }
 
 // Params describes a model's params for a manifest.

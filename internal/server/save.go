@@ -61,7 +61,7 @@ func remember(ids []string, id string) []string {
 
 // Load fills the tables from a checkpoint, which any number of servers may have written.
 func (s *Server) Load(dir string) error {
-	m, err := checkpoint.Load(dir, s.store, s.c.Rule.Name(), func(t int, id uint64) bool {
+	m, err := checkpoint.Load(dir, s.store, s.c.Rule.Name(), s.c.Layout.Params, func(t int, id uint64) bool {
 		return s.c.Layout.Owns(s.c.Index, s.c.Layout.Embeddings[t], id)
 	})
 	if err != nil {

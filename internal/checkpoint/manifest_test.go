@@ -1,0 +1,87 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestManifestWithAFlippedBit: what is damaged is refused, or says the same as before (a space more, a name in capitals).
+func TestManifestWithAFlippedBit(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, "a", trained(t, 2))
+	want, err := Read(dir)
+	check(t, err)
+	name := filepath.Join(dir, manifestName)
+	good, err := os.ReadFile(name)
+	check(t, err)
+	refused := 0
+	for i := range good {
+		for bit := range 8 {
+			bad := bytes.Clone(good)
+			bad[i] ^= 1 << bit
+			check(t, os.WriteFile(name, bad, 0o600))
+			got, err := Read(dir)
+			switch {
+			case errors.Is(err, ErrDamaged):
+				refused++
+			case err != nil || !cmp.Equal(got, want):
+				t.Fatalf("bit %d of byte %d (%q): %v, manifest %+v", bit, i, good[i], err, got)
+			}
+		}
+	}
+	if refused < 4*len(good) {
+		t.Errorf("%d of %d flipped bits were refused", refused, 8*len(good))
+	}
+}
+
+func TestOtherModelsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, "a", trained(t, 2))
+	change := func(do func(all []*optimizer.Param) []*optimizer.Param) []*optimizer.Param { return do(model()) }
+	for says, params := range map[string][]*optimizer.Param{
+		`it has no param "more"`: change(func(all []*optimizer.Param) []*optimizer.Param {
+			return append(all, &optimizer.Param{Name: "more", Shape: []int{1}})
+		}),
+		`its param "emb" is not in this model`: change(func(all []*optimizer.Param) []*optimizer.Param { return all[:1] }),
+		`"w" is dense, of shape [60], this model's is dense, of shape [6 10]`: change(func(all []*optimizer.Param) []*optimizer.Param {
+			all[0].Shape = []int{6, 10}
+			return all
+		}),
+		`"w" is dense, of shape [60], this model's is an embedding`: change(func(all []*optimizer.Param) []*optimizer.Param {
+			all[0].Embedding = true
+			return all
+		}),
+	} {
+		store := stores(t, 1)[0]
+		_, err := Load(dir, store, rule.Name(), params, everything)
+		if !errors.Is(err, ErrOtherModel) || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q", err, says)
+		}
+		if store.Tables[0].Len() != 0 || store.Step() != 0 {
+			t.Errorf("%s: %d rows were loaded", says, store.Tables[0].Len())
+		}
+	}
+	turned := model()
+	turned[0], turned[1] = turned[1], turned[0]
+	if _, err := Load(dir, stores(t, 1)[0], rule.Name(), turned, everything); err != nil {
+		t.Errorf("params in another order: %v", err)
+	}
+}
+
+func TestMissingPartIsDamage(t *testing.T) {
+	dir := t.TempDir()
+	m := save(t, dir, "a", trained(t, 2))
+	check(t, os.Remove(filepath.Join(dir, m.Parts[1].File)))
+	_, err := Load(dir, stores(t, 1)[0], rule.Name(), model(), everything)
+	if !errors.Is(err, ErrDamaged) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), m.Parts[1].File) {
+		t.Errorf("got %v, want ErrDamaged that names the part", err)
+	}
+}
