@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
@@ -19,6 +20,8 @@ type geo struct {
 	c     *Client
 	dense []*table.Dense  // by param; nil for embeddings and frozen params
 	rows  []*table.Sparse // by embedding
+	// version counts the changes of the dense weights, each after it was made.
+	version atomic.Uint64
 
 	exchanging sync.Mutex // held from an exchange's beginning to its end
 	sending    sync.WaitGroup
@@ -69,6 +72,7 @@ type geoSession struct {
 	g      *geo
 	params []*optimizer.Param
 	clean  cleaner
+	has    uint64 // the version of the dense weights in params
 }
 
 // Begin implements [optimizer.Session].
@@ -88,6 +92,15 @@ func (s *geoSession) Begin(ctx context.Context, st *optimizer.Step) error {
 			return err
 		}
 	}
+	return s.pullDense()
+}
+
+// pullDense copies the dense weights, unless the session's last push has done so and nobody has changed them since.
+func (s *geoSession) pullDense() error {
+	version := s.g.version.Load()
+	if s.has == version {
+		return nil
+	}
 	for i, d := range s.g.dense {
 		if d == nil {
 			continue
@@ -95,6 +108,23 @@ func (s *geoSession) Begin(ctx context.Context, st *optimizer.Step) error {
 		if err := d.Pull(s.params[i].W); err != nil {
 			return err
 		}
+	}
+	s.has = version
+	return nil
+}
+
+// pushDense trains the dense weights and copies them.
+func (s *geoSession) pushDense(dense [][]float32, step int64) error {
+	for i, d := range s.g.dense {
+		if d == nil {
+			continue
+		}
+		if err := d.PushPull(dense[i], s.params[i].W, step); err != nil {
+			return err
+		}
+	}
+	if s.g.version.Add(1) == s.has+1 {
+		s.has++ // they are all its own
 	}
 	return nil
 }
@@ -129,6 +159,7 @@ func (g *geo) installDense() {
 			d.Edit(func(at int, w, unsent []float32) { mode.Receive(w, unsent, g.arrived[i][at:at+len(w)]) })
 		}
 	}
+	g.version.Add(1)
 }
 
 // End implements [optimizer.Session].
@@ -141,13 +172,8 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	step := s.g.note(st.Samples, push)
-	for i, d := range s.g.dense {
-		if d == nil {
-			continue
-		}
-		if err := d.Push(dense[i], step); err != nil {
-			return err
-		}
+	if err := s.pushDense(dense, step); err != nil {
+		return err
 	}
 	for e, r := range push {
 		if _, err := s.g.rows[e].Push(r.ids, r.data, step); err != nil {

@@ -27,8 +27,14 @@ func (r GeoRule) Unwrap() optimizer.Rule { return r.Rule }
 // StateLen implements [optimizer.Rule].
 func (r GeoRule) StateLen(n int) int { return n }
 
-// Update implements [optimizer.Rule]. Gradient descent goes element by element, so it may go piece by piece.
+// Update implements [optimizer.Rule]. Plain gradient descent changes d by as much as w. With decay and the like it still goes
+// element by element, so it may go piece by piece.
 func (r GeoRule) Update(w, g, d []float32, s *optimizer.State) {
+	if plain, ok := r.Rule.(optimizer.SGD); ok {
+		plain.Update(w, g, nil, s)
+		plain.Update(d[:len(w)], g, nil, s)
+		return
+	}
 	var before [256]float32
 	for len(w) > 0 {
 		n := copy(before[:], w)

@@ -11,6 +11,7 @@ type IDs struct {
 	slots []uint64 // 0 is free; a power of two, at most half full
 	n     int      // slots in use
 	zero  bool     // id 0 is in the set
+	room  []uint64 // that sorting needs
 }
 
 // Len is how many there are.
@@ -79,8 +80,46 @@ func (s *IDs) Take(dst []uint64) []uint64 {
 		}
 	}
 	s.Clear()
-	slices.Sort(dst)
+	s.sort(dst)
 	return slices.Compact(dst)
+}
+
+// sort sorts ids by their digits of 11 bits, the lowest first, passing over digits in which all are alike.
+func (s *IDs) sort(ids []uint64) {
+	if len(ids) < 1<<10 {
+		slices.Sort(ids)
+		return
+	}
+	differ := uint64(0)
+	for _, id := range ids {
+		differ |= id ^ ids[0]
+	}
+	s.room = slices.Grow(s.room[:0], len(ids))[:len(ids)]
+	from, to := ids, s.room
+	for shift := 0; differ>>shift != 0; shift += 11 {
+		if differ>>shift&(1<<11-1) != 0 {
+			pass(to, from, shift)
+			from, to = to, from
+		}
+	}
+	copy(ids, from)
+}
+
+// pass puts ids into the order of one digit; those with the same keep theirs.
+func pass(to, from []uint64, shift int) {
+	var at [1 << 11]int
+	for _, id := range from {
+		at[id>>shift&(1<<11-1)]++
+	}
+	next := 0
+	for digit, n := range at {
+		at[digit], next = next, next+n
+	}
+	for _, id := range from {
+		digit := id >> shift & (1<<11 - 1)
+		to[at[digit]] = id
+		at[digit]++
+	}
 }
 
 // Clear empties the set. Its memory stays for the next ids.

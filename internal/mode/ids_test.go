@@ -45,6 +45,23 @@ func TestIDsAgainstMap(t *testing.T) {
 	})
 }
 
+// TestManyIDs sorts as many as are sorted by digits, in one digit and in all.
+func TestManyIDs(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, bits := range []int{9, 20, 64} {
+		var s IDs
+		var want []uint64
+		for range 5000 {
+			want = append(want, r.Uint64()>>(64-bits))
+		}
+		s.Add(want...)
+		slices.Sort(want)
+		if diff := cmp.Diff(slices.Compact(want), s.Take(nil)); diff != "" {
+			t.Errorf("ids of %d bits: %s", bits, diff)
+		}
+	}
+}
+
 func nonNil(ids []uint64) []uint64 { return append([]uint64{}, ids...) }
 
 // BenchmarkIDs notes 100 batches of 6,000 ids, skewed as those of clicks are, and takes them.
