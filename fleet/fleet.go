@@ -33,7 +33,9 @@ type Fleet struct {
 	mu     sync.Mutex
 	job    *job           // since Minimize
 	server *server.Server // since InitServer
-	client *client.Client // since InitWorker, with servers
+	// serving says that RunServer has begun.
+	serving bool
+	client  *client.Client // since InitWorker, with servers
 	// Without servers, since Minimize: the weights, and in a collective job how they are kept the same as the other workers'.
 	local   *local.Trainer
 	replica *replica.Trainer

@@ -73,7 +73,9 @@ func TestCallsOutOfOrder(t *testing.T) {
 		{server, true, "RunServer", fleet.ErrOrder, "InitServer"},
 		{worker, true, "InitServer RunServer", fleet.ErrRole, "InitWorker"},
 		{worker, true, "LoadModel", fleet.ErrRole, "InitServer"},
-		{server, true, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel LoadModel", fleet.ErrRole, "InitServer"},
+		{server, true, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel", fleet.ErrRole, "InitServer"},
+		{server, false, "LoadModel", fleet.ErrOrder, "Minimize"},
+		{server, true, "LoadModel", fleet.ErrOrder, "InitServer"},
 	}
 	all := calls(t.Context(), t.TempDir())
 	for _, test := range tests {

@@ -41,15 +41,21 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
 	return nil
 }
 
-// LoadModel fills the tables of a process that trains alone from a checkpoint, or those of a worker of a collective job: there each
-// worker loads it, before InitWorker. In a cluster with servers they load: give the directory to InitServer.
-func (f *Fleet) LoadModel(_ context.Context, dir string) error {
+// LoadModel fills tables from a checkpoint that SavePersistables wrote: those of a process that trains alone, those of a worker of a
+// collective job, where each worker loads it, before InitWorker, or those of a server, where each server loads it, between
+// InitServer and RunServer, as InitServer does with a directory. It comes before the first step. Workers of a cluster
+// with servers get the weights by InitWorker, and rows when they touch them; for them it is an error.
+func (f *Fleet) LoadModel(ctx context.Context, dir string) error {
+	if f.IsServer() {
+		return f.loadServer(ctx, dir)
+	}
 	j, err := f.workerCall("LoadModel")
 	if err != nil {
 		return err
 	}
 	if len(f.id.Servers) > 0 {
-		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: give %s to InitServer: %w", dir, ErrRole)
+		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: give %s to InitServer, or have every server call LoadModel before RunServer: %w",
+			dir, ErrRole)
 	}
 	if f.replica != nil && f.replica.Joined() {
 		return fmt.Errorf("fleet: LoadModel: call it before InitWorker, on every worker: %w", ErrOrder)
@@ -59,6 +65,23 @@ func (f *Fleet) LoadModel(_ context.Context, dir string) error {
 		return fmt.Errorf("fleet: LoadModel: %w", err)
 	}
 	return nil
+}
+
+// loadServer replaces the tables of a server that does not serve yet by those of a checkpoint.
+func (f *Fleet) loadServer(ctx context.Context, dir string) error {
+	if _, err := f.serverCall("LoadModel"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	made := f.server != nil
+	f.mu.Unlock()
+	switch {
+	case !made:
+		return fmt.Errorf("fleet: LoadModel: call InitServer first: %w", ErrOrder)
+	case dir == "":
+		return fmt.Errorf("fleet: LoadModel: the directory's name is empty: %w", checkpoint.ErrNone)
+	}
+	return f.initServer(ctx, "LoadModel", dir)
 }
 
 func saveLocal(dir string, store *table.Store, j *job) error {

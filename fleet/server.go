@@ -10,22 +10,30 @@ import (
 // InitServer makes this server's tables. dir is a checkpoint that SavePersistables wrote, with any number of servers, or
 // empty to start fresh: then worker 0 brings the first dense weights and rows are born when they are touched.
 func (f *Fleet) InitServer(ctx context.Context, dir string) error {
-	j, err := f.serverCall("InitServer")
+	return f.initServer(ctx, "InitServer", dir)
+}
+
+// initServer makes new tables, in place of those that there may be, unless these are being served.
+func (f *Fleet) initServer(ctx context.Context, call, dir string) error {
+	j, err := f.serverCall(call)
 	if err != nil {
 		return err
 	}
 	s, err := server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Endpoints: f.id.Servers, Layout: j.layout,
 		Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
 	if err != nil {
-		return fmt.Errorf("fleet: InitServer: %w", err)
+		return fmt.Errorf("fleet: %s: %w", call, err)
 	}
 	if dir != "" {
 		if err := s.Load(dir); err != nil {
-			return fmt.Errorf("fleet: InitServer: %w", err)
+			return fmt.Errorf("fleet: %s: %w", call, err)
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.serving {
+		return fmt.Errorf("fleet: %s: call it before RunServer, which has begun: %w", call, ErrOrder)
+	}
 	f.server = s
 	return ctx.Err()
 }
@@ -38,6 +46,7 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 	}
 	f.mu.Lock()
 	s := f.server
+	f.serving = s != nil
 	f.mu.Unlock()
 	if s == nil {
 		return fmt.Errorf("fleet: RunServer: call InitServer first: %w", ErrOrder)
