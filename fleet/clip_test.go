@@ -138,36 +138,6 @@ func TestWorkerDiesWhileGradientsAreMeasured(t *testing.T) {
 	}
 }
 
-// TestSaveWhileGradientsAreMeasured: a checkpoint holds pushes at one server while another waits for that one's sums; neither waits
-// for the other.
-func TestSaveWhileGradientsAreMeasured(t *testing.T) {
-	dir := t.TempDir()
-	rule, s := clips()["all"], strategy.Sync()
-	s.WaitTimeout = strategy.Duration(20 * time.Second)
-	fleettest.Run(t, 3, 3, func(ctx context.Context, f *fleet.Fleet) error {
-		return train(ctx, f, rule, s, 2, func(o *toy) error {
-			if f.IsFirstWorker() { // others go on without it
-				if err := o.trainer.EndEpoch(ctx); err != nil {
-					return err
-				}
-				for range 20 {
-					if err := f.SavePersistables(ctx, dir); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
-			o.session = nil
-			for i := range 100 {
-				if err := o.train(ctx, part(f.WorkerIndex(), 2+i), nil); err != nil {
-					return err
-				}
-			}
-			return o.trainer.EndEpoch(ctx)
-		})
-	})
-}
-
 // halving is a clip that looks at more than lengths.
 type halving struct{ optimizer.SGD }
 

@@ -19,8 +19,6 @@ type member struct {
 	fenced bool
 	seen   time.Time
 	window window
-	// decided is its last step that is in an update, whether the tables have that already or not.
-	decided uint64
 	// noted is its gradient for the open round, until that is applied.
 	noted *push
 	// stages are pushes of which some pieces have come, by step.

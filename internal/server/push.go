@@ -304,9 +304,8 @@ type update struct {
 func (s *Server) take(workers []int) update {
 	u := update{step: s.store.Advance(), round: s.mode.Open() - 1, workers: slices.Clone(workers)} // the mode's own changes with the next message
 	for _, w := range workers {
-		m := &s.members[w]
-		u.pushes = append(u.pushes, m.noted)
-		m.noted, m.decided = nil, max(m.decided, m.noted.step)
+		u.pushes = append(u.pushes, s.members[w].noted)
+		s.members[w].noted = nil
 	}
 	s.applying++
 	return u

@@ -107,9 +107,7 @@ func (s *Server) freeze(f *wire.Frame, r *reply) error {
 		return wire.Refuse(wire.StatusStale, "checkpoint %s is over", msg.ID)
 	}
 	s.beginCut(f, &msg) // before mu is given up: two that waited would both begin
-	if !s.asks() {      // else an update may wait for a server that this cut holds
-		s.awaitIdle()
-	}
+	s.awaitIdle()
 	if s.doneBefore(int(f.Worker), &msg) {
 		s.saves.committed = remember(s.saves.committed, msg.ID)
 		s.abandon(int(f.Worker), msg.ID)
@@ -117,7 +115,7 @@ func (s *Server) freeze(f *wire.Frame, r *reply) error {
 	}
 	steps := make([]uint64, len(s.members))
 	for w := range s.members {
-		steps[w] = max(s.members[w].window.last, s.members[w].decided)
+		steps[w] = s.members[w].window.last
 	}
 	return r.JSON(wire.Frozen{Steps: steps})
 }
