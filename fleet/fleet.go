@@ -202,12 +202,23 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if err != nil {
 		return nil, err
 	}
-	if _, plain := rule.(optimizer.SGD); plain && s.Mode == strategy.ModeAsync && s.Merge == "" {
+	if plainSGD(rule) && s.Mode == strategy.ModeAsync && s.Merge == "" {
 		s.Merge = strategy.MergeSum
 	}
 	training := fmt.Sprintf("mode %s weighting %s staleness %d delay compensation %g k steps %d %s merge %d %t workers %d", s.Mode, s.Weighting, s.Staleness,
 		s.DelayCompensation, s.KSteps, s.GeoRest, s.GradientMerge.KSteps, s.GradientMerge.Sum, f.id.Workers)
 	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, training), transport: t}, nil
+}
+
+// plainSGD says whether pushing the sum of gradients is the same as pushing one by one. Clipped gradients are: workers clip each.
+func plainSGD(rule optimizer.Rule) bool {
+	if _, clips := rule.(optimizer.GradientClipper); clips {
+		if w, ok := rule.(optimizer.Wrapper); ok {
+			rule = w.Unwrap()
+		}
+	}
+	_, plain := rule.(optimizer.SGD)
+	return plain
 }
 
 // Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known after

@@ -41,7 +41,7 @@ func TestModesWithoutRoundsCountEveryPush(t *testing.T) {
 
 // worker joins a job as a counter does, or serves it and returns no trainer.
 func (c *counter) join(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (optimizer.Trainer, error) {
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
+	opt, err := f.DistributedOptimizer(counting(s), s)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func TestTheOthersGoOn(t *testing.T) {
 	first, end := seeds(t, 24)
 	met := map[string]int{}
 	for seed := first; seed < end; seed++ {
-		for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), {Mode: strategy.ModeSync, MaxFrame: 4096}} {
+		for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), {Mode: strategy.ModeSync, MaxFrame: 4096}, measured} {
 			s = patient(s)
 			t.Run(fmt.Sprintf("%s/%d/%d", s.Mode, s.MaxFrame, seed), func(t *testing.T) {
 				r := restart{strategy: s, steps: 8, workers: 3, dies: int(seed % 3), forGood: true}
