@@ -257,7 +257,7 @@ func (s *Server) park(f *wire.Frame) error {
 // awaitIdle waits until no update is being applied, so that a request's memory may go. mu is held.
 func (s *Server) awaitIdle() {
 	for s.applying > 0 {
-		changed := s.changed
+		changed := s.change()
 		s.mu.Unlock()
 		<-changed
 		s.mu.Lock()

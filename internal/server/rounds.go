@@ -20,7 +20,7 @@ func (s *Server) await(ready func() bool, why func() string) error {
 			limit = time.NewTimer(s.c.Strategy.WaitTimeout.Std())
 			defer limit.Stop()
 		}
-		changed := s.changed
+		changed := s.change()
 		s.mu.Unlock()
 		timeout := false
 		select {
@@ -49,11 +49,29 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// broadcast wakes everybody who waits. mu is held.
+// broadcast wakes everybody who waits, and Run only when it is time to look whether the job is over: it would be in the way of
+// every push. mu is held.
 func (s *Server) broadcast() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+	if s.failure != nil || s.done() {
+		close(s.ending)
+		s.ending = make(chan struct{})
+	}
 }
+
+// change is closed by the next broadcast. mu is held.
+func (s *Server) change() <-chan struct{} {
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
+}
+
+// done says that every worker has gone and what they pushed is in the tables. mu is held.
+func (s *Server) done() bool { return s.applying == 0 && s.over() }
 
 // fail ends the job for everybody: a sync round that lost a member's gradient half-way can't be repaired. mu is held.
 func (s *Server) fail(err error) {

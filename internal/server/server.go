@@ -59,7 +59,8 @@ type Server struct {
 	published bool
 	applying  int // updates being applied right now
 	failure   error
-	changed   chan struct{} // closed and replaced when anything above changes
+	changed   chan struct{} // closed when anything above changes; nil while nobody waits
+	ending    chan struct{} // closed and replaced when the job may be over
 	gathers   gathers
 	cut       *cut
 	norms     norms
@@ -70,7 +71,7 @@ type Server struct {
 // New makes a server with empty tables.
 func New(c Config) (*Server, error) {
 	s := &Server{c: c, log: c.Logger.With("server", c.Index), fingerprint: c.Fingerprint, job: c.Fingerprint.Sum(),
-		members: make([]member, c.Workers), lives: lives{}, closing: make(chan struct{}), changed: make(chan struct{})}
+		members: make([]member, c.Workers), lives: lives{}, closing: make(chan struct{}), ending: make(chan struct{})}
 	s.life, s.end = context.WithCancel(context.Background())
 	var err error
 	if s.norms, err = newNorms(c); err != nil {
@@ -148,7 +149,7 @@ const closeGrace = 5 * time.Second
 func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.mu.Lock()
-		over, failure, changed := s.over() && s.applying == 0, s.failure, s.changed
+		over, failure, ending := s.done(), s.failure, s.ending
 		deaths := s.deaths()
 		s.mu.Unlock()
 		switch {
@@ -161,7 +162,7 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 			return nil
 		}
 		select {
-		case <-changed:
+		case <-ending:
 		case <-ctx.Done():
 			return fmt.Errorf("server %d: %w", s.c.Index, context.Cause(ctx))
 		case err := <-served:

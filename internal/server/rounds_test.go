@@ -1,0 +1,33 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestPushesLeaveRunAsleep: Run is woken when the last worker has left, and not by pushes.
+func TestPushesLeaveRunAsleep(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	ending := func() <-chan struct{} {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.ending
+	}
+	before := ending()
+	var b wire.Builder
+	for step := range uint64(3) {
+		b.Reset(wire.Header{Op: wire.OpStep, Job: s.job, Epoch: 1, Step: step + 1, Samples: 1, Version: wire.NoDense})
+		b.Dense(make([]float32, 4))
+		send(t, s, &b, wire.StatusOK)
+	}
+	if isClosed(before) {
+		t.Error("a push wakes Run")
+	}
+	b.Reset(wire.Header{Op: wire.OpLeave, Job: s.job, Epoch: 1})
+	send(t, s, &b, wire.StatusOK)
+	if !isClosed(before) {
+		t.Error("nobody wakes Run when the last worker has left")
+	}
+}
