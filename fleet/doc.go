@@ -37,6 +37,9 @@
 // [Fleet.Plan] prints where every variable lives, and [Fleet.Explain] what a step costs: bytes and round trips for each server, as
 // expected after Minimize, and beside it what was measured.
 //
+// [Fleet.Shrink] ends a day and drops rows of embeddings that are not used or hardly ever clicked. [Fleet.Stats] is what a process has
+// counted: tables and their hottest rows, pushes, refusals, bytes; each role logs it when it ends.
+//
 // # Many fleets
 //
 // Every method of [Fleet] is a package function too, over a default instance that [Init] makes: fleet.IsServer(). Programs
