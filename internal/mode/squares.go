@@ -17,31 +17,49 @@ type Squares struct {
 }
 
 const (
-	squareLimbs = 22
-	leastSquare = 725  // the biased exponent of 2^-298, the square of the smallest float32
-	squareUnit  = -350 // the power of two that a 1 in the first limb stands for
+	squareLimbs     = 22
+	squareExponents = 554  // of squares that are finite and not zero
+	leastSquare     = 725  // the biased exponent of 2^-298, the square of the smallest float32
+	squareUnit      = -350 // the power of two that a 1 in the first limb stands for
+	squareZeros     = 5    // bits that end a square's 53, which come from 24 times 24
+	squareChunk     = 1 << 16
 )
 
 // Add adds the squares of x. An infinity or a NaN makes the sum NaN.
 func (s *Squares) Add(x []float32) {
+	for len(x) > 0 {
+		n := min(len(x), squareChunk)
+		s.addChunk(x[:n])
+		x = x[n:]
+	}
+}
+
+// addChunk sums squares of the same exponent first: 2^16 numbers of 48 bits fit into 64.
+func (s *Squares) addChunk(x []float32) {
+	var sums [squareExponents]uint64
 	for _, v := range x {
-		if v == 0 {
-			continue
-		}
-		bits := math.Float64bits(float64(v) * float64(v)) // exact: 48 bits of 53
-		exponent := int(bits >> 52)
-		if exponent > leastSquare+squareLimbs*32 {
+		bits := math.Float64bits(float64(v) * float64(v)) // exact
+		if e := bits>>52 - leastSquare; e < squareExponents {
+			sums[e] += (bits&(1<<52-1) | 1<<52) >> squareZeros
+		} else if v != 0 {
 			s.beyond = true
-			continue
 		}
-		at, shift := (exponent-leastSquare)/32, uint(exponent-leastSquare)%32
-		m := bits&(1<<52-1) | 1<<52
-		low := m << shift
-		s.limbs[at] += low & math.MaxUint32
-		s.limbs[at+1] += low >> 32
-		s.limbs[at+2] += m >> (64 - shift)
+	}
+	for e, sum := range sums {
+		if sum != 0 {
+			s.put(sum, e+squareZeros)
+		}
 	}
 	s.carry()
+}
+
+// put adds n·2^at units.
+func (s *Squares) put(n uint64, at int) {
+	limb, shift := at/32, uint(at)%32
+	low := n << shift
+	s.limbs[limb] += low & math.MaxUint32
+	s.limbs[limb+1] += low >> 32
+	s.limbs[limb+2] += n >> (64 - shift)
 }
 
 // Merge adds another sum.

@@ -34,6 +34,11 @@ func TestSquaresAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	tiny := math.Float32frombits(1)
 	all := [][]float32{{}, {0}, {tiny}, {math.MaxFloat32}, {math.MaxFloat32, tiny, 1, -1}, {3, 4}}
+	long := make([]float32, 1<<17+3) // mantissas of ones, which carry most
+	for i := range long {
+		long[i] = math.Nextafter32(2, 0)
+	}
+	all = append(all, long)
 	for n := range 100 {
 		x := make([]float32, n)
 		for i := range x {
@@ -48,7 +53,7 @@ func TestSquaresAreExact(t *testing.T) {
 		s.Add(x)
 		want := exactly(x)
 		if got := s.Float64(); math.Abs(got-want) > want*0x1p-52 {
-			t.Errorf("squares of %v sum to %g, want %g", x, got, want)
+			t.Errorf("squares of %d numbers, %v..., sum to %g, want %g", len(x), x[:min(len(x), 9)], got, want)
 		}
 		if want := mode.AppendSquares(nil, []mode.Squares{s}); !bytes.Equal(shared(r, x), want) {
 			t.Errorf("the sum of %d numbers depends on who adds which when", len(x))
