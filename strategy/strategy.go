@@ -144,6 +144,11 @@ func FromASync(aSync bool, k int) (Strategy, error) {
 
 // Async is training without rounds: a server applies each gradient when it arrives and answers with the newest
 // parameters. Nobody waits; gradients may be computed on parameters that have moved on since.
+//
+// A training loop that looks ahead asks for the next batch's rows when it begins this one, so that no step waits for the
+// network. A gradient then misses the last update of its own worker and about two of each other one: 2N−1 of N workers that are
+// equally fast. [HalfAsync] with one training thread asks when a batch begins, and its gradients miss N−1. Where updates are few
+// and large, with many workers and large batches, that can be worth the wait. fleet.Counts has what was measured.
 func Async() Strategy { return Strategy{Mode: ModeAsync} }
 
 // Factory is the preset of that name: "sync", "async", "half_async", "ssp" or "geo". create_geo_strategy's
