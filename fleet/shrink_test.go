@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // months are days of training of the toy with shows and clicks: some steps, and what is dropped then.
@@ -45,7 +46,7 @@ func dayIDs(step int) []sample {
 func (m *months) program(ctx context.Context, f *fleet.Fleet) error {
 	o := shown()
 	o.emb.Entry = optimizer.Entry{} // one table has no score
-	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 0.01}, strategy.Sync())
+	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 0.01}, patient(strategy.Sync()))
 	if err != nil {
 		return err
 	}
@@ -170,6 +171,29 @@ func TestDaysOutliveServers(t *testing.T) {
 			t.Errorf("day %d dropped %+v, without the stop %+v", 3+day, freed, whole.freed[3+day])
 		}
 	}
+}
+
+// TestDaysUnderFaults: messages are lost, repeated and late, and each day ends once, everywhere.
+func TestDaysUnderFaults(t *testing.T) {
+	alone := &months{days: someDays[:4]}
+	want := alone.run(t, fleettest.Cluster{})
+	met := map[string]int{}
+	first, end := seeds(t, 8)
+	for seed := first; seed < end; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			m := &months{days: someDays[:4], model: t.TempDir()}
+			underFaults(t, seed, 3, met, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error { return m.program(ctx, f) })
+			if far := distance(t, want, read(t, filepath.Join(m.model, "weights.safetensors"))); far > 1e-5 {
+				t.Errorf("%g away from one process", far)
+			}
+			for day := range m.days {
+				if !maps.Equal(m.freed[day], alone.freed[day]) {
+					t.Errorf("day %d dropped %+v, in one process %+v", day, m.freed[day], alone.freed[day])
+				}
+			}
+		})
+	}
+	report(t, end-first, met)
 }
 
 // TestShrinkOfOneWorker: in mode async one worker may end days while others train.
