@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"math"
+	"path/filepath"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -123,4 +124,27 @@ func (c *counter) weight(ctx context.Context, trainer optimizer.Trainer) (float3
 		return 0, err
 	}
 	return own.w.W[0], session.Close(ctx)
+}
+
+// TestMergedResume: a training that merges, saved at an epoch's end and resumed on another number of servers, goes on as if it had not
+// stopped; whoever trains on has the pushes of its rest in the checkpoint too.
+func TestMergedResume(t *testing.T) {
+	s := strategy.Sync()
+	s.GradientMerge.KSteps = 3
+	for half, wantPushes := range map[int]int64{6: 2, 4: 2} { // the fourth step is a push of its own at the barrier
+		whole, saved, resumed := t.TempDir(), t.TempDir(), t.TempDir()
+		leg{to: half, save: saved}.on(t, 2, 2, s)
+		if got := manifest(t, saved).Step; got != wantPushes {
+			t.Errorf("the checkpoint after %d steps is of update %d, want %d", half, got, wantPushes)
+		}
+		if half%3 != 0 {
+			continue
+		}
+		leg{to: 9, model: whole}.on(t, 2, 2, s)
+		leg{from: half, to: 9, load: saved, model: resumed}.on(t, 3, 2, s)
+		want, got := read(t, filepath.Join(whole, "weights.safetensors")), read(t, filepath.Join(resumed, "weights.safetensors"))
+		if far := distance(t, want, got); far != 0 {
+			t.Errorf("weights differ by up to %g", far)
+		}
+	}
 }
