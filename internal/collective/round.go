@@ -12,7 +12,6 @@ type round struct {
 	size     int // bytes of an element
 	from, to int // this rank's segment
 
-	blob   []byte                   // what a gather gives away
 	fold   func(chunk int, s *slot) // folds a chunk into the result, and into the caller's vector
 	result []byte                   // of this rank's segment, as it travels
 	slots  []slot                   // by chunk of this rank's segment
