@@ -251,13 +251,18 @@ func TestCollectiveNotFinite(t *testing.T) {
 	}
 }
 
-// TestCollectiveEveryRule: rules whose norms are of whole variables too, since every worker has them whole.
-func TestCollectiveEveryRule(t *testing.T) {
-	for name, rule := range map[string]optimizer.Rule{
+// everyRule are the rules that laws leaves out.
+func everyRule() map[string]optimizer.Rule {
+	return map[string]optimizer.Rule{
 		"Momentum": optimizer.Momentum{LR: 0.01, Nesterov: true}, "AdamW": optimizer.AdamW{LR: 0.01}, "Adamax": optimizer.Adamax{LR: 0.01},
 		"DecayedAdagrad": optimizer.DecayedAdagrad{LR: 0.01}, "Adadelta": optimizer.Adadelta{LR: 1}, "RMSProp": optimizer.RMSProp{LR: 0.001},
 		"Ftrl": optimizer.Ftrl{LR: 0.01}, "Lamb": optimizer.Lamb{LR: 0.01}, "Lars": optimizer.Lars{LR: 0.1},
-	} {
+	}
+}
+
+// TestCollectiveEveryRule: rules whose norms are of whole variables too, since every worker has them whole.
+func TestCollectiveEveryRule(t *testing.T) {
+	for name, rule := range everyRule() {
 		t.Run(name, func(t *testing.T) {
 			alone := run{}.weights(t, rule)
 			models := everywhere(t, fleettest.Cluster{Workers: 3}, rule)
