@@ -174,23 +174,11 @@ func frameFloats(s strategy.Strategy) int {
 
 func count(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int, want float32) error {
 	c := newCounter(frameFloats(s))
-	opt, err := f.DistributedOptimizer(counting(s), s)
-	if err != nil {
+	trainer, err := c.join(ctx, f, s)
+	if err != nil || trainer == nil {
 		return err
 	}
-	if err := opt.Minimize(c); err != nil {
-		return err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	session, err := c.trainer.Open(c.Params())
+	session, err := trainer.Open(c.Params())
 	if err != nil {
 		return err
 	}

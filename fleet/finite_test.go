@@ -48,23 +48,11 @@ func TestGradientsThatAreNotFinite(t *testing.T) {
 func oneStep(s strategy.Strategy, step func(*counter) *optimizer.Step, want [2][]float32) fleettest.Program {
 	return func(ctx context.Context, f *fleet.Fleet) error {
 		c := newCounter(3)
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
-		if err != nil {
+		trainer, err := c.join(ctx, f, s)
+		if err != nil || trainer == nil {
 			return err
 		}
-		if err := opt.Minimize(c); err != nil {
-			return err
-		}
-		if f.IsServer() {
-			if err := f.InitServer(ctx, ""); err != nil {
-				return err
-			}
-			return f.RunServer(ctx)
-		}
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
-		session, err := c.trainer.Open(c.Params())
+		session, err := trainer.Open(c.Params())
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func TestModesWithoutRoundsCountEveryPush(t *testing.T) {
 	}
 }
 
-// worker joins a job as a counter does, or serves it and returns no trainer.
+// join makes f train the counter: a worker gets its trainer, a server serves until the job is over and gets none.
 func (c *counter) join(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (optimizer.Trainer, error) {
 	opt, err := f.DistributedOptimizer(counting(s), s)
 	if err != nil {
