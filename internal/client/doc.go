@@ -8,6 +8,7 @@
 //	exchange.go   one step's traffic with all servers
 //	clip.go       gradients shortened by their lengths, where a push is an update
 //	feedback.go   what narrow payloads round away, added to the next push
+//	open.go       sessions: what kind one is shows at its first step
 //	sync.go       the session of synchronous training
 //	async.go      the session of asynchronous training
 //	sender.go     its goroutines, which send gradients and bring weights

@@ -137,7 +137,8 @@ func TestFailedPushOwesNothing(t *testing.T) {
 			return nil
 		}}
 		th := open(t, j.join(0, net))
-		x := th.Session.(*syncSession).x
+		check(t, th.Begin(t.Context(), th.step(0, nil, nil)))
+		x := th.Session.(*opened).train.(*syncSession).x
 		push := func() error { return th.End(t.Context(), th.steadyStep(steady[strategy.PayloadInt8], []uint64{1, 2})) }
 		check(t, push())
 		if owed := x.feedback.dense[0][1]; owed != 0.003 {

@@ -36,7 +36,7 @@ type Trainer struct {
 	group  *collective.Group
 	joined bool
 	left   bool
-	open   bool    // a session is
+	trains *opened // the session that trains
 	parker session // takes part in others' steps; made when it is first needed
 	drift  *drift  // with LocalSGD
 }
@@ -202,25 +202,42 @@ func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.open {
-		return nil, errors.New("a worker of a collective job trains with one session: close the other one first")
-	}
-	t.open = true
 	return &opened{s, t}, nil
 }
 
-// opened is a session that the trainer knows of.
+// opened is a session that the trainer hears of when it trains: one that only evaluates concerns nobody else.
 type opened struct {
 	session
 	t *Trainer
 }
 
+// Begin implements [optimizer.Session].
+func (o *opened) Begin(ctx context.Context, st *optimizer.Step) error {
+	if !st.Eval {
+		if err := o.t.admit(o); err != nil {
+			return err
+		}
+	}
+	return o.session.Begin(ctx, st)
+}
+
+// admit lets one session train.
+func (t *Trainer) admit(o *opened) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.trains != nil && t.trains != o {
+		return errors.New("a worker of a collective job trains with one session: close the other one first")
+	}
+	t.trains = o
+	return nil
+}
+
 // Close implements [optimizer.Session].
 func (o *opened) Close(ctx context.Context) error {
 	o.t.mu.Lock()
-	o.t.open = false
+	if o.t.trains == o {
+		o.t.trains = nil
+	}
 	o.t.mu.Unlock()
 	return o.session.Close(ctx)
 }

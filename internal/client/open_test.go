@@ -1,0 +1,50 @@
+package client
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestEvaluationIsNoMember has a session that only evaluates beside one that trains, in every mode: it sees what has been trained, and
+// training does not wait for it.
+func TestEvaluationIsNoMember(t *testing.T) {
+	for _, m := range strategy.Modes() {
+		t.Run(string(m), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := strategy.Factory(string(m))
+				check(t, err)
+				j := newJob(t, 2, 1, s)
+				j.serve(0, 1)
+				c := j.join(0, nil)
+				training, looking := open(t, c), open(t, c)
+				all(t, "weights before training", looking.peek(3), 0)
+				for step := range 3 {
+					training.train(-1, []uint64{3}, nil)
+					check(t, c.Settle(t.Context()))
+					all(t, "weights beside training", looking.peek(3), float32(step+1))
+				}
+				check(t, looking.Close(t.Context()))
+				check(t, training.Close(t.Context()))
+			})
+		})
+	}
+}
+
+// TestEvaluationThenTraining has a session evaluate first: it becomes one that trains with its first training step, and its worker's other sessions may train until
+// then.
+func TestEvaluationThenTraining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 1, 1, strategy.Sync())
+		j.serve(0)
+		c := j.join(0, nil)
+		first, second := open(t, c), open(t, c)
+		all(t, "weights", second.peek(2), 0)
+		first.train(-1, []uint64{2}, nil)
+		check(t, first.Close(t.Context()))
+		second.train(-1, []uint64{2}, nil)
+		all(t, "weights", second.peek(2), 2)
+		check(t, second.Close(t.Context()))
+	})
+}
