@@ -6,7 +6,7 @@ import (
 )
 
 // Accuracy is the share of examples, over all batches since [Executor.ResetMetrics], whose label has the highest score; its
-// shape is [1]. pred has shape [N classes], label is int64 of shape [N 1].
+// shape is [1]. pred has shape [N classes], label is int64 of shape [N 1]. A single probability has [BinaryAccuracy].
 func Accuracy(pred, label *Node) *Node { return TopK(pred, label, 1) }
 
 // TopK is Accuracy that also counts a label among the k highest scores. Of equal scores the one of the lower class is higher;
@@ -26,6 +26,9 @@ func (a accuracy) infer(in []*Node) ([]int, error) {
 		return nil, fmt.Errorf("k is %d, at least 1 is needed", a.K)
 	}
 	_, err := perLabel(in[0], in[1])
+	if err != nil && in[0].perExample() == 1 {
+		err = fmt.Errorf("%w; for one probability an example there is BinaryAccuracy", err)
+	}
 	return []int{1}, err
 }
 
@@ -75,7 +78,7 @@ func (t *hits) share() float32 {
 func (t *hits) reset()         { *t = hits{} }
 func (t *hits) problem() error { return nil }
 
-// Hits returns the counts behind an Accuracy, TopK, Precision or Recall node in this executor: right answers, and all.
+// Hits returns the counts behind an Accuracy, TopK, BinaryAccuracy, Precision or Recall node in this executor: right answers, and all.
 func (e *Executor) Hits(accuracy *Node) (hit, total int64, err error) {
 	if accuracy == nil || accuracy.bad || accuracy.graph != e.graph {
 		return 0, 0, errors.New("nn: Hits: the node is not one of the executor's graph")

@@ -113,6 +113,29 @@ func TestMetricsRun(t *testing.T) {
 	}
 }
 
+// TestBinaryAccuracy counts right answers on both sides of 0.5, of one probability an example and of two.
+func TestBinaryAccuracy(t *testing.T) {
+	scores, labels := []float32{0.5, 0.9, 0.4, 0.6, 0.1}, []float32{1, 1, 1, 0, 0} // right, right, wrong, wrong, right
+	g := NewGraph(1)
+	one, two, y := g.Input("one", 1), g.Input("two", 2), g.Input("y", 1)
+	nodes := []*Node{BinaryAccuracy(one, y), BinaryAccuracy(two, y)}
+	e := NewExecutor(g)
+	for i, p := range scores {
+		_, err := e.Eval(t.Context(), batchOf{"one": floats([]int{1, 1}, p), "two": floats([]int{1, 2}, 1-p, p), "y": floats([]int{1, 1}, labels[i])}, nodes...)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range nodes {
+		if hit, total, err := e.Hits(n); hit != 3 || total != 5 || err != nil {
+			t.Errorf("%v: %d of %d are right, %v; want 3 of 5", n, hit, total, err)
+		}
+	}
+	if err := Accuracy(one, y).Err(); err == nil || !strings.Contains(err.Error(), "BinaryAccuracy") {
+		t.Errorf("Accuracy of one probability: %v", err)
+	}
+}
+
 func TestMetricMistakes(t *testing.T) {
 	g := NewGraph(1)
 	p, y := g.Input("p", 1), g.Input("y", 1)

@@ -8,15 +8,19 @@ func Precision(pred, label *Node) *Node { return apply("", precision{}, pred, la
 // [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are those of [AUC].
 func Recall(pred, label *Node) *Node { return apply("", recall{}, pred, label) }
 
-// found is what precision and recall have in common: the share of what was found among what was counted.
+// BinaryAccuracy is the share of examples that are told right, positive when their probability is 0.5 or more and negative otherwise,
+// over all batches since [Executor.ResetMetrics]; its shape is [1]. pred and label are those of [AUC].
+func BinaryAccuracy(pred, label *Node) *Node { return apply("", binaryAccuracy{}, pred, label) }
+
+// found is what these metrics have in common: the share of right answers among what is counted.
 type found struct{}
 
 func (found) infer(in []*Node) ([]int, error) { return []int{1}, binary(in[0], in[1]) }
 func (found) backward(*cell)                  {}
 func (found) tally() tally                    { return &hits{} }
 
-// count adds the examples that among says count; those are hits that are positive and have a probability of 0.5 or more.
-func (c *cell) count(among func(said, is bool) bool) {
+// count adds the examples that among says count, and of those the hits. said is a probability of 0.5 or more, is a positive label.
+func (c *cell) count(among, hit func(said, is bool) bool) {
 	t, pred := c.tally.(*hits), c.in[0]
 	for i := range pred.rows() {
 		said, is := pred.probability(i) >= 0.5, c.in[1].positive(i)
@@ -24,19 +28,30 @@ func (c *cell) count(among func(said, is bool) bool) {
 			continue
 		}
 		t.total++
-		if said && is {
+		if hit(said, is) {
 			t.hit++
 		}
 	}
 	c.value[0] = t.share()
 }
 
+func saidPositive(said, _ bool) bool { return said }
+func isPositive(_, is bool) bool     { return is }
+func anyExample(_, _ bool) bool      { return true }
+func foundIt(said, is bool) bool     { return said && is }
+func toldRight(said, is bool) bool   { return said == is }
+
 type precision struct{ found }
 
 func (precision) kind() string    { return "precision" }
-func (precision) forward(c *cell) { c.count(func(said, _ bool) bool { return said }) }
+func (precision) forward(c *cell) { c.count(saidPositive, foundIt) }
 
 type recall struct{ found }
 
 func (recall) kind() string    { return "recall" }
-func (recall) forward(c *cell) { c.count(func(_, is bool) bool { return is }) }
+func (recall) forward(c *cell) { c.count(isPositive, foundIt) }
+
+type binaryAccuracy struct{ found }
+
+func (binaryAccuracy) kind() string    { return "binary_accuracy" }
+func (binaryAccuracy) forward(c *cell) { c.count(anyExample, toldRight) }

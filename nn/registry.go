@@ -61,6 +61,7 @@ var recipes = map[string]recipe{
 	"accuracy":                         {decode[accuracy], 2, 2},
 	"precision":                        {decode[precision], 2, 2},
 	"recall":                           {decode[recall], 2, 2},
+	"binary_accuracy":                  {decode[binaryAccuracy], 2, 2},
 	"nce":                              {decode[nce], 1, 2},
 	"sampled_softmax":                  {decode[sampledSoftmax], 3, 3},
 }

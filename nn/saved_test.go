@@ -12,7 +12,7 @@ import (
 // the same. Together the cases have every op that a saved graph may contain.
 func TestEveryOpIsSaved(t *testing.T) {
 	seen := map[string]bool{"input": true, "dropout": true, // tests of their own
-		"auc": true, "batch_auc": true, "accuracy": true, "precision": true, "recall": true}
+		"auc": true, "batch_auc": true, "accuracy": true, "precision": true, "recall": true, "binary_accuracy": true}
 	for _, c := range gradientCases {
 		t.Run(c.name, func(t *testing.T) {
 			g, feed := NewGraph(1), batchOf{}
