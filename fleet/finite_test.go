@@ -37,10 +37,41 @@ func TestGradientsThatAreNotFinite(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%s/refuse", mode), func(t *testing.T) {
 			errs := fleettest.Cluster{Servers: 1, Workers: 1}.Errors(t, oneStep(strategy.Strategy{Mode: mode}, bad, [2][]float32{}))
-			if err := errs["worker 0"]; err == nil || !strings.Contains(err.Error(), `gradient of "w" is NaN at element 0`) {
-				t.Errorf("got %v", err)
-			}
+			checkNamed(t, errs["worker 0"])
 		})
+	}
+	for policy, want := range want {
+		t.Run(fmt.Sprintf("alone/%s", policy), func(t *testing.T) {
+			fleettest.Run(t, 0, 1, oneStep(strategy.Strategy{NotFinite: policy}, bad, want))
+		})
+	}
+	t.Run("alone/refuse", func(t *testing.T) {
+		fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+			c := newCounter(3)
+			trainer, err := c.join(ctx, f, strategy.Async())
+			if err != nil {
+				return err
+			}
+			session, err := trainer.Open(c.Params())
+			if err != nil {
+				return err
+			}
+			st := bad(c)
+			if err := session.Begin(ctx, st); err != nil {
+				return err
+			}
+			checkNamed(t, session.End(ctx, bad(c)))
+			checkNamed(t, session.Begin(ctx, st)) // the session is over, and still says why
+			return f.StopWorker(ctx)
+		})
+	})
+}
+
+// checkNamed checks that the gradient that is not finite is named.
+func checkNamed(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), `gradient of "w" is NaN at element 0`) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -80,6 +111,9 @@ func oneStep(s strategy.Strategy, step func(*counter) *optimizer.Step, want [2][
 			rows = 1
 		}
 		got, want := f.Counts(), fleet.Counts{Steps: 1, Rows: rows, NotFinite: 3}
+		if f.IsLocal() {
+			want = fleet.Counts{} // nothing is pushed
+		}
 		if got.Pushes = 0; got != want { // pushes are counted where their staleness is known
 			return fmt.Errorf("counts are %+v, want %+v", got, want)
 		}

@@ -121,7 +121,7 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	}
 	switch {
 	case t.f.IsLocal():
-		s, err := t.f.local.Open(params)
+		s, err := t.f.openAlone(params)
 		if err != nil {
 			return nil, err
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// finite applies the strategy's policy to a step's gradients that hold NaN or infinities, before another worker sees them, and
+// Finite applies the strategy's policy to a step's gradients that hold NaN or infinities, before another worker sees them, and
 // returns the rows that are left.
-func finite(policy strategy.NotFinite, params []*optimizer.Param, rows []optimizer.Rows) ([]optimizer.Rows, error) {
+func Finite(policy strategy.NotFinite, params []*optimizer.Param, rows []optimizer.Rows) ([]optimizer.Rows, error) {
 	for _, p := range params {
 		if p.Embedding || p.Frozen {
 			continue

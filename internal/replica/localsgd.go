@@ -88,7 +88,7 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.inner.End(ctx, st)
 	}
-	if _, err := finite(s.t.c.Strategy.NotFinite, s.params, nil); err != nil {
+	if _, err := Finite(s.t.c.Strategy.NotFinite, s.params, nil); err != nil {
 		err = fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
 		s.t.group.Fail(ctx, err)
 		return err

@@ -66,7 +66,7 @@ func TestFinite(t *testing.T) {
 	for _, policy := range strategy.NotFinites() {
 		p := &optimizer.Param{Name: "w", Shape: []int{3}, G: []float32{2, inf, inf - inf}}
 		rows := []optimizer.Rows{{Param: embeddings()[0], IDs: []uint64{4, 5}, G: []float32{1, -inf, 3, 4, rng.Float32(), 6}}}
-		left, err := finite(policy, []*optimizer.Param{p}, rows)
+		left, err := Finite(policy, []*optimizer.Param{p}, rows)
 		switch policy {
 		case strategy.NotFiniteRefuse:
 			if err == nil {

@@ -58,7 +58,7 @@ func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.inner.End(ctx, st)
 	}
-	rows, err := finite(s.t.c.Strategy.NotFinite, s.params, st.Rows)
+	rows, err := Finite(s.t.c.Strategy.NotFinite, s.params, st.Rows)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
