@@ -205,9 +205,8 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if plainSGD(rule) && s.Mode == strategy.ModeAsync && s.Merge == "" {
 		s.Merge = strategy.MergeSum
 	}
-	training := fmt.Sprintf("mode %s weighting %s staleness %d delay compensation %g k steps %d %s merge %d %t workers %d", s.Mode, s.Weighting, s.Staleness,
-		s.DelayCompensation, s.KSteps, s.GeoRest, s.GradientMerge.KSteps, s.GradientMerge.Sum, f.id.Workers)
-	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, training), transport: t}, nil
+	facts := append(s.Lines(), fmt.Sprintf("workers %d", f.id.Workers))
+	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, facts...), transport: t}, nil
 }
 
 // plainSGD says whether pushing the sum of gradients is the same as pushing one by one. Clipped gradients are: workers clip each.

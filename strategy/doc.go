@@ -14,7 +14,8 @@
 //
 // Zero fields mean documented defaults; [Strategy.WithDefaults] shows them filled in. A field that does not exist, a
 // value that does not exist and a combination that would be ignored are errors. Every process of a job must use the same
-// strategy. What one costs in bytes and round trips, fleet.Explain tells.
+// strategy; a worker whose strategy differs is refused when it joins, and told in which field. What one costs in bytes and round
+// trips, fleet.Explain tells.
 //
 // # Modes
 //

@@ -125,6 +125,20 @@ func (s Strategy) String() string {
 	return string(line)
 }
 
+// Lines are the strategy with its defaults, a line for each field: "strategy: mode is \"sync\"". Equal lines are equal strategies.
+func (s Strategy) Lines() []string {
+	v := reflect.ValueOf(s.WithDefaults())
+	lines := make([]string, v.NumField())
+	for i, name := range fields() {
+		value, err := json.Marshal(v.Field(i).Interface())
+		if err != nil {
+			value = []byte(err.Error()) // not reached, as in String
+		}
+		lines[i] = fmt.Sprintf("strategy: %s is %s", name, value)
+	}
+	return lines
+}
+
 // Read reads a strategy from one JSON object and validates it.
 func Read(r io.Reader) (Strategy, error) {
 	data, err := io.ReadAll(r)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -150,6 +152,18 @@ func TestStringHasTheDefaults(t *testing.T) {
 		`"worker_timeout":"30s","start_timeout":"3m0s","wait_timeout":"15m0s"}`
 	if got := fmt.Sprint(strategy.Strategy{}); got != want {
 		t.Errorf("the zero strategy prints\n%s, want\n%s", got, want)
+	}
+}
+
+func TestLinesTellOfEveryField(t *testing.T) {
+	lines := strategy.SSP(3).Lines()
+	if n := reflect.TypeFor[strategy.Strategy]().NumField(); len(lines) != n {
+		t.Errorf("%d lines for %d fields", len(lines), n)
+	}
+	for _, want := range []string{`strategy: mode is "ssp"`, "strategy: staleness is 3", `strategy: wait_timeout is "15m0s"`, "strategy: no_slice is false"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line says %q; there are %q", want, lines)
+		}
 	}
 }
 

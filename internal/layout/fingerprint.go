@@ -8,17 +8,15 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Fingerprint describes, a line for each fact, all that processes of a job must have in common: params, initial values,
-// rule, strategy (as JSON) and placement.
+// Fingerprint describes, a line for each fact, all that processes of a job must have in common: rule, strategy, placement, params
+// and initial values.
 type Fingerprint []string
 
-// Fingerprint is that of a job with this layout.
-func (l *Layout) Fingerprint(rule optimizer.Rule, strategy string) Fingerprint {
-	f := Fingerprint{
-		fmt.Sprintf("rule %T%+v", rule, rule),
-		"strategy " + strategy,
-		fmt.Sprintf("servers %d placed by %s", l.Plan.Servers, l.Plan.Policy),
-	}
+// Fingerprint is that of a job with this layout; facts are what there is to say of its strategy.
+func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
+	f := Fingerprint{fmt.Sprintf("rule %T%+v", rule, rule)}
+	f = append(f, facts...)
+	f = append(f, fmt.Sprintf("servers %d placed by %s", l.Plan.Servers, l.Plan.Policy))
 	for _, p := range l.Params {
 		f = append(f, fmt.Sprintf("param %q shape %v embedding %t frozen %t seed %d from %T%+v", p.Name, p.Shape, p.Embedding, p.Frozen, p.Seed, p.Init, p.Init))
 		if p.Entry != (optimizer.Entry{}) || p.MaxBytes != 0 {
