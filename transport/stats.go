@@ -14,7 +14,7 @@ type Metered interface {
 }
 
 // Stats are the counters of a transport: since it was made, except for those of what is under way now. Bytes are those of
-// messages, without what HTTP, TLS and TCP add. As a value of slog it shows what is not zero:
+// messages, without what HTTP, TLS and TCP add. As a value of slog it shows what is not zero, and raw bytes where a codec saved some:
 //
 //	slog.Info("transport", "stats", t.Stats())
 type Stats struct {
@@ -78,6 +78,11 @@ func (s Stats) LogValue() slog.Value {
 			attrs = append(attrs, slog.Duration(name, d))
 		}
 	}
+	raw := func(name string, n, encoded int64) {
+		if n > encoded {
+			count(name, n)
+		}
+	}
 	count("calls", s.Calls)
 	count("unreachable", s.Failed.Unreachable)
 	count("busy", s.Failed.Busy)
@@ -87,16 +92,16 @@ func (s Stats) LogValue() slog.Value {
 	count("ended", s.Failed.Ended)
 	count("failed_otherwise", s.Failed.Other)
 	count("sent", s.Sent)
-	count("raw_sent", s.RawSent)
+	raw("raw_sent", s.RawSent, s.Sent)
 	count("received", s.Received)
-	count("raw_received", s.RawReceived)
+	raw("raw_received", s.RawReceived, s.Received)
 	count("dials", s.Dials)
 	wait("waited", s.Waited)
 	count("served", s.Served)
 	count("served_received", s.ServedReceived)
-	count("raw_served_received", s.RawServedReceived)
+	raw("raw_served_received", s.RawServedReceived, s.ServedReceived)
 	count("served_sent", s.ServedSent)
-	count("raw_served_sent", s.RawServedSent)
+	raw("raw_served_sent", s.RawServedSent, s.ServedSent)
 	wait("served_waited", s.ServedWaited)
 	count("refused_certificate", s.Refused.Certificate)
 	count("refused_plaintext", s.Refused.Plaintext)

@@ -10,7 +10,11 @@ import (
 // showJob says what is about to start: the arguments, then what the first server and the first worker are told.
 func showJob(con *console, o *options, j *job) {
 	con.print(arguments(o))
-	for _, given := range o.ignoredDevices() {
+	for i, given := range o.ignoredDevices() {
+		if i == 0 && o.perDevice {
+			con.say("%s: gofleet computes on CPUs, and starts a worker for each", given)
+			continue
+		}
 		con.say("%s is ignored: gofleet computes on CPUs", given)
 	}
 	for _, k := range []kind{server, worker} {
@@ -33,7 +37,7 @@ func arguments(o *options) string {
 			show("training_script_args", fmt.Sprintf("%q", o.args))
 			programShown = true
 		}
-		if !o.refused[f.Name] {
+		if !o.refused[f.Name] && !o.aliases[f.Name] {
 			show(f.Name, f.Value)
 		}
 	})

@@ -20,9 +20,10 @@ func (o *options) collective() bool {
 // expand turns the ways to name the workers of a collective job into a list of them or a count: --ips with --nproc_per_node, that
 // alone, or, where nothing else counts them, one worker for each device of a machine.
 func (o *options) expand() error {
-	perNode := o.devicesNamed()
-	if o.perNode.set {
-		perNode = o.perNode.n
+	perNode := o.perNode.n
+	if !o.perNode.set && o.workers == "" && !o.workerNum.set {
+		perNode = o.devicesNamed()
+		o.perDevice = perNode > 0
 	}
 	switch {
 	case o.ips != "" && (o.workers != "" || o.workerNum.set):

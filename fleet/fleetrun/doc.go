@@ -24,11 +24,15 @@
 //	--log_dir DIR         where logs go (log)
 //	--grace DURATION      how long roles may take to end when asked to, before they are killed (10s)
 //	--ips LIST            the machines of a collective job, "ip,ip", each with --nproc_per_node workers
-//	--gpus, --selected_gpus, --xpus LIST
+//	--gpus, --selected_gpus, --xpus, --npus, --devices LIST
 //	                      accepted so that old command lines go on working: gofleet computes on CPUs. Where nothing else says
 //	                      how many workers a collective job has, it has one for each device of the list
+//	--run_mode MODE       ps or collective, which the other flags say too: an error if they say otherwise
+//	--trainer_num N, --trainers LIST
+//	                      newer names of --worker_num and --workers
 //
-// A count next to its list must agree with it. --http_port and the --heter_ flags are refused, with the reason.
+// A count next to its list must agree with it. What other launchers have and gofleet has no use for (--master, --nnodes, --http_port,
+// --heter_workers, --max_restart, …) is refused, with the reason and what to type instead.
 //
 // # Without servers
 //

@@ -15,27 +15,34 @@ type options struct {
 	serverNum, workerNum, perNode count
 	servers, workers              string // lists as typed
 	ips                           string
-	devices                       [3]string // in the order of deviceFlags
+	devices                       [len(deviceFlags)]string // in their order
+	perDevice                     bool                     // the first of them says how many workers there are
+	runMode                       string
 	logDir                        string
 	grace                         time.Duration
 	program                       string
 	args                          []string // the program's
 
 	flags   *flag.FlagSet
+	aliases map[string]bool // other names of flags, and what only repeats others
 	refused map[string]bool
 }
 
-var deviceFlags = [3]string{"gpus", "selected_gpus", "xpus"}
+var deviceFlags = [...]string{"gpus", "selected_gpus", "xpus", "npus", "devices"}
 
 // refusals are flags of other launchers that ask for what gofleet hasn't, each with the reason.
-var refusals = []struct{ name, reason string }{
-	{"http_port", "barriers go through server 0, no rendezvous over HTTP needs a port: drop the flag"},
-	{"heter_workers", noHeter},
-	{"heter_worker_num", noHeter},
-	{"heter_devices", noHeter},
+var refusals = []struct{ names, reason string }{
+	{"http_port gloo_port with_gloo", "barriers go through server 0, no rendezvous over HTTP needs a port: drop the flag"},
+	{"heter_workers heter_worker_num heter_devices", "gofleet has servers and workers, no heterogeneous workers: give their share to --worker_num"},
+	{"coordinators coordinator_num", "gofleet has servers and workers, no coordinators: drop the flag"},
+	{"master rank nnodes", "nobody deals out ranks: name all roles with --servers and --workers, or the machines with --ips, and type the same on each"},
+	{"elastic_server elastic_pre_hook elastic_level elastic_timeout max_restart np scale force", "a job has the roles it was started with: drop the flag"},
+	{"host", "POD_IP in the environment says which address is this machine's"},
+	{"backend", "workers talk over gofleet's own transport: drop the flag"},
+	{"job_id", "give each job a --log_dir of its own, and FLEET_CLUSTER a name that keeps jobs apart"},
+	{"log_level", "a program sets the level of its own log: drop the flag"},
+	{"cluster_topo_path rank_mapping_path enable_auto_mapping", "gofleet computes on CPUs and maps no ranks to devices: drop the flag"},
 }
-
-const noHeter = "gofleet has servers and workers, no heterogeneous workers: give their share to --worker_num"
 
 // parseArgs reads a command line. It returns the options even with [flag.ErrHelp], for their usage.
 func parseArgs(args []string) (*options, error) {
@@ -63,12 +70,18 @@ func (o *options) define() {
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
 	for i, name := range deviceFlags {
-		f.StringVar(&o.devices[i], name, "", "ignored `list`: gofleet computes on CPUs")
+		f.StringVar(&o.devices[i], name, "", "a `list` whose length alone may count: gofleet computes on CPUs")
 	}
+	f.StringVar(&o.runMode, "run_mode", "", "`ps` or collective, checked against what the other flags say")
+	f.Var(&o.workerNum, "trainer_num", "another name for --worker_num `N`")
+	f.StringVar(&o.workers, "trainers", "", "another name for --workers `list`")
+	o.aliases = map[string]bool{"trainer_num": true, "trainers": true, "devices": true, "npus": true, "run_mode": true}
 	o.refused = map[string]bool{}
 	for _, r := range refusals {
-		f.Func(r.name, "refused: "+r.reason, func(string) error { return errors.New(r.reason) })
-		o.refused[r.name] = true
+		for name := range strings.FieldsSeq(r.names) {
+			f.Func(name, r.reason, func(string) error { return errors.New(r.reason) })
+			o.refused[name] = true
+		}
 	}
 	o.flags = f
 }
@@ -85,6 +98,19 @@ func (o *options) check() error {
 			return fmt.Errorf("--ips=%s names machines of a collective job: name those of a parameter-server job "+
 				"with --servers and --workers", o.ips)
 		}
+	}
+	return o.checkRunMode()
+}
+
+// checkRunMode holds --run_mode to what the rest of the command line makes of the job.
+func (o *options) checkRunMode() error {
+	switch {
+	case o.runMode != "" && o.runMode != "ps" && o.runMode != "collective":
+		return fmt.Errorf("--run_mode=%s: there are ps and collective", o.runMode)
+	case o.runMode == "ps" && o.collective():
+		return errors.New("--run_mode=ps, but the command line names no servers: add --server_num or --servers")
+	case o.runMode == "collective" && (o.serverNum.set || o.servers != ""):
+		return errors.New("--run_mode=collective, but the command line names servers, which such a job has none of")
 	}
 	return nil
 }
@@ -106,8 +132,15 @@ func (o *options) usage() string {
 		"       fleetrun --nproc_per_node=N [flags] program [args]\n\n" +
 		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no servers. The program\n" +
 		"is a Go package or an executable.\n\n")
-	o.flags.SetOutput(&b)
-	o.flags.PrintDefaults()
+	shown := flag.NewFlagSet("", flag.ContinueOnError)
+	shown.SetOutput(&b)
+	o.flags.VisitAll(func(f *flag.Flag) {
+		if !o.refused[f.Name] {
+			shown.Var(f.Value, f.Name, f.Usage)
+			shown.Lookup(f.Name).DefValue = f.DefValue
+		}
+	})
+	shown.PrintDefaults()
 	b.WriteString("\nThe whole manual: go doc github.com/gofleet/gofleet/fleet/fleetrun\n")
 	return b.String()
 }

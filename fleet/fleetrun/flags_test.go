@@ -26,6 +26,17 @@ func TestParseArgs(t *testing.T) {
 	}
 }
 
+// TestOtherNames reads the newer names of flags, and what may be said twice.
+func TestOtherNames(t *testing.T) {
+	o, err := parseArgs([]string{"--run_mode=ps", "--server_num=1", "--trainer_num=3", "--devices=0,1", "p"})
+	if err != nil || o.workerNum.n != 3 || o.serverNum.n != 1 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err = parseArgs([]string{"--run_mode=collective", "--trainers=127.0.0.1:6170,127.0.0.1:6171", "p"}); err != nil || !o.collective() {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
 func TestParseArgsErrors(t *testing.T) {
 	tests := []struct{ args, want string }{
 		{"", "which program?"},
@@ -43,7 +54,15 @@ func TestParseArgsErrors(t *testing.T) {
 		{"--heter_workers=a p", "no heterogeneous workers"},
 		{"--heter_worker_num=1 p", "no heterogeneous workers"},
 		{"--heter_devices=gpu p", "no heterogeneous workers"},
-		{"--run_mode=ps p", "not defined: -run_mode"},
+		{"--run_mode=ps-heter --server_num=1 p", "--run_mode=ps-heter: there are ps and collective"},
+		{"--run_mode=ps --nproc_per_node=2 p", "names no servers: add --server_num or --servers"},
+		{"--run_mode=collective --server_num=1 --worker_num=1 p", "names servers"},
+		{"--master=10.0.0.1:49178 p", "type the same on each"},
+		{"--nnodes=2 p", "type the same on each"},
+		{"--max_restart=3 p", "the roles it was started with"},
+		{"--backend=gloo p", "gofleet's own transport"},
+		{"--job_id=x p", "a --log_dir of its own"},
+		{"--nonsense=1 p", "not defined: -nonsense"},
 	}
 	for _, tt := range tests {
 		_, err := parseArgs(strings.Fields(tt.args))
@@ -60,8 +79,8 @@ func TestHelp(t *testing.T) {
 	}
 	usage := o.usage()
 	o.flags.VisitAll(func(f *flag.Flag) {
-		if !strings.Contains(usage, "  -"+f.Name+" ") {
-			t.Errorf("usage does not tell of --%s", f.Name)
+		if strings.Contains(usage, "  -"+f.Name+" ") == o.refused[f.Name] {
+			t.Errorf("usage tells of --%s: %v; it should of what is not refused", f.Name, !o.refused[f.Name])
 		}
 	})
 }

@@ -92,6 +92,10 @@ func (o *options) agree(j *job) error {
 		o.workerNum = o.perNode
 	}
 	if !o.collective() {
+		if o.servers == "" && !o.serverNum.set {
+			return errors.New("who takes part? --server_num=N --worker_num=N start servers and workers here, --nproc_per_node=N workers " +
+				"without servers; a program that trains alone needs no fleetrun")
+		}
 		if err := agree("server", o.serverNum, o.servers, len(j.servers)); err != nil {
 			return err
 		}
