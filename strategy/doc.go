@@ -64,7 +64,8 @@
 //
 // # For those who come from Fleet
 //
-// The presets of StrategyFactory, and a_sync with a_sync_configs of DistributedStrategy ([FromASync] takes the two as they are):
+// The presets of StrategyFactory, and a_sync with a_sync_configs of DistributedStrategy. [FromASync] takes the two as they are, and so
+// does a file: {"a_sync": true, "a_sync_configs": {"k_steps": 100}}.
 //
 //	create_sync_strategy()                     a_sync=False                 Sync()
 //	create_async_strategy()                    a_sync=True                  Async()

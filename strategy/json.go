@@ -22,33 +22,17 @@ func fields() []string {
 	return names
 }
 
-// formerly are the original's names for what has another name here.
-var formerly = map[string]string{
-	"sync_mode":               `that is "mode": "sync" or "async"`,
-	"a_sync":                  `that is "mode": "sync" or "async"`,
-	"a_sync_configs":          `its keys are fields of the strategy itself`,
-	"half_async":              `that is "mode": "half_async"`,
-	"geo_sgd_mode":            `that is "mode": "geo"`,
-	"runtime_split_send_recv": `every "mode" but sync does that`,
-	"geo_sgd_need_push_nums":  `that is "k_steps"`,
-	"update_frequency":        `that is "k_steps"`,
-	"split_method":            `that is "placement": "RoundRobin" or "HashName"`,
-	"slice_var_up":            `that is "no_slice", with the opposite meaning`,
-	"enable_dc_asgd":          `that is "delay_compensation": 1`,
-	"is_sgd_optimizer":        `that is "merge": "sum" or "mean"`,
-	"gradient_merge_configs":  `that is "gradient_merge", where "sum" is avg with the opposite meaning`,
-	"localsgd_configs":        `that is "localsgd"`,
-	"rpc_deadline":            `that is "wait_timeout"`,
-	"wait_port":               `workers always wait for servers, for "start_timeout"`,
-	"launch_barrier":          `workers always wait for servers, for "start_timeout"`,
-}
-
 // UnmarshalJSON implements [json.Unmarshaler]. Fields that data lacks keep their values, so that a file can amend a preset.
-// A field that a strategy does not have is an error.
+// A field that a strategy does not have is an error. The original's a_sync and a_sync_configs may stand for mode, k_steps and what
+// else they hold, as [FromASync] says.
 func (s *Strategy) UnmarshalJSON(data []byte) error {
 	var found map[string]json.RawMessage
 	if err := json.Unmarshal(data, &found); err != nil {
 		return fmt.Errorf("strategy: not a JSON object: %w", err)
+	}
+	found, err := translate(found)
+	if err != nil {
+		return err
 	}
 	if err := checkFields(found); err != nil {
 		return err

@@ -71,7 +71,16 @@ func TestReadRefuses(t *testing.T) {
 		{"unknown and null", `{"speed": null}`, `unknown field "speed"`},
 		{"another case", `{"Mode": "sync"}`, `unknown field "Mode"`},
 		{"sync_mode", `{"sync_mode": true}`, `"sync_mode" (that is "mode": "sync" or "async")`},
-		{"a_sync", `{"a_sync": true}`, `"a_sync" (that is "mode"`},
+		{"a_sync's type", `{"a_sync": 1}`, `a_sync is 1; it must be of type bool`},
+		{"a_sync and mode", `{"a_sync": true, "mode": "geo"}`, "mode and a_sync both say how gradients meet"},
+		{"steps of sync", `{"a_sync": false, "a_sync_configs": {"k_steps": 4}}`, "a_sync false with k_steps 4"},
+		{"steps that were not set", `{"a_sync": true, "a_sync_configs": {"k_steps": -1}}`, "a_sync true with k_steps -1"},
+		{"steps of no number", `{"a_sync": true, "a_sync_configs": {"k_steps": "4"}}`, `k_steps is "4"; it must be of type int`},
+		{"configs of no kind", `{"a_sync_configs": 4}`, `a_sync_configs is 4; it must be of type map`},
+		{"unknown config", `{"a_sync_configs": {"launch_barrier": true, "use_ps_gpu": 0}}`,
+			`a_sync_configs has unknown "launch_barrier" (workers always wait for servers, for "start_timeout"), "use_ps_gpu"; it can have "k_steps"`},
+		{"config twice", `{"a_sync": true, "k_steps": 4, "a_sync_configs": {"k_steps": 4}}`, "k_steps is in a_sync_configs and beside it"},
+		{"config of another mode", `{"a_sync": true, "a_sync_configs": {"k_steps": 4, "send_queue_size": 16}}`, `send_queue_size is 16, but only mode "async"`},
 		{"split_method", `{"split_method": "HashName"}`, `"split_method" (that is "placement"`},
 		{"slice_var_up", `{"slice_var_up": true}`, `"slice_var_up" (that is "no_slice", with the opposite meaning)`},
 		{"wrong type", `{"no_slice": "yes"}`, `no_slice is "yes"; it must be of type bool`},
@@ -94,6 +103,34 @@ func TestReadRefuses(t *testing.T) {
 				t.Errorf("error %q says %d times whose it is, want once, in front", err, n)
 			}
 		})
+	}
+}
+
+// TestReadASync reads a_sync and a_sync_configs as programs of the original write them.
+func TestReadASync(t *testing.T) {
+	tests := []struct {
+		file string
+		want strategy.Strategy
+	}{
+		{`{"a_sync": false}`, strategy.Sync()},
+		{`{"a_sync": true}`, strategy.Async()},
+		{`{"a_sync": true, "a_sync_configs": {"k_steps": 0}}`, strategy.Async()},
+		{`{"a_sync": true, "a_sync_configs": {"k_steps": 100}}`, strategy.Geo(100)},
+		{`{"a_sync": true, "k_steps": 100}`, strategy.Geo(100)},
+		{`{"a_sync_configs": {"k_steps": 800}}`, strategy.Geo(800)},
+		{`{"a_sync": true, "codec": "s2", "a_sync_configs": {"max_merge_var_num": 2, "send_queue_size": 16, "send_wait_times": 1,
+			"thread_pool_size": 3, "independent_recv_thread": true, "min_send_grad_num_before_recv": 4}}`,
+			strategy.Strategy{Mode: "async", Codec: "s2", MaxMergeVarNum: 2, SendQueueSize: 16, SendWaitTimes: 1, ThreadPoolSize: 3,
+				IndependentRecvThread: true, MinSendGradNumBeforeRecv: 4}},
+	}
+	for _, tt := range tests {
+		if got, err := strategy.Read(strings.NewReader(tt.file)); err != nil || got != tt.want {
+			t.Errorf("%s: %v, error %v; want %v", tt.file, got, err, tt.want)
+		}
+	}
+	s := strategy.Geo(100)
+	if err := json.Unmarshal([]byte(`{"a_sync": false}`), &s); err != nil || s != strategy.Sync() {
+		t.Errorf("a file that makes geo sync gives %v, error %v", s, err)
 	}
 }
 
@@ -135,6 +172,44 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("wrote %s, read %v, error %v", file.String(), got, err)
 		}
 	})
+}
+
+// TestEveryFieldThereAndBack sets one field after another, and all of them, and finds them again: a new field needs no line here.
+func TestEveryFieldThereAndBack(t *testing.T) {
+	var all strategy.Strategy
+	for i := range reflect.TypeFor[strategy.Strategy]().NumField() {
+		var one strategy.Strategy
+		fill(reflect.ValueOf(&one).Elem().Field(i))
+		fill(reflect.ValueOf(&all).Elem().Field(i))
+		for _, want := range []strategy.Strategy{one, all} {
+			data, err := json.Marshal(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strategy.Strategy
+			if err := json.Unmarshal(data, &got); err != nil || got != want || got == (strategy.Strategy{}) {
+				t.Errorf("%s gives %v, error %v", data, got, err)
+			}
+		}
+	}
+}
+
+// fill gives a field some value that is not zero.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	default:
+		v.SetInt(7)
+	}
 }
 
 func TestWriteLeavesOutZeros(t *testing.T) {
