@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/gofleet/gofleet/internal/histogram"
 )
 
 // aucThresholds is the usual number of thresholds of AUC; there is one bucket more.
@@ -58,12 +60,15 @@ func binary(pred, label *Node) error {
 	return wantFloat([]*Node{pred, label})
 }
 
-func (auc) forward(c *cell) {
+func (auc) forward(c *cell) { c.value[0] = float32(c.countScores().AUC()) }
+
+// countScores adds this batch to the histogram.
+func (c *cell) countScores() *Histogram {
 	h, pred := c.tally.(*Histogram), c.in[0]
 	for i := range pred.rows() {
 		h.Add(pred.probability(i), c.in[1].positive(i))
 	}
-	c.value[0] = float32(h.AUC())
+	return h
 }
 
 func (auc) backward(*cell) {}
@@ -132,16 +137,16 @@ func (h *Histogram) AUC() float64 {
 	if h.nans > 0 {
 		return math.NaN()
 	}
-	var pos, neg, area float64
-	for i := len(h.Pos) - 1; i >= 0; i-- {
-		p, n := float64(h.Pos[i]), float64(h.Neg[i])
-		area += n * (pos + pos + p) / 2
-		pos, neg = pos+p, neg+n
+	return histogram.AUC(h.Pos, h.Neg)
+}
+
+// BucketError says how far the scores counted are from the labels observed: see the function [BucketError]. It is NaN when a score
+// was NaN.
+func (h *Histogram) BucketError() float64 {
+	if h.nans > 0 {
+		return math.NaN()
 	}
-	if pos == 0 || neg == 0 {
-		return 0.5
-	}
-	return area / (pos * neg)
+	return histogram.BucketError(h.Pos, h.Neg)
 }
 
 func (h *Histogram) reset() {
@@ -156,7 +161,7 @@ func (h *Histogram) problem() error {
 	return err
 }
 
-// Histogram returns the counts behind an AUC node in this executor: the number of examples with a positive and a negative
+// Histogram returns the counts behind an AUC or a BucketError node in this executor: the number of examples with a positive and a negative
 // label in each bucket. The slices belong to the executor.
 func (e *Executor) Histogram(auc *Node) (pos, neg []int64, err error) {
 	if auc == nil || auc.bad || auc.graph != e.graph {

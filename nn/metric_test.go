@@ -155,6 +155,68 @@ func TestMetricMistakes(t *testing.T) {
 		if _, _, err := e.Hits(n); err == nil {
 			t.Errorf("Hits of %v has no error", n)
 		}
+		if _, _, _, err := e.Errors(n); err == nil {
+			t.Errorf("Errors of %v has no error", n)
+		}
+	}
+}
+
+// TestErrors: mean errors run over batches, their sums can be read for a global metric, and labels may be numbers or classes.
+func TestErrors(t *testing.T) {
+	g := NewGraph(1)
+	p, y, class := g.Input("p", 2), g.Input("y", 2), g.IDs("class", 2)
+	nodes := []*Node{MAE(p, y), MSE(p, y), RMSE(p, y), MAE(p, class)}
+	e := NewExecutor(g)
+	step := func(rows int, p, y []float32, class []int64, want ...float32) {
+		t.Helper()
+		out, err := e.Eval(t.Context(), batchOf{"p": floats([]int{rows, 2}, p...), "y": floats([]int{rows, 2}, y...),
+			"class": int64sOf([]int{rows, 2}, class...)}, nodes...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range out {
+			if err := near(n.Float32s(), want[i:i+1], 1e-6, 0); err != nil {
+				t.Errorf("%v: %v", nodes[i], err)
+			}
+		}
+	}
+	step(0, nil, nil, nil, 0, 0, 0, 0)
+	step(1, []float32{1, 2}, []float32{1.5, 1}, []int64{1, 4}, 0.75, 0.625, float32(math.Sqrt(0.625)), 1)
+	step(1, []float32{0, 0}, []float32{-3, 0}, []int64{0, 4}, 4.5/4, 10.25/4, float32(math.Sqrt(10.25/4)), 1.5)
+	if abs, sqr, n, err := e.Errors(nodes[2]); abs != 4.5 || sqr != 10.25 || n != 4 || err != nil {
+		t.Errorf("sums %v and %v of %d, %v", abs, sqr, n, err)
+	}
+	e.ResetMetrics()
+	step(1, []float32{1, 1}, []float32{1, 1}, []int64{1, 0}, 0, 0, 0, 0.5)
+}
+
+// TestBucketErrorRuns: it is that of all scores since the last reset.
+func TestBucketErrorRuns(t *testing.T) {
+	g := NewGraph(1)
+	node := BucketError(g.Input("p", 1), g.IDs("y", 1))
+	e := NewExecutor(g)
+	step := func(examples, positives int) float32 {
+		p, y := make([]float32, examples), make([]int64, examples)
+		for i := range p {
+			p[i], y[i] = 0.5, int64(min(max(positives-i, 0), 1))
+		}
+		out, err := e.Eval(t.Context(), batchOf{"p": floats([]int{examples, 1}, p...), "y": int64sOf([]int{examples, 1}, y...)}, node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out[0].Float32s()[0]
+	}
+	q := 2047.0 / 4096
+	got := []float32{step(400, 300), step(400, 200)} // 400 examples are too few to know
+	e.ResetMetrics()
+	got = append(got, step(0, 0), step(1000, 100))
+	if err := near(got, []float32{0, float32(math.Abs(0.625/q - 1)), 0, float32(math.Abs(0.1/q - 1))}, 1e-6, 0); err != nil {
+		t.Error(err)
+	}
+	h := NewHistogram()
+	h.Add(float32(math.NaN()), true)
+	if v := h.BucketError(); !math.IsNaN(v) {
+		t.Errorf("of a NaN: %v", v)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -29,18 +30,28 @@ func uniform(seed uint32, n int) []float32 {
 	return v
 }
 
-// examples are the golden scores and labels.
-func examples(n int) (score []float32, label []bool) {
-	score = uniform(1700, n)
-	for i, chance := range uniform(1701, n) {
+// examples are the golden scores and labels: the file names the generator's calls that gave them, "u(1700, n, 0, 1)".
+func (g golden) examples(t *testing.T) (score []float32, label []bool) {
+	score = uniform(seedOf(t, g.Score), g.N)
+	for i, chance := range uniform(seedOf(t, g.Label), g.N) {
 		label = append(label, chance < float32(math.Pow(float64(score[i]), 1.5)))
 	}
 	return score, label
 }
 
 type golden struct {
-	N   int
-	AUC float64 `json:"auc_4095"`
+	N            int
+	Score, Label string
+	AUC          float64 `json:"auc_4095"`
+}
+
+// seedOf is the first number in a call of the generator.
+func seedOf(t *testing.T, call string) (seed uint32) {
+	t.Helper()
+	if _, err := fmt.Sscanf(call, "u(%d,", &seed); err != nil {
+		t.Fatalf("%q is no call of the generator: %v", call, err)
+	}
+	return seed
 }
 
 func readGolden(t *testing.T) (g golden) {
@@ -123,7 +134,7 @@ func worker(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, do func() 
 // AUC among them, with servers and without.
 func TestGoldenGlobalMetrics(t *testing.T) {
 	want := readGolden(t)
-	score, label := examples(want.N)
+	score, label := want.examples(t)
 	var alone [7]float64
 	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) (err error) {
 		alone, err = all(ctx, f, count(score, label))
@@ -178,11 +189,11 @@ func TestVectors(t *testing.T) {
 		check("AUC of equal scores", 0.5, auc, err)
 		auc, err = metrics.AUC(ctx, f, flat, none)
 		check("AUC of one label", 0.5, auc, err)
-		// 1000 examples at q = 2048/4095, all of them clicked: the observed rate is 1.
+		// 1000 examples at 2048/4096, all of them clicked: the observed rate is twice the predicted.
 		be, err := metrics.BucketError(ctx, f, flat, none)
-		check("bucket error of a prediction half as large", 4095.0/2048-1, be, err)
+		check("bucket error of a prediction half as large", 1, be, err)
 		be, err = metrics.BucketError(ctx, f, flat, flat)
-		check("bucket error of a true prediction", 1-0.5/(2048.0/4095), be, err)
+		check("bucket error of a true prediction", 0, be, err)
 		be, err = metrics.BucketError(ctx, f, h.Pos, h.Neg)
 		check("bucket error of too few", 0, be, err)
 		largest, err := metrics.Max(ctx, f, 3, -1)

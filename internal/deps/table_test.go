@@ -30,12 +30,12 @@ var house = map[string][]string{
 	"internal/server": {"internal/checkpoint", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
 		"strategy", "strategy/placement", "transport"},
 
-	"nn": {"internal/kernels", "internal/safetensors", "optimizer"},
+	"nn": {"internal/histogram", "internal/kernels", "internal/safetensors", "optimizer"},
 
 	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/layout", "internal/replica",
 		"internal/safetensors", "internal/server", "internal/table",
 		"optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
-	"fleet/metrics":   {"fleet"},
+	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/fleettest": {"fleet", "rolemaker", "strategy", "transport"},
 
 	"examples/...": {"examples/...", "dataset", "fleet", "fleet/metrics", "nn", "optimizer", "optimizer/local", "rolemaker", "strategy",

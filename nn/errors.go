@@ -1,0 +1,105 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// MAE is the mean absolute error |pred−label| of all elements, over all batches since [Executor.ResetMetrics], of shape [1]; 0 when
+// there are none. pred is float32, label float32 or int64 of the same shape. It is a metric: [AbsoluteError] is the loss.
+func MAE(pred, label *Node) *Node { return apply("", mae{}, pred, label) }
+
+// MSE is the mean squared error (pred−label)², of what [MAE] is the mean absolute error; [SquareError] is the loss.
+func MSE(pred, label *Node) *Node { return apply("", mse{}, pred, label) }
+
+// RMSE is the root of [MSE].
+func RMSE(pred, label *Node) *Node { return apply("", rmse{}, pred, label) }
+
+// measured is what the three have in common: sums of errors.
+type measured struct{}
+
+func (measured) infer(in []*Node) ([]int, error) {
+	pred, label := in[0], in[1]
+	if !equalShapes(pred.shape, label.shape) {
+		return nil, fmt.Errorf("shapes differ: %v and %v", pred, label)
+	}
+	if isInt(label) {
+		in = in[:1]
+	}
+	return []int{1}, wantFloat(in)
+}
+
+func (measured) backward(*cell) {}
+func (measured) tally() tally   { return &misses{} }
+
+// misses are sums of errors.
+type misses struct {
+	abs, sqr float64
+	n        int64
+}
+
+func (m *misses) reset()         { *m = misses{} }
+func (m *misses) problem() error { return nil }
+
+// of is a sum for each element that was counted.
+func (m *misses) of(sum float64) float64 { return sum / float64(max(m.n, 1)) }
+
+// miss adds this batch's errors to those before.
+func (c *cell) miss() *misses {
+	m, label := c.tally.(*misses), c.in[1]
+	for i, p := range c.in[0].value {
+		d := float64(p) - label.number(i)
+		m.abs, m.sqr = m.abs+math.Abs(d), m.sqr+d*d
+	}
+	m.n += int64(len(c.in[0].value))
+	return m
+}
+
+// number is element i, of whatever type.
+func (c *cell) number(i int) float64 {
+	if isInt(c.node) {
+		return float64(c.ids[i])
+	}
+	return float64(c.value[i])
+}
+
+type mae struct{ measured }
+
+func (mae) kind() string { return "mae" }
+
+func (mae) forward(c *cell) {
+	m := c.miss()
+	c.value[0] = float32(m.of(m.abs))
+}
+
+type mse struct{ measured }
+
+func (mse) kind() string { return "mse" }
+
+func (mse) forward(c *cell) {
+	m := c.miss()
+	c.value[0] = float32(m.of(m.sqr))
+}
+
+type rmse struct{ measured }
+
+func (rmse) kind() string { return "rmse" }
+
+func (rmse) forward(c *cell) {
+	m := c.miss()
+	c.value[0] = float32(math.Sqrt(m.of(m.sqr)))
+}
+
+// Errors returns the sums behind an MAE, MSE or RMSE node in this executor: of absolute errors, of squared ones, and the number of
+// elements.
+func (e *Executor) Errors(node *Node) (abs, sqr float64, n int64, err error) {
+	if node == nil || node.bad || node.graph != e.graph {
+		return 0, 0, 0, errors.New("nn: Errors: the node is not one of the executor's graph")
+	}
+	m, ok := e.cell(node).tally.(*misses)
+	if !ok {
+		return 0, 0, 0, fmt.Errorf("nn: Errors: %s measures no errors", node.label())
+	}
+	return m.abs, m.sqr, m.n, nil
+}
