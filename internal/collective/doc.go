@@ -23,7 +23,8 @@
 // chunk. What arrives twice is answered again and counted once; what arrives late is dropped. Answers are kept until all ranks
 // have gone on, so a call whose answer was lost can be repeated.
 //
-// Every wait ends: with Config.WaitTimeout while a rank is alive elsewhere, with Config.SilenceTimeout when it doesn't answer,
-// and at once when a rank says that it failed, or was started again. The error says who is missing and what was waited for. A
+// Every wait ends: with Config.WaitTimeout while a rank is alive elsewhere, with Config.SilenceTimeout when it doesn't answer, after
+// a few probes when its machine says that nobody listens there any more, and at once when a rank says that it failed, or was started
+// again. The error says who is missing and what was waited for. A
 // group that failed once stays so, for the ranks can't know any more what the others have.
 package collective

@@ -1,11 +1,15 @@
 package collective_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/collective"
@@ -71,6 +75,70 @@ func TestDeathIsNamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEndedProcessIsNoticedAtOnce has the sockets of a rank close while the others' patience is long, after it has given its part of
+// what they wait for.
+func TestEndedProcessIsNoticedAtOnce(t *testing.T) {
+	c := hasty(networks()["FastHTTP"](t, 3))
+	c.SilenceTimeout, c.WaitTimeout = time.Hour, time.Hour
+	gone := make(chan struct{})
+	errs := run(t, c, func(ctx context.Context, g *collective.Group) error {
+		if g.Rank() == 2 {
+			err := g.Barrier(ctx)
+			close(gone)
+			return errors.Join(err, g.Close(ctx, nil))
+		}
+		if err := g.Barrier(ctx); err != nil {
+			return err
+		}
+		<-gone
+		return collective.AllReduce(ctx, g, collective.Sum, make([]float32, 10))
+	})
+	for rank := range 2 {
+		says(t, errs[rank], collective.ErrDead, "rank 2 ("+c.Endpoints[2]+")", "has ended")
+	}
+}
+
+// TestRanksThatOweResultsAreNamed: a rank that came and gave its part, and whose results don't arrive, is named as one that is missing is.
+func TestRanksThatOweResultsAreNamed(t *testing.T) {
+	var log bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		c := onMemory(t, 2)
+		c.Transport = &deaf{Transport: c.Transport, endpoint: c.Endpoints[1]}
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		errs := run(t, c, func(ctx context.Context, g *collective.Group) error {
+			if err := g.Barrier(ctx); err != nil {
+				return err
+			}
+			c.Transport.(*deaf).on.Store(true)
+			return collective.AllReduce(ctx, g, collective.Sum, make([]float32, 10))
+		})
+		for _, err := range errs { // the one that ends first tells the other
+			says(t, err, collective.ErrDead, "waited 15m0s at all-reduce 2")
+			if strings.Contains(err.Error(), "nobody") {
+				t.Error(err)
+			}
+		}
+	})
+	if !strings.Contains(log.String(), `for="rank 1 (worker-1:1, last seen`) || strings.Contains(log.String(), "for=nobody") {
+		t.Errorf("the log is\n%s", log.String())
+	}
+}
+
+// deaf is a network on which calls to an endpoint get no answer.
+type deaf struct {
+	transport.Transport
+	endpoint string
+	on       atomic.Bool
+}
+
+func (d *deaf) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if d.on.Load() && endpoint == d.endpoint {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return d.Transport.Call(ctx, endpoint, req, read)
 }
 
 // TestReasonTravels: a rank that fails says why to the others, wherever they wait.

@@ -45,6 +45,7 @@ func (g *Group) gather(ctx context.Context, data []byte, all [][]byte) error {
 	err := g.each(ctx, func(ctx context.Context, rank int) (err error) {
 		if all[rank], err = g.fetch(ctx, w, rank, all[rank]); err == nil {
 			r.hear(rank)
+			r.answered(rank)
 		}
 		return err
 	})

@@ -182,7 +182,11 @@ func (j *job[E]) trade(ctx context.Context, rank int) error {
 	}
 	errs[0] = lane()
 	lanes.Wait()
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil {
+		j.round.answered(rank)
+	}
+	return err
 }
 
 // exchange is one chunk: a call with this rank's part, whose answer is the result. The part is sent whole before the owner can

@@ -3,6 +3,7 @@ package collective
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -17,7 +18,8 @@ type round struct {
 	slots  []slot                   // by chunk of this rank's segment
 
 	mu    sync.Mutex     // guards what follows, and the slots
-	heard []bool         // by rank
+	heard []bool         // by rank: it has come to this collective
+	gave  []bool         // by rank: its results are here
 	ended bool           // the caller has gone; nothing may be folded
 	reads int            // answers being sent
 	folds sync.WaitGroup // under way
@@ -34,8 +36,8 @@ type slot struct {
 }
 
 func newRound(w what, rank, ranks, size int) *round {
-	r := &round{what: w, size: size, heard: make([]bool, ranks)}
-	r.heard[rank] = true
+	r := &round{what: w, size: size, heard: make([]bool, ranks), gave: make([]bool, ranks)}
+	r.heard[rank], r.gave[rank] = true, true
 	r.from, r.to = segment(w.length, rank, ranks)
 	if w.op == opGather {
 		return r
@@ -150,16 +152,28 @@ func (r *round) members(chunk int) (m Members) {
 	return m
 }
 
-// missing are the ranks that have not come to this collective, as far as this rank knows.
-func (r *round) missing() (ranks []int) {
+// missing are the ranks that have not come to this collective, as far as this rank knows; if all have, those whose parts are not all
+// here, and if they are, those whose results are not.
+func (r *round) missing() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for rank, heard := range r.heard {
-		if !heard {
-			ranks = append(ranks, rank)
+	given := func(rank int) bool {
+		return !slices.ContainsFunc(r.slots, func(s slot) bool { return !s.there[rank] })
+	}
+	for _, has := range []func(rank int) bool{
+		func(rank int) bool { return r.heard[rank] }, given, func(rank int) bool { return r.gave[rank] },
+	} {
+		var ranks []int
+		for rank := range r.heard {
+			if !has(rank) {
+				ranks = append(ranks, rank)
+			}
+		}
+		if ranks != nil {
+			return ranks
 		}
 	}
-	return ranks
+	return nil
 }
 
 // hear notes that a rank has come.
@@ -167,6 +181,13 @@ func (r *round) hear(rank int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.heard[rank] = true
+}
+
+// answered notes that all results of a rank are here.
+func (r *round) answered(rank int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gave[rank] = true
 }
 
 // check says what is wrong with a part that arrived.

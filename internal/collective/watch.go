@@ -2,8 +2,10 @@ package collective
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -25,26 +27,31 @@ func (g *Group) watch() {
 		if r == nil || time.Since(since) < g.c.ProbeInterval {
 			continue
 		}
-		missing := r.missing()
 		if time.Since(since) > sayEvery && time.Since(said) > sayEvery {
 			said = time.Now()
-			g.log.Warn("collective: waiting", "for", g.names(missing), "at", r.what.String(), "waited", time.Since(since).Round(time.Second))
+			g.log.Warn("collective: waiting", "for", g.names(r.missing()), "at", r.what.String(), "waited", time.Since(since).Round(time.Second))
 		}
 		g.probe(since)
 	}
 }
 
-// probe asks all ranks at once, and ends the group if one has failed or been silent for too long.
+// refusedProbes is how many probes a rank's machine may answer with the news that nobody listens there. A rank listens as long as it
+// takes part, so its process has ended.
+const refusedProbes = 3
+
+// probe asks all ranks at once, and ends the group if one has failed, has ended, or been silent for too long.
 func (g *Group) probe(since time.Time) {
 	ctx, cancel := context.WithTimeout(g.life, g.c.ProbeInterval)
 	defer cancel()
 	q := g.request(verbProbe)
 	_ = g.each(ctx, func(ctx context.Context, rank int) error {
-		err := g.once(ctx, rank, [][]byte{q.append(nil)}, nil)
+		err, silent := g.once(ctx, rank, [][]byte{q.append(nil)}, nil), g.silence(rank, since)
 		if _, failed := err.(refusal); failed {
 			g.fail(fmt.Errorf("collective: %s: %w", g.name(rank), err))
-		} else if err != nil && g.silence(rank, since) > g.c.SilenceTimeout {
-			g.fail(fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.name(rank), g.silence(rank, since).Round(time.Millisecond), err))
+		} else if err != nil && silent > g.c.SilenceTimeout {
+			g.fail(fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.name(rank), silent.Round(time.Millisecond), err))
+		} else if errors.Is(err, syscall.ECONNREFUSED) && silent > refusedProbes*g.c.ProbeInterval {
+			g.fail(fmt.Errorf("%w: %s has ended: nobody listens there any more", ErrDead, g.name(rank)))
 		}
 		return nil
 	})
