@@ -41,7 +41,9 @@ func DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (*Optimizer,
 }
 
 // InitServer calls [Fleet.InitServer] on the default fleet.
-func InitServer(ctx context.Context, dir string) error { return Default().InitServer(ctx, dir) }
+func InitServer(ctx context.Context, dir string, params ...string) error {
+	return Default().InitServer(ctx, dir, params...)
+}
 
 // RunServer calls [Fleet.RunServer] on the default fleet.
 func RunServer(ctx context.Context) error { return Default().RunServer(ctx) }
@@ -71,7 +73,9 @@ func Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
 }
 
 // LoadModel calls [Fleet.LoadModel] on the default fleet.
-func LoadModel(ctx context.Context, dir string) error { return Default().LoadModel(ctx, dir) }
+func LoadModel(ctx context.Context, dir string, params ...string) error {
+	return Default().LoadModel(ctx, dir, params...)
+}
 
 // Explain calls [Fleet.Explain] on the default fleet.
 func Explain(ids map[string]int) (*Explanation, error) { return Default().Explain(ids) }

@@ -4,17 +4,22 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/server"
 )
 
 // InitServer makes this server's tables. dir is a checkpoint that SavePersistables wrote, with any number of servers, or
 // empty to start fresh: then worker 0 brings the first dense weights and rows are born when they are touched.
-func (f *Fleet) InitServer(ctx context.Context, dir string) error {
-	return f.initServer(ctx, "InitServer", dir)
+//
+// With params, only those are loaded, and the checkpoint may be another model's that has them, trained with the same rule: a tower
+// of its own on yesterday's embeddings. What is not loaded starts fresh, and so does the count of updates. Every server must be given
+// the same names.
+func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) error {
+	return f.initServer(ctx, "InitServer", dir, params)
 }
 
 // initServer makes new tables, in place of those that there may be, unless these are being served.
-func (f *Fleet) initServer(ctx context.Context, call, dir string) error {
+func (f *Fleet) initServer(ctx context.Context, call, dir string, params []string) error {
 	j, err := f.serverCall(call)
 	if err != nil {
 		return err
@@ -24,10 +29,14 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string) error {
 	if err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)
 	}
-	if dir != "" {
-		if err := s.Load(dir); err != nil {
-			return fmt.Errorf("fleet: %s: %w", call, err)
-		}
+	switch {
+	case dir != "":
+		err = s.Load(dir, params...)
+	case len(params) > 0:
+		err = fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", params, checkpoint.ErrNone)
+	}
+	if err != nil {
+		return fmt.Errorf("fleet: %s: %w", call, err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/internal/table"
@@ -16,7 +17,10 @@ import (
 // be covered whole, and of the rows of table t it takes those that owns says it has. params are those of the whole model. A
 // checkpoint that is not what its manifest says, or that another rule or model wrote, is refused, and then the store is not
 // to be used.
-func Load(dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool) (Manifest, error) {
+//
+// With names, only those params are loaded, from a checkpoint of any model that has them; the others stay as they are, and the
+// store's updates are counted from where it is: what is loaded takes part as if it had been updated last before the first.
+func Load(dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
 	m, err := Read(dir)
 	if err != nil {
 		return m, err
@@ -24,10 +28,10 @@ func Load(dir string, store *table.Store, rule string, params []*optimizer.Param
 	if m.Rule != rule {
 		return m, fmt.Errorf("checkpoint: %s holds the state of rule %q, this job trains with %q: save an inference model to carry weights alone", dir, m.Rule, rule)
 	}
-	if err := m.Fits(params); err != nil {
+	if err := m.Fits(params, names...); err != nil {
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
 	}
-	l := loader{dir: dir, store: store, owns: owns}
+	l := loader{dir: dir, store: store, owns: owns, names: names}
 	for _, b := range store.Blocks {
 		w, state, _ := b.Values.Snapshot()
 		l.blocks = append(l.blocks, loading{w: w, state: state, left: len(w)})
@@ -40,14 +44,30 @@ func Load(dir string, store *table.Store, rule string, params []*optimizer.Param
 	if err := l.finish(); err != nil {
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
 	}
-	store.SetStep(m.Step)
+	if len(names) == 0 {
+		store.SetStep(m.Step)
+	}
 	return m, nil
+}
+
+// takes says whether a param is loaded.
+func (l *loader) takes(param string) bool {
+	return len(l.names) == 0 || slices.Contains(l.names, param)
+}
+
+// stepOf is the number of an update in the store, given that in the file.
+func (l *loader) stepOf(step int64) int64 {
+	if len(l.names) > 0 {
+		return l.store.Step()
+	}
+	return step
 }
 
 type loader struct {
 	dir    string
 	store  *table.Store
 	owns   func(int, uint64) bool
+	names  []string // of the params to load; none means all
 	blocks []loading
 }
 
@@ -111,7 +131,7 @@ func (l *loader) part(p Part) error {
 func (l *loader) block(f *safetensors.File, b blockInfo) error {
 	for i, own := range l.store.Blocks {
 		lo, hi := max(b.Offset, own.Offset), min(b.Offset+b.Size, own.Offset+own.Values.Len())
-		if own.Param.Name != b.Param || lo >= hi {
+		if own.Param.Name != b.Param || lo >= hi || !l.takes(b.Param) {
 			continue
 		}
 		if err := l.blocks[i].copy(f, b, own.Offset, lo, hi); err != nil {
@@ -149,10 +169,13 @@ func (to *loading) copy(f *safetensors.File, b blockInfo, offset, lo, hi int) er
 func (l *loader) finish() error {
 	for i, b := range l.blocks {
 		own := l.store.Blocks[i]
+		if !l.takes(own.Param.Name) {
+			continue
+		}
 		if b.left != 0 {
 			return fmt.Errorf("%q lacks %d of the %d weights from element %d on: was it saved from another model? %w", own.Param.Name, b.left, len(b.w), own.Offset, ErrDamaged)
 		}
-		if err := own.Values.Restore(b.w, b.state, b.step); err != nil {
+		if err := own.Values.Restore(b.w, b.state, l.stepOf(b.step)); err != nil {
 			return err
 		}
 	}
@@ -163,6 +186,9 @@ func (l *loader) finish() error {
 const rowsAtOnce = 4096
 
 func (l *loader) table(f *safetensors.File, t tableInfo) error {
+	if !l.takes(t.Param) {
+		return nil
+	}
 	to, index := l.find(t.Param)
 	if to == nil {
 		return fmt.Errorf("embedding %q is not in this model: %w", t.Param, ErrDamaged)
@@ -213,7 +239,7 @@ func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index,
 			continue
 		}
 		row := data[i*width:][:width]
-		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:], Step: steps[i], Seen: seen[i], Updates: updates[i],
+		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:], Step: l.stepOf(steps[i]), Seen: seen[i], Updates: updates[i],
 			Show: show[i], Click: click[i]}
 		if err := to.Restore(r); err != nil {
 			return err

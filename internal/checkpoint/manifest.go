@@ -163,13 +163,18 @@ func Read(dir string) (Manifest, error) {
 	return m, nil
 }
 
-// Fits says where the checkpoint's params and a model's differ, or nil. Their order does not matter.
-func (m Manifest) Fits(params []*optimizer.Param) error {
+// Fits says where the checkpoint's params and a model's differ, or nil. Their order does not matter. With names, only those params
+// are compared, and both must have them.
+func (m Manifest) Fits(params []*optimizer.Param, names ...string) error {
 	saved := map[string]Param{}
 	for _, p := range m.Params {
 		saved[p.Name] = p
 	}
-	for _, want := range Params(params) {
+	wanted, err := named(Params(params), names)
+	if err != nil {
+		return err
+	}
+	for _, want := range wanted {
 		switch got, ok := saved[want.Name]; {
 		case !ok:
 			return fmt.Errorf("it has no param %q: %w", want.Name, ErrOtherModel)
@@ -179,11 +184,27 @@ func (m Manifest) Fits(params []*optimizer.Param) error {
 		delete(saved, want.Name)
 	}
 	for _, p := range m.Params {
-		if _, left := saved[p.Name]; left {
+		if _, left := saved[p.Name]; left && len(names) == 0 {
 			return fmt.Errorf("its param %q is not in this model: %w", p.Name, ErrOtherModel)
 		}
 	}
 	return nil
+}
+
+// named are the params of those names, all if there are none.
+func named(params []Param, names []string) ([]Param, error) {
+	if len(names) == 0 {
+		return params, nil
+	}
+	var some []Param
+	for _, name := range names {
+		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("param %q is to be loaded, which this model has not: %w", name, ErrOtherModel)
+		}
+		some = append(some, params[i])
+	}
+	return some, nil
 }
 
 func (p Param) String() string {

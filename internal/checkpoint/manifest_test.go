@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/google/go-cmp/cmp"
 )
@@ -84,4 +86,48 @@ func TestMissingPartIsDamage(t *testing.T) {
 	if !errors.Is(err, ErrDamaged) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), m.Parts[1].File) {
 		t.Errorf("got %v, want ErrDamaged that names the part", err)
 	}
+}
+
+// TestLoadOfSomeParams takes one param out of a checkpoint of another model, and leaves the rest of the store alone.
+func TestLoadOfSomeParams(t *testing.T) {
+	dir := t.TempDir()
+	from := trained(t, 2)
+	save(t, dir, "a", from)
+	other := append(model(), &optimizer.Param{Name: "more", Shape: []int{1}})
+	want, fresh := flat(from), flat(stores(t, 1))
+	for _, name := range []string{"w", "emb"} {
+		store := stores(t, 1)[0]
+		if _, err := Load(dir, store, rule.Name(), other, everything, name); err != nil {
+			t.Fatal(err)
+		}
+		got, n := flat([]*table.Store{store}), 3*weights
+		if name == "w" && (!slices.Equal(got, want[:n]) || store.Tables[0].Len() != 0) {
+			t.Errorf("w: %v, want %v and no rows", got, want[:n])
+		}
+		if name == "emb" && (!slices.Equal(got[:n], fresh[:n]) || store.Tables[0].Len() != rows || !sameRows(got[n:], want[n:])) {
+			t.Errorf("emb: %d rows %v, want %v, and nothing in w: %v", store.Tables[0].Len(), got[n:], want[n:], got[:n])
+		}
+		if step := store.Step() + store.Blocks[0].Values.Step(); step != 0 {
+			t.Errorf("%s: updates are counted from %d", name, step)
+		}
+	}
+	for says, name := range map[string]string{
+		`it has no param "more"`:                                 "more",
+		`param "less" is to be loaded, which this model has not`: "less",
+	} {
+		if _, err := Load(dir, stores(t, 1)[0], rule.Name(), other, everything, "w", name); !errors.Is(err, ErrOtherModel) || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q", err, says)
+		}
+	}
+}
+
+// sameRows compares rows of flat but for their step, which is 0 in those that were loaded alone.
+func sameRows(got, want []float32) bool {
+	const width = 3 + 2*3 + 2 // weights, both moments, step and count
+	for i := range got {
+		if i%width == width-2 && got[i] != 0 || i%width != width-2 && got[i] != want[i] {
+			return false
+		}
+	}
+	return len(got) == len(want)
 }

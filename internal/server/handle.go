@@ -172,7 +172,12 @@ func (s *Server) publish(f *wire.Frame) error {
 	if err != nil {
 		return err
 	}
-	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.SetAt(at, w[lo:hi]) })
+	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error {
+		if s.loaded[d] {
+			return nil
+		}
+		return d.SetAt(at, w[lo:hi])
+	})
 	if err != nil {
 		return err
 	}

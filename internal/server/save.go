@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -59,19 +60,32 @@ func remember(ids []string, id string) []string {
 	return append(ids, id)
 }
 
-// Load fills the tables from a checkpoint, which any number of servers may have written.
-func (s *Server) Load(dir string) error {
+// Load fills the tables from a checkpoint, which any number of servers may have written; with names, those of these params alone.
+func (s *Server) Load(dir string, names ...string) error {
 	m, err := checkpoint.Load(dir, s.store, s.c.Rule.Name(), s.c.Layout.Params, func(t int, id uint64) bool {
 		return s.c.Layout.Owns(s.c.Index, s.c.Layout.Embeddings[t], id)
-	})
+	}, names...)
 	if err != nil {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(names) > 0 {
+		s.keepLoaded(names)
+		s.log.Info("loaded params of a checkpoint", "dir", dir, "params", names)
+		return nil
+	}
 	s.markPublished()
 	s.log.Info("loaded checkpoint", "dir", dir, "step", m.Step)
 	return nil
+}
+
+// keepLoaded has worker 0 publish around the dense params of those names. mu is held.
+func (s *Server) keepLoaded(names []string) {
+	s.loaded = map[*table.Dense]bool{}
+	for _, b := range s.store.Blocks {
+		s.loaded[b.Values] = slices.Contains(names, b.Param.Name)
+	}
 }
 
 // awaitCut holds a push while a checkpoint's cut leaves it out. mu is held.

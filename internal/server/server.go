@@ -57,15 +57,17 @@ type Server struct {
 	members   []member
 	lives     lives
 	published bool
-	applying  int // updates being applied right now
-	failure   error
-	changed   chan struct{} // closed when anything above changes; nil while nobody waits
-	ending    chan struct{} // closed and replaced when the job may be over
-	gathers   gathers
-	cut       *cut
-	norms     norms
-	saves     saves
-	scanned   map[uint32][]uint64 // ids of tables whose rows are being scanned
+	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
+	loaded   map[*table.Dense]bool
+	applying int // updates being applied right now
+	failure  error
+	changed  chan struct{} // closed when anything above changes; nil while nobody waits
+	ending   chan struct{} // closed and replaced when the job may be over
+	gathers  gathers
+	cut      *cut
+	norms    norms
+	saves    saves
+	scanned  map[uint32][]uint64 // ids of tables whose rows are being scanned
 }
 
 // New makes a server with empty tables.
