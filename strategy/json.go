@@ -81,8 +81,8 @@ func checkFields(found map[string]json.RawMessage) error {
 func describe(unknown []string) string {
 	for i, name := range unknown {
 		unknown[i] = fmt.Sprintf("%q", name)
-		if hint := formerly[name]; hint != "" {
-			unknown[i] += " (" + hint + ")"
+		if h := hint(name); h != "" {
+			unknown[i] += " (" + h + ")"
 		}
 	}
 	return strings.Join(unknown, ", ")

@@ -33,6 +33,41 @@ var formerly = map[string]string{
 	"lamb":                      `that is a rule, optimizer.Lamb`,
 }
 
+// without are the original's switches for what gofleet has no use for, by the reason.
+var without = map[string][]string{
+	"it is for GPUs, and gofleet computes on CPUs: leave it out": {"amp", "amp_configs", "recompute", "recompute_configs", "fp16_allreduce",
+		"sync_batch_norm", "cudnn_exhaustive_search", "cudnn_batchnorm_spatial_persistent", "conv_workspace_size_limit", "qat", "qat_configs", "asp",
+		"dgc", "dgc_configs", "heter_ccl_mode"},
+	"workers hold whole models, and servers what is larger: leave it out": {"sharding", "sharding_configs", "pipeline", "pipeline_configs",
+		"tensor_parallel", "tensor_parallel_configs", "hybrid_configs"},
+	"workers add up over gofleet's own transport, all at once: leave it out": {"nccl_comm_num", "sync_nccl_allreduce", "use_hierarchical_allreduce",
+		"hierarchical_allreduce_inter_nranks", "calc_comm_same_stream"},
+	`gradients are always fused, up to "fuse_grad_size_in_MB" at a time`: {"fuse_all_reduce_ops", "fuse_grad_size_in_num", "fuse_grad_size_in_TFLOPS",
+		"last_comm_group_size_MB", "fuse_grad_merge"},
+	"gradients are means over the samples of all workers: \"weighting\" has the choices": {"gradient_scale_configs"},
+	"what a graph computes is decided when it is built: leave it out": {"build_strategy", "execution_strategy", "find_unused_parameters",
+		"without_graph_optimization", "semi_auto", "auto_search"},
+	"a job has the roles it was started with: leave it out":                            {"elastic"},
+	"that is strategy.Auto, which every process must call with the same figures":       {"auto"},
+	"the settings of rules are those of package optimizer":                             {"lars_configs", "lamb_configs", "adam_d2sum"},
+	"there are servers and workers, no coordinators: leave it out":                     {"is_fl_ps_mode", "with_coordinator"},
+	"tables are described by nn.EmbeddingOptions, or by optimizer.Param: leave it out": {"downpour_table_param", "trainer_desc_configs"},
+	"checkpoints are written to directories that all servers share: leave it out":      {"fs_client_param"},
+}
+
+// hint says what stands for a field of the original, or why nothing does; "" if it has no such field.
+func hint(name string) string {
+	if h := formerly[name]; h != "" {
+		return h
+	}
+	for reason, names := range without {
+		if slices.Contains(names, name) {
+			return reason
+		}
+	}
+	return ""
+}
+
 // asyncConfigs are the keys of a_sync_configs that are fields here.
 var asyncConfigs = []string{"k_steps", "max_merge_var_num", "send_queue_size", "send_wait_times", "thread_pool_size", "independent_recv_thread",
 	"min_send_grad_num_before_recv"}
