@@ -7,7 +7,8 @@ import "math"
 //	r = m/(1−β₁ᵗ) / (√(v/(1−β₂ᵗ)) + ε) + λw        with Adam's m and v
 //	w ← w − lr·‖w‖/‖r‖·r                           or lr·r when one of the norms is zero
 //
-// It sees a variable as a whole: its variables are not cut, and a row of an embedding is a variable.
+// Without weight decay (a [NewLamb] of 0, in a [PerParam] for the biases) the step is lr·r too, unless AlwaysAdapt is set. The rule
+// sees a variable as a whole: its variables are not cut, and a row of an embedding is a variable.
 type Lamb struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
@@ -17,6 +18,8 @@ type Lamb struct {
 	Beta1, Beta2, Epsilon float64
 	// WeightDecay is λ; 0 means 0.01. [NewLamb] takes a zero for what it is.
 	WeightDecay float64
+	// AlwaysAdapt measures the step by the variable's norm without weight decay too.
+	AlwaysAdapt bool
 
 	exact bool // zeros are meant
 }
@@ -50,7 +53,10 @@ func (r Lamb) Update(w, g, state []float32, s *State) {
 		x := float64(d.of(w[i], m[i], v[i]))
 		ww, rr = ww+float64(w[i])*float64(w[i]), rr+x*x
 	}
-	rate := rateAt(r.LR, 0.001, r.Schedule, s) * trust(math.Sqrt(ww), math.Sqrt(rr))
+	rate := rateAt(r.LR, 0.001, r.Schedule, s)
+	if r.WeightDecay != 0 || r.AlwaysAdapt {
+		rate *= trust(math.Sqrt(ww), math.Sqrt(rr))
+	}
 	for i := range w {
 		w[i] -= float32(rate) * d.of(w[i], m[i], v[i])
 	}

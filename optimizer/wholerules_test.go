@@ -18,7 +18,7 @@ func norm64(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-func lambTwin(decay float64) twin {
+func lambTwin(decay float64, adapts bool) twin {
 	return func(w, g, state []float64, step int64) {
 		m, v, r := state[:len(w)], state[len(w):], make([]float64, len(w))
 		for i := range w {
@@ -27,7 +27,10 @@ func lambTwin(decay float64) twin {
 			mean, square := m[i]/(1-math.Pow(0.9, float64(step))), v[i]/(1-math.Pow(0.999, float64(step)))
 			r[i] = mean/(math.Sqrt(square)+1e-6) + decay*w[i]
 		}
-		rate := 0.01 * norm64(w) / norm64(r)
+		rate := 0.01
+		if adapts {
+			rate *= norm64(w) / norm64(r)
+		}
 		for i := range w {
 			w[i] -= rate * r[i]
 		}
@@ -77,14 +80,17 @@ func sparseAdamTwin(w, g, state []float64, _ int64) {
 }
 
 func TestWholeAndSparseFormulas(t *testing.T) {
+	adapting := optimizer.NewLamb(0.01, 0)
+	adapting.AlwaysAdapt = true
 	bounds := optimizer.Bounds{Low: -1.5, High: 1.5}
 	naive := each(func(w *float64, g float64, _ []*float64, _ int64) { *w = bound(*w - 0.5*g) })
 	tests := []struct {
 		rule optimizer.Rule
 		exam optimizertest.Exam
 	}{
-		{optimizer.Lamb{LR: 0.01}, optimizertest.Exam{Twin: lambTwin(0.01), Whole: true, MovesOnZero: true}},
-		{optimizer.NewLamb(0.01, 0), optimizertest.Exam{Twin: lambTwin(0), Whole: true}},
+		{optimizer.Lamb{LR: 0.01}, optimizertest.Exam{Twin: lambTwin(0.01, true), Whole: true, MovesOnZero: true}},
+		{optimizer.NewLamb(0.01, 0), optimizertest.Exam{Twin: lambTwin(0, false), Whole: true}},
+		{adapting, optimizertest.Exam{Twin: lambTwin(0, true), Whole: true}},
 		{optimizer.Lars{LR: 0.1}, optimizertest.Exam{Twin: larsTwin, Whole: true, MovesOnZero: true}},
 		{optimizer.DPSGD{LR: 0.1}, optimizertest.Exam{Twin: dpsgdTwin, Whole: true, MovesOnZero: true, Noise: true}},
 		{optimizer.SparseNaive{LR: 0.5, Bounds: bounds}, optimizertest.Exam{Twin: naive, Bounded: true}},
