@@ -3,13 +3,23 @@
 // goroutine: messages in, decisions out. Package server and package client feed them and do what they say.
 //
 //	sync   every worker's gradient of a round, folded into one update (sync.go)
-//	async  every push is an update of its own (async.go)
+//	async  every push is an update of its own; on a worker gradients queue, and may be merged while others travel (async.go)
 //	half_async  the training threads of a worker meet; servers as in async (halfasync.go)
 //	geo    workers train copies and exchange what has changed (geo.go)
 //	ssp    as async, but no worker is more than so many steps ahead of the slowest (ssp.go)
 //
 // The halves talk in rounds. A [Round] has a phase, which ends when every worker has run out of batches, and an index within
 // the phase. A push belongs to a round; a pull names the round whose predecessors it must reflect. Async answers at once.
+//
+// The worker's half of async is asked after every event what should go now, and told how it went:
+//
+//	at, turn := queue.Step()          // a step has ended: copy its gradient to place at, merge it there, or wait
+//	queue.Filled(at, false)           // it is there
+//	for send, ok := queue.Next(); ok; send, ok = queue.Next() {
+//		go request(send)              // and then queue.Answered(send, err == nil)
+//	}
+//
+// Each half is driven in tests by the scripts of testdata: *.txt for servers, and *.queue, *.meeting and *.script for workers.
 //
 // fold.go has the arithmetic of making one gradient out of a round's, weighted by samples and in worker order, so that
 // training on N workers equals training on the joined batch and two runs are bit-identical.
