@@ -1,17 +1,24 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
+	"time"
 
-	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
+// waitUnit is the unit of the strategy's SendWaitTimes.
+const waitUnit = 10 * time.Millisecond
+
 // asyncSession trains without waiting for pushes: End copies the gradients and returns, and senders of the session's own
-// send them, together with the pull of the next batch's rows. While a request is on its way gradients may wait, and be
-// merged if the strategy says so; beyond that the training loop waits, so that gradients don't grow stale without bound.
+// send them, together with the pull of the next batch's rows. What is copied or merged, what travels and when the training
+// loop waits, so that gradients don't grow stale without bound, is decided by [mode.SendQueue].
 //
 // When the next batch is known, its rows are asked for at the beginning of this one and arrive while it computes; with the
 // strategy's defaults they then miss at most the updates of this worker's last two steps.
@@ -21,22 +28,20 @@ type asyncSession struct {
 	clean   cleaner
 	merger  merger
 	senders sync.WaitGroup
+	work    chan task     // for the senders; has room for as many as may travel
+	receipt chan struct{} // for the receiver
+	failed  chan struct{} // closed when err is set
 
-	mu      sync.Mutex // guards what follows
+	mu        sync.Mutex // guards what follows
+	queue     *mode.SendQueue
+	gradients []*gradient // by place of the queue
+	err       error
+	ended     bool // work and receipt are closed
+	// changed is closed when something was answered; nil while nobody waits for that.
 	changed chan struct{}
-	err     error
-	closed  bool
-	// held means that a pull will follow at once, which the queued push should travel with.
-	held   bool
-	free   []*gradient
-	queue  []*gradient
-	wanted *pulling // asked for, not yet taken by a sender
-	next   *pulling // what the next Begin will need
-	spare  []*pulling
-	busy   int // requests on their way
-	// draining means that nothing waits to be merged.
-	draining bool
-	sent     int // gradients acknowledged since the dense weights were last asked for
+	wanted  [3]*pulling // by mode.Pull: asked for, not yet on its way
+	next    *pulling    // what the next Begin will need
+	spare   []*pulling
 
 	staged sync.Mutex // guards dense and fresh, which senders fill
 	dense  [][]float32
@@ -45,24 +50,22 @@ type asyncSession struct {
 	from []uint64 // versions of the weights of the step under way, by server
 }
 
-// pulling is a pull under way.
-type pulling struct {
-	op   wire.Op
-	rows []rows
-	read []uint64 // versions of the weights, by server, when done
-	day  int64
-	done chan struct{}
-}
+// errSessionClosed says that a session is used after Close.
+var errSessionClosed = errors.New("session is closed")
 
 func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
-	s := &asyncSession{c: c, params: params, clean: newCleaner(c), merger: newMerger(c), changed: make(chan struct{}),
+	st := c.c.Strategy
+	s := &asyncSession{c: c, params: params, clean: newCleaner(c), merger: newMerger(c),
+		work: make(chan task, st.ThreadPoolSize), receipt: make(chan struct{}, 1), failed: make(chan struct{}),
+		queue: mode.NewSendQueue(mode.SendOptions{MaxMergeVarNum: st.MaxMergeVarNum, SendQueueSize: st.SendQueueSize,
+			ThreadPoolSize: st.ThreadPoolSize, Patient: st.SendWaitTimes > 0, IndependentRecvThread: st.IndependentRecvThread,
+			MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv}),
 		dense: make([][]float32, len(params)), from: make([]uint64, len(c.c.Servers))}
 	for i, p := range params {
-		s.dense[i] = make([]float32, len(p.W))
-		copy(s.dense[i], p.W)
+		s.dense[i] = slices.Clone(p.W)
 	}
-	for range c.c.Strategy.SendQueueSize + c.c.Strategy.ThreadPoolSize {
-		s.free = append(s.free, newGradient(c, params))
+	for range s.queue.Places() {
+		s.gradients = append(s.gradients, newGradient(c, params))
 	}
 	s.start()
 	return s
@@ -73,11 +76,11 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.c, st); err != nil {
 		return err
 	}
-	p := s.takeNext(st)
-	if p == nil {
-		p = s.ask(opOf(st), st, func(r *optimizer.Rows) []uint64 { return r.IDs })
+	p, err := s.rowsFor(st)
+	if err != nil {
+		return err
 	}
-	if err := s.await(ctx, p.done); err != nil {
+	if err := s.await(ctx, p); err != nil {
 		return err
 	}
 	for e := range st.Rows {
@@ -86,145 +89,7 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	copy(s.from, p.read)
 	s.putBack(p)
 	s.install()
-	if !st.Eval && knowsNext(st) {
-		next := s.ask(wire.OpStep, st, func(r *optimizer.Rows) []uint64 { return r.Next })
-		s.mu.Lock()
-		s.next = next
-		s.mu.Unlock()
-	}
-	return nil
-}
-
-func opOf(st *optimizer.Step) wire.Op {
-	if st.Eval {
-		return wire.OpPeek
-	}
-	return wire.OpStep
-}
-
-func knowsNext(st *optimizer.Step) bool {
-	for e := range st.Rows {
-		if st.Rows[e].Next == nil {
-			return false
-		}
-	}
-	return len(st.Rows) > 0
-}
-
-// takeNext returns the pull that was asked for ahead, if it is for this step.
-func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := s.next
-	if p == nil || st.Eval {
-		return nil
-	}
-	s.next = nil
-	if p.day != s.c.days.Load() {
-		return nil
-	}
-	for e := range st.Rows {
-		if !slices.Equal(p.rows[e].ids, st.Rows[e].IDs) {
-			return nil
-		}
-	}
-	return p
-}
-
-// ask gives the sender rows to pull.
-func (s *asyncSession) ask(op wire.Op, st *optimizer.Step, ids func(*optimizer.Rows) []uint64) *pulling {
-	p := s.room()
-	p.op, p.day, p.done = op, s.c.days.Load(), make(chan struct{})
-	for e := range st.Rows {
-		p.rows[e].want(ids(&st.Rows[e]), st.Rows[e].Param.Dim())
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wanted, s.held = p, false
-	s.broadcast()
-	return p
-}
-
-// room is memory for a pull: that of one before, if it is free.
-func (s *asyncSession) room() *pulling {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.spare); n > 0 {
-		p := s.spare[n-1]
-		s.spare = s.spare[:n-1]
-		return p
-	}
-	return &pulling{rows: make([]rows, len(s.c.c.Layout.Embeddings)), read: make([]uint64, len(s.c.c.Servers))}
-}
-
-// putBack frees the memory of a pull that is done.
-func (s *asyncSession) putBack(p *pulling) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.spare = append(s.spare, p)
-}
-
-// End implements [optimizer.Session].
-func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
-	if st.Eval {
-		return nil
-	}
-	dense, push, err := s.clean.clean(s.params, st)
-	if err != nil {
-		return err
-	}
-	g := s.mergeable()
-	if g != nil {
-		s.merger.add(g, st.Samples, dense, push)
-	} else {
-		if g, err = s.slot(ctx); err != nil {
-			return err
-		}
-		g.set(st.Samples, dense, push)
-		g.from = append(g.from[:0], s.from...)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.queue = append(s.queue, g)
-	s.held = s.next != nil
-	s.broadcast()
-	return nil
-}
-
-// mergeable takes the last gradient out of the queue, if another may be added to it.
-func (s *asyncSession) mergeable() *gradient {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.queue)
-	if n == 0 || s.queue[n-1].steps >= s.c.c.Strategy.MaxMergeVarNum {
-		return nil
-	}
-	g := s.queue[n-1]
-	s.queue = s.queue[:n-1]
-	return g
-}
-
-// slot waits for a gradient's room: the training loop feels it when servers are slow.
-func (s *asyncSession) slot(ctx context.Context) (*gradient, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.free) == 0 && s.err == nil {
-		s.held = false
-		s.broadcast()
-		changed := s.changed
-		s.mu.Unlock()
-		err := s.await(ctx, changed)
-		s.mu.Lock()
-		if err != nil {
-			return nil, err
-		}
-	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	g := s.free[len(s.free)-1]
-	s.free = s.free[:len(s.free)-1]
-	return g, nil
+	return s.lookAhead(st)
 }
 
 // install makes the newest dense weights the params'.
@@ -240,47 +105,117 @@ func (s *asyncSession) install() {
 	}
 }
 
-// await waits for done, the session's failure, or ctx.
-func (s *asyncSession) await(ctx context.Context, done <-chan struct{}) error {
+// End implements [optimizer.Session].
+func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
+	if st.Eval {
+		return nil
+	}
+	dense, push, err := s.clean.clean(s.params, st)
+	if err != nil {
+		return err
+	}
+	at, turn, err := s.turn(ctx)
+	if err != nil {
+		return err
+	}
+	if g := s.gradients[at]; turn == mode.TurnMerge {
+		s.merger.add(g, st.Samples, dense, push)
+	} else {
+		g.set(st.Samples, dense, push)
+		g.from = append(g.from[:0], s.from...)
+	}
+	s.filled(at)
+	return nil
+}
+
+// turn asks the queue what to do with a gradient, and waits while it says so: the training loop feels it when servers are slow.
+func (s *asyncSession) turn(ctx context.Context) (at int, turn mode.Turn, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for {
-		s.mu.Lock()
-		err, changed := s.err, s.changed
-		s.mu.Unlock()
-		if err != nil {
-			return err
+		switch at, turn = s.queue.Step(); turn {
+		case mode.TurnOver:
+			return at, turn, s.over()
+		case mode.TurnWait:
+			s.act()
+			if err := s.sleep(ctx, "waiting for servers"); err != nil {
+				return at, turn, err
+			}
+		default:
+			return at, turn, nil
 		}
-		select {
-		case <-done:
-			return nil
-		case <-changed:
-		case <-ctx.Done():
-			return describe(context.Cause(ctx), "waiting for servers", s.c)
-		}
+	}
+}
+
+// filled gives the queue the gradient that was written to a place.
+func (s *asyncSession) filled(at int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ticket := s.queue.Filled(at, s.next != nil); ticket != 0 {
+		time.AfterFunc(time.Duration(s.c.c.Strategy.SendWaitTimes)*waitUnit, func() { s.waited(ticket) })
+	}
+	s.act()
+}
+
+func (s *asyncSession) waited(ticket uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue.Waited(ticket)
+	s.act()
+}
+
+// failure is what the session has failed of, nil if it has not, and how much may be lost by that. mu is held.
+func (s *asyncSession) failure() error {
+	if n := s.queue.Unsent(); s.err != nil && n > 0 {
+		return fmt.Errorf("%w (trained steps that may be missing at the servers: %d)", s.err, n)
+	}
+	return s.err
+}
+
+// over is why the queue takes nothing more. mu is held.
+func (s *asyncSession) over() error {
+	if s.err != nil {
+		return s.failure()
+	}
+	return describe(cmp.Or(context.Cause(s.c.life), errSessionClosed), "training", s.c)
+}
+
+// sleep waits until something was answered. mu is held on entry and exit.
+func (s *asyncSession) sleep(ctx context.Context, doing string) error {
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	changed := s.changed
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return describe(context.Cause(ctx), doing, s.c)
+	}
+}
+
+// wake wakes everybody who sleeps. mu is held.
+func (s *asyncSession) wake() {
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
 	}
 }
 
 func (s *asyncSession) drain(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.draining = true
-	defer func() { s.draining = false }()
-	for s.err == nil && (len(s.queue) > 0 || s.busy > 0 || s.wanted != nil) {
-		s.held = false
-		s.broadcast()
-		changed := s.changed
-		s.mu.Unlock()
-		var err error
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			err = describe(context.Cause(ctx), "sending its last gradients", s.c)
-		}
-		s.mu.Lock()
-		if err != nil {
+	s.queue.Drain()
+	defer s.queue.Resume()
+	s.act()
+	for s.err == nil && !s.queue.Drained() {
+		if err := s.sleep(ctx, "sending its last gradients"); err != nil {
 			return err
 		}
 	}
-	return s.err
+	return s.failure()
 }
 
 // Close implements [optimizer.Session].
@@ -294,14 +229,9 @@ func (s *asyncSession) Close(ctx context.Context) error {
 // stop ends the senders. What is queued still goes if the servers are there.
 func (s *asyncSession) stop() {
 	s.mu.Lock()
-	s.closed, s.held = true, false
-	s.broadcast()
+	s.queue.Close()
+	s.act()
+	s.wake()
 	s.mu.Unlock()
 	s.senders.Wait()
-}
-
-// broadcast wakes everybody who waits. mu is held.
-func (s *asyncSession) broadcast() {
-	close(s.changed)
-	s.changed = make(chan struct{})
 }

@@ -11,6 +11,7 @@
 //	open.go       sessions: what kind one is shows at its first step
 //	sync.go       the session of synchronous training
 //	async.go      the session of asynchronous training
+//	pulling.go    the rows that it asks for, now or ahead
 //	sender.go     its goroutines, which send gradients and bring weights
 //	merge.go      gradients made one
 //	halfasync.go  training threads that meet

@@ -1,8 +1,6 @@
 package client
 
 import (
-	"time"
-
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
@@ -11,13 +9,10 @@ import (
 
 // gradient is a copy of a step's gradients, or several merged.
 type gradient struct {
-	steps   int // how many it is made of
 	samples int
 	dense   [][]float32
 	rows    []rows
-	from    []uint64  // versions of the weights that the first was computed on, by server; nil if unknown
-	since   time.Time // it waits
-	timed   bool      // a timer will look after it
+	from    []uint64 // versions of the weights that the first was computed on, by server; nil if unknown
 }
 
 func newGradient(c *Client, params []*optimizer.Param) *gradient {
@@ -30,7 +25,7 @@ func newGradient(c *Client, params []*optimizer.Param) *gradient {
 
 // set copies a step's gradients.
 func (g *gradient) set(samples int, dense [][]float32, push []rows) {
-	g.steps, g.samples, g.since, g.timed = 1, samples, time.Now(), false
+	g.samples = samples
 	for i, d := range dense {
 		copy(g.dense[i], d)
 	}
@@ -58,7 +53,6 @@ func (m *merger) add(g *gradient, samples int, dense [][]float32, push []rows) {
 	if m.sum {
 		before, more = 1, 1
 	}
-	g.steps++
 	g.samples += samples
 	for i, d := range dense {
 		if !m.sum {

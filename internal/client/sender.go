@@ -1,15 +1,18 @@
 package client
 
 import (
-	"time"
-
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// waitUnit is the unit of the strategy's SendWaitTimes.
-const waitUnit = 10 * time.Millisecond
+// task is a request of an asynchronous session that a sender should make.
+type task struct {
+	mode.Send
+	g *gradient // nil without
+	p *pulling  // nil without
+}
 
-// start starts the session's goroutines.
+// start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if it has one.
 func (s *asyncSession) start() {
 	newest := make([]uint64, len(s.c.c.Servers))
 	exchange := func() *exchange {
@@ -17,7 +20,7 @@ func (s *asyncSession) start() {
 		x.dense, x.install, x.newest = s.dense, &s.staged, newest
 		return x
 	}
-	for range s.c.c.Strategy.ThreadPoolSize {
+	for range cap(s.work) {
 		x := exchange()
 		s.senders.Go(func() { s.send(x) })
 	}
@@ -27,118 +30,51 @@ func (s *asyncSession) start() {
 	}
 }
 
-// send is a sender: one request after another, each with the oldest gradient and the pull that is wanted.
+// act hands out what the queue says should go now, and ends the goroutines when it is over. mu is held.
+func (s *asyncSession) act() {
+	for next, ok := s.queue.Next(); ok; next, ok = s.queue.Next() {
+		t := task{Send: next, p: s.wanted[next.Pull]}
+		s.wanted[next.Pull] = nil
+		if next.Place >= 0 {
+			t.g = s.gradients[next.Place]
+		}
+		s.work <- t
+	}
+	if s.queue.Receive() {
+		s.receipt <- struct{}{}
+	}
+	if s.queue.Over() && !s.ended {
+		s.ended = true
+		close(s.work)
+		close(s.receipt)
+	}
+}
+
+// send is a sender: one request after another.
 func (s *asyncSession) send(x *exchange) {
-	for {
-		g, p, dense := s.work()
-		if g == nil && p == nil {
-			return
-		}
-		x.noDense = !dense
-		err := s.exchange(x, g, p)
-		s.finish(g, p, err)
+	for t := range s.work {
+		x.noDense = !t.Dense
+		err := s.exchange(x, t)
+		s.answered(t, err)
 	}
 }
 
-// receive brings dense weights whenever enough gradients were sent.
+// receive brings dense weights when the queue says so.
 func (s *asyncSession) receive(x *exchange) {
-	for s.due() {
-		err := s.exchange(x, nil, nil)
-		s.finish(nil, nil, err)
+	for range s.receipt {
+		err := s.exchange(x, task{})
+		s.received(err)
 	}
 }
 
-// work waits for something to send, and says whether dense weights are wanted too; nothing means that the session is closed
-// and empty.
-func (s *asyncSession) work() (g *gradient, p *pulling, dense bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		switch {
-		case s.err != nil:
-			return nil, nil, false
-		case s.wanted != nil || len(s.queue) > 0 && !s.held && s.ripe(s.queue[0]):
-			if len(s.queue) > 0 && (s.wanted == nil || s.wanted.op == wire.OpStep) {
-				g, s.queue = s.queue[0], s.queue[1:]
-			}
-			p, s.wanted = s.wanted, nil
-			s.busy++
-			return g, p, s.takesDense(g, p)
-		case s.closed && len(s.queue) == 0:
-			return nil, nil, false
-		}
-		s.sleep()
-	}
-}
-
-// sleep waits for a change. mu is held on entry and exit.
-func (s *asyncSession) sleep() {
-	changed := s.changed
-	s.mu.Unlock()
-	<-changed
-	s.mu.Lock()
-}
-
-// ripe says whether a gradient has waited long enough for others to be merged with it; if not, it makes sure that the
-// question comes up again. mu is held.
-func (s *asyncSession) ripe(g *gradient) bool {
-	wait := time.Duration(s.c.c.Strategy.SendWaitTimes) * waitUnit
-	left := wait - time.Since(g.since)
-	if g.steps >= s.c.c.Strategy.MaxMergeVarNum || len(s.free) == 0 || left <= 0 || s.closed || s.draining {
-		return true
-	}
-	if !g.timed {
-		g.timed = true
-		time.AfterFunc(left, func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.broadcast()
-		})
-	}
-	return false
-}
-
-// takesDense says whether a request brings dense weights too. An evaluation always does. mu is held.
-func (s *asyncSession) takesDense(g *gradient, p *pulling) bool {
-	if p != nil && p.op == wire.OpPeek {
-		return true
-	}
-	sent := s.sent
-	if g != nil {
-		sent += g.steps
-	}
-	if s.c.c.Strategy.IndependentRecvThread || sent < s.c.c.Strategy.MinSendGradNumBeforeRecv {
-		return false
-	}
-	s.sent = 0
-	if g != nil {
-		s.sent = -g.steps // finish counts them, and they are taken care of
-	}
-	return true
-}
-
-// due waits until enough gradients were sent for the dense weights to be asked for; false means that the session is over.
-func (s *asyncSession) due() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.err == nil && !s.closed {
-		if s.sent >= s.c.c.Strategy.MinSendGradNumBeforeRecv {
-			s.sent = 0
-			s.busy++
-			return true
-		}
-		s.sleep()
-	}
-	return false
-}
-
-func (s *asyncSession) exchange(x *exchange, g *gradient, p *pulling) error {
+// exchange makes a request: a push, a pull, both, or of dense weights alone.
+func (s *asyncSession) exchange(x *exchange, t task) error {
 	r := request{op: wire.OpStep}
-	if p != nil {
-		r.op, r.pull = p.op, p.rows
+	if t.p != nil {
+		r.op, r.pull = t.p.op, t.p.rows
 	}
 	doing := "pulling"
-	if g != nil {
+	if g := t.g; g != nil {
 		doing = "pushing"
 		step, acked := s.c.steps.begin()
 		defer s.c.steps.end(step)
@@ -147,12 +83,10 @@ func (s *asyncSession) exchange(x *exchange, g *gradient, p *pulling) error {
 	if err := x.run(s.c.life, r); err != nil {
 		return describe(err, doing, s.c)
 	}
-	if g != nil {
-		s.c.counts.steps.Add(int64(g.steps))
-	}
-	if p != nil {
-		for i := range p.read {
-			p.read[i] = x.lanes[i].read
+	s.c.counts.steps.Add(int64(t.Steps))
+	if t.p != nil {
+		for i := range t.p.read {
+			t.p.read[i] = x.lanes[i].read
 		}
 	}
 	if x.arrived.Load() > 0 {
@@ -163,20 +97,31 @@ func (s *asyncSession) exchange(x *exchange, g *gradient, p *pulling) error {
 	return nil
 }
 
-// finish takes note of a request's end.
-func (s *asyncSession) finish(g *gradient, p *pulling, err error) {
+// answered takes note of a request's end.
+func (s *asyncSession) answered(t task, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy--
-	if g != nil {
-		s.sent += g.steps
-		s.free = append(s.free, g)
+	s.queue.Answered(t.Send, err == nil)
+	if err == nil && t.p != nil {
+		t.p.done <- struct{}{}
 	}
-	switch {
-	case err != nil && s.err == nil:
+	s.settle(err)
+}
+
+// received takes note of the end of a request of the receiver.
+func (s *asyncSession) received(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue.Received(err == nil)
+	s.settle(err)
+}
+
+// settle goes on after a request. The first error is the session's. mu is held.
+func (s *asyncSession) settle(err error) {
+	if err != nil && s.err == nil {
 		s.err = err
-	case err == nil && p != nil:
-		close(p.done)
+		close(s.failed)
 	}
-	s.broadcast()
+	s.act()
+	s.wake()
 }
