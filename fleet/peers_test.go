@@ -145,6 +145,71 @@ func TestEveryRowGetsItsOwnGradient(t *testing.T) {
 	}
 }
 
+// TestSkippedRowsShiftNobody pushes rows of which some are left out, because they are not finite, because they are not let in, or
+// both: each of the others gets its own gradient.
+func TestSkippedRowsShiftNobody(t *testing.T) {
+	ids := make([]uint64, 200)
+	for i := range ids {
+		ids[i] = uint64(i) * 7
+	}
+	own := func(id uint64) float32 { return float32(id) + 1 }
+	for name, c := range map[string]struct {
+		entry optimizer.Entry
+		bad   uint64 // every id that this divides is not finite; 0 means none
+	}{
+		"not finite": {bad: 3}, "not let in": {entry: optimizer.Entry{Probability: 0.5}}, "both": {optimizer.Entry{Probability: 0.5}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			finite := func(id uint64) bool { return c.bad == 0 || id/7%c.bad != 0 }
+			spoilt := func(id uint64) float32 {
+				if !finite(id) {
+					return float32(math.NaN())
+				}
+				return own(id)
+			}
+			s := strategy.Strategy{Mode: strategy.ModeSync, NotFinite: strategy.NotFiniteSkip}
+			fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
+				counter := newCounter(5)
+				counter.rows.Entry = c.entry
+				trainer, err := counter.join(ctx, f, s)
+				if err != nil || trainer == nil {
+					return err
+				}
+				if err := counter.push(ctx, 1, ids, spoilt); err != nil {
+					return err
+				}
+				rows, err := counter.read(ctx, ids)
+				if err != nil {
+					return err
+				}
+				kept := 0
+				for i, id := range ids {
+					if got := rows[2*i]; got != rows[2*i+1] || got != 0 && (got != own(id) || !finite(id)) {
+						return fmt.Errorf("row %d is %v, want %v or nothing", id, rows[2*i:][:2], own(id))
+					} else if got != 0 {
+						kept++
+					}
+				}
+				if least := len(ids) / 5; kept < least || kept > len(ids)-least {
+					return fmt.Errorf("%d of %d rows were pushed: the test shows nothing", kept, len(ids))
+				}
+				return f.StopWorker(ctx)
+			})
+		})
+	}
+}
+
+// read brings rows as an evaluation sees them.
+func (c *counter) read(ctx context.Context, ids []uint64) ([]float32, error) {
+	session, err := c.trainer.Open(c.Params())
+	if err != nil {
+		return nil, err
+	}
+	st := c.over(ids, one)
+	st.Eval = true
+	return st.Rows[0].W, errors.Join(session.Begin(ctx, st), session.Close(ctx))
+}
+
 // TestMoreWorkersThanAByteCounts has 300 of them push, each a row of its own and all the same weights.
 func TestMoreWorkersThanAByteCounts(t *testing.T) {
 	const workers = 300

@@ -1,4 +1,5 @@
-// Package deps holds a test and nothing else: who may import whom in this module.
+// Package deps holds tests of the whole module and nothing else: who may import whom, that no library ends its user's process, and
+// that no test is switched off.
 //
 // The table in table_test.go is the floor plan. A package imports what its row names, a package without a row imports
 // nothing of the module, and third parties enter by the rooms that are made for them. Tests may also use the exams (packages

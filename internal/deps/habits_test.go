@@ -1,0 +1,161 @@
+package deps_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// panics are the packages that may panic, each with the reason.
+var panics = map[string]string{
+	"fleet":                   "Default has nobody to tell that a role which is always valid is not",
+	"internal/kernels":        "shapes are the caller's code, as an index of a slice is, and never a user's or the network's",
+	"transport/codec":         "an encoder with constant options can't fail to be made",
+	"transport/transporttest": "its handler panics to see whether a transport survives that",
+}
+
+// TestHabits reads every Go file for what other parameter servers are known to have done: a library that ends its user's process,
+// tests that are switched off and forgotten, and what a merge has left behind.
+func TestHabits(t *testing.T) {
+	bad, files, err := habits(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 500 {
+		t.Fatalf("only %d files found: the test does not see the module", files)
+	}
+	for _, b := range bad {
+		t.Error(b)
+	}
+}
+
+// TestHabitsAreSeen shows the check what it must find, and what it must not.
+func TestHabitsAreSeen(t *testing.T) {
+	for _, c := range []struct{ file, body, want string }{
+		{"nn/a.go", "os.Exit(1)", "os.Exit"},
+		{"nn/a.go", `log.Fatalf("no")`, "log.Fatalf"},
+		{"nn/a.go", `panic("no")`, "panic"},
+		{"examples/a/main.go", "os.Exit(1)", ""},
+		{"examples/a/train.go", "os.Exit(1)", "os.Exit"},
+		{"internal/kernels/a.go", `panic("no")`, ""},
+		{"internal/kernels/a.go", "os.Exit(1)", "os.Exit"},
+		{"nn/a_test.go", `panic("no")`, ""},
+		{"nn/a_test.go", `t.Skip("later")`, "switched off"},
+		{"nn/a_test.go", `if race { t.Skip("allocates") }`, ""},
+		{"nn/README.md", "<<<<<<< HEAD", "merge"},
+		{"nn/README.md", "a <<<<<<< b", ""},
+	} {
+		src := "package a\n\nfunc TestA(t *testing.T) {\n\t" + c.body + "\n}\n"
+		if path.Ext(c.file) == ".md" {
+			src = "# a\n" + c.body + "\n"
+		}
+		bad, _, err := habits(fstest.MapFS{c.file: {Data: []byte(src)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.want == "" && len(bad) > 0 || c.want != "" && (len(bad) != 1 || !strings.Contains(bad[0], c.want)) {
+			t.Errorf("%s with %q: %q, want %q", c.file, c.body, bad, c.want)
+		}
+	}
+}
+
+// habits lists what is bad in the texts below the root.
+func habits(root fs.FS) (bad []string, files int, err error) {
+	err = fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && ignored(file):
+			return fs.SkipDir
+		case d.IsDir() || !slices.Contains([]string{".go", ".md", ".mod", ".sum", ".s"}, path.Ext(file)):
+			return nil
+		}
+		files++
+		src, err := fs.ReadFile(root, file)
+		if err != nil {
+			return err
+		}
+		if merged(src) {
+			bad = append(bad, file+" has the marks of a merge in it")
+		}
+		if path.Ext(file) == ".go" {
+			found, err := inCode(file, src)
+			bad = append(bad, found...)
+			return err
+		}
+		return nil
+	})
+	return bad, files, err
+}
+
+// merged says whether a line begins as git marks the sides of a conflict.
+func merged(src []byte) bool {
+	for line := range bytes.Lines(src) {
+		if bytes.HasPrefix(line, []byte("<<<<<<< ")) || bytes.HasPrefix(line, []byte(">>>>>>> ")) {
+			return true
+		}
+	}
+	return false
+}
+
+// inCode finds calls that end the process, and tests that are skipped whatever happens.
+func inCode(file string, src []byte) (bad []string, err error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, src, 0)
+	if err != nil {
+		return nil, err
+	}
+	test, main := strings.HasSuffix(file, "_test.go"), path.Base(file) == "main.go"
+	_, may := panics[path.Dir(file)]
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || test {
+			return true
+		}
+		name := called(call)
+		ends := name == "os.Exit" || strings.HasPrefix(name, "log.Fatal") || strings.HasPrefix(name, "log.Panic")
+		if ends && !main || name == "panic" && !may {
+			bad = append(bad, fmt.Sprintf("%s calls %s: a library returns its errors", file, name))
+		}
+		return true
+	})
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && test && skipped(f) {
+			bad = append(bad, fmt.Sprintf("%s: %s is switched off", file, f.Name.Name))
+		}
+	}
+	return bad, nil
+}
+
+// skipped says whether a function's own statements, under no condition, skip it.
+func skipped(f *ast.FuncDecl) bool {
+	return f.Body != nil && slices.ContainsFunc(f.Body.List, func(s ast.Stmt) bool {
+		x, ok := s.(*ast.ExprStmt)
+		if !ok {
+			return false
+		}
+		call, ok := x.X.(*ast.CallExpr)
+		return ok && strings.Contains(called(call), ".Skip")
+	})
+}
+
+// called is what a call calls, as it is written: "panic", "os.Exit".
+func called(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		if x, ok := f.X.(*ast.Ident); ok {
+			return x.Name + "." + f.Sel.Name
+		}
+	}
+	return ""
+}
