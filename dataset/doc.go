@@ -28,8 +28,25 @@
 // Workers that shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap,
 // and a worker that comes back goes on with [Dataset.Skip].
 //
+// [Dataset.RandomShard] gives each worker random rows of files that are too long for memory.
+//
 // # Bad data
 //
 // A line that can't be understood ends the pass with an error that tells file, line, field, what was wanted and what
 // stood there ([LineError]). [Files.SkipBad] passes over some such lines and counts them.
+//
+// # For those who come from Fleet
+//
+//	paddle.batch(reader, n), DataLoader(…, drop_last, shuffle)    Batches(n), DropLast, Shuffle
+//	set_sample_generator(reader)                                  Generate, or New with a Source
+//	InMemoryDataset, QueueDataset                                 InMemoryDataset, QueueDataset
+//	  init(batch_size, use_var, pipe_command)                     BatchSize, the columns of Format, PipeCommand
+//	  thread_num                                                  an executor and a Shard for each thread; see package nn
+//	  set_filelist, load_into_memory, release_memory              SetFileList, LoadIntoMemory, ReleaseMemory
+//	  preload_into_memory, wait_preload_done                      PreloadIntoMemory, WaitPreloadDone
+//	  local_shuffle, global_shuffle(fleet)                        LocalShuffle(seed), GlobalShuffle(ctx, f, seed)
+//	  get_memory_data_size(fleet)                                 MemoryDataSize; of all workers, fleet.UtilBase.AllReduceInts
+//	MultiSlotDataGenerator                                        MultiSlotDataGenerator
+//	fleet.split_files, util.get_file_shard                        FileShard, fleet.UtilBase.GetFileShard
+//	exe.train_from_dataset, infer_from_dataset                    Executor.TrainFrom and Eval of package nn
 package dataset

@@ -15,14 +15,18 @@ type Files struct {
 	Format Format
 	// FS is where the paths lie; nil is the machine's file system.
 	FS fs.FS
+	// PipeCommand, if set, is a command of the shell that every file goes through: it reads the file, as it lies there, on its standard
+	// input, and what it writes is read instead. One that fails ends the pass, with its last words on standard error. Whoever writes
+	// the command is trusted.
+	PipeCommand string
 	// SkipBad is how many bad lines one pass may pass over before it fails. 0, the default, fails at the first.
 	SkipBad int
 	// OnBad, if set, is told of every bad line that is passed over, on the goroutine that reads.
 	OnBad func(*LineError)
 
-	reader         io.Reader // read once, in place of paths
-	used           *atomic.Bool
-	index, workers int // which worker's lines; workers 0: all
+	reader io.Reader // read once, in place of paths
+	used   *atomic.Bool
+	mine   func(number int) bool // which lines are this worker's; nil: all
 }
 
 // FromFiles is a dataset of text files; any bad line ends it. [Files] has more options.
@@ -62,11 +66,16 @@ func (f *Files) check() error {
 // Shard is the same files with only the lines of one worker. Numbers count all lines that aren't empty, bad or good,
 // over all files.
 func (f *Files) Shard(index, workers int) Source {
-	if f.workers > 0 { // a shard of a shard goes by what is left
-		return &chosen{f, selection{func(i int) bool { return i%workers == index }, endless}}
+	return f.only(func(i int) bool { return i%workers == index })
+}
+
+// only is the same files with the lines that are mine.
+func (f *Files) only(mine func(number int) bool) Source {
+	if f.mine != nil { // a share of a share goes by what is left
+		return &chosen{f, selection{mine, endless}}
 	}
 	next := *f
-	next.index, next.workers = index, workers
+	next.mine = mine
 	return &next
 }
 
@@ -84,7 +93,7 @@ func (f *Files) Open(int) (Reader, error) {
 // open opens the file at path, or the reader that stands for it.
 func (f *Files) open(path string) (io.ReadCloser, error) {
 	if f.reader == nil {
-		return openFile(f.FS, path)
+		return openFile(f.FS, path, f.PipeCommand)
 	}
 	r, err := unpack(f.reader)
 	if err != nil {

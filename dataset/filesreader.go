@@ -65,7 +65,7 @@ func (r *filesReader) next() ([]byte, error) {
 		}
 		number := r.number
 		r.number++
-		if r.workers == 0 || number%r.workers == r.index {
+		if r.mine == nil || r.mine(number) {
 			return line, nil
 		}
 	}

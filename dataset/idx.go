@@ -107,7 +107,7 @@ func mnistPart(fsys fs.FS, prefixes ...string) (*Dataset, error) {
 func readIDXFile(fsys fs.FS, name string, prefixes []string) (*IDX, error) {
 	for _, prefix := range prefixes {
 		for _, end := range []string{".gz", ""} {
-			f, err := openFile(fsys, prefix+name+end)
+			f, err := openFile(fsys, prefix+name+end, "")
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

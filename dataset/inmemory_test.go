@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -92,6 +93,106 @@ func TestQueueDataset(t *testing.T) {
 	for _, err := range d.Batches() {
 		if err == nil {
 			t.Error("batches of -1 rows")
+		}
+	}
+}
+
+// workerOf is a worker's place.
+type workerOf struct{ index, workers int }
+
+func (w workerOf) WorkerIndex() int { return w.index }
+func (w workerOf) WorkerNum() int   { return w.workers }
+
+// TestGlobalShuffle: every row is one worker's, whoever's depends on the seed, and each worker has its rows in a random order.
+func TestGlobalShuffle(t *testing.T) {
+	const rows, workers = 300, 3
+	var text strings.Builder
+	var whole []int64
+	for i := range rows {
+		fmt.Fprintln(&text, i)
+		whole = append(whole, int64(i))
+	}
+	files := onDisk(t, text.String()[:text.Len()/2+1], text.String()[text.Len()/2+1:]) // cut at a line's end
+	shares := func(seed uint64) (all []int64, first []int64) {
+		for w := range workers {
+			d := &InMemoryDataset{FileList: files, Format: xFormat{}, BatchSize: 50}
+			if err := d.GlobalShuffle(t.Context(), workerOf{w, workers}, seed); err != nil {
+				t.Fatal(err)
+			}
+			mine, _ := batchXs(t, d.Batches())
+			if len(mine) != d.MemoryDataSize() || len(mine) < rows/workers-40 || len(mine) > rows/workers+40 || slices.IsSorted(mine) {
+				t.Errorf("seed %d: worker %d has %d of %d rows, sorted %v", seed, w, len(mine), rows, slices.IsSorted(mine))
+			}
+			if all = append(all, mine...); w == 0 {
+				first = mine
+			}
+		}
+		slices.Sort(all)
+		slices.Sort(first)
+		return all, first
+	}
+	one, a := shares(1)
+	two, b := shares(2)
+	_, again := shares(1)
+	if !slices.Equal(one, whole) || !slices.Equal(two, whole) {
+		t.Errorf("the shares together are %v and %v", one, two)
+	}
+	if slices.Equal(a, b) || !slices.Equal(a, again) {
+		t.Error("worker 0's share is not a function of the seed")
+	}
+}
+
+// TestRandomShardOfMemory: rows in memory and rows that stream by are shared alike, and a share may be shared again.
+func TestRandomShardOfMemory(t *testing.T) {
+	files := FromFiles(xFormat{}, onDisk(t, "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n")...)
+	loaded, err := files.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for w := range 2 {
+		a, _ := batchXs(t, files.RandomShard(5, w, 2).Batches(20))
+		b, _ := batchXs(t, loaded.RandomShard(5, w, 2).Batches(20))
+		if !slices.Equal(a, b) || len(a) == 0 {
+			t.Errorf("worker %d: %v of files, %v of memory", w, a, b)
+		}
+		first, _ := batchXs(t, files.RandomShard(5, w, 2).RandomShard(6, 0, 2).Batches(20))
+		second, _ := batchXs(t, files.RandomShard(5, w, 2).RandomShard(6, 1, 2).Batches(20))
+		if both := append(first, second...); len(both) != len(a) {
+			t.Errorf("worker %d: %v is shared to %v", w, a, both)
+		}
+	}
+	if err := files.RandomShard(1, 2, 2).Err(); err == nil {
+		t.Error("a share of worker 2 of 2")
+	}
+}
+
+func TestPreload(t *testing.T) {
+	files := onDisk(t, "0\n1\n", "2\n", "bad\n")
+	d := &InMemoryDataset{FileList: files[:1], Format: xFormat{}, BatchSize: 9}
+	if err := d.WaitPreloadDone(); err == nil {
+		t.Error("waited for nothing")
+	}
+	if err := d.LoadIntoMemory(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]int64{{2}, nil} {
+		d.SetFileList(files[1+i])
+		if err := d.PreloadIntoMemory(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.PreloadIntoMemory(t.Context()); err == nil {
+			t.Error("two at a time")
+		}
+		before := d.MemoryDataSize()
+		if got, _ := batchXs(t, d.Batches()); len(got) != before {
+			t.Errorf("%d rows in memory, %d read", before, len(got))
+		}
+		err := d.WaitPreloadDone()
+		if (err == nil) != (want != nil) {
+			t.Errorf("preload %d: %v", i, err)
+		}
+		if got, _ := batchXs(t, d.Batches()); !slices.Equal(got, []int64{2}) {
+			t.Errorf("after preload %d: %v", i, got)
 		}
 	}
 }

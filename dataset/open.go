@@ -10,17 +10,19 @@ import (
 	"os"
 )
 
-// openFile opens a file of fsys, or of the machine when fsys is nil, and unpacks it if it is gzip.
-func openFile(fsys fs.FS, path string) (io.ReadCloser, error) {
-	var f io.ReadCloser
-	var err error
-	if fsys != nil {
-		f, err = fsys.Open(path)
-	} else {
-		f, err = os.Open(path)
-	}
+// openFile opens a file of fsys, or of the machine when fsys is nil, has the command, if there is one, make of it what it does, and
+// unpacks that if it is gzip.
+func openFile(fsys fs.FS, path, command string) (io.ReadCloser, error) {
+	f, err := openRaw(fsys, path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
+	}
+	if command != "" {
+		p, err := pipeThrough(command, f)
+		if err != nil {
+			return nil, fmt.Errorf("dataset: %s: %w", path, err)
+		}
+		f = p
 	}
 	r, err := unpack(f)
 	if err != nil {
@@ -31,6 +33,13 @@ func openFile(fsys fs.FS, path string) (io.ReadCloser, error) {
 		io.Reader
 		io.Closer
 	}{r, f}, nil
+}
+
+func openRaw(fsys fs.FS, path string) (io.ReadCloser, error) {
+	if fsys != nil {
+		return fsys.Open(path)
+	}
+	return os.Open(path)
 }
 
 var gzipMagic = []byte{0x1f, 0x8b}

@@ -11,6 +11,8 @@ type QueueDataset struct {
 	BatchSize int
 	// Capacity is the number of batches in the queue; 4 when 0.
 	Capacity int
+	// PipeCommand is a command of the shell that every file goes through; see [Files].
+	PipeCommand string
 	// SkipBad is how many bad lines may be passed over; 0 fails at the first.
 	SkipBad int
 }
@@ -24,6 +26,6 @@ func (d *QueueDataset) Batches() iter.Seq2[Batch, error] {
 	if capacity == 0 {
 		capacity = 4
 	}
-	rows := New(&Files{Paths: d.FileList, Format: d.Format, SkipBad: d.SkipBad})
+	rows := New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad})
 	return rows.Prefetch(capacity).Batches(sizeOrOne(d.BatchSize))
 }

@@ -3,6 +3,7 @@ package dataset
 import (
 	"io"
 	"math"
+	"math/bits"
 )
 
 // selection says which rows stay, by their position from 0 in the order they come.
@@ -52,6 +53,23 @@ func (d *Dataset) Shard(index, workers int) *Dataset {
 		return d.with(s.Shard(index, workers))
 	}
 	return d.choose(selection{func(i int) bool { return i%workers == index }, endless})
+}
+
+// RandomShard keeps one worker's rows: each goes to a worker that is a function of seed and of the row's position alone, so that
+// workers with the same rows and the same seed share them without overlap, each its random part. It needs no memory: with files,
+// rows of other workers are passed over and need not be parsed. The parts' sizes differ, by a few times the root of their mean.
+func (d *Dataset) RandomShard(seed uint64, index, workers int) *Dataset {
+	if workers < 1 || index < 0 || index >= workers {
+		return d.fail("RandomShard(%d, %d): want an index from 0 to below the number of workers", index, workers)
+	}
+	mine := func(i int) bool {
+		w, _ := bits.Mul64(mix(^seed^mix(uint64(i)+1)), uint64(workers)) // ^: not the draws of Split
+		return int(w) == index
+	}
+	if f, ok := d.source.(*Files); ok {
+		return d.with(f.only(mine))
+	}
+	return d.choose(selection{mine, endless})
 }
 
 func (d *Dataset) choose(s selection) *Dataset {

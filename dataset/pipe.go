@@ -1,0 +1,89 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// piped is what a shell command makes of a file, which it reads as its standard input.
+type piped struct {
+	command string
+	file    io.Closer
+	run     *exec.Cmd
+	out     io.ReadCloser
+	told    tail // on standard error
+	err     error
+	ended   bool
+}
+
+// pipeThrough starts the command, which reads file.
+func pipeThrough(command string, file io.ReadCloser) (*piped, error) {
+	p := &piped{command: command, file: file, run: exec.Command("sh", "-c", command)}
+	p.run.Stdin, p.run.Stderr, p.run.WaitDelay = file, &p.told, time.Second
+	groupOf(p.run)
+	out, err := p.run.StdoutPipe()
+	if err == nil {
+		err = p.run.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("pipe command %q: %w", command, err), file.Close())
+	}
+	p.out = out
+	return p, nil
+}
+
+// Read is the command's output. It ends well only if the command does.
+func (p *piped) Read(b []byte) (int, error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	n, err := p.out.Read(b)
+	if err == nil {
+		return n, nil
+	}
+	if p.err = err; err == io.EOF {
+		p.ended = true
+		if failed := p.run.Wait(); failed != nil {
+			p.err = p.failed(failed)
+		}
+	}
+	return n, p.err
+}
+
+func (p *piped) failed(err error) error {
+	said := "it wrote nothing on standard error"
+	if text := strings.TrimSpace(p.told.String()); text != "" {
+		said = "its last words on standard error:\n" + text
+	}
+	return fmt.Errorf("pipe command %q: %w; %s", p.command, err, said)
+}
+
+// Close ends the command, if it still runs, and all that it has started.
+func (p *piped) Close() error {
+	if !p.ended {
+		p.ended = true
+		p.out.Close()
+		killGroup(p.run)
+		_ = p.run.Wait() // that it was killed is no news
+	}
+	return p.file.Close()
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ kept []byte }
+
+const tailLength = 1000
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.kept = append(t.kept, b...)
+	if extra := len(t.kept) - tailLength; extra > 0 {
+		t.kept = append(t.kept[:0], t.kept[extra:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string { return string(t.kept) }

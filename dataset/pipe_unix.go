@@ -1,0 +1,14 @@
+//go:build unix
+
+package dataset
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// groupOf has a command lead a process group.
+func groupOf(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup ends a command and all that it has started.
+func killGroup(c *exec.Cmd) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
