@@ -33,8 +33,14 @@ type batchNorm struct {
 
 func (batchNorm) kind() string { return "batch_norm" }
 
-func (batchNorm) infer(in []*Node) ([]int, error) {
+func (b batchNorm) infer(in []*Node) ([]int, error) {
 	x := in[0]
+	if err := checkEpsilon(b.Epsilon); err != nil {
+		return nil, err
+	}
+	if !(b.Momentum >= 0 && b.Momentum <= 1) {
+		return nil, fmt.Errorf("momentum is %v: it is the share that moving averages keep, from 0 to 1", b.Momentum)
+	}
 	if len(x.shape) < 2 || x.shape[0] != batch {
 		return nil, fmt.Errorf("input %v has no channels: shape [N C …] is needed", x)
 	}

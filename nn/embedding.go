@@ -99,10 +99,10 @@ func (embedding) overwritable() {}
 func (embedding) infer(in []*Node) ([]int, error) {
 	ids, table := in[0], in[1]
 	if !isInt(ids) {
-		return nil, fmt.Errorf("input %v is not an int64 feed", ids)
+		return nil, fmt.Errorf("input %v is not an int64 feed, whose ids %v could look up", ids, table)
 	}
 	if !isTable(table) {
-		return nil, fmt.Errorf("%v is not a table", table)
+		return nil, fmt.Errorf("%v is not a table that ids %v could be looked up in", table, ids)
 	}
 	return []int{batch, ids.perExample() * table.shape[1]}, nil
 }

@@ -46,7 +46,7 @@ func TestMistakes(t *testing.T) {
 		"dot":          {func(g *Graph) *Node { return Dot(g.Input("q", 3), g.Input("k", 7)) }, []string{"dot", `"q" [N 3]`, `"k" [N 7]`}},
 		"dropout":      {func(g *Graph) *Node { return Dropout(g.Input("x", 3), 1) }, []string{"dropout", "probability 1"}},
 		"layer norm": {func(g *Graph) *Node {
-			return apply("", layerNorm{}, g.Input("x", 3), g.Parameter(ParameterOptions{Name: "s"}, 4), g.Parameter(ParameterOptions{}, 3))
+			return apply("", layerNorm{1e-5}, g.Input("x", 3), g.Parameter(ParameterOptions{Name: "s"}, 4), g.Parameter(ParameterOptions{}, 3))
 		}, []string{"layer_norm", `"s" [4]`, `"x" [N 3]`}},
 		"top 0":        {func(g *Graph) *Node { return TopK(g.Input("p", 3), g.IDs("y", 1), 0) }, []string{"accuracy", "k is 0"}},
 		"no size":      {func(g *Graph) *Node { return Linear(g.Input("x", 3), 0, LinearOptions{Name: "fc1"}) }, []string{`"fc1.w_0"`, "[3 0]"}},
@@ -97,6 +97,9 @@ func TestMistakes(t *testing.T) {
 			p := g.Parameter(ParameterOptions{Name: "s"}, 4)
 			return apply("", batchNorm{1e-5, 0.9}, g.Input("x", 3), p, p, p, p)
 		}, []string{`batch_norm "batch_norm_0"`, `"x" [N 3]`, `"s" [4]`}},
+		"epsilon":       {func(g *Graph) *Node { return LayerNorm(g.Input("x", 3), NormOptions{Epsilon: -1}) }, []string{`layer_norm "layer_norm_0"`, "epsilon is -1"}},
+		"momentum":      {func(g *Graph) *Node { return BatchNorm(g.Input("x", 3), NormOptions{Momentum: 2}) }, []string{`batch_norm "batch_norm_0"`, "momentum is 2"}},
+		"delta":         {func(g *Graph) *Node { return SmoothL1(g.Input("a", 3), g.Input("b", 3), 0) }, []string{`smooth_l1 "smooth_l1_0"`, "delta is 0"}},
 		"square error":  {func(g *Graph) *Node { return SquareError(g.Input("a", 3), g.Input("b", 4)) }, []string{`"square_error_0"`, `"a" [N 3]`, `"b" [N 4]`}},
 		"logits":        {func(g *Graph) *Node { return SoftmaxWithCrossEntropy(g.Input("x", 3), g.IDs("y", 2)) }, []string{`"softmax_with_cross_entropy_0"`, `"x" [N 3]`, `"y" [N 2]`}},
 		"bce":           {func(g *Graph) *Node { return BinaryCrossEntropy(g.Input("x", 1), g.Input("y", 2)) }, []string{`"binary_cross_entropy_0"`, `"x" [N 1]`, `"y" [N 2]`}},

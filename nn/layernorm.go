@@ -54,13 +54,24 @@ type layerNorm struct {
 
 func (layerNorm) kind() string { return "layer_norm" }
 
-func (layerNorm) infer(in []*Node) ([]int, error) {
+func (l layerNorm) infer(in []*Node) ([]int, error) {
+	if err := checkEpsilon(l.Epsilon); err != nil {
+		return nil, err
+	}
 	for _, p := range in[1:] {
 		if len(p.shape) != 1 || p.shape[0] != in[0].perExample() {
 			return nil, fmt.Errorf("%v does not fit the %d numbers an example of %v", p, in[0].perExample(), in[0])
 		}
 	}
 	return in[0].shape, wantFloat(in)
+}
+
+// checkEpsilon refuses what would make a normalised number infinite, or none.
+func checkEpsilon(epsilon float32) error {
+	if epsilon > 0 {
+		return nil
+	}
+	return fmt.Errorf("epsilon is %v: it must be above 0", epsilon)
 }
 
 // forward keeps the normalised numbers, and behind them 1/deviation of every row, for backward.

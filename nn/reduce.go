@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -24,7 +23,7 @@ func (o axisOp) infer(in []*Node) ([]int, error) {
 		return nil, fmt.Errorf("input %v has no axis %d", x, o.Axis)
 	}
 	if x.shape[o.Axis] == batch {
-		return nil, errors.New("axis 0 is the batch")
+		return nil, fmt.Errorf("axis 0 of input %v is the batch, over which a loss takes its Mean", x)
 	}
 	shape := slices.Delete(slices.Clone(x.shape), o.Axis, o.Axis+1)
 	if len(shape) == 0 {

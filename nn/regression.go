@@ -1,6 +1,9 @@
 package nn
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // SquareError is (pred−label)², element by element. The original's mse_loss is its [Mean].
 func SquareError(pred, label *Node) *Node { return apply("", squareError{}, pred, label) }
@@ -68,6 +71,13 @@ type smoothL1 struct {
 }
 
 func (smoothL1) kind() string { return "smooth_l1" }
+
+func (s smoothL1) infer(in []*Node) ([]int, error) {
+	if !(s.Delta > 0) {
+		return nil, fmt.Errorf("delta is %v: it must be above 0", s.Delta)
+	}
+	return s.pairwise.infer(in)
+}
 
 func (s smoothL1) forward(c *cell) {
 	c.differences(func(d float32) float32 {

@@ -41,10 +41,10 @@ func (embeddingPool) kind() string { return "embedding_pool" }
 func (e embeddingPool) infer(in []*Node) ([]int, error) {
 	slot, table := in[0], in[1]
 	if !isSlot(slot) {
-		return nil, fmt.Errorf("input %v is not a slot", slot)
+		return nil, fmt.Errorf("input %v is not a slot, whose ids %v could look up", slot, table)
 	}
 	if !isTable(table) {
-		return nil, fmt.Errorf("%v is not a table", table)
+		return nil, fmt.Errorf("%v is not a table that ids of %v could be looked up in", table, slot)
 	}
 	if !slices.Contains([]Pool{PoolSum, PoolMean, PoolSqrtN}, e.Pool) {
 		return nil, fmt.Errorf("pool %q is none of sum, mean and sqrtn", e.Pool)

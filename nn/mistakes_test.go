@@ -1,0 +1,149 @@
+package nn
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// mistake is an op on inputs that it can't take; the error has to show those that don't fit.
+type mistake struct {
+	op    op
+	in    []*Node
+	wrong []*Node
+}
+
+// mistakes has one or more for every op: inputs of shapes that don't fit, and for an op that takes any shape one of a wrong type.
+func mistakes(g *Graph) []mistake {
+	x := func(dims ...int) *Node { return g.Input(g.free("x"), dims...) }
+	ids := func(dims ...int) *Node { return g.IDs(g.free("ids"), dims...) }
+	w := func(dims ...int) *Node { return g.Parameter(ParameterOptions{}, dims...) }
+	table := func() *Node { return g.table(EmbeddingOptions{Height: 3, Dim: 2}) }
+	still := func(n int) *Node { return g.Parameter(ParameterOptions{Frozen: true}, n) }
+	var all []mistake
+	try := func(o op, in ...*Node) { all = append(all, mistake{o, in, in}) }
+	// only says which of the last mistake's inputs don't fit.
+	only := func(which ...int) {
+		m := &all[len(all)-1]
+		m.wrong = nil
+		for _, i := range which {
+			m.wrong = append(m.wrong, m.in[i])
+		}
+	}
+	for _, o := range []op{relu{}, tanh{}, sigmoid{}, leakyReLU{}, elu{}, gelu{}, swish{}, softplus{}, logSoftmax{}, softmax{}, scaled{}, clip{},
+		dropout{}, mean{}, reshape{[]int{2}}, sum{axisOp{1}}, maximum{axisOp{1}}} {
+		try(o, ids(2))
+		try(o, table())
+	}
+	for _, o := range []op{multiply{}, divide{}, subtract{}, squareError{}, absoluteError{}, smoothL1{Delta: 1}, logLoss{}, binaryCrossEntropy{},
+		binaryCrossEntropyWithLogits{}, cosine{}, mae{}, mse{}, rmse{}} {
+		try(o, x(2), x(3))
+		try(o, x(2), x())
+		try(o, x(2, 2), x(4))
+		try(o, x(2), w(2, 2))
+		try(o, ids(2), x(2))
+		only(0)
+	}
+	for _, o := range []op{softmax{}, logSoftmax{}, reshape{[]int{2}}, sum{axisOp{0}}, sum{axisOp{1}}, maximum{axisOp{0}}, maximum{axisOp{-1}}} {
+		try(o, x())
+	}
+	try(reshape{[]int{5}}, x(2, 3))
+	for _, o := range []op{crossEntropy{}, softmaxCrossEntropy{}, accuracy{K: 1}} {
+		try(o, x(3), ids(2))
+		try(o, x(3, 3), ids(1))
+		try(o, x(), ids(1))
+		try(o, ids(3), x(1))
+		only(0)
+	}
+	for _, o := range []op{auc{}, batchAUC{}, bucketError{}, precision{}, recall{}, binaryAccuracy{}} {
+		try(o, x(3), x(1))
+		try(o, x(1), x(2))
+		try(o, x(1), ids(2))
+		try(o, x(2, 1), x(1))
+		try(o, x(1), w(1))
+		try(o, ids(1), x(1))
+		only(0)
+	}
+	try(add{}, x(2), x(3))
+	try(add{}, x(2), w(3, 2))
+	try(add{}, x(), x(2))
+	try(concat{}, x(2), x(2, 2))
+	try(concat{}, x(2), w(5, 2))
+	try(concat{}, w(5, 2), w(6, 2))
+	try(linear{}, x(3), w(4, 5))
+	try(linear{}, x(3), w(3))
+	try(linear{}, x(3), w(3, 2, 2))
+	try(linear{}, w(3, 5), w(5, 4), w(5))
+	only(1, 2)
+	try(matmul{}, x(3), w(4, 5))
+	try(matmul{}, x(3, 4), w(4, 5))
+	try(matmul{}, x(3), x(3))
+	try(dot{}, x(3), x(7))
+	try(dot{}, x(3), w(3, 3))
+	try(layerNorm{Epsilon: 1}, x(3, 2), w(5), w(6))
+	only(0, 1)
+	try(layerNorm{Epsilon: 1}, x(3), w(3), w(3, 1))
+	only(0, 2)
+	try(batchNorm{Epsilon: 1}, x(3), w(4), w(3), still(3), still(3))
+	only(0, 1)
+	try(batchNorm{Epsilon: 1}, x(), w(3), w(3), still(3), still(3))
+	only(0)
+	try(batchNorm{Epsilon: 1}, x(3), w(3), w(3), still(3), w(3))
+	only(4)
+	for _, o := range []op{maxPool{window{2, 2, 0}}, avgPool{window{2, 2, 0}}} {
+		try(o, x(3, 4))
+		try(o, x(1, 1, 4))
+		try(o, ids(1, 4, 4))
+	}
+	try(conv2d{window{2, 1, 0}}, x(4, 4), w(1, 1, 2, 2))
+	only(0)
+	try(conv2d{window{2, 1, 0}}, x(1, 4, 4), w(1, 2, 2, 2))
+	try(conv2d{window{2, 1, 0}}, x(1, 4, 4), w(1, 1, 3, 2))
+	try(conv2d{window{2, 1, 0}}, x(1, 4, 4), w(4))
+	try(conv2d{window{2, 1, 0}}, x(1, 4, 4), w(3, 1, 2, 2), w(2))
+	only(1, 2)
+	try(conv2d{window{5, 1, 0}}, x(1, 4, 4), w(3, 1, 5, 5))
+	only(0)
+	try(embedding{}, x(2), table())
+	try(embedding{}, ids(2), w(3, 2))
+	try(embedding{}, g.Slot("slot"), table())
+	try(embeddingPool{Pool: PoolSum}, ids(2), table())
+	try(embeddingPool{Pool: PoolSum}, g.Node("slot"), w(3, 2))
+	try(nce{}, x(1))
+	try(nce{}, x(3), x(2))
+	try(nce{}, x(2, 2))
+	try(sampledSoftmax{}, x(3), x(3), ids(2))
+	only(0, 2)
+	try(sampledSoftmax{}, x(3), x(2), ids(3))
+	only(0, 1)
+	try(sampledSoftmax{}, x(1), x(1), ids(1))
+	only(0)
+	return all
+}
+
+// TestMistakesOfAllOps: whatever op is given inputs that it can't take, the error names the node and its op, and shows names and
+// shapes of the inputs.
+func TestMistakesOfAllOps(t *testing.T) {
+	seen := map[string]bool{"input": true}
+	for i := range mistakes(NewGraph(1)) {
+		g := NewGraph(1)
+		m := mistakes(g)[i]
+		kind := m.op.kind()
+		seen[kind] = true
+		apply("wrong", m.op, m.in...)
+		err := fmt.Sprint(g.Err())
+		if want := fmt.Sprintf("nn: %s %q: ", kind, "wrong"); !strings.HasPrefix(err, want) {
+			t.Errorf("%s of %v: %q does not begin with %q", kind, m.in, err, want)
+		}
+		for _, in := range m.wrong {
+			if !strings.Contains(err, in.String()) {
+				t.Errorf("%s of %v: %q does not show %v", kind, m.in, err, in)
+			}
+		}
+	}
+	for kind := range recipes {
+		if !seen[kind] {
+			t.Errorf("op %q has no mistakes", kind)
+		}
+	}
+}
