@@ -163,6 +163,7 @@ func TestSyncIsOneTraining(t *testing.T) {
 		"not sliced":  {servers: 2, workers: 3, strategy: with(func(s *strategy.Strategy) { s.NoSlice = true })},
 		"fine slices": {servers: 3, workers: 3, strategy: with(func(s *strategy.Strategy) { s.SmallBlocks, s.MinBlockSize = true, 4 })},
 		"by name":     {servers: 2, workers: 3, strategy: with(func(s *strategy.Strategy) { s.Placement = "HashName" })},
+		"balanced":    {servers: 3, workers: 3, strategy: with(func(s *strategy.Strategy) { s.Placement, s.NoSlice = "Balanced", true })},
 		"zstd":        {servers: 2, workers: 3, strategy: with(func(s *strategy.Strategy) { s.Codec = "zstd" })},
 		"in pieces":   {servers: 2, workers: 3, strategy: with(func(s *strategy.Strategy) { s.MaxFrame = 4096 })},
 		"FastHTTP": {servers: 2, workers: 3, strategy: strategy.Sync(), endpoints: freePorts(t, 2),

@@ -78,7 +78,7 @@
 //	sync_mode, runtime_split_send_recv, half_async, geo_sgd_mode    Mode
 //	geo_sgd_need_push_nums                                          KSteps
 //	slice_var_up, min_block_size                                    NoSlice, with the opposite meaning, and MinBlockSize
-//	split_method                                                    Placement, by name
+//	split_method                                                    Placement, by name; Balanced is one more
 //	enable_dc_asgd                                                  DelayCompensation: 1
 //	wait_port                                                       always; StartTimeout says how long
 //	mode: "collective", collective_mode: "local_sgd"                a role maker without servers; LocalSGD

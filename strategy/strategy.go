@@ -45,8 +45,8 @@ type Strategy struct {
 	// a copy of its dense parameters for each worker.
 	DelayCompensation float64 `json:"delay_compensation,omitempty"`
 
-	// Placement names the policy that gives blocks of parameters their servers: "RoundRobin" (the default), "HashName", or one
-	// that the program registers.
+	// Placement names the policy that gives blocks of parameters their servers: "RoundRobin" (the default), "HashName",
+	// "Balanced", or one that the program registers.
 	Placement string `json:"placement,omitempty"`
 	// NoSlice keeps every variable in one block instead of cutting large ones over the servers.
 	NoSlice bool `json:"no_slice,omitempty"`

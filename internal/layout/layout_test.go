@@ -52,7 +52,7 @@ func TestCutAgainstOwns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		servers := rapid.IntRange(1, 4).Draw(t, "servers")
 		height := rapid.SampledFrom([]int{0, 40}).Draw(t, "height")
-		policy := rapid.SampledFrom([]placement.Policy{placement.RoundRobin{}, placement.HashName{}}).Draw(t, "policy")
+		policy := rapid.SampledFrom(placement.Policies()).Draw(t, "policy")
 		l, err := New([]*optimizer.Param{dense("w", 3), embedding("emb", height, 4)}, servers,
 			placement.Options{Policy: policy, MinBlockSize: 8, SmallBlocks: true})
 		if err != nil {

@@ -2,12 +2,14 @@ package placement_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/strategy/placement"
 	"github.com/gofleet/gofleet/strategy/placement/placementtest"
+	"pgregory.net/rapid"
 )
 
 func TestPoliciesPassTheExam(t *testing.T) {
@@ -52,6 +54,68 @@ func TestRoundRobinRunsOn(t *testing.T) {
 	}
 }
 
+func TestBalanced(t *testing.T) {
+	tests := []struct {
+		name    string
+		vars    []placement.Variable
+		servers int
+		want    []int
+	}{
+		{"mlp", mlp(), 2, []int{100352, 17930}},
+		{"mlp", mlp(), 3, []int{100352, 16384, 1546}},
+		{"wide & deep", wideDeep(), 2, []int{10000010, 430815}},
+		{"wide & deep", wideDeep(), 4, []int{10000010, 160000, 160000, 110815}},
+	}
+	for _, tt := range tests {
+		p := mustPlan(t, tt.vars, tt.servers, placement.Options{Policy: placement.Balanced{}, NoSlice: true})
+		if got := elements(p); !slices.Equal(got, tt.want) {
+			t.Errorf("%s on %d servers: %v elements, want %v", tt.name, tt.servers, got, tt.want)
+		}
+	}
+}
+
+// TestBalancedIsNearTheBest compares with every way there is to place a few blocks.
+func TestBalancedIsNearTheBest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		servers := rapid.IntRange(1, 3).Draw(t, "servers")
+		var blocks []placement.Block
+		for _, n := range rapid.SliceOfN(rapid.IntRange(1, 50), 1, 7).Draw(t, "sizes") {
+			blocks = append(blocks, placement.Block{Size: n})
+		}
+		got := fullest(blocks, placement.Balanced{}.Place(blocks, servers), servers)
+		if best := best(blocks, servers); 3*servers*got > (4*servers-1)*best {
+			t.Fatalf("the fullest of %d servers has %d elements, %d would do", servers, got, best)
+		}
+	})
+}
+
+// fullest is how many elements the fullest server has.
+func fullest(blocks []placement.Block, at []int, servers int) int {
+	load := make([]int, servers)
+	for i, b := range blocks {
+		load[at[i]] += b.Size
+	}
+	return slices.Max(load)
+}
+
+// best is the least that the fullest server can have.
+func best(blocks []placement.Block, servers int) int {
+	least, at := math.MaxInt, make([]int, len(blocks))
+	for {
+		least = min(least, fullest(blocks, at, servers))
+		i := 0
+		for ; i < len(at); i++ { // counts on, to the base of servers
+			if at[i]++; at[i] < servers {
+				break
+			}
+			at[i] = 0
+		}
+		if i == len(at) {
+			return least
+		}
+	}
+}
+
 // fixed is a policy that answers what it is told to.
 type fixed []int
 
@@ -81,16 +145,17 @@ func TestNewRefusesABadPolicy(t *testing.T) {
 	}
 }
 
-// Smallest puts each block on the server that has the fewest elements so far.
-type Smallest struct{}
+// BigAlone keeps server 0 for blocks of many elements and deals out the others.
+type BigAlone struct{}
 
-func (Smallest) Name() string { return "Smallest" }
+func (BigAlone) Name() string { return "BigAlone" }
 
-func (Smallest) Place(blocks []placement.Block, servers int) []int {
-	at, load := make([]int, len(blocks)), make([]int, servers)
+func (BigAlone) Place(blocks []placement.Block, servers int) []int {
+	at := make([]int, len(blocks))
 	for i, b := range blocks {
-		at[i] = slices.Index(load, slices.Min(load))
-		load[at[i]] += b.Size
+		if b.Size < 1000 && servers > 1 {
+			at[i] = 1 + i%(servers-1)
+		}
 	}
 	return at
 }
@@ -100,7 +165,7 @@ func ExamplePolicy() {
 	vars := []placement.Variable{
 		{Name: "w", Shape: []int{100, 80}}, {Name: "b", Shape: []int{80}}, {Name: "v", Shape: []int{80}},
 	}
-	plan, err := placement.New(vars, 2, placement.Options{Policy: Smallest{}})
+	plan, err := placement.New(vars, 2, placement.Options{Policy: BigAlone{}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -108,7 +173,7 @@ func ExamplePolicy() {
 	for _, b := range plan.Blocks {
 		fmt.Println(b.Name, "on", b.Server)
 	}
-	fmt.Println("exam:", placementtest.Check(Smallest{}))
+	fmt.Println("exam:", placementtest.Check(BigAlone{}))
 	// Output:
 	// w on 0
 	// b on 1
