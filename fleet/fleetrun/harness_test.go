@@ -180,7 +180,11 @@ func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 // ended code: waits for fleetrun's end and checks its exit code (-1: killed). stdout and stderr are then fleetrun's.
 func cmdEnded(ts *testscript.TestScript, _ bool, args []string) {
 	h := of(ts)
+	late := time.AfterFunc(time.Minute, func() { h.cmd.Process.Kill() })
 	err := h.cmd.Wait()
+	if !late.Stop() {
+		ts.Fatalf("fleetrun had not ended after a minute:\n%s", &h.stderr)
+	}
 	if _, isExit := errors.AsType[*exec.ExitError](err); !isExit {
 		ts.Check(err)
 	}

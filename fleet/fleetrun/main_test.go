@@ -5,8 +5,10 @@ package main
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,6 +22,9 @@ func TestMain(m *testing.M) {
 // TestScripts runs whole jobs as processes. The commands of the scripts are in harness_test.go, what roles can be told to do
 // in role_test.go.
 func TestScripts(t *testing.T) {
+	hangup := make(chan os.Signal, 1) // scripts send it: under nohup the processes that they start would ignore it
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
