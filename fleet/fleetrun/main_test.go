@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	hangup := make(chan os.Signal, 1) // scripts send it: under nohup the processes that they start would ignore it
 	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+	t.Cleanup(func() { signal.Stop(hangup) })
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
