@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,88 +118,4 @@ func TestNothingIsMergedAfterAFailure(t *testing.T) {
 			t.Errorf("closing after a failed push: %v, want why it failed and %q", err, says)
 		}
 	})
-}
-
-// TestAsyncOptions has pushes wait for an answer: so many travel, so many steps are taken, and then the loop waits.
-func TestAsyncOptions(t *testing.T) {
-	for name, test := range map[string]struct {
-		strategy          strategy.Strategy
-		travelling, taken int
-	}{
-		"default":       {strategy.Async(), 1, 2},
-		"deep queue":    {strategy.Strategy{SendQueueSize: 5}, 1, 6},
-		"three threads": {strategy.Strategy{ThreadPoolSize: 3}, 3, 4},
-		"merging":       {strategy.Strategy{MaxMergeVarNum: 4, SendQueueSize: 2}, 1, 1 + 2*4},
-		"all of it":     {strategy.Strategy{MaxMergeVarNum: 4, SendQueueSize: 2, ThreadPoolSize: 2}, 2, 2 + 2*4},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				test.strategy.Merge = strategy.MergeSum
-				j := newJob(t, 1, 1, test.strategy)
-				j.serve(0)
-				goOn := make(chan struct{})
-				var travelling atomic.Int32
-				c := j.join(0, &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
-					if h.Samples > 0 {
-						travelling.Add(1)
-						<-goOn
-					}
-					return nil
-				}})
-				th, taken := open(t, c), 0
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				for th.End(ctx, th.step(1, []uint64{1}, nil)) == nil {
-					taken++
-				}
-				if n := int(travelling.Load()); n != test.travelling || taken != test.taken {
-					t.Errorf("%d pushes travel and %d steps were taken, want %d and %d", n, taken, test.travelling, test.taken)
-				}
-				close(goOn)
-				check(t, th.Close(t.Context()))
-				all(t, "weights", open(t, c).peek(1), -float32(taken))
-			})
-		})
-	}
-}
-
-// TestDenseWeightsComeAsOftenAsAskedFor counts the requests of twelve steps that bring dense weights.
-func TestDenseWeightsComeAsOftenAsAskedFor(t *testing.T) {
-	for name, test := range map[string]struct {
-		strategy        strategy.Strategy
-		pushes, without int32 // that bring dense weights; requests that bring them and push nothing
-	}{
-		"default":        {strategy.Async(), 12, 0},
-		"three threads":  {strategy.Strategy{ThreadPoolSize: 3}, 12, 0},
-		"every third":    {strategy.Strategy{MinSendGradNumBeforeRecv: 3}, 4, 0},
-		"own thread":     {strategy.Strategy{IndependentRecvThread: true}, 0, 12},
-		"own, and third": {strategy.Strategy{IndependentRecvThread: true, MinSendGradNumBeforeRecv: 3}, 0, 4},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				j := newJob(t, 1, 1, test.strategy)
-				j.serve(0)
-				var pushes, without atomic.Int32
-				th := open(t, j.join(0, &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
-					switch {
-					case h.Op != wire.OpStep || h.Version == wire.NoDense:
-					case h.Samples > 0:
-						pushes.Add(1)
-					default:
-						without.Add(1)
-					}
-					return nil
-				}}))
-				without.Store(0) // joining has brought them too
-				for range 12 {
-					th.train(1, []uint64{1}, nil)
-					synctest.Wait()
-				}
-				check(t, th.Close(t.Context()))
-				if pushes.Load() != test.pushes || without.Load() != test.without {
-					t.Errorf("%d pushes brought dense weights and %d other requests, want %d and %d", pushes.Load(), without.Load(), test.pushes, test.without)
-				}
-			})
-		})
-	}
 }

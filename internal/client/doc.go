@@ -6,6 +6,7 @@
 //	call.go       one request to one server, repeated while that is safe
 //	expect.go     what a step is expected to exchange, before there is one
 //	exchange.go   one step's traffic with all servers
+//	rows.go       the rows of a batch, and every server's share of them
 //	clip.go       gradients shortened by their lengths, where a push is an update
 //	feedback.go   what narrow payloads round away, added to the next push
 //	open.go       sessions: what kind one is shows at its first step

@@ -13,34 +13,34 @@ import (
 )
 
 // TestPushesUnderWay holds back every push of an async worker: as many are under way as ThreadPoolSize says, and the training loop
-// goes on for SendQueueSize steps more.
+// goes on until SendQueueSize pushes wait, each of MaxMergeVarNum steps. None of the steps is lost.
 func TestPushesUnderWay(t *testing.T) {
-	for _, size := range []struct{ pool, queue int }{{1, 1}, {3, 1}, {1, 4}, {3, 4}} {
-		t.Run(fmt.Sprint(size.pool, " requests, ", size.queue, " waiting"), func(t *testing.T) {
+	for _, size := range []struct{ pool, queue, merged int }{{1, 1, 1}, {3, 1, 1}, {1, 4, 1}, {3, 4, 1}, {1, 2, 4}, {2, 2, 4}} {
+		t.Run(fmt.Sprintf("%d requests, %d waiting, %d merged", size.pool, size.queue, size.merged), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j := newJob(t, 1, 1, strategy.Strategy{ThreadPoolSize: size.pool, SendQueueSize: size.queue})
+				j := newJob(t, 1, 1, strategy.Strategy{ThreadPoolSize: size.pool, SendQueueSize: size.queue, MaxMergeVarNum: size.merged, Merge: strategy.MergeSum})
 				j.serve(0)
 				slow := make(chan struct{})
 				var travelling atomic.Int64
-				th := open(t, j.join(0, &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
+				c := j.join(0, &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
 					if h.Samples > 0 {
 						travelling.Add(1)
 						<-slow
 					}
 					return nil
-				}}))
+				}})
+				th, ended := open(t, c), 0
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				ended := 0
 				for th.End(ctx, th.step(1, []uint64{1}, nil)) == nil {
 					ended++
-					synctest.Wait()
 				}
-				if got := int(travelling.Load()); got != size.pool || ended != size.pool+size.queue {
-					t.Errorf("%d pushes under way and %d steps ended, want %d and %d", got, ended, size.pool, size.pool+size.queue)
+				if got, want := int(travelling.Load()), size.pool+size.queue*size.merged; got != size.pool || ended != want {
+					t.Errorf("%d pushes under way and %d steps ended, want %d and %d", got, ended, size.pool, want)
 				}
 				close(slow)
 				check(t, th.Close(t.Context()))
+				all(t, "weights", open(t, c).peek(1), -float32(ended))
 			})
 		})
 	}
