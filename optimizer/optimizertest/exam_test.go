@@ -57,6 +57,63 @@ func (f flawed) apply(w, g, state []float32, rate float32) {
 	}
 }
 
+// hoarder keeps for itself what belongs to a variable or to a call.
+type hoarder struct {
+	flaw  string
+	Rate  *float32
+	steps int64
+	w, m  []float32
+}
+
+func (*hoarder) Name() string { return "hoarder" }
+
+func (h *hoarder) StateLen(n int) int {
+	if h.flaw == "slots share memory" {
+		return 2 * n
+	}
+	return n
+}
+
+func (h *hoarder) InitState(state []float32) {
+	if h.flaw == "initial state" {
+		return // what is there stays
+	}
+	clear(state)
+}
+
+// Update is momentum: state is m.
+func (h *hoarder) Update(w, g, state []float32, s *optimizer.State) {
+	m, rate := state, 0.1/float32(s.Step)
+	switch h.flaw {
+	case "off by one":
+		rate = 0.1 / float32(s.Step+1)
+	case "counts by itself":
+		h.steps++
+		rate = 0.1 / float32(h.steps)
+	case "keeps its first state":
+		if h.m == nil {
+			h.m = state
+		}
+		m = h.m[:min(len(w), len(h.m))]
+		w, g = w[:len(m)], g[:len(m)]
+	case "scratch":
+		h.w = append(h.w[:0], w...)
+		defer copy(w, h.w)
+		w = h.w
+	}
+	for i := range w {
+		m[i] = 0.5*m[i] + g[i]
+		w[i] -= rate * m[i]
+	}
+}
+
+func momentumTwin(w, g, m []float64, step int64) {
+	for i := range w {
+		m[i] = 0.5*m[i] + g[i]
+		w[i] -= 0.1 / float64(step) * m[i]
+	}
+}
+
 // restless says that it rests when it doesn't.
 type restless struct{ flawed }
 
@@ -87,14 +144,25 @@ func TestFlawed(t *testing.T) {
 	if flaw == "rests" {
 		rule = restless{}
 	}
-	optimizertest.Run(t, rule, optimizertest.Exam{Twin: twin})
+	exam := optimizertest.Exam{Twin: twin}
+	if name, ok := strings.CutPrefix(flaw, "hoarder: "); ok {
+		rule, exam = &hoarder{flaw: name}, optimizertest.Exam{Twin: momentumTwin}
+		if name == "an address" {
+			rule = &hoarder{Rate: new(float32)}
+		}
+		if name == "slots share memory" {
+			exam.Twin = nil
+		}
+	}
+	optimizertest.Run(t, rule, exam)
 }
 
 func TestExamFindsFlaws(t *testing.T) {
 	for flaw, question := range map[string]string{
 		"twin": "twin", "slices": "slices", "cut slices": "slices", "memo": "memo", "zero gradient": "zero_gradient",
 		"touches only its slices": "touches_only_its_slices", "allocates nothing": "allocates_nothing", "a NaN shows": "a_NaN_shows",
-		"rests": "rests",
+		"rests": "rests", "hoarder: counts by itself": "goroutines", "hoarder: off by one": "twin", "hoarder: keeps its first state": "slices", "hoarder: an address": "prints",
+		"hoarder: slots share memory": "uses_its_state", "hoarder: initial state": "initial_state", "hoarder: scratch": "prints",
 	} {
 		t.Run(flaw, func(t *testing.T) {
 			out, err := examine(t, flaw)
@@ -103,8 +171,10 @@ func TestExamFindsFlaws(t *testing.T) {
 			}
 		})
 	}
-	if out, err := examine(t, "none"); err != nil {
-		t.Errorf("the exam fails a rule without a flaw: %v\n%s", err, out)
+	for _, flaw := range []string{"none", "hoarder: none"} {
+		if out, err := examine(t, flaw); err != nil {
+			t.Errorf("the exam fails a rule without a flaw: %v\n%s", err, out)
+		}
 	}
 }
 
