@@ -17,7 +17,7 @@ var house = map[string][]string{
 	"transport/transporttest":   {"transport"},
 
 	"internal/table":      {"optimizer"},
-	"internal/mode":       {"internal/table", "optimizer"},
+	"internal/mode":       {"internal/kernels", "internal/table", "optimizer"},
 	"internal/wire":       {"internal/kernels"},
 	"internal/layout":     {"optimizer", "strategy/placement"},
 	"internal/collective": {"internal/kernels", "transport"},

@@ -3,6 +3,7 @@ package mode
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -10,11 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // geoWorker is a worker's copy of one weight.
-type geoWorker struct{ latest, unsent []float32 }
+type geoWorker struct{ latest, old []float32 }
 
 // TestGeoScript plays testdata/geo.script: workers train one weight and exchange it, one after another.
 func TestGeoScript(t *testing.T) {
@@ -37,21 +40,21 @@ func TestGeoScript(t *testing.T) {
 			server = []float32{float(t, words[2])}
 			workers = make([]geoWorker, number(t, words[1]))
 			for i := range workers {
-				workers[i] = geoWorker{slices.Clone(server), []float32{0}}
+				workers[i] = geoWorker{slices.Clone(server), slices.Clone(server)}
 			}
 		case "train": // gradient descent of rate 1: the gradient is what to go down
 			w := &workers[number(t, words[1])]
-			GeoRule{optimizer.SGD{LR: 1}}.Update(w.latest, []float32{-float(t, words[2])}, w.unsent, &optimizer.State{Step: 1})
+			optimizer.SGD{LR: 1}.Update(w.latest, []float32{-float(t, words[2])}, nil, &optimizer.State{Step: 1})
 		case "exchange", "drain":
 			w, share := &workers[number(t, words[1])], len(workers)
 			if words[0] == "drain" {
 				share = 1
 			}
 			delta := []float32{0}
-			Take(delta, w.unsent, share)
+			Take(delta, w.latest, w.old, share)
 			Sum{}.Update(server, delta, nil, nil)
-			Receive(w.latest, w.unsent, server)
-			got := []float32{delta[0], server[0], w.latest[0], w.latest[0] - w.unsent[0]}
+			Receive(w.latest, w.old, server)
+			got := []float32{delta[0], server[0], w.latest[0], w.old[0]}
 			for i, word := range strings.Fields(want) {
 				if math.Abs(float64(got[i]-float(t, word))) > 1e-6 {
 					t.Fatalf("line %d: %s: sent, server, latest, old are %v, want %s", n, line, got, want)
@@ -71,12 +74,27 @@ func float(t *testing.T, s string) float32 {
 	return float32(v)
 }
 
+// changedRows is a set of rows as a table's watch would be.
+type changedRows map[uint64]bool
+
+func (c changedRows) Take(dst []uint64) []uint64 {
+	dst = slices.AppendSeq(dst, maps.Keys(c))
+	clear(c)
+	return dst
+}
+
+func (c changedRows) note(ids ...uint64) {
+	for _, id := range ids {
+		c[id] = true
+	}
+}
+
 // TestRecorder asks, repeats and overtakes.
 func TestRecorder(t *testing.T) {
-	r := NewRecorder(2)
-	r.Note(0, []uint64{5, 3, 9})
-	r.Note(0, []uint64{3})
-	r.Note(1, []uint64{1})
+	first, second := changedRows{}, changedRows{}
+	r := NewRecorder(first, second)
+	first.note(5, 3, 9)
+	second.note(1)
 	ask := func(step uint64, table, most int, want string) {
 		t.Helper()
 		ids, more := r.Ask(step, table, most)
@@ -84,22 +102,53 @@ func TestRecorder(t *testing.T) {
 			t.Errorf("request %d for table %d got %s, want %s", step, table, got, want)
 		}
 	}
-	first, more := r.Ask(1, 0, 2)
-	if len(first) != 2 || !more {
-		t.Errorf("two of three rows: %v, %t", first, more)
-	}
-	r.Note(0, first[:1]) // changes again meanwhile
-	again, _ := r.Ask(1, 0, 2)
-	if !slices.Equal(first, again) {
-		t.Errorf("a repeated request got %v, the first %v", again, first)
-	}
+	ask(1, 0, 2, "[3 5] true")
+	first.note(3) // changes again meanwhile
+	ask(1, 0, 2, "[3 5] true")
 	ask(1, 1, 9, "[1] false")
-	rest, more := r.Ask(2, 0, 9)
-	if len(rest) != 2 || more || !slices.Contains(rest, first[0]) {
-		t.Errorf("the rest is %v, %t; %d changed meanwhile", rest, more, first[0])
-	}
+	ask(2, 0, 0, "[] true") // no room for any
+	ask(3, 0, 1, "[3] true")
 	ask(1, 0, 9, "[] false") // came late
-	ask(2, 1, 9, "[] false")
-	ask(3, 0, 9, "[] false")
 	ask(3, 1, 9, "[] false")
+	first.note(3, 4)
+	ask(4, 0, 9, "[3 4 9] false")
+	ask(5, 0, 0, "[] false")
+}
+
+// TestTakenWhole has values and changes of all sizes taken whole: nothing is left, and the worker has what the servers come to.
+func TestTakenWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.Float32Range(-1e6, 1e6)
+		latest, old := []float32{value.Draw(t, "latest")}, []float32{value.Draw(t, "old")}
+		server, delta := slices.Clone(old), []float32{0}
+		was := latest[0]
+		if Take(delta, latest, old, 1) {
+			t.Error("something is left")
+		}
+		Sum{}.Update(server, delta, nil, nil)
+		if server[0] != old[0] || latest[0] != old[0] {
+			t.Errorf("the server has %v, the worker %v and before that %v", server, latest, old)
+		}
+		if d := math.Abs(float64(latest[0] - was)); d > 1e-6*max(math.Abs(float64(was)), math.Abs(float64(delta[0]))) {
+			t.Errorf("%v became %v", was, latest)
+		}
+	})
+}
+
+// TestOldIsTheServers has a worker take shares of what it changes while nobody else does: its old weights stay the servers',
+// bit for bit.
+func TestOldIsTheServers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.Float32Range(-1, 1)
+		old := []float32{value.Draw(t, "first")}
+		latest, server, delta := slices.Clone(old), slices.Clone(old), []float32{0}
+		for range rapid.IntRange(1, 20).Draw(t, "exchanges") {
+			latest[0] += value.Draw(t, "trained")
+			Take(delta, latest, old, rapid.IntRange(1, 7).Draw(t, "share"))
+			Sum{}.Update(server, delta, nil, nil)
+			if server[0] != old[0] {
+				t.Fatalf("the server has %v, the worker takes it to have %v", server, old)
+			}
+		}
+	})
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -10,27 +11,35 @@ const (
 	maxIDBytes    = 10
 )
 
-// newRecorder is that of a life that begins: it has seen no row yet, so all that exist are new to it. mu is held.
-func (s *Server) newRecorder() *mode.Recorder {
-	r := mode.NewRecorder(len(s.store.Tables))
-	for e, t := range s.store.Tables {
-		r.Note(e, t.IDs())
-	}
-	return r
+// changes are the rows that the others have changed since a worker's life asked for them.
+type changes struct {
+	*mode.Recorder
+	tables []*table.Watch // by embedding
 }
 
-// noteChanged tells every worker's recorder of a row's update. mu is held.
-func (s *Server) noteChanged(round []*push) {
-	for w := range s.members {
-		r := s.members[w].changed
-		if r == nil {
-			continue
+// newChanges are those of a life that begins: it has seen no row yet, so all that exist are new to it.
+func (s *Server) newChanges() (*changes, error) {
+	c := new(changes)
+	var sets []mode.Changes
+	for _, t := range s.store.Tables {
+		w, err := t.Watch(true)
+		if err != nil {
+			c.close()
+			return nil, err
 		}
-		for _, p := range round {
-			for e := range p.rows {
-				r.Note(e, p.rows[e].IDs)
-			}
-		}
+		c.tables, sets = append(c.tables, w), append(sets, w)
+	}
+	c.Recorder = mode.NewRecorder(sets...)
+	return c, nil
+}
+
+// close ends the noting, when the life has ended. It may be called twice, and of no changes.
+func (c *changes) close() {
+	if c == nil {
+		return
+	}
+	for _, w := range c.tables {
+		w.Close()
 	}
 }
 
@@ -75,7 +84,7 @@ func (s *Server) pullChanged(f *wire.Frame, r *reply) error {
 	return nil
 }
 
-func (s *Server) recorder(f *wire.Frame) (*mode.Recorder, error) {
+func (s *Server) recorder(f *wire.Frame) (*changes, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, err := s.member(&f.Header)

@@ -47,7 +47,7 @@ func (s *Server) fold(u update) (dropped int, err error) {
 		return 0, err
 	}
 	for e := range rows {
-		n, err := s.applyRows(c, e, rows[e], step)
+		n, err := s.applyRows(c, e, rows[e], u)
 		if err != nil {
 			return dropped, err
 		}
@@ -99,7 +99,7 @@ func (s *Server) applyDense(g []float32, step int64) error {
 }
 
 // applyRows applies an embedding's gradients and returns how many the table's policies dropped.
-func (s *Server) applyRows(c *scratch, e int, rows mode.Rows, step int64) (dropped int, err error) {
+func (s *Server) applyRows(c *scratch, e int, rows mode.Rows, u update) (dropped int, err error) {
 	if len(rows.IDs) == 0 {
 		return 0, nil
 	}
@@ -108,6 +108,11 @@ func (s *Server) applyRows(c *scratch, e int, rows mode.Rows, step int64) (dropp
 	if counts.Show != nil {
 		c.show, c.click = counts.Show, counts.Click
 	}
-	r, err := s.store.Tables[e].PushCounts(rows.IDs, rows.G, counts, step)
+	var r table.Result
+	if u.by != nil {
+		r, err = u.by.tables[e].Push(rows.IDs, rows.G, counts, u.step)
+	} else {
+		r, err = s.store.Tables[e].PushCounts(rows.IDs, rows.G, counts, u.step)
+	}
 	return r.Waiting + r.Full, err
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -23,8 +22,8 @@ type member struct {
 	noted *push
 	// stages are pushes of which some pieces have come, by step.
 	stages map[uint64]*stage
-	// changed are the rows that changed since this life asked for them (mode geo).
-	changed *mode.Recorder
+	// changed are the rows that this life has to be told of (mode geo).
+	changed *changes
 	// pulled is what the worker last pulled of the dense values, for delay compensation.
 	pulled []float32
 	// publishing counts the pieces of the initial weights that it has published.
@@ -128,9 +127,13 @@ func (s *Server) begin(m *member, w int, epoch uint32) error {
 	case s.mode.Lockstep() && m.state != absent && !s.fresh(m):
 		return wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: start the job again from its last checkpoint", w, s.c.Strategy.Mode)
 	}
+	m.changed.close()
 	*m = member{state: alive, epoch: epoch, seen: time.Now()}
 	if s.c.Strategy.Mode == strategy.ModeGeo {
-		m.changed = s.newRecorder()
+		var err error
+		if m.changed, err = s.newChanges(); err != nil {
+			return err
+		}
 	}
 	s.log.Info("worker joined", "worker", w, "life", epoch)
 	s.broadcast()
@@ -164,6 +167,7 @@ func (s *Server) depart(m *member, w int, state memberState, forget bool) {
 		return
 	}
 	m.state, m.stages = state, nil
+	m.changed.close()
 	s.abandon(w, "")
 	if forget && m.noted != nil {
 		m.noted.seen.refuse(wire.Refuse(wire.StatusStale, "worker %d was out of the job before its round closed", w))

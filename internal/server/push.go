@@ -298,14 +298,16 @@ type update struct {
 	round   mode.Round // that it closes; in modes with rounds
 	workers []int
 	pushes  []*push
+	by      *changes // of the worker that pushed, which knows of them (mode geo)
 }
 
 // take makes the noted gradients of workers an update that is about to be applied. mu is held.
 func (s *Server) take(workers []int) update {
 	u := update{step: s.store.Advance(), round: s.mode.Open() - 1, workers: slices.Clone(workers)} // the mode's own changes with the next message
 	for _, w := range workers {
-		u.pushes = append(u.pushes, s.members[w].noted)
-		s.members[w].noted = nil
+		m := &s.members[w]
+		u.pushes, u.by = append(u.pushes, m.noted), m.changed
+		m.noted = nil
 	}
 	s.applying++
 	return u
@@ -319,7 +321,6 @@ func (s *Server) update(u update) {
 	s.applying--
 	before := s.version.Add(1) - 1
 	s.mode.Applied(u.workers)
-	s.noteChanged(u.pushes)
 	for _, p := range u.pushes {
 		p.seen.apply(p.count(), dropped)
 		p.seen.version = before

@@ -85,7 +85,7 @@ func New(c Config) (*Server, error) {
 	if s.mode, err = newMode(c); err != nil {
 		return nil, err
 	}
-	if s.store, err = newStore(c.Layout, c.Index, serverRule(c)); err != nil {
+	if s.store, err = newStore(c.Layout, c.Index, serverRule(c), c.Strategy.Mode == strategy.ModeGeo); err != nil {
 		return nil, err
 	}
 	s.replies.New = func() any {

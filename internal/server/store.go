@@ -7,7 +7,7 @@ import (
 )
 
 // newStore makes the tables of one part of a layout: its dense blocks in the part's order, and every embedding.
-func newStore(l *layout.Layout, part int, rule optimizer.Rule) (*table.Store, error) {
+func newStore(l *layout.Layout, part int, rule optimizer.Rule, numbered bool) (*table.Store, error) {
 	store := new(table.Store)
 	for _, b := range l.Parts[part].Blocks {
 		block := table.Block{Param: l.Params[b.Param], Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, optimizer.RuleFor(rule, l.Params[b.Param]))}
@@ -16,7 +16,7 @@ func newStore(l *layout.Layout, part int, rule optimizer.Rule) (*table.Store, er
 		}
 	}
 	for _, i := range l.Embeddings {
-		t, err := table.NewSparse(l.Params[i], optimizer.RuleFor(rule, l.Params[i]), table.Options{})
+		t, err := table.NewSparse(l.Params[i], optimizer.RuleFor(rule, l.Params[i]), table.Options{Numbered: numbered})
 		if err != nil {
 			return nil, err
 		}

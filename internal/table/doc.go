@@ -43,6 +43,12 @@
 // [Stats] has rows, bytes and what was turned away; [Sparse.Hot] the rows that are pushed most; [Sparse.Rows] and
 // [Sparse.Waiters] all that a checkpoint needs.
 //
+// # What has changed
+//
+// A table whose rows are numbered ([Options]) can say which rows were pushed: a [Watch] has a bit for each row, set by a push
+// and taken by whoever wants to know; a table has as many as there are who ask. [Old] keeps, of each row that was pushed, what it was
+// before, so that the difference can be told. Mode geo has watches on the servers and Old on the workers.
+//
 // # Dense
 //
 // A [Dense] is one block of a dense variable with its state, cut into chunks with a lock each.

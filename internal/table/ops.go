@@ -70,6 +70,7 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 			if h = t.enter(s, c, it); h == nil {
 				continue
 			}
+			b.rows[i] = h
 		}
 		h.see(c.clock)
 		if t.sweeps {

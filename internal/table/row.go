@@ -24,14 +24,18 @@ const (
 type layout struct {
 	dim, state, stride int
 	marked             bool // marks follow the state
+	numbered           bool // the row's number in the arena is last
 }
 
-func newLayout(dim, state int, marked bool) layout {
+func newLayout(dim, state int, marked, numbered bool) layout {
 	n := headerFloats + dim + state
 	if marked {
 		n += marksFloats
 	}
-	return layout{dim, state, n + n&1, marked} // headers hold 8-byte numbers
+	if numbered {
+		n++
+	}
+	return layout{dim, state, n + n&1, marked, numbered} // headers hold 8-byte numbers
 }
 
 func (l layout) weights(h *header) []float32 {
@@ -48,4 +52,9 @@ func (l layout) slots(h *header) []float32 {
 // marks of a row in a table that has them.
 func (l layout) marks(h *header) *marks {
 	return (*marks)(unsafe.Add(unsafe.Pointer(h), 4*(headerFloats+l.dim+l.state)))
+}
+
+// number of a row in its shard's arena, in a table that is numbered.
+func (l layout) number(h *header) *uint32 {
+	return (*uint32)(unsafe.Add(unsafe.Pointer(h), 4*(l.stride-1)))
 }

@@ -10,6 +10,8 @@ type shard struct {
 	waiting waiting
 	quota   quota
 	hot     hot
+	watches []watching
+	old     *oldRows
 	_       [64]byte // keeps two shards' locks off one cache line
 }
 
@@ -73,6 +75,9 @@ func (s *shard) born(t *Sparse, it item) *header {
 	if t.marked {
 		*t.marks(h) = marks{}
 	}
+	if t.numbered {
+		*t.number(h) = row
+	}
 	s.index.insert(it.hash, row)
 	return h
 }
@@ -92,6 +97,10 @@ func (s *shard) given(t *Sparse, it item) *header {
 // drop takes a row out of the table.
 func (s *shard) drop(hash, row uint32, h *header) {
 	s.hot.forget(h.id)
+	for _, w := range s.watches {
+		w.rows.clear(row)
+	}
+	s.old.forget(row)
 	s.index.remove(hash, row)
 	s.arena.drop(row, h)
 }

@@ -23,6 +23,8 @@ var (
 type Options struct {
 	// Shards is how many parts with a lock of their own the table has, rounded up to a power of two; 0 means 8 for each CPU.
 	Shards int
+	// Numbered rows are 4 bytes longer. [Sparse.Watch] and [Sparse.KeepOld] need them.
+	Numbered bool
 }
 
 // Sparse is a table of rows found by id. All methods may be called from many goroutines at once.
@@ -67,7 +69,7 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 		return nil, fmt.Errorf("table: %q: %d shards: must be between 0 and 65536", p.Name, o.Shards)
 	}
 	t := &Sparse{param: p, rule: rule, seed: rand.Uint64()}
-	t.layout = newLayout(p.Dim(), stateLen(rule, p.Dim()), marked(p.Entry))
+	t.layout = newLayout(p.Dim(), stateLen(rule, p.Dim()), marked(p.Entry), o.Numbered)
 	t.counts, t.draws = counts(p.Entry), p.Entry.Probability > 0
 	t.sweeps = optimizer.Sweeps(rule)
 	t.rester, _ = rule.(optimizer.Rester)
@@ -123,13 +125,21 @@ func (t *Sparse) Push(ids []uint64, g []float32, step int64) (Result, error) {
 
 // PushCounts is Push with the shows and clicks of its ids.
 func (t *Sparse) PushCounts(ids []uint64, g []float32, n Counts, step int64) (Result, error) {
+	do := (*Sparse).pushBlock
+	if t.numbered {
+		do = (*Sparse).pushForAll
+	}
+	return t.pushCounts(ids, g, n, step, do)
+}
+
+func (t *Sparse) pushCounts(ids []uint64, g []float32, n Counts, step int64, do blockFunc) (Result, error) {
 	if t.rule == nil {
 		return Result{}, fmt.Errorf("table: push to %q, which has no rule (it is frozen)", t.param.Name)
 	}
 	if err := t.checkCounts(len(ids), n); err != nil {
 		return Result{}, err
 	}
-	res, err := t.run("push", ids, g, n, step, (*Sparse).pushBlock)
+	res, err := t.run("push", ids, g, n, step, do)
 	t.away.add(res)
 	return res, err
 }

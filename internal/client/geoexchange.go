@@ -1,0 +1,194 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// due begins an exchange when its time has come, beside training. If the last one is not over, the training loop waits.
+func (g *geo) due(ctx context.Context) error {
+	g.mu.Lock()
+	due, err := g.steps >= g.c.c.Strategy.KSteps, g.err
+	g.mu.Unlock()
+	if !due || err != nil {
+		return err
+	}
+	g.exchanging.Lock()
+	samples, err := g.take(g.c.c.Workers)
+	if err != nil {
+		g.exchanging.Unlock()
+		return g.fail(err)
+	}
+	g.sending.Go(func() {
+		defer g.exchanging.Unlock()
+		_ = g.fail(g.send(g.c.life, samples)) // the next step tells
+	})
+	return ctx.Err()
+}
+
+// settle sends all that is left, whole, and takes over what came back.
+func (g *geo) settle(ctx context.Context) error {
+	g.exchanging.Lock()
+	defer g.exchanging.Unlock()
+	g.mu.Lock()
+	err, idle := g.err, g.total == 0
+	g.mu.Unlock()
+	if err != nil || idle || g.c.c.Strategy.GeoRest == strategy.GeoRestKeep {
+		return err
+	}
+	samples, err := g.take(1)
+	if err != nil {
+		return g.fail(err)
+	}
+	return g.fail(g.send(ctx, samples))
+}
+
+// take takes the n-th part of what has changed: of dense params and of rows trained since the last exchange; and of other
+// rows all that is left of them.
+func (g *geo) take(n int) (samples int, err error) {
+	g.mu.Lock()
+	samples = max(g.samples, 1)
+	g.samples, g.steps = 0, 0
+	g.mu.Unlock()
+	for i, d := range g.dense {
+		if d != nil {
+			d.Edit(func(at int, w, _ []float32) { mode.Take(g.delta[i][at:], w, g.old[i][at:at+len(w)], n) })
+		}
+	}
+	for e := range g.rows {
+		g.takeRows(e, n)
+	}
+	return samples, nil
+}
+
+// takeRows takes the n-th part of the change of rows that were trained since the last exchange. What it leaves goes whole with the
+// next exchange, unless the row is trained again before.
+func (g *geo) takeRows(e, n int) {
+	dim, keep := g.rows[e].Param().Dim(), g.c.c.Strategy.GeoRest == strategy.GeoRestKeep
+	t := &g.taken
+	t.ids, t.data = t.ids[:0], t.data[:0]
+	g.rows[e].old.Take(func(id uint64, latest, old []float32, trained bool) (left bool) {
+		share := n
+		if !trained {
+			share = 1
+			if keep {
+				return true
+			}
+		}
+		t.ids, t.data = append(t.ids, id), append(t.data, old...)
+		return mode.Take(t.data[len(t.data)-dim:], latest, old, share)
+	})
+	ids, places := kernels.Unique(t.ids, &g.sorter)
+	push := &g.push[e]
+	push.want(ids, dim)
+	for i, place := range places {
+		copy(push.data[int(place)*dim:][:dim], t.data[i*dim:])
+	}
+}
+
+// send makes an exchange of what was taken.
+func (g *geo) send(ctx context.Context, samples int) error {
+	step, acked := g.c.steps.begin()
+	err := g.x.run(ctx, request{op: wire.OpStep, samples: samples, dense: g.delta, push: g.push, step: step, acked: acked, all: true})
+	g.c.steps.end(step)
+	if err != nil {
+		return describe(err, "exchanging", g.c)
+	}
+	g.c.counts.steps.Add(1)
+	g.installDense()
+	return g.receive(ctx)
+}
+
+// receive takes over the rows that have changed at the servers.
+func (g *geo) receive(ctx context.Context) error {
+	err := g.x.each(func(s int) error {
+		for more := true; more; {
+			var err error
+			if more, err = g.page(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return describe(err, "bringing what has changed", g.c)
+}
+
+// page brings as many changed rows of a server as one frame holds.
+func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
+	if len(g.rows) == 0 {
+		return false, nil
+	}
+	step, acked := g.c.steps.begin()
+	defer g.c.steps.end(step)
+	b := &g.x.lanes[s].build
+	b.Reset(g.x.header(&request{op: wire.OpStep, step: step, acked: acked}))
+	for e := range g.rows {
+		b.Changed(g.x.table(e))
+	}
+	err = g.x.send(ctx, s, func(f *wire.Frame) error {
+		more = false
+		for _, sec := range f.Sections {
+			switch sec.Kind {
+			case wire.KindChanged:
+				more = true
+			case wire.KindRows:
+				if err := g.install(sec); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return more, err
+}
+
+func (g *geo) install(sec wire.Section) error {
+	e := slices.Index(g.c.c.Layout.Embeddings, int(sec.Table))
+	if e < 0 {
+		return wire.ErrFrame
+	}
+	ids, err := sec.IDs(nil)
+	if err != nil {
+		return err
+	}
+	w, err := sec.Rows()
+	if err != nil {
+		return err
+	}
+	dim := g.rows[e].Param().Dim()
+	if len(w) != len(ids)*dim {
+		return fmt.Errorf("%d values came for %d rows of %q", len(w), len(ids), g.rows[e].Param().Name)
+	}
+	return g.rows[e].old.Edit(ids, func(i int, latest, old []float32) {
+		if p := w[i*dim:][:dim]; old != nil {
+			mode.Receive(latest, old, p)
+		} else {
+			copy(latest, p)
+		}
+	})
+}
+
+// refresh takes over what the servers have, and sends nothing.
+func (g *geo) refresh(ctx context.Context) error {
+	if err := g.x.run(ctx, request{op: wire.OpStep}); err != nil {
+		return describe(err, "bringing weights", g.c)
+	}
+	g.installDense()
+	return g.receive(ctx)
+}
+
+// installDense takes over the dense weights that arrived last.
+func (g *geo) installDense() {
+	for i, d := range g.dense {
+		if d != nil {
+			d.Edit(func(at int, w, _ []float32) { mode.Receive(w, g.old[i][at:], g.arrived[i][at:at+len(w)]) })
+		}
+	}
+	g.version.Add(1)
+}

@@ -1,0 +1,129 @@
+package table
+
+import "math/bits"
+
+// Old keeps what rows were before they were pushed: the weights that each had at its first push since what has changed was
+// last taken. A row that was not pushed since then has no old weights: it is as it was.
+type Old struct{ table *Sparse }
+
+// oldRows are the old weights of a shard's rows, guarded by its lock.
+type oldRows struct {
+	pushed rowBits     // since the last take
+	left   rowBits     // of these the last take has left something
+	chunks [][]float32 // by the row's number, as in the arena; made when they are needed
+}
+
+// KeepOld begins to keep old weights. The table's rows must be Numbered; there is one Old for a table.
+func (t *Sparse) KeepOld() (*Old, error) {
+	if !t.numbered {
+		return nil, t.notNumbered()
+	}
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.Lock()
+		s.old = new(oldRows)
+		s.Unlock()
+	}
+	return &Old{t}, nil
+}
+
+// Take calls do with the id of every row that has old weights, its weights and the old ones, which do may change, and
+// whether it was pushed since the last take. The old weights stay if do says that something is left of the change. Rows come one at a
+// time, in no particular order; do must not call the table.
+func (o *Old) Take(do func(id uint64, w, old []float32, pushed bool) (left bool)) {
+	for i := range o.table.shards {
+		o.takeShard(&o.table.shards[i], do)
+	}
+}
+
+func (o *Old) takeShard(s *shard, do func(id uint64, w, old []float32, pushed bool) (left bool)) {
+	s.Lock()
+	defer s.Unlock()
+	for i, pushed := range s.old.pushed.words { // a row that is left was pushed once: the words are as many
+		kept := uint64(0)
+		for all := pushed | s.old.left.word(i); all != 0; all &= all - 1 {
+			bit := all & -all
+			row := uint32(64*i + bits.TrailingZeros64(all))
+			h := s.arena.at(row)
+			if do(h.id, o.table.weights(h), s.old.at(&s.arena, o.table.dim, row), pushed&bit != 0) {
+				kept |= bit
+			}
+		}
+		s.old.pushed.words[i] = 0
+		s.old.left.put(i, kept)
+	}
+}
+
+// Edit calls do with the place in ids of each row, its weights and its old ones, which do may change; a row that is as it
+// was has nil. A missing row is born first. Rows come one at a time, in no particular order; do must not call the table.
+func (o *Old) Edit(ids []uint64, do func(i int, w, old []float32)) error {
+	_, err := o.table.walk("edit", ids, nil, Counts{}, 0, func(t *Sparse, s *shard, c *call, b *block) {
+		for _, it := range b.items {
+			h := s.given(t, it)
+			if h == nil {
+				c.err = t.full(it.id)
+				continue
+			}
+			h.see(c.clock)
+			do(int(it.at), t.weights(h), s.old.find(&s.arena, t.dim, *t.number(h)))
+		}
+	})
+	return err
+}
+
+// keep keeps the weights of a block's rows that are about to be pushed. It does nothing for a table without Old.
+func (o *oldRows) keep(t *Sparse, s *shard, b *block) {
+	if o == nil {
+		return
+	}
+	for _, h := range b.rows[:len(b.items)] {
+		if h == nil {
+			continue
+		}
+		row := *t.number(h)
+		if !o.has(row) {
+			copy(o.at(&s.arena, t.dim, row), t.weights(h))
+		}
+		o.pushed.set(row)
+	}
+}
+
+// keepBorn keeps the weights with which a row was born that has been pushed since.
+func (o *oldRows) keepBorn(t *Sparse, s *shard, h *header) {
+	if o == nil {
+		return
+	}
+	row := *t.number(h)
+	t.param.InitRow(o.at(&s.arena, t.dim, row), h.id)
+	o.pushed.set(row)
+}
+
+// forget forgets a row that is dropped.
+func (o *oldRows) forget(row uint32) {
+	if o != nil {
+		o.pushed.clear(row)
+		o.left.clear(row)
+	}
+}
+
+func (o *oldRows) has(row uint32) bool { return o.pushed.has(row) || o.left.has(row) }
+
+// find is at for a row that has old weights, nil for others.
+func (o *oldRows) find(a *arena, dim int, row uint32) []float32 {
+	if !o.has(row) {
+		return nil
+	}
+	return o.at(a, dim, row)
+}
+
+// at is where the old weights of a row are.
+func (o *oldRows) at(a *arena, dim int, row uint32) []float32 {
+	chunk := int(row >> a.shift)
+	for chunk >= len(o.chunks) {
+		o.chunks = append(o.chunks, nil)
+	}
+	if o.chunks[chunk] == nil {
+		o.chunks[chunk] = make([]float32, dim<<a.shift)
+	}
+	return o.chunks[chunk][int(row&(1<<a.shift-1))*dim:][:dim]
+}

@@ -1,0 +1,91 @@
+package table
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestOldAgainstMaps trains, takes, leaves something and edits beside maps of what every row is and was.
+func TestOldAgainstMaps(t *testing.T) {
+	type row struct {
+		w, old       float32
+		has, trained bool
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		table := numbered(t)
+		old, err := table.KeepOld()
+		if err != nil {
+			t.Fatal(err)
+		}
+		twin := map[uint64]row{}
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) {
+				ids, by := someIDs(t), float32(rapid.IntRange(1, 9).Draw(t, "by"))
+				g := make([]float32, 2*len(ids))
+				for i, id := range ids {
+					g[2*i], g[2*i+1] = -by, by
+					r := twin[id]
+					if !r.has {
+						r.old = r.w
+					}
+					r.w, r.has, r.trained = r.w+by, true, true
+					twin[id] = r
+				}
+				if _, err := table.Push(ids, g, 1); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"take": func(t *rapid.T) {
+				leave := rapid.Uint64Range(1, 4).Draw(t, "leave")
+				seen := map[uint64]bool{}
+				old.Take(func(id uint64, w, old []float32, trained bool) (left bool) {
+					r := twin[id]
+					if seen[id] || !r.has || w[0] != r.w || w[1] != -r.w || old[0] != r.old || old[1] != -r.old || trained != r.trained {
+						t.Fatalf("row %d came as %v, %v, %v (before: %v); the twin has %+v", id, w, old, trained, seen[id], r)
+					}
+					seen[id] = true
+					r.has, r.trained = id%leave == 0, false
+					if r.has {
+						r.old++
+						old[0], old[1] = r.old, -r.old
+					}
+					twin[id] = r
+					return r.has
+				})
+				for id, r := range twin {
+					if r.trained {
+						t.Fatalf("row %d was trained and did not come", id)
+					}
+				}
+			},
+			"drop all": func(t *rapid.T) {
+				table.Tick()
+				table.Tick()
+				if _, err := table.Shrink(Shrink{Unseen: 1}); err != nil {
+					t.Fatal(err)
+				}
+				clear(twin)
+			},
+			"edit": func(t *rapid.T) {
+				ids := rapid.SliceOfNDistinct(rapid.Uint64Range(0, 50), 0, 9, rapid.ID[uint64]).Draw(t, "ids")
+				err = old.Edit(ids, func(i int, w, old []float32) {
+					r := twin[ids[i]]
+					if (old != nil) != r.has || w[0] != r.w || r.has && old[0] != r.old {
+						t.Fatalf("row %d is %v, was %v; the twin has %+v", ids[i], w, old, r)
+					}
+					r.w += 100
+					w[0], w[1] = r.w, -r.w
+					if r.has {
+						r.old += 100
+						old[0], old[1] = r.old, -r.old
+					}
+					twin[ids[i]] = r
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			},
+		})
+	})
+}

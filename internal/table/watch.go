@@ -1,0 +1,103 @@
+package table
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// Watch notes which rows of a table are pushed, a bit for each, until they are taken. A table has as many as it is given.
+type Watch struct {
+	table *Sparse
+	rows  []rowBits // by shard, each guarded by the shard's lock
+	push  blockFunc
+}
+
+// Watch begins to note which rows are pushed; with all, those that exist count as pushed. The table's rows must
+// be Numbered. [Watch.Close] ends it.
+func (t *Sparse) Watch(all bool) (*Watch, error) {
+	if !t.numbered {
+		return nil, t.notNumbered()
+	}
+	w := &Watch{table: t, rows: make([]rowBits, len(t.shards))}
+	w.push = func(t *Sparse, s *shard, c *call, b *block) { t.pushNoted(s, c, b, w) }
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.Lock()
+		if all {
+			w.rows[i].fill(&s.arena)
+		}
+		s.watches = append(s.watches, watching{w, &w.rows[i]})
+		s.Unlock()
+	}
+	return w, nil
+}
+
+func (t *Sparse) notNumbered() error {
+	return fmt.Errorf("table: the rows of %q are not Numbered, as its Options could say", t.param.Name)
+}
+
+// Push is the table's Push of which this watch takes no note, but for rows that were born: they may have been others before.
+func (w *Watch) Push(ids []uint64, g []float32, n Counts, step int64) (Result, error) {
+	return w.table.pushCounts(ids, g, n, step, w.push)
+}
+
+// Take appends the ids of the rows that were pushed since they were last taken to dst, each once, in no particular order.
+func (w *Watch) Take(dst []uint64) []uint64 {
+	for i := range w.rows {
+		dst = w.takeShard(&w.table.shards[i], &w.rows[i], dst)
+	}
+	return dst
+}
+
+func (w *Watch) takeShard(s *shard, rows *rowBits, dst []uint64) []uint64 {
+	s.Lock()
+	defer s.Unlock()
+	for i, word := range rows.words {
+		rows.words[i] = 0
+		for ; word != 0; word &= word - 1 {
+			dst = append(dst, s.arena.at(uint32(64*i+bits.TrailingZeros64(word))).id)
+		}
+	}
+	return dst
+}
+
+// Close ends the watch. It may be called twice.
+func (w *Watch) Close() {
+	for i := range w.table.shards {
+		s := &w.table.shards[i]
+		s.Lock()
+		s.watches = slices.DeleteFunc(s.watches, func(x watching) bool { return x.watch == w })
+		s.Unlock()
+	}
+}
+
+// watching is what a shard knows of a watch: whose it is, and the bits of the shard's rows.
+type watching struct {
+	watch *Watch
+	rows  *rowBits
+}
+
+// pushNoted pushes a block, of which that watch, if any, takes no note.
+func (t *Sparse) pushNoted(s *shard, c *call, b *block, but *Watch) {
+	before := b.rows
+	s.old.keep(t, s, b)
+	t.pushBlock(s, c, b)
+	for i, h := range b.rows[:len(b.items)] {
+		if h == nil {
+			continue
+		}
+		row, born := *t.number(h), before[i] == nil
+		if born {
+			s.old.keepBorn(t, s, h)
+		}
+		for _, w := range s.watches {
+			if w.watch != but || born {
+				w.rows.set(row)
+			}
+		}
+	}
+}
+
+// pushForAll pushes a block of which every watch takes note.
+func (t *Sparse) pushForAll(s *shard, c *call, b *block) { t.pushNoted(s, c, b, nil) }
