@@ -108,9 +108,9 @@ type place struct {
 type queueStatus uint8
 
 const (
-	running queueStatus = iota
-	closed              // sends what it has
-	failed
+	queueRunning queueStatus = iota
+	queueClosed              // sends what it has
+	queueFailed
 )
 
 // NewSendQueue is an empty queue.
@@ -132,7 +132,7 @@ func (q *SendQueue) Places() int { return len(q.places) }
 // Step takes note that a step has ended, and says what the thread does with its gradient. What it copies or merges stays where
 // it is until Filled.
 func (q *SendQueue) Step() (at int, turn Turn) {
-	if q.end != running {
+	if q.end != queueRunning {
 		return -1, TurnOver
 	}
 	if last := len(q.queue) - 1; last >= 0 && q.places[q.queue[last]].steps < q.o.MaxMergeVarNum {
@@ -164,7 +164,7 @@ func (q *SendQueue) Filled(at int, pullFollows bool) (ticket uint64) {
 		p.ticket, ticket = q.ticket, q.ticket
 	}
 	q.queue = append(q.queue, at)
-	q.held = pullFollows && q.drains == 0 && q.end == running
+	q.held = pullFollows && q.drains == 0 && q.end == queueRunning
 	return ticket
 }
 
@@ -179,7 +179,7 @@ func (q *SendQueue) Waited(ticket uint64) {
 
 // Want takes note of a pull, in place of one of its kind that has not gone yet. It is false when nothing more is sent.
 func (q *SendQueue) Want(p Pull) bool {
-	if q.end != running {
+	if q.end != queueRunning {
 		return false
 	}
 	q.wanted[p], q.held = true, false
@@ -189,7 +189,7 @@ func (q *SendQueue) Want(p Pull) bool {
 // Next is a request that should go now, if there is one. An evaluation goes first, for its thread waits; the gradients before
 // it go when they would have gone.
 func (q *SendQueue) Next() (s Send, ok bool) {
-	if q.end == failed || q.busy == q.o.ThreadPoolSize || !q.ready() {
+	if q.end == queueFailed || q.busy == q.o.ThreadPoolSize || !q.ready() {
 		return s, false
 	}
 	s = Send{Place: -1}
@@ -218,7 +218,7 @@ func (q *SendQueue) ready() bool {
 // ripe says whether a gradient need not wait for others: it is full, has waited, or somebody waits for it. One with another
 // behind it is full.
 func (q *SendQueue) ripe(at int) bool {
-	return q.places[at].ticket == 0 || q.drains > 0 || q.end != running
+	return q.places[at].ticket == 0 || q.drains > 0 || q.end != queueRunning
 }
 
 // bringsDense says whether a request that goes brings dense weights too: with the push that makes the steps enough. An
@@ -240,7 +240,7 @@ func (q *SendQueue) bringsDense(s Send) bool {
 
 // Receive says that dense weights should be asked for now, by a request of their own.
 func (q *SendQueue) Receive() bool {
-	if !q.o.IndependentRecvThread || q.receiving || q.end != running || q.sent < q.o.MinSendGradNumBeforeRecv {
+	if !q.o.IndependentRecvThread || q.receiving || q.end != queueRunning || q.sent < q.o.MinSendGradNumBeforeRecv {
 		return false
 	}
 	q.sent, q.receiving = 0, true
@@ -251,7 +251,7 @@ func (q *SendQueue) Receive() bool {
 func (q *SendQueue) Answered(s Send, ok bool) {
 	q.busy--
 	if !ok {
-		q.end = failed
+		q.end = queueFailed
 		return
 	}
 	if s.Place >= 0 {
@@ -272,7 +272,7 @@ func (q *SendQueue) pushed(steps int) {
 func (q *SendQueue) Received(ok bool) {
 	q.receiving = false
 	if !ok {
-		q.end = failed
+		q.end = queueFailed
 	}
 }
 
@@ -295,14 +295,14 @@ func (q *SendQueue) quiet() bool { return q.busy == 0 && !q.receiving }
 // Close makes everything go that waits; then the queue is over.
 func (q *SendQueue) Close() {
 	q.held = false
-	if q.end == running {
-		q.end = closed
+	if q.end == queueRunning {
+		q.end = queueClosed
 	}
 }
 
 // Over says that nothing will go any more and nothing is on its way, after Close or a failure.
 func (q *SendQueue) Over() bool {
-	return q.end == closed && q.Drained() || q.end == failed && q.quiet()
+	return q.end == queueClosed && q.Drained() || q.end == queueFailed && q.quiet()
 }
 
 // Unsent is how many steps have ended of which it is not known that servers have applied them.

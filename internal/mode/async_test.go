@@ -183,7 +183,7 @@ func (w *asyncWorker) answer(t *testing.T, what string, ok bool) {
 // act does what the queue decides. A thread that waits tries again when something was answered.
 func (w *asyncWorker) act() {
 	w.send()
-	if w.waiting && (len(w.q.free) > 0 || w.q.end != running) && w.begin(w.ahead) {
+	if w.waiting && (len(w.q.free) > 0 || w.q.end != queueRunning) && w.begin(w.ahead) {
 		w.say("goes on")
 		w.fill()
 		w.send()
