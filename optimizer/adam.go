@@ -1,6 +1,9 @@
 package optimizer
 
-import "math"
+import (
+	"errors"
+	"math"
+)
 
 // Adam keeps decaying means of the gradient and of its square (Kingma and Ba, 2015):
 //
@@ -67,13 +70,19 @@ func (r Adam) corrected(s *State) (rate, eps float32) {
 }
 
 // bias is what a mean that decays by beta and began at zero has gathered of a constant after t steps: 1 − βᵗ, for the β that
-// the update has, which is a float32.
-func bias(beta float64, t int64) float64 { return 1 - math.Pow(float64(float32(beta)), float64(t)) }
+// the update has, which is a float32. A step that was never set counts as the first.
+func bias(beta float64, t int64) float64 {
+	return 1 - math.Pow(float64(float32(beta)), float64(max(t, 1)))
+}
 
 // Check implements [Checker].
 func (r Adam) Check() error {
+	var zero error
+	if r.exact && r.Epsilon == 0 {
+		zero = errors.New("Epsilon is 0: a weight whose gradient is 0 would become 0/0")
+	}
 	return checks("adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
-		checkPositive("Epsilon", r.Epsilon))
+		checkPositive("Epsilon", r.Epsilon), zero)
 }
 
 func (r Adam) withDefaults() Adam {

@@ -18,10 +18,10 @@ type Rule interface {
 	Update(w, g, state []float32, s *State)
 }
 
-// State is what an update knows beside its slices. The zero value with a Step is ready to use; callers keep one per
+// State is what an update knows beside its slices. The zero value is ready for a first step; callers keep one per
 // goroutine and variable and change Step.
 type State struct {
-	// Step counts the updates of the variable, 1 for the first.
+	// Step counts the updates of the variable, 1 for the first; 0 counts as 1.
 	Step int64
 	// Row says that the slice is a row of an embedding which only steps that touch it update.
 	Row bool
