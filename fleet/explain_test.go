@@ -54,8 +54,10 @@ func TestExplainedTraffic(t *testing.T) {
 	narrow.Payload = strategy.PayloadInt8
 	seldom := strategy.Async()
 	seldom.MinSendGradNumBeforeRecv = 5
+	receiver := strategy.Async()
+	receiver.IndependentRecvThread = true
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async(), "half_async": strategy.HalfAsync(), "ssp": strategy.SSP(1),
-		"geo": strategy.Geo(5), "merged": merged, "narrow": narrow, "seldom": seldom} {
+		"geo": strategy.Geo(5), "merged": merged, "narrow": narrow, "seldom": seldom, "own receiver": receiver} {
 		t.Run(name, func(t *testing.T) {
 			fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
 				return train(ctx, f, optimizer.SGD{LR: 0.1}, s, 200, func(*toy) error {

@@ -26,6 +26,7 @@ type pace struct {
 	dense      float64 // pulls of dense weights
 	rows       float64 // pulls of rows
 	trips      float64
+	apart      float64 // trips that bring dense weights and nothing else
 	everywhere float64 // trips that a server with no part of the step has too
 }
 
@@ -38,7 +39,9 @@ func Expect(l *layout.Layout, s strategy.Strategy, ids map[string]int, ahead boo
 	for i := range all {
 		t := &all[i]
 		t.Floats = l.Parts[i].Floats
-		t.Trips = p.trips
+		if t.Trips = p.trips; t.Floats > 0 {
+			t.Trips += p.apart
+		}
 		up := p.push * float64(payload.DenseSize(t.Floats))
 		down := p.dense * 4 * float64(t.Floats)
 		for _, e := range l.Embeddings {
@@ -73,6 +76,9 @@ func paceOf(s strategy.Strategy, embeddings, ahead bool) pace {
 		return p
 	case s.Mode == strategy.ModeAsync:
 		p.dense /= float64(max(1, s.MinSendGradNumBeforeRecv))
+		if s.IndependentRecvThread {
+			p.apart = p.dense
+		}
 	case s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP:
 		p.everywhere = every
 	}
