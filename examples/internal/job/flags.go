@@ -30,7 +30,7 @@ func (c *Flags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.Mode, "mode", c.Mode, modes())
 	fs.IntVar(&c.kSteps, "k_steps", 0, "steps between exchanges with the servers, in modes that have them; 0 is the mode's own")
 	fs.StringVar(&c.amend, "strategy", "", `more of the strategy, as JSON: {"worker_timeout": "10s"}`)
-	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin or HashName")
+	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin, HashName or Balanced")
 	fs.StringVar(&c.codec, "codec", "none", strings.Join(strategy.Codecs(), ", "))
 	fs.StringVar(&c.payload, "payload", "float32", "of pushed gradients: float32, float16, bfloat16 or int8")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of the data's order and the first weights")
