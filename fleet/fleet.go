@@ -189,12 +189,13 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 			return nil, err
 		}
 	}
+	var whole []string // whose rule looks at all of them at once; rows of embeddings are whole anyway
 	for _, p := range params {
 		if r := optimizer.RuleFor(rule, p); r != nil && !p.Embedding && optimizer.NeedsWhole(r) {
-			where.NoSlice = true // the rule's norms are of whole variables
+			whole = append(whole, p.Name)
 		}
 	}
-	l, err := layout.New(params, max(1, len(f.id.Servers)), where)
+	l, err := layout.New(params, max(1, len(f.id.Servers)), where, whole...)
 	if err != nil {
 		return nil, err
 	}

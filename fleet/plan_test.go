@@ -39,7 +39,7 @@ func TestPlanObeysTheStrategy(t *testing.T) {
 		"not cut":         {strategy.Strategy{NoSlice: true}, optimizer.SGD{}, "RoundRobin w:0 emb:1 big:2 b:0"},
 		"large blocks":    {strategy.Strategy{MinBlockSize: 15_000}, optimizer.SGD{}, "RoundRobin w:0 emb:1 emb:2 emb:0 big:1 big:2 b:0"},
 		"small blocks":    {strategy.Strategy{SmallBlocks: true, MinBlockSize: 10}, optimizer.SGD{}, "RoundRobin w:0 w:1 emb:2 emb:0 emb:1 big:2 big:0 big:1 b:2"},
-		"norms of wholes": {strategy.Strategy{}, optimizer.Lars{}, "RoundRobin w:0 emb:1 big:2 b:0"},
+		"norms of wholes": {strategy.Strategy{}, optimizer.Lars{}, "RoundRobin w:0 emb:1 emb:2 emb:0 big:1 b:2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := fleettest.Cluster{Servers: 3, Workers: 1, Options: fleet.Options{Placements: []placement.Policy{lastServer{}}}}

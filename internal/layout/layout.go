@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy/placement"
@@ -34,8 +35,8 @@ type Block struct {
 	At           int // where it begins among the floats of its part
 }
 
-// New lays out params over that many servers. Frozen params stay on the workers.
-func New(params []*optimizer.Param, servers int, o placement.Options) (*Layout, error) {
+// New lays out params over that many servers. Frozen params stay on the workers. whole are the names of those that are not cut.
+func New(params []*optimizer.Param, servers int, o placement.Options, whole ...string) (*Layout, error) {
 	l := &Layout{Params: params, Parts: make([]Part, servers), variable: make([]int, len(params))}
 	var vars []placement.Variable
 	for i, p := range params {
@@ -50,7 +51,8 @@ func New(params []*optimizer.Param, servers int, o placement.Options) (*Layout, 
 			continue
 		}
 		l.variable[i] = len(vars)
-		vars = append(vars, placement.Variable{Name: p.Name, Shape: p.Shape, Open: p.Embedding && p.Height() == 0})
+		vars = append(vars, placement.Variable{Name: p.Name, Shape: p.Shape, Open: p.Embedding && p.Height() == 0,
+			Whole: slices.Contains(whole, p.Name)})
 	}
 	plan, err := placement.New(vars, servers, o)
 	if err != nil {
