@@ -178,8 +178,12 @@ func TestCollectiveRefuses(t *testing.T) {
 			_, err := f.DistributedOptimizer(optimizer.SGD{}, strategy.Async())
 			return err
 		},
-		"payload int8 is for gradients that go to servers": func(_ context.Context, f *fleet.Fleet) error {
+		"payload int8 is for jobs with servers": func(_ context.Context, f *fleet.Fleet) error {
 			_, err := f.DistributedOptimizer(optimizer.SGD{}, strategy.Strategy{Payload: strategy.PayloadInt8})
+			return err
+		},
+		"placement Balanced is for jobs with servers": func(_ context.Context, f *fleet.Fleet) error {
+			_, err := f.DistributedOptimizer(optimizer.SGD{}, strategy.Strategy{Placement: "Balanced"})
 			return err
 		},
 		"StopWorker: call InitWorker first": func(ctx context.Context, f *fleet.Fleet) error {

@@ -92,20 +92,11 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("fleet: DistributedOptimizer: %w", err)
 	}
-	if f.IsCollective() {
-		if s.Mode == "" {
-			s.Mode = strategy.ModeSync
-		}
-		if s.Mode != strategy.ModeSync {
-			return nil, fmt.Errorf("fleet: mode %s needs servers: a collective job trains in mode sync, which is also what an empty mode means there",
-				s.Mode)
-		}
-		if p := s.WithDefaults().Payload; p != strategy.PayloadFloat32 {
-			return nil, fmt.Errorf("fleet: payload %s is for gradients that go to servers: a collective job trains with float32", p)
-		}
+	if f.IsCollective() && s.Mode == "" {
+		s.Mode = strategy.ModeSync
 	}
-	if field := s.WithoutServers(); field != "" && len(f.id.Servers) > 0 {
-		return nil, fmt.Errorf("fleet: strategy: %s is for jobs without servers, and this one has %d: leave it out", field, len(f.id.Servers))
+	if err := f.checkServers(s); err != nil {
+		return nil, err
 	}
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
@@ -114,6 +105,20 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 		return nil, err
 	}
 	return &Optimizer{fleet: f, rule: rule, strategy: s.WithDefaults()}, nil
+}
+
+// checkServers refuses what a strategy asks for that takes servers, where there are none, or no servers, where there are some.
+func (f *Fleet) checkServers(s strategy.Strategy) error {
+	field := s.WithServers()
+	switch without := s.WithoutServers(); {
+	case f.IsCollective() && s.Mode != strategy.ModeSync:
+		return fmt.Errorf("fleet: mode %s needs servers: a collective job trains in mode sync, which is also what an empty mode means there", s.Mode)
+	case f.IsCollective() && field != "":
+		return fmt.Errorf("fleet: strategy: %s is for jobs with servers, and a collective job has none: leave it out", field)
+	case len(f.id.Servers) > 0 && without != "":
+		return fmt.Errorf("fleet: strategy: %s is for jobs without servers, and this one has %d: leave it out", without, len(f.id.Servers))
+	}
+	return nil
 }
 
 // checkClip refuses a clip that needs all gradients of an update in one place, where servers share them.

@@ -6,7 +6,8 @@ import (
 )
 
 // LocalSGD has each worker of a collective job update its own copy of the weights, and every k steps sets all copies to their mean.
-// The rule must be SGD or Momentum, and the model without embeddings. A worker that is alone trains as without it.
+// Every copy counts the same, so Weighting is "equal". The rule must be SGD or Momentum, and the model without embeddings. A worker that
+// is alone trains as without it.
 type LocalSGD struct {
 	// KSteps is how many steps a worker makes between two exchanges; 0 means no LocalSGD.
 	KSteps int `json:"k_steps,omitempty"`
@@ -68,11 +69,17 @@ func (s Strategy) checkCollective() error {
 		errs = append(errs, errors.New("strategy: adaptive_localsgd has begin_step and no init_k_steps; give both or none"))
 	case s.LocalSGD.KSteps > 0 && s.AdaptiveLocalSGD.InitKSteps > 0:
 		errs = append(errs, errors.New("strategy: localsgd and adaptive_localsgd both say how often workers meet; leave one out"))
-	case s.LocalSGD.KSteps+s.AdaptiveLocalSGD.InitKSteps > 0 && s.GradientMerge.KSteps > 1:
+	case s.drifts() && s.Weighting != WeightEqual:
+		errs = append(errs, fmt.Errorf("strategy: weighting is %q, but localsgd has no gradients to weigh: every worker's copy of the weights "+
+			"counts the same; leave it out", s.Weighting))
+	case s.drifts() && s.GradientMerge.KSteps > 1:
 		errs = append(errs, errors.New("strategy: localsgd and gradient_merge both say how often workers meet; leave one out"))
 	}
 	return errors.Join(errs...)
 }
+
+// drifts says whether workers have copies of the weights that differ for some steps.
+func (s Strategy) drifts() bool { return s.LocalSGD.KSteps > 0 || s.AdaptiveLocalSGD.InitKSteps > 0 }
 
 func (s Strategy) checkMerge() error {
 	switch k := s.GradientMerge.KSteps; {
@@ -85,6 +92,27 @@ func (s Strategy) checkMerge() error {
 			"own copy, and k_steps says how rarely copies are exchanged; leave it out", k)
 	}
 	return nil
+}
+
+// WithServers says which field only jobs with servers have, and its value: "payload int8"; "" if all of those have their defaults.
+func (s Strategy) WithServers() string {
+	s = s.WithDefaults()
+	d := Strategy{Mode: s.Mode}.WithDefaults()
+	switch {
+	case s.Placement != d.Placement:
+		return "placement " + s.Placement
+	case s.NoSlice:
+		return "no_slice"
+	case s.SmallBlocks:
+		return "small_blocks"
+	case s.MinBlockSize != d.MinBlockSize:
+		return fmt.Sprint("min_block_size ", s.MinBlockSize)
+	case s.Payload != d.Payload:
+		return "payload " + string(s.Payload)
+	case s.MaxFrame != d.MaxFrame:
+		return fmt.Sprint("max_frame ", s.MaxFrame)
+	}
+	return ""
 }
 
 // WithoutServers says which field only jobs without servers have, "" if none is set.

@@ -32,6 +32,45 @@ func TestWithoutServers(t *testing.T) {
 	}
 }
 
+func TestWithServers(t *testing.T) {
+	for _, tt := range []struct {
+		s    strategy.Strategy
+		want string
+	}{
+		{strategy.Sync(), ""},
+		{strategy.Sync().WithDefaults(), ""},
+		{strategy.Strategy{Codec: "zstd", NotFinite: "skip", WaitTimeout: 1, Weighting: "equal", FuseGradSizeInMB: 1}, ""},
+		{strategy.Strategy{Placement: "HashName"}, "placement HashName"},
+		{strategy.Strategy{NoSlice: true}, "no_slice"},
+		{strategy.Strategy{SmallBlocks: true}, "small_blocks"},
+		{strategy.Strategy{MinBlockSize: 81920}, "min_block_size 81920"},
+		{strategy.Strategy{Payload: "int8"}, "payload int8"},
+		{strategy.Strategy{MaxFrame: 4096}, "max_frame 4096"},
+	} {
+		if got := tt.s.WithServers(); got != tt.want {
+			t.Errorf("%v: only jobs with servers have %q, want %q", tt.s, got, tt.want)
+		}
+	}
+}
+
+// TestLocalSGDWeighsEqually: there are no gradients to weigh by samples.
+func TestLocalSGDWeighsEqually(t *testing.T) {
+	for _, s := range []strategy.Strategy{
+		{Mode: "sync", LocalSGD: strategy.LocalSGD{KSteps: 4}}, {Mode: "sync", AdaptiveLocalSGD: strategy.AdaptiveLocalSGD{InitKSteps: 4}},
+	} {
+		if w := s.WithDefaults().Weighting; w != strategy.WeightEqual {
+			t.Errorf("weighting is %q", w)
+		}
+		if err := s.WithDefaults().Validate(); err != nil {
+			t.Error(err)
+		}
+		s.Weighting = strategy.WeightSamples
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), `weighting is "samples", but localsgd has no gradients to weigh`) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
 func TestCheckWithoutServers(t *testing.T) {
 	for want, text := range map[string]string{
 		`localsgd: k_steps is 4, but only mode "sync"`: `{"mode": "async", "localsgd": {"k_steps": 4}}`,

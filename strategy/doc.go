@@ -35,9 +35,10 @@
 //
 // # Fields
 //
-// These are for every mode: Placement, NoSlice, MinBlockSize and SmallBlocks say where parameters live; Codec, Payload and MaxFrame
-// how messages travel; NotFinite what becomes of gradients that are not numbers; HeartbeatInterval, WorkerTimeout, StartTimeout and
-// WaitTimeout how long to wait. The others belong to some modes, and are refused in those that would ignore them:
+// These are for every job: Codec says how messages travel; NotFinite what becomes of gradients that are not numbers; HeartbeatInterval,
+// WorkerTimeout, StartTimeout and WaitTimeout how long to wait. These are for every job with servers: Placement, NoSlice, MinBlockSize
+// and SmallBlocks say where parameters live, and MaxFrame how large messages are. The others belong to some modes, and all are refused
+// where they would be ignored:
 //
 //	                           sync  async  half_async  ssp  geo  without servers
 //	Weighting                   x                                  x

@@ -49,6 +49,9 @@ func TestFieldsOfModes(t *testing.T) {
 		"KSteps":                   func(s *strategy.Strategy) { s.KSteps = 2 },
 		"GeoRest":                  func(s *strategy.Strategy) { s.GeoRest = strategy.GeoRestKeep },
 		"Payload":                  func(s *strategy.Strategy) { s.Payload = strategy.PayloadInt8 },
+		"LocalSGD":                 func(s *strategy.Strategy) { s.LocalSGD.KSteps = 2 },
+		"AdaptiveLocalSGD":         func(s *strategy.Strategy) { s.AdaptiveLocalSGD.InitKSteps = 2 },
+		"FuseGradSizeInMB":         func(s *strategy.Strategy) { s.FuseGradSizeInMB = 2 },
 	}
 	head := "//\t                           sync  async  half_async  ssp  geo"
 	_, table, ok := strings.Cut(string(doc), head)
@@ -68,9 +71,18 @@ func TestFieldsOfModes(t *testing.T) {
 			change(&s)
 			at := strings.Index(head, " "+string(m)) - len("//\t")
 			said := strings.Contains(line[min(at, len(line)):min(at+6, len(line))], "x")
+			if alone := m == strategy.ModeSync && s.WithoutServers() != ""; alone {
+				said = true // the last column, which is of mode sync too
+			}
 			if err := s.Validate(); (err == nil) != said {
 				t.Errorf("%s in mode %s: the doc says %t, Validate %v", name, m, said, err)
 			}
+		}
+		said := len(line) > len(head)-len("//\t") // something is in the last column
+		s := strategy.Sync()
+		change(&s)
+		if ok := s.Validate() == nil && s.WithServers() == ""; ok != said {
+			t.Errorf("%s without servers: the doc says %t, it is %t", name, said, ok)
 		}
 	}
 	if len(set) > 0 {

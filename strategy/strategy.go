@@ -183,6 +183,9 @@ func (s Strategy) WithDefaults() Strategy {
 	}
 	switch s.Mode {
 	case ModeSync:
+		if s.drifts() {
+			set(&s.Weighting, WeightEqual)
+		}
 		set(&s.Weighting, WeightSamples)
 	case ModeGeo:
 		set(&s.KSteps, 100)
