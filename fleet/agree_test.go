@@ -22,6 +22,7 @@ func others() map[string][2]strategy.Strategy {
 		return [2]strategy.Strategy{base, changed}
 	}
 	const minute = strategy.Duration(time.Minute)
+	equal := strategy.Strategy{Mode: strategy.ModeSync, Weighting: strategy.WeightEqual}
 	merged := strategy.Strategy{MaxMergeVarNum: 2}
 	small := strategy.Strategy{SmallBlocks: true, MinBlockSize: 8192}
 	return map[string][2]strategy.Strategy{
@@ -52,8 +53,8 @@ func others() map[string][2]strategy.Strategy {
 		"Weighting":                with(strategy.Sync(), func(s *strategy.Strategy) { s.Weighting = strategy.WeightEqual }),
 		"GradientMerge":            with(strategy.Sync(), func(s *strategy.Strategy) { s.GradientMerge.KSteps = 2 }),
 		"FuseGradSizeInMB":         with(strategy.Sync(), func(s *strategy.Strategy) { s.FuseGradSizeInMB = 1 }),
-		"LocalSGD":                 with(strategy.Sync(), func(s *strategy.Strategy) { s.LocalSGD.KSteps = 2 }),
-		"AdaptiveLocalSGD":         with(strategy.Sync(), func(s *strategy.Strategy) { s.AdaptiveLocalSGD.InitKSteps = 2 }),
+		"LocalSGD":                 with(equal, func(s *strategy.Strategy) { s.LocalSGD.KSteps = 2 }),
+		"AdaptiveLocalSGD":         with(equal, func(s *strategy.Strategy) { s.AdaptiveLocalSGD.InitKSteps = 2 }),
 	}
 }
 
