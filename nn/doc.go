@@ -42,10 +42,12 @@
 //	out, err := exe.Train(ctx, feed, loss, auc) // one step; feed is a map[string]*tensor.Dense
 //
 // [Executor.Eval] computes without gradients, and only what the fetches need. [Executor.TrainFrom] is the loop for speed: it
-// looks one batch ahead, so that the rows of the next step can travel early, and reports through [Progress].
+// looks one batch ahead, so that the rows of the next step can travel early, and reports through [Progress]. [TrainThreads] is that
+// loop in several threads.
 //
 // Feeds and fetches are contiguous, row-major gorgonia tensors of float32 or int64; a scalar has shape (1). Fetched tensors
-// belong to the executor and are valid until its next call. A graph may have several executors, one a goroutine.
+// belong to the executor and are valid until its next call. A graph may have several executors, one a goroutine, each with metrics
+// of its own: one that only evaluates is no training thread, in no mode.
 //
 // # Inference
 //

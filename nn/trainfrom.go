@@ -43,15 +43,12 @@ func (r TrainResult) Rate() float64 {
 func (e *Executor) TrainFrom(
 	ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions,
 ) (TrainResult, error) {
-	if err := e.open(true); err != nil {
+	l := &trainLoop{exe: e, began: time.Now()}
+	if err := l.prepare(o.Fetch); err != nil {
 		return TrainResult{}, err
 	}
-	p, err := e.plan(o.Fetch, true)
-	if err != nil {
-		return TrainResult{}, err
-	}
-	l := &trainLoop{exe: e, plan: p, report: o.Progress.start(o.Fetch), began: time.Now()}
-	err = l.run(ctx, batches)
+	l.report = o.Progress.start(o.Fetch)
+	err := l.run(ctx, batches)
 	if err == nil {
 		err = e.publish()
 	}
@@ -69,8 +66,16 @@ type trainLoop struct {
 	plan   *plan
 	report *report
 	began  time.Time
+	crowd  *crowd  // the threads that train together with this one, nil if there are none
 	losses float64 // summed over examples
 	res    TrainResult
+}
+
+func (l *trainLoop) prepare(fetch []*Node) (err error) {
+	if err = l.exe.open(true); err == nil {
+		l.plan, err = l.exe.plan(fetch, true)
+	}
+	return err
 }
 
 func (l *trainLoop) run(ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error]) error {
@@ -118,6 +123,10 @@ func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
 	l.res.Samples += b.rows
 	l.res.Loss = l.losses / float64(max(l.res.Samples, 1))
 	l.res.Elapsed, l.res.Last = time.Since(l.began), last
+	if l.crowd != nil {
+		l.crowd.step(l, loss, b.rows)
+		return nil
+	}
 	l.report.step(l.res, loss, b.rows)
 	return nil
 }

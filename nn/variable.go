@@ -82,10 +82,13 @@ func isTable(n *Node) bool {
 	return ok && v.param.Embedding
 }
 
-// copyParam returns arrays of one's own for a parameter.
+// copyParam returns arrays of one's own for a parameter: a session fills them when a step begins. What the parameter holds must not be
+// read, since another executor is at work on it.
 func copyParam(p *optimizer.Param) *optimizer.Param {
 	c := *p
-	c.W = append([]float32(nil), p.W...)
+	if p.W != nil {
+		c.W = make([]float32, len(p.W))
+	}
 	if p.G != nil {
 		c.G = make([]float32, len(p.G))
 	}

@@ -103,8 +103,14 @@ func (c *Client) Join(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.pullDense(ctx); err != nil {
+		return err
+	}
+	if c.c.Strategy.Mode == strategy.ModeHalfAsync {
+		c.meeting = newMeeting(c) // begins with these weights, which nobody works on yet
+	}
 	c.joined.Store(true)
-	return c.pullDense(ctx)
+	return nil
 }
 
 // hello joins at server 0, which numbers the worker's lives, and then tells the other servers.

@@ -117,9 +117,6 @@ func (c *Client) training(params []*optimizer.Param) (session, error) {
 		}
 		s = &geoSession{g: c.geo, params: params, clean: newCleaner(c)}
 	case c.c.Strategy.Mode == strategy.ModeHalfAsync:
-		if c.meeting == nil {
-			c.meeting = newMeeting(c)
-		}
 		s = c.meeting.open(params)
 	case !c.lockstep():
 		s = newAsync(c, params)

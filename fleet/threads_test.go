@@ -1,0 +1,121 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestThreadsOfOneWorker trains with three threads a worker, whose batches are uneven, in every mode that has room for them.
+func TestThreadsOfOneWorker(t *testing.T) {
+	for _, m := range strategy.Modes() {
+		for servers := range 2 {
+			if servers > 0 && (m == strategy.ModeSync || m == strategy.ModeSSP) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s on %d servers", m, servers), func(t *testing.T) {
+				s, err := strategy.Factory(string(m))
+				if err != nil {
+					t.Fatal(err)
+				}
+				workers := 1 + servers
+				fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+					res, err := threeThreads(ctx, f, s)
+					if err == nil && f.IsWorker() && res.Samples != 80/workers {
+						err = fmt.Errorf("%d samples, want %d", res.Samples, 80/workers)
+					}
+					return err
+				})
+			})
+		}
+	}
+}
+
+// TestOneThreadInRounds: modes in which workers wait for each other, and jobs without servers, refuse a second thread that trains.
+func TestOneThreadInRounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		strategy strategy.Strategy
+		servers  int
+	}{"sync": {strategy.Sync(), 1}, "ssp": {strategy.SSP(1), 1}, "without servers": {strategy.Sync(), 0}} {
+		t.Run(name, func(t *testing.T) {
+			errs := fleettest.Cluster{Servers: c.servers, Workers: 2}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				_, err := twoThreads(ctx, f, c.strategy)
+				if err != nil {
+					f.Close()
+				}
+				return err
+			})
+			for _, worker := range []string{"worker 0", "worker 1"} {
+				if err := errs[worker]; err == nil || !strings.Contains(err.Error(), "close the other one first") {
+					t.Errorf("%s: %v", worker, err)
+				}
+			}
+		})
+	}
+}
+
+// twoThreads has the second train while the first does.
+func twoThreads(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (nn.TrainResult, error) {
+	s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(200*time.Millisecond), strategy.Duration(20*time.Millisecond)
+	holding, tried := make(chan struct{}), make(chan struct{})
+	return trainThreads(ctx, f, s, 2, func(thread int) iter.Seq2[dataset.Batch, error] {
+		return func(yield func(dataset.Batch, error) bool) {
+			if thread == 1 {
+				defer close(tried)
+				<-holding
+			}
+			n := 0
+			for batch, err := range clicks().Batches(8) {
+				if !yield(batch, err) {
+					return
+				}
+				if n++; thread == 0 && n == 3 { // the first step has ended
+					close(holding)
+					<-tried
+				}
+			}
+		}
+	})
+}
+
+func threeThreads(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (res nn.TrainResult, err error) {
+	return trainThreads(ctx, f, s, 3, func(thread int) iter.Seq2[dataset.Batch, error] {
+		return clicks().Shard(f.WorkerIndex(), f.WorkerNum()).Shard(thread, 3).Batches(1 + 2*thread)
+	})
+}
+
+func trainThreads(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, n int,
+	batches func(thread int) iter.Seq2[dataset.Batch, error]) (res nn.TrainResult, err error) {
+	net := widedeep.New(small())
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.01}, s)
+	if err == nil {
+		err = opt.Minimize(net.Loss)
+	}
+	if err != nil {
+		return res, err
+	}
+	if f.IsServer() {
+		if err := f.InitServer(ctx, ""); err != nil {
+			return res, err
+		}
+		return res, f.RunServer(ctx)
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return res, err
+	}
+	res, err = nn.TrainThreads(ctx, net.Graph, n, batches, nn.TrainOptions{Fetch: []*nn.Node{net.AUC}})
+	if err != nil {
+		return res, err
+	}
+	return res, f.StopWorker(ctx)
+}

@@ -1,0 +1,136 @@
+package nn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"gorgonia.org/tensor"
+)
+
+// threads is a trainer of several threads that counts what they do.
+type threads struct {
+	steps, samples, closed, epochs atomic.Int64
+
+	mu   sync.Mutex
+	fail map[int64]error   // by number of the step
+	own  map[*float32]bool // the first params' arrays, of the threads that are open
+}
+
+func (k *threads) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	dense := slices.IndexFunc(params, func(p *optimizer.Param) bool { return len(p.W) > 0 })
+	w := &params[dense].W[0]
+	if k.own[w] {
+		return nil, errors.New("two threads work on the same arrays")
+	}
+	k.own[w] = true
+	return &oneThread{k, w}, nil
+}
+
+func (k *threads) EndEpoch(context.Context) error { k.epochs.Add(1); return nil }
+
+type oneThread struct {
+	k *threads
+	w *float32
+}
+
+func (s *oneThread) Begin(ctx context.Context, _ *optimizer.Step) error { return ctx.Err() }
+func (s *oneThread) End(_ context.Context, st *optimizer.Step) error {
+	s.k.samples.Add(int64(st.Samples))
+	s.k.mu.Lock()
+	defer s.k.mu.Unlock()
+	return s.k.fail[s.k.steps.Add(1)]
+}
+func (s *oneThread) Close(context.Context) error {
+	s.k.mu.Lock()
+	defer s.k.mu.Unlock()
+	delete(s.k.own, s.w)
+	s.k.closed.Add(1)
+	return nil
+}
+
+func newThreads(n *toy) *threads {
+	k := &threads{own: map[*float32]bool{}}
+	n.loss.Bind(k)
+	return k
+}
+
+// TestTrainThreads: every thread trains on its own batches and weights, and the result is of all.
+func TestTrainThreads(t *testing.T) {
+	n := newToy(1)
+	k := newThreads(n)
+	sizes := [][]int{{5, 9}, {30}, {}, {2, 2, 2, 2}}
+	res, err := TrainThreads(t.Context(), n.g, 4, func(thread int) stream { return recycled(n.batches(sizes[thread]...)) },
+		TrainOptions{Fetch: []*Node{n.auc, n.pred}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.steps.Load() != 7 || k.samples.Load() != 52 || k.closed.Load() != 4 || k.epochs.Load() != 1 {
+		t.Errorf("%d steps, %d samples, %d sessions closed, %d epochs", k.steps.Load(), k.samples.Load(), k.closed.Load(), k.epochs.Load())
+	}
+	if res.Steps != 7 || res.Samples != 52 || len(res.Last) != 2 || res.Last[1].Shape()[0] != 9 || !(res.Loss > 0) {
+		t.Errorf("the result is %+v", res)
+	}
+	want, err := NewExecutor(n.g).TrainFrom(t.Context(), recycled(n.batches(slices.Concat(sizes...)...)), TrainOptions{})
+	if err != nil || want.Samples != res.Samples {
+		t.Errorf("%+v, %v", want, err)
+	}
+}
+
+// TestTrainThreadsFails: one thread's error ends the others, and the epoch does not end.
+func TestTrainThreadsFails(t *testing.T) {
+	n := newToy(1)
+	k := newThreads(n)
+	k.fail = map[int64]error{6: errors.New("server 1 is gone")}
+	endless := func(int) stream {
+		return func(yield func(map[string]*tensor.Dense, error) bool) {
+			for b := n.batch(0, 4); yield(b, nil); {
+			}
+		}
+	}
+	_, err := TrainThreads(t.Context(), n.g, 3, endless, TrainOptions{})
+	if !errors.Is(err, k.fail[6]) || !strings.Contains(err.Error(), "thread ") || k.closed.Load() != 3 || k.epochs.Load() != 0 {
+		t.Errorf("%v, %d sessions closed, %d epochs", err, k.closed.Load(), k.epochs.Load())
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	tired := errors.New("tired")
+	cancel(tired)
+	if _, err := TrainThreads(ctx, n.g, 2, endless, TrainOptions{}); !errors.Is(err, tired) {
+		t.Errorf("%v, want the cause of the context's end", err)
+	}
+	if _, err := TrainThreads(t.Context(), n.g, 0, endless, TrainOptions{}); err == nil {
+		t.Error("no thread, no error")
+	}
+	if _, err := TrainThreads(t.Context(), newToy(1).g, 2, endless, TrainOptions{}); err == nil || !strings.Contains(err.Error(), "nothing to train") {
+		t.Errorf("without a trainer: %v", err)
+	}
+}
+
+// TestTrainThreadsReports: progress is of all threads, told by the first.
+func TestTrainThreadsReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Setenv("FLEET_PROGRESS", "plain")
+		n, out := newToy(1), &bytes.Buffer{}
+		newThreads(n)
+		_, err := TrainThreads(t.Context(), n.g, 2, func(int) stream { return slowly(slices.Repeat(n.batches(50), 100)) },
+			TrainOptions{Fetch: []*Node{n.auc}, Progress: &Progress{Out: out, Total: 10_000, Every: time.Second}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(out.String(), "\n") // at 1 and 2 s, and the end
+		if len(lines) != 4 || !strings.HasPrefix(lines[0], "4") || !strings.Contains(lines[0], "/10,000") || !strings.Contains(lines[0], "  auc 0.") ||
+			!strings.HasPrefix(lines[2], "10,000 examples in 2.0s  5,000 examples/s") {
+			t.Errorf("wrote %q", lines)
+		}
+	})
+}
