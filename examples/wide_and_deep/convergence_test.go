@@ -17,7 +17,10 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-var wholeConvergence = flag.Bool("convergence", false, "TestConvergence trains on all flights, with 2 and with 4 workers, and prints a table (minutes)")
+var (
+	wholeConvergence = flag.Bool("convergence", false, "TestConvergence trains on all flights, with 2 and with 4 workers, and prints a table (minutes)")
+	convergenceSeeds = flag.Int("seeds", 1, "TestConvergence trains with so many seeds, and takes the means")
+)
 
 // contest is a way of training, which is to come as near to one process as that says.
 type contest struct {
@@ -81,20 +84,30 @@ func TestConvergence(t *testing.T) {
 		what, rounds, out, slack = "", wholeContests(), t.Output(), 0
 	}
 	train, test := flightsFor(t, what)
-	fmt.Fprint(out, "| mode | workers | batch | test AUC | one process | loss | examples/s | staleness: mean, most |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(out, "| mode | workers | batch | test AUC | one process | at most less | loss | examples/s | staleness: mean, most |\n|---|---|---|---|---|---|---|---|---|\n")
 	alone := map[string]outcome{}
 	for _, c := range rounds {
-		own := fmt.Sprintf("%s -mode=%s %s", what, c.mode, c.args)
-		base := baseline(t, alone, what, c, train, test)
-		got := compete(t, c.servers, c.workers, fmt.Sprintf("%s -batch=%d", own, c.batch), train, test)
-		fmt.Fprintf(out, "| %s | %d | %d | %.4f | %.4f | %.4f | %.0f | %.2f, %d |\n", strings.TrimSpace(c.name()), c.workers, c.batch, got.auc, base.auc, got.loss,
-			got.rate, got.counts.Staleness(), got.counts.MostStale)
-		if c.like > 0 && got.auc < base.auc-c.lose-slack {
-			t.Errorf("%s with %d workers: AUC %.4f, one process has %.4f; want no more than %.3f less", c.name(), c.workers, got.auc, base.auc, c.lose+slack)
-		}
-		if c.mode == "sync" && got.counts.Stale != 0 {
-			t.Errorf("sync: %+v", got.counts)
-		}
+		t.Run(fmt.Sprintf("%s/%d×%d", c.name(), c.workers, c.batch), func(t *testing.T) {
+			var base, got outcome
+			worst := 0.0
+			for seed := range *convergenceSeeds {
+				what := fmt.Sprintf("%s -seed=%d", what, seed+1)
+				b := baseline(t, alone, what, c, train, test)
+				o := compete(t, c.servers, c.workers, fmt.Sprintf("%s -mode=%s %s -batch=%d", what, c.mode, c.args, c.batch), train, test)
+				base.join(b)
+				got.join(o)
+				worst = max(worst, b.auc-o.auc)
+			}
+			n := float64(*convergenceSeeds)
+			fmt.Fprintf(out, "| %s | %d | %d | %.4f | %.4f | %.4f | %.4f | %.0f | %.2f, %d |\n", c.name(), c.workers, c.batch, got.auc/n, base.auc/n, worst,
+				got.loss/n, got.rate/n, got.counts.Staleness(), got.counts.MostStale)
+			if c.like > 0 && got.auc/n < base.auc/n-c.lose-slack {
+				t.Errorf("AUC %.4f, one process has %.4f; want no more than %.3f less", got.auc/n, base.auc/n, c.lose+slack)
+			}
+			if c.mode == "sync" && got.counts.Stale != 0 {
+				t.Errorf("sync: %+v", got.counts)
+			}
+		})
 	}
 }
 
@@ -102,7 +115,7 @@ func (c contest) name() string {
 	if c.mode == "" {
 		return "collective"
 	}
-	return c.mode + " " + strings.TrimPrefix(c.args, geoRate+" -")
+	return strings.TrimSpace(c.mode + " " + strings.TrimPrefix(c.args, geoRate+" -"))
 }
 
 // baseline trains one process as the contest's workers do together, or with their batch, once for all contests alike.
@@ -169,6 +182,12 @@ func compete(t *testing.T, servers, workers int, args string, train, test *datas
 		})
 	})
 	return o
+}
+
+// join adds what another training of the same kind has come to.
+func (o *outcome) join(other outcome) {
+	o.auc, o.loss, o.rate = o.auc+other.auc, o.loss+other.loss, o.rate+other.rate
+	o.add(other.counts)
 }
 
 func (o *outcome) add(c fleet.Counts) {
