@@ -22,6 +22,7 @@ func clips() map[string]optimizer.Rule {
 	return map[string]optimizer.Rule{
 		"each": optimizer.ClipByNorm{Rule: optimizer.SGD{LR: 0.1}, Norm: 0.02},
 		"all":  optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 0.1}, Norm: 0.05},
+		"but":  optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 0.1}, Norm: 0.05, Except: []string{"b", "emb"}},
 		"around": optimizer.ClipByGlobalNorm{Norm: 0.05, Rule: optimizer.PerParam{Rule: optimizer.ClipByValue{Rule: optimizer.SGD{LR: 0.1}, Max: 0.001},
 			By: map[string]optimizer.Rule{"emb": optimizer.SGD{LR: 0.5}}}},
 	}

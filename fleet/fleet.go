@@ -157,6 +157,9 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if len(params) == 0 {
 		return errors.New("fleet: Minimize: the objective has no parameters")
 	}
+	if err := optimizer.CheckParams(o.rule, params); err != nil {
+		return fmt.Errorf("fleet: Minimize: %w", err)
+	}
 	j, err := f.plan(params, o.rule, o.strategy)
 	if err == nil && len(f.id.Servers) == 0 {
 		err = f.keep(params, j)

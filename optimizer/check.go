@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // A Checker is a rule or a schedule that can say what is wrong with its settings.
@@ -21,6 +24,38 @@ func CheckRule(r Rule) error {
 		return c.Check()
 	}
 	return nil
+}
+
+// CheckParams says whether a rule names params that an objective has not got, in a [PerParam] or as exceptions of a clip: a name
+// that was mistyped would do nothing. Trainers call it when they know the params.
+func CheckParams(r Rule, params []*Param) error {
+	for {
+		if n, ok := r.(interface{ paramNames() []string }); ok {
+			for _, name := range n.paramNames() {
+				if !slices.ContainsFunc(params, func(p *Param) bool { return p.Name == name }) {
+					return fmt.Errorf("optimizer: %T names param %q, which is none of %s", r, name, listed(params))
+				}
+			}
+		}
+		w, wraps := r.(Wrapper)
+		if !wraps {
+			return nil
+		}
+		r = w.Unwrap()
+	}
+}
+
+// listed are the names of some params.
+func listed(params []*Param) string {
+	const most = 20
+	var names []string
+	for _, p := range params[:min(len(params), most)] {
+		names = append(names, strconv.Quote(p.Name))
+	}
+	if more := len(params) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // checks joins what is wrong with a rule.

@@ -3,6 +3,7 @@ package optimizer
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A GradientClipper is a rule that shortens the gradients of a whole step before they are applied one by one, which only who has
@@ -18,6 +19,17 @@ type NormClipper interface {
 	GradientClipper
 	// Factors sets factors[i] to what the gradient of variable i is multiplied by; squares[i] is the sum of its squares.
 	Factors(factors []float32, squares []float64)
+}
+
+// A Sparer is a clip by norm that leaves some params alone: they are neither measured nor shortened.
+type Sparer interface {
+	Spares(p *Param) bool
+}
+
+// Spares says whether a clip leaves a param alone, as every one does what is frozen.
+func Spares(c GradientClipper, p *Param) bool {
+	s, ok := c.(Sparer)
+	return p.Frozen || ok && s.Spares(p)
 }
 
 // ClipperOf is the rule's clipper of a step's gradients, which may be wrapped; false for most rules, which have none.
@@ -36,10 +48,12 @@ func ClipGradients(r Rule, params []*Param, rows []Rows) {
 type ClipByNorm struct {
 	Rule
 	Norm float64
+	// Except names params whose gradients stay as they are.
+	Except []string
 }
 
 // ClipGradients implements [GradientClipper].
-func (c ClipByNorm) ClipGradients(params []*Param, rows []Rows) { clip(c, gradients(params, rows)) }
+func (c ClipByNorm) ClipGradients(params []*Param, rows []Rows) { clip(c, gradients(c, params, rows)) }
 
 // Factors implements [NormClipper].
 func (c ClipByNorm) Factors(factors []float32, squares []float64) {
@@ -53,11 +67,13 @@ func (c ClipByNorm) Factors(factors []float32, squares []float64) {
 type ClipByGlobalNorm struct {
 	Rule
 	Norm float64
+	// Except names params that are neither measured nor shortened.
+	Except []string
 }
 
 // ClipGradients implements [GradientClipper].
 func (c ClipByGlobalNorm) ClipGradients(params []*Param, rows []Rows) {
-	clip(c, gradients(params, rows))
+	clip(c, gradients(c, params, rows))
 }
 
 // Factors implements [NormClipper].
@@ -78,15 +94,24 @@ func (c ClipByNorm) Unwrap() Rule { return c.Rule }
 // Unwrap implements [Wrapper].
 func (c ClipByGlobalNorm) Unwrap() Rule { return c.Rule }
 
-// gradients lists those that are trained.
-func gradients(params []*Param, rows []Rows) (all [][]float32) {
+// Spares implements [Sparer].
+func (c ClipByNorm) Spares(p *Param) bool { return slices.Contains(c.Except, p.Name) }
+
+// Spares implements [Sparer].
+func (c ClipByGlobalNorm) Spares(p *Param) bool { return slices.Contains(c.Except, p.Name) }
+
+func (c ClipByNorm) paramNames() []string       { return c.Except }
+func (c ClipByGlobalNorm) paramNames() []string { return c.Except }
+
+// gradients lists those that are clipped.
+func gradients(c GradientClipper, params []*Param, rows []Rows) (all [][]float32) {
 	for _, p := range params {
-		if !p.Frozen && !p.Embedding {
+		if !p.Embedding && !Spares(c, p) {
 			all = append(all, p.G)
 		}
 	}
 	for _, r := range rows {
-		if !r.Param.Frozen {
+		if !Spares(c, r.Param) {
 			all = append(all, r.G)
 		}
 	}

@@ -108,6 +108,47 @@ func TestClipByNorms(t *testing.T) {
 	}
 }
 
+// TestClipSpares: what is excepted is neither shortened nor does it count for the others.
+func TestClipSpares(t *testing.T) {
+	except := []string{"e"}
+	for name, rule := range map[string]optimizer.Rule{
+		"norm":        optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 2.5, Except: except},
+		"global norm": optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: 2.5, Except: except},
+	} {
+		params, rows := stepOf()
+		optimizer.ClipGradients(rule, params, rows)
+		if d, r := params[0].G[1], rows[0].G[0]; d != -2 || r != 12 {
+			t.Errorf("%s: %v and %v remain of -4 and 12, want -2 and 12", name, d, r)
+		}
+	}
+}
+
+// TestCheckParams: names of params that are not there are mistakes, wherever a rule has them.
+func TestCheckParams(t *testing.T) {
+	params := []*optimizer.Param{{Name: "w"}, {Name: "emb"}}
+	per := func(name string) optimizer.Rule {
+		return optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{name: optimizer.Adam{}, "w": optimizer.Adam{}}}
+	}
+	for says, rule := range map[string]optimizer.Rule{
+		`optimizer.PerParam names param "v", which is none of "w", "emb"`: per("v"),
+		`PerParam names param "x"`:                                        optimizer.ClipByNorm{Rule: per("x"), Norm: 1},
+		`ClipByGlobalNorm names param "y"`:                                optimizer.ClipByGlobalNorm{Rule: per("emb"), Norm: 1, Except: []string{"emb", "y"}},
+		`ClipByNorm names param "z"`:                                      optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 1, Except: []string{"z"}},
+	} {
+		refuses(t, optimizer.CheckParams(rule, params), says)
+	}
+	for _, rule := range []optimizer.Rule{optimizer.SGD{}, per("emb"), optimizer.ClipByNorm{Rule: per("emb"), Norm: 1, Except: []string{"w"}}} {
+		if err := optimizer.CheckParams(rule, params); err != nil {
+			t.Error(err)
+		}
+	}
+	many := make([]*optimizer.Param, 25)
+	for i := range many {
+		many[i] = &optimizer.Param{Name: "p"}
+	}
+	refuses(t, optimizer.CheckParams(per("v"), many), "and 5 more")
+}
+
 func TestClippedNaNShows(t *testing.T) {
 	params, rows := stepOf()
 	params[0].G[0] = float32(math.NaN())

@@ -21,6 +21,8 @@ type PerParam struct {
 // Unwrap implements [Wrapper].
 func (r PerParam) Unwrap() Rule { return r.Rule }
 
+func (r PerParam) paramNames() []string { return slices.Sorted(maps.Keys(r.By)) }
+
 // RuleFor is the rule that trains a param: its own in a [PerParam], otherwise r; nil for a frozen param.
 func RuleFor(r Rule, p *Param) Rule {
 	if p.Frozen {

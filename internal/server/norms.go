@@ -64,10 +64,14 @@ func (s *Server) shorten(c *scratch, r mode.Round, dense []float32, rows []mode.
 	}
 	own := make([]mode.Squares, len(s.c.Layout.Params))
 	for _, b := range s.c.Layout.Parts[s.c.Index].Blocks {
-		own[b.Param].Add(dense[b.At:][:b.Size])
+		if !s.spares(b.Param) {
+			own[b.Param].Add(dense[b.At:][:b.Size])
+		}
 	}
 	for e, i := range s.c.Layout.Embeddings {
-		own[i].Add(rows[e].G)
+		if !s.spares(i) {
+			own[i].Add(rows[e].G)
+		}
 	}
 	all, err := s.lengths(r, own)
 	if err != nil {
@@ -78,7 +82,17 @@ func (s *Server) shorten(c *scratch, r mode.Round, dense []float32, rows []mode.
 		squares[i] = all[i].Float64()
 	}
 	s.norms.clip.Factors(factors, squares)
+	for i := range factors {
+		if s.spares(i) {
+			factors[i] = 1
+		}
+	}
 	return c.scale(s, factors, dense, rows), nil
+}
+
+// spares says whether the clip leaves a param alone.
+func (s *Server) spares(param int) bool {
+	return optimizer.Spares(s.norms.clip, s.c.Layout.Params[param])
 }
 
 // scale multiplies each variable's gradient by its factor.

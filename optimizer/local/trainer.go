@@ -35,6 +35,9 @@ func New(params []*optimizer.Param, rule optimizer.Rule) (*Trainer, error) {
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("local: %w", err)
 	}
+	if err := optimizer.CheckParams(rule, params); err != nil {
+		return nil, fmt.Errorf("local: %w", err)
+	}
 	t := &Trainer{rule: rule}
 	for _, p := range params {
 		if err := t.add(p); err != nil {
