@@ -41,7 +41,7 @@
 //	set_sample_generator(reader)                                  Generate, or New with a Source
 //	InMemoryDataset, QueueDataset                                 InMemoryDataset, QueueDataset
 //	  init(batch_size, use_var, pipe_command)                     BatchSize, the columns of Format, PipeCommand
-//	  thread_num                                                  an executor and a Shard for each thread; see package nn
+//	  thread_num                                                  TrainThreads of package nn, with a Shard for each thread
 //	  set_filelist, load_into_memory, release_memory              SetFileList, LoadIntoMemory, ReleaseMemory
 //	  preload_into_memory, wait_preload_done                      PreloadIntoMemory, WaitPreloadDone
 //	  local_shuffle, global_shuffle(fleet)                        LocalShuffle(seed), GlobalShuffle(ctx, f, seed)

@@ -121,6 +121,17 @@ func (d *InMemoryDataset) Batches() iter.Seq2[Batch, error] {
 	return d.shuffled.Batches(sizeOrOne(d.BatchSize))
 }
 
+// Rows are the rows in memory, in their order of now: for what Batches does not do, such as a [Dataset.Shard] for each training
+// thread. Without any the dataset's Err tells so.
+func (d *InMemoryDataset) Rows() *Dataset {
+	if d.shuffled == nil {
+		nothing := d.files()
+		nothing.err = errNotLoaded("Rows")
+		return nothing
+	}
+	return d.shuffled
+}
+
 // MemoryDataSize is the number of rows in memory, of this worker alone; fleet.UtilBase.AllReduceInts adds up those of all.
 func (d *InMemoryDataset) MemoryDataSize() int {
 	if d.loaded == nil {

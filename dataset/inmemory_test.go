@@ -67,7 +67,13 @@ func TestInMemoryDataset(t *testing.T) {
 	if slices.Equal(orders[0], orders[1]) || slices.Equal(orders[0], whole) {
 		t.Errorf("two shuffles: %v", orders)
 	}
+	if got, _ := batchXs(t, d.Rows().Shard(1, 2).Batches(9)); len(got) != 3 || got[0] != orders[1][1] {
+		t.Errorf("a shard of %v is %v", orders[1], got)
+	}
 	d.ReleaseMemory()
+	if err := d.Rows().Shard(0, 2).Err(); err == nil || !strings.Contains(err.Error(), "call LoadIntoMemory first") {
+		t.Errorf("rows of nothing: %v", err)
+	}
 	if d.MemoryDataSize() != 0 {
 		t.Error("rows after ReleaseMemory")
 	}

@@ -42,8 +42,36 @@
 //
 // # Many fleets
 //
-// Every method of [Fleet] is a package function too, over a default instance that [Init] makes: fleet.IsServer(). Programs
-// with one fleet may use them; tests, which hold many, pass *Fleet around.
+// What a training program calls of [Fleet] is a package function too, over a default instance that [Init] makes: fleet.IsServer().
+// Programs with one fleet may use them; tests, which hold many, pass *Fleet around.
+//
+// # For those who come from Fleet
+//
+// The examples of this package are the programs of Fleet's documentation. Calls that wait take a context, and all return errors.
+//
+//	init(role), init(is_collective=True)           Init(role), Init(rolemaker.Collective{}); nil looks at the environment
+//	PaddleCloudRoleMaker, UserDefinedRoleMaker,    PaddleCloud, UserDefined and MPISymmetric of package rolemaker
+//	MPISymetricRoleMaker
+//	distributed_optimizer(opt, strategy)           DistributedOptimizer(rule, strategy), then Minimize(loss), on every role
+//	DistributedStrategy, StrategyFactory,          package strategy, whose documentation has each of their options
+//	DistributeTranspilerConfig
+//	is_worker, worker_index, worker_num, …         IsWorker, WorkerIndex, WorkerNum, …
+//	exe.run(startup_program)                       nothing: InitWorker brings the first weights
+//	exe.run(main_program, feed, fetch_list)        Executor.Train(ctx, batch, fetches...) of package nn
+//	loader.start(), EOFException, reset()          for batch, err := range rows.Epoch(n).Batches(size), of package dataset
+//	train_from_dataset(thread=n)                   Executor.TrainFrom and TrainThreads of package nn
+//	init_server(dir, var_names)                    InitServer(ctx, dir, params...)
+//	run_server, init_worker, stop_worker,          RunServer, InitWorker, StopWorker, BarrierWorker
+//	barrier_worker
+//	save_persistables(exe, dir)                    SavePersistables(ctx, dir)
+//	save_inference_model(exe, dir, feeds, targets) SaveInferenceModel(ctx, dir, nn.Inference(targets...))
+//	load_model(dir)                                LoadModel, on each server before it serves
+//	DistributedInfer                               nothing: Executor.Eval sees the servers' weights and gives missing rows no life
+//	shrink                                         Shrink
+//	util.all_reduce, all_gather, barrier,          Util().AllReduce, …; among workers, since servers hold nothing to add up
+//	get_file_shard, print_on_rank
+//	metrics.auc, acc, mae, mse, rmse, sum, …       package fleet/metrics, of what Executor.Histogram and its kin have counted
+//	fleetrun, python -m paddle.distributed.launch  fleetrun, with the same flags
 //
 // The package knows nothing of neural networks or files of data: whatever implements [optimizer.Objective] can be minimised.
 package fleet
