@@ -42,8 +42,12 @@ func TestMaxFrame(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			net := &scales{Transport: transport.NewMemory()}
 			c := fleettest.Cluster{Servers: 2, Workers: 2, Options: fleet.Options{Transport: net}}
+			steps := 3
+			if mode == strategy.ModeGeo {
+				steps = 60 // whose rows are exchanged together
+			}
 			c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-				return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Strategy{Mode: mode, MaxFrame: most}, 3, nil)
+				return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Strategy{Mode: mode, MaxFrame: most}, steps, nil)
 			})
 			for what, n := range map[string]int64{"request": net.request.Load(), "answer": net.answer.Load()} {
 				if n > most || n < most/2 {
