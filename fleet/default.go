@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"io"
+	"iter"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -75,6 +77,14 @@ func Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
 // LoadModel calls [Fleet.LoadModel] on the default fleet.
 func LoadModel(ctx context.Context, dir string, params ...string) error {
 	return Default().LoadModel(ctx, dir, params...)
+}
+
+// Rows calls [Fleet.Rows] on the default fleet.
+func Rows(ctx context.Context, name string) iter.Seq2[Row, error] { return Default().Rows(ctx, name) }
+
+// ExportText calls [Fleet.ExportText] on the default fleet.
+func ExportText(ctx context.Context, name string, w io.Writer) error {
+	return Default().ExportText(ctx, name, w)
 }
 
 // Explain calls [Fleet.Explain] on the default fleet.

@@ -37,6 +37,8 @@
 // [Fleet.Plan] prints where every variable lives, and [Fleet.Explain] what a step costs: bytes and round trips for each server, as
 // expected after Minimize, and beside it what was measured.
 //
+// [Fleet.Rows] goes over the rows of an embedding, for whatever searches them or serves them, and [Fleet.ExportText] writes them as text.
+//
 // [Fleet.Shrink] ends a day and drops rows of embeddings that are not used or hardly ever clicked. [Fleet.Stats] is what a process has
 // counted: tables and their hottest rows, pushes, refusals, bytes; each role logs it when it ends.
 //

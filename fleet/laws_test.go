@@ -138,15 +138,19 @@ func distance(t *testing.T, a, b []byte) (far float64) {
 // tensor is one variable of a saved model.
 func tensor[T float32 | uint64](t *testing.T, model []byte, name string) []T {
 	t.Helper()
-	f, err := safetensors.Parse(model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := safetensors.Read[T](f, name)
+	all, err := tensorOf[T](model, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
+}
+
+func tensorOf[T float32 | uint64](model []byte, name string) ([]T, error) {
+	f, err := safetensors.Parse(model)
+	if err != nil {
+		return nil, err
+	}
+	return safetensors.Read[T](f, name)
 }
 
 // TestSyncIsOneTraining holds sync mode to one result, bit for bit, whatever carries the parameters and wherever they lie.

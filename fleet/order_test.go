@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -25,7 +26,14 @@ func calls(ctx context.Context, dir string) map[string]func(*fleet.Fleet) error 
 		"SavePersistables":   func(f *fleet.Fleet) error { return f.SavePersistables(ctx, dir) },
 		"LoadModel":          func(f *fleet.Fleet) error { return f.LoadModel(ctx, dir) },
 		"SaveInferenceModel": func(f *fleet.Fleet) error { return f.SaveInferenceModel(ctx, dir, newToy()) },
-		"Plan":               func(f *fleet.Fleet) error { _, err := f.Plan(); return err },
+		"ExportText":         func(f *fleet.Fleet) error { return f.ExportText(ctx, "emb", io.Discard) },
+		"Rows": func(f *fleet.Fleet) error {
+			for _, err := range f.Rows(ctx, "emb") {
+				return err
+			}
+			return nil
+		},
+		"Plan": func(f *fleet.Fleet) error { _, err := f.Plan(); return err },
 	}
 }
 
@@ -67,13 +75,13 @@ func TestCallsOutOfOrder(t *testing.T) {
 		want      error
 		says      string
 	}{
-		{worker, false, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel LoadModel Plan", fleet.ErrOrder, "Minimize"},
+		{worker, false, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel LoadModel Plan Rows ExportText", fleet.ErrOrder, "Minimize"},
 		{server, false, "InitServer RunServer Plan", fleet.ErrOrder, "Minimize"},
-		{worker, true, "StopWorker BarrierWorker SavePersistables SaveInferenceModel", fleet.ErrOrder, "InitWorker"},
+		{worker, true, "StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows ExportText", fleet.ErrOrder, "InitWorker"},
 		{server, true, "RunServer", fleet.ErrOrder, "InitServer"},
 		{worker, true, "InitServer RunServer", fleet.ErrRole, "InitWorker"},
 		{worker, true, "LoadModel", fleet.ErrRole, "InitServer"},
-		{server, true, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel", fleet.ErrRole, "InitServer"},
+		{server, true, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows ExportText", fleet.ErrRole, "InitServer"},
 		{server, false, "LoadModel", fleet.ErrOrder, "Minimize"},
 		{server, true, "LoadModel", fleet.ErrOrder, "InitServer"},
 	}

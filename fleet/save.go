@@ -115,8 +115,10 @@ func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.
 type source interface {
 	// dense returns the weights of the dense params, by name.
 	dense(ctx context.Context) (map[string][]float32, error)
-	// rows returns ids and rows of an embedding.
+	// rows returns ids and rows of an embedding, by ascending id.
 	rows(ctx context.Context, name string) ([]uint64, []float32, error)
+	// each calls do with some ids and their rows after the other, which are valid until it returns.
+	each(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error
 }
 
 func (f *Fleet) source(call string) (source, error) {

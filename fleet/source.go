@@ -25,17 +25,31 @@ func (s localSource) dense(context.Context) (map[string][]float32, error) {
 	return all, nil
 }
 
-func (s localSource) rows(_ context.Context, name string) ([]uint64, []float32, error) {
+func (s localSource) rows(ctx context.Context, name string) (ids []uint64, rows []float32, err error) {
+	err = s.each(ctx, name, func(id []uint64, w []float32) error {
+		ids, rows = append(ids, id...), append(rows, w...)
+		return nil
+	})
+	return ids, rows, err
+}
+
+func (s localSource) each(_ context.Context, name string, do func([]uint64, []float32) error) error {
 	t, ok := s.t.Store().Table(name)
 	if !ok {
-		return nil, nil, fmt.Errorf("embedding %q is not part of what was minimised", name)
+		return notMinimised(name)
 	}
-	ids := t.IDs()
-	rows := make([]float32, 0, len(ids)*t.Param().Dim())
-	for r := range t.RowsOf(ids, s.t.Step()) {
-		rows = append(rows, r.W...)
+	id := make([]uint64, 1)
+	for r := range t.Rows(s.t.Step()) {
+		id[0] = r.ID
+		if err := do(id, r.W); err != nil {
+			return err
+		}
 	}
-	return ids, rows, nil
+	return nil
+}
+
+func notMinimised(name string) error {
+	return fmt.Errorf("embedding %q is not part of what was minimised", name)
 }
 
 // clusterSource reads the servers.
@@ -52,24 +66,30 @@ func (s clusterSource) dense(ctx context.Context) (map[string][]float32, error) 
 }
 
 func (s clusterSource) rows(ctx context.Context, name string) ([]uint64, []float32, error) {
-	for _, i := range s.l.Embeddings {
-		if p := s.l.Params[i]; p.Name == name {
-			return s.sortedRows(ctx, i, p.Dim())
-		}
-	}
-	return nil, nil, fmt.Errorf("embedding %q is not part of what was minimised", name)
-}
-
-// sortedRows is an embedding's rows by ascending id, whichever servers they come from, so that the file is the same for any
-// number of them.
-func (s clusterSource) sortedRows(ctx context.Context, param, dim int) ([]uint64, []float32, error) {
-	all := rowList{dim: dim}
-	err := s.c.Rows(ctx, param, func(ids []uint64, w []float32) error {
-		all.ids, all.w = append(all.ids, ids...), append(all.w, w...)
+	var all rowList
+	err := s.scan(ctx, name, func(ids []uint64, w []float32) error {
+		all.ids, all.w, all.dim = append(all.ids, ids...), append(all.w, w...), len(w)/len(ids)
 		return nil
 	})
-	sort.Sort(&all)
+	sort.Sort(&all) // so that the file is the same for any number of servers
 	return all.ids, all.w, err
+}
+
+// each is scan, after everything that this worker has trained has arrived.
+func (s clusterSource) each(ctx context.Context, name string, do func([]uint64, []float32) error) error {
+	if err := s.c.Settle(ctx); err != nil {
+		return err
+	}
+	return s.scan(ctx, name, do)
+}
+
+func (s clusterSource) scan(ctx context.Context, name string, do func([]uint64, []float32) error) error {
+	for _, i := range s.l.Embeddings {
+		if s.l.Params[i].Name == name {
+			return s.c.Rows(ctx, i, do)
+		}
+	}
+	return notMinimised(name)
 }
 
 // rowList sorts ids together with their rows.

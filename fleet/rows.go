@@ -1,0 +1,99 @@
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+)
+
+// Row is one row of an embedding.
+type Row struct {
+	ID uint64
+	W  []float32 // valid until the next row
+}
+
+// Rows goes over every row of an embedding that was ever trained or loaded, with its newest weights: server after server, by
+// ascending id on each, so a table may be larger than a worker's memory. Without servers it is by ascending id. An error comes last, with
+// no row. Workers that train meanwhile may change rows that are still to come.
+//
+//	for row, err := range f.Rows(ctx, "user") {
+//		if err != nil {
+//			return err
+//		}
+//		index.Add(row.ID, row.W)
+//	}
+func (f *Fleet) Rows(ctx context.Context, name string) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		err := f.eachRow(ctx, "Rows", name, func(r Row) error {
+			if !yield(r, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(Row{}, err)
+		}
+	}
+}
+
+// errEnough ends a walk over rows.
+var errEnough = errors.New("no more rows are wanted")
+
+// ExportText writes an embedding as text, a line for each row in the order of [Fleet.Rows]: the id, a tab, and the weights with commas
+// between them, each in as few digits as it takes to read it back exactly.
+//
+//	42	0.25,-1.5e-05,3
+func (f *Fleet) ExportText(ctx context.Context, name string, w io.Writer) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	var line []byte
+	err := f.eachRow(ctx, "ExportText", name, func(r Row) error {
+		line = r.appendText(line[:0])
+		_, err := out.Write(line)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("fleet: ExportText: %w", err)
+	}
+	return nil
+}
+
+func (r Row) appendText(b []byte) []byte {
+	b = append(strconv.AppendUint(b, r.ID, 10), '\t')
+	for i, v := range r.W {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, float64(v), 'g', -1, 32)
+	}
+	return append(b, '\n')
+}
+
+// eachRow calls do with every row, until it fails.
+func (f *Fleet) eachRow(ctx context.Context, call, name string, do func(Row) error) error {
+	if _, err := f.workerCall(call); err != nil {
+		return err
+	}
+	src, err := f.source(call)
+	if err == nil {
+		err = src.each(ctx, name, func(ids []uint64, w []float32) error {
+			for i, id := range ids {
+				dim := len(w) / len(ids)
+				if err := do(Row{id, w[i*dim:][:dim]}); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("fleet: %s: %w", call, err)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package fleet_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	tensors "gorgonia.org/tensor"
+)
+
+// TestRowsAreTheModels: going over rows brings what a saved model holds, in every kind of job, and so does the text.
+func TestRowsAreTheModels(t *testing.T) {
+	for name, c := range map[string]struct {
+		cluster fleettest.Cluster
+		mode    strategy.Mode
+	}{
+		"alone": {fleettest.Cluster{}, ""}, "collective": {fleettest.Cluster{Workers: 2}, ""},
+		"sync": {fleettest.Cluster{Servers: 2, Workers: 2}, "sync"}, "async": {fleettest.Cluster{Servers: 3, Workers: 2}, "async"},
+		"geo": {fleettest.Cluster{Servers: 2, Workers: 2}, "geo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			c.cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Strategy{Mode: c.mode}, 5, func(o *toy) error {
+					if err := f.BarrierWorker(ctx); err != nil || !f.IsFirstWorker() {
+						return err
+					}
+					if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
+						return err
+					}
+					return compareRows(ctx, f, dir)
+				})
+			})
+		})
+	}
+}
+
+// compareRows compares the rows of open with those of the model in a directory, whichever way they come.
+func compareRows(ctx context.Context, f *fleet.Fleet, dir string) error {
+	model, err := os.ReadFile(filepath.Join(dir, "weights.safetensors"))
+	if err != nil {
+		return err
+	}
+	want := map[uint64][]float32{}
+	ids, err := tensorOf[uint64](model, "open.ids")
+	if err != nil || len(ids) == 0 {
+		return fmt.Errorf("the model has %d rows, error %w", len(ids), err)
+	}
+	w, err := tensorOf[float32](model, "open")
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		want[id] = w[2*i:][:2]
+	}
+	n := 0
+	for row, err := range f.Rows(ctx, "open") {
+		if err != nil || !slices.Equal(row.W, want[row.ID]) {
+			return fmt.Errorf("row %d is %v, error %w, want %v", row.ID, row.W, err, want[row.ID])
+		}
+		n++
+	}
+	if n != len(want) {
+		return fmt.Errorf("%d rows, want %d", n, len(want))
+	}
+	var text bytes.Buffer
+	if err := f.ExportText(ctx, "open", &text); err != nil {
+		return err
+	}
+	return compareText(text.String(), want)
+}
+
+func compareText(text string, want map[uint64][]float32) error {
+	n := 0
+	for line := range strings.Lines(text) {
+		key, values, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		id, err := strconv.ParseUint(key, 10, 64)
+		if err != nil {
+			return err
+		}
+		for i, v := range strings.Split(values, ",") {
+			x, err := strconv.ParseFloat(v, 32)
+			if err != nil || math.Float32bits(float32(x)) != math.Float32bits(want[id][i]) {
+				return fmt.Errorf("line %q: value %d, error %w, want %v", line, i, err, want[id])
+			}
+		}
+		n++
+	}
+	if n != len(want) {
+		return fmt.Errorf("%d lines, want %d", n, len(want))
+	}
+	return nil
+}
+
+func TestRowsEnd(t *testing.T) {
+	full := errors.New("disk full")
+	fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 2, func(*toy) error {
+			n := 0
+			for range f.Rows(ctx, "emb") {
+				if n++; n == 3 {
+					break
+				}
+			}
+			if n != 3 {
+				t.Errorf("a walk that was to end after 3 rows had %d", n)
+			}
+			for _, err := range f.Rows(ctx, "none") {
+				if err == nil || !strings.Contains(err.Error(), `fleet: Rows: embedding "none" is not part`) {
+					t.Errorf("an embedding that does not exist: %v", err)
+				}
+			}
+			if err := f.ExportText(ctx, "emb", broken{full}); !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "fleet: ExportText: ") {
+				t.Errorf("a writer that fails: %v", err)
+			}
+			gone, cancel := context.WithCancelCause(ctx)
+			cancel(full)
+			for _, err := range f.Rows(gone, "emb") {
+				if !errors.Is(err, full) && !errors.Is(err, context.Canceled) {
+					t.Errorf("a context that has ended: %v", err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// broken is a writer that fails.
+type broken struct{ err error }
+
+func (b broken) Write([]byte) (int, error) { return 0, b.err }
+
+// The vectors of words, or of users and items, for whatever searches them.
+func ExampleFleet_ExportText() {
+	f, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	g := nn.NewGraph(1)
+	words := nn.Embedding(g.IDs("word", 1), nn.EmbeddingOptions{Name: "words", Dim: 2, Init: optimizer.Constant{Value: 1}})
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.5}, strategy.Async())
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := opt.Minimize(nn.Mean(words)); err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	batch := map[string]*tensors.Dense{"word": tensors.New(tensors.WithShape(4, 1), tensors.WithBacking([]int64{3, 8, 8, 8}))}
+	if _, err := nn.NewExecutor(g).Train(ctx, batch); err != nil {
+		log.Fatal(err)
+	}
+	if err := f.ExportText(ctx, "words", os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 3	0.9375,0.9375
+	// 8	0.8125,0.8125
+}
