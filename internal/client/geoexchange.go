@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -161,12 +160,8 @@ func (g *geo) install(sec wire.Section) error {
 	if err != nil {
 		return err
 	}
-	dim := g.rows[e].Param().Dim()
-	if len(w) != len(ids)*dim {
-		return fmt.Errorf("%d values came for %d rows of %q", len(w), len(ids), g.rows[e].Param().Name)
-	}
-	return g.rows[e].old.Edit(ids, func(i int, latest, old []float32) {
-		if p := w[i*dim:][:dim]; old != nil {
+	return g.rows[e].old.Receive(ids, w, func(latest, old, p []float32) {
+		if old != nil {
 			mode.Receive(latest, old, p)
 		} else {
 			copy(latest, p)

@@ -54,10 +54,11 @@ func (o *Old) takeShard(s *shard, do func(id uint64, w, old []float32, pushed bo
 	}
 }
 
-// Edit calls do with the place in ids of each row, its weights and its old ones, which do may change; a row that is as it
-// was has nil. A missing row is born first. Rows come one at a time, in no particular order; do must not call the table.
-func (o *Old) Edit(ids []uint64, do func(i int, w, old []float32)) error {
-	_, err := o.table.walk("edit", ids, nil, Counts{}, 0, func(t *Sparse, s *shard, c *call, b *block) {
+// Receive calls do with the weights of each row, its old ones, and what arrived for it in rows, len(ids) rows of dim floats. It may
+// change the first two; a row that is as it was has no old weights: nil. A missing row is born first. Rows come one at a
+// time, in no particular order; do must not call the table.
+func (o *Old) Receive(ids []uint64, rows []float32, do func(w, old, arrived []float32)) error {
+	_, err := o.table.run("receive", ids, rows, Counts{}, 0, func(t *Sparse, s *shard, c *call, b *block) {
 		for _, it := range b.items {
 			h := s.given(t, it)
 			if h == nil {
@@ -65,7 +66,7 @@ func (o *Old) Edit(ids []uint64, do func(i int, w, old []float32)) error {
 				continue
 			}
 			h.see(c.clock)
-			do(int(it.at), t.weights(h), s.old.find(&s.arena, t.dim, *t.number(h)))
+			do(t.weights(h), s.old.find(&s.arena, t.dim, *t.number(h)), c.row(it, t.dim))
 		}
 	})
 	return err

@@ -67,12 +67,17 @@ func TestOldAgainstMaps(t *testing.T) {
 				}
 				clear(twin)
 			},
-			"edit": func(t *rapid.T) {
+			"receive": func(t *rapid.T) {
 				ids := rapid.SliceOfNDistinct(rapid.Uint64Range(0, 50), 0, 9, rapid.ID[uint64]).Draw(t, "ids")
-				err = old.Edit(ids, func(i int, w, old []float32) {
-					r := twin[ids[i]]
+				arrived := make([]float32, 2*len(ids))
+				for i, id := range ids {
+					arrived[2*i] = float32(id)
+				}
+				err = old.Receive(ids, arrived, func(w, old, arrived []float32) {
+					id := uint64(arrived[0])
+					r := twin[id]
 					if (old != nil) != r.has || w[0] != r.w || r.has && old[0] != r.old {
-						t.Fatalf("row %d is %v, was %v; the twin has %+v", ids[i], w, old, r)
+						t.Fatalf("row %d is %v, was %v; the twin has %+v", id, w, old, r)
 					}
 					r.w += 100
 					w[0], w[1] = r.w, -r.w
@@ -80,7 +85,7 @@ func TestOldAgainstMaps(t *testing.T) {
 						r.old += 100
 						old[0], old[1] = r.old, -r.old
 					}
-					twin[ids[i]] = r
+					twin[id] = r
 				})
 				if err != nil {
 					t.Fatal(err)

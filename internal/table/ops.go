@@ -1,6 +1,10 @@
 package table
 
-import "github.com/gofleet/gofleet/optimizer"
+import (
+	"unsafe"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
 
 // begin readies the working memory for a call's rows.
 func (c *call) begin(rows []float32, n Counts, step int64, clock uint32) {
@@ -10,6 +14,20 @@ func (c *call) begin(rows []float32, n Counts, step int64, clock uint32) {
 
 // row is the caller's row for an item.
 func (c *call) row(it item, dim int) []float32 { return c.rows[int(it.at)*dim:][:dim] }
+
+// prefetch asks for the caller's rows of items, which lie scattered in a large call.
+func (c *call) prefetch(items []item, dim int) {
+	if len(c.rows) < manyFloats {
+		return
+	}
+	for i, it := range items {
+		c.given[i] = (*header)(unsafe.Pointer(&c.rows[int(it.at)*dim]))
+	}
+	prefetchRows(&c.given[0], len(items), 4*dim-1)
+}
+
+// manyFloats are more than stay in a core's cache while a call works.
+const manyFloats = 1 << 16
 
 // marks are the shows and clicks of a push of an item: one show if nothing is said.
 func (c *call) marks(it item) marks {

@@ -219,6 +219,7 @@ func (t *Sparse) runShard(i int, c *call, do blockFunc) {
 		group = group[len(ready.items):]
 		s.prefetch(group[min(len(group), blockLen):min(len(group), 2*blockLen)])
 		s.probe(next, group[:min(len(group), blockLen)])
+		c.prefetch(next.items, t.dim)
 		s.verify(ready)
 		do(t, s, c, ready)
 		ready, next = next, ready
