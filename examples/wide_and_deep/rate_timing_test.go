@@ -43,7 +43,7 @@ func generated(n int) *dataset.Dataset {
 
 // BenchmarkRate is examples/s of the wide & deep of the recommendation benchmarks (26 ids of 1,000,001 × 9, 512-256-128-32,
 // lazy Adam, batch 512) on generated data: alone, and on clusters in one process over loopback TCP, in every mode. Geo trains by plain
-// gradient descent, beside two workers that train by it alone, each on its half; in their second epoch, since the first of so few
+// gradient descent, beside two workers that train by it alone, each on its half; in their fourth epoch, since the first of so few
 // rows has no exchange in it.
 func BenchmarkRate(b *testing.B) {
 	data, sgd := generated(100_000), optimizer.SGD{LR: 0.1}
@@ -69,12 +69,12 @@ func BenchmarkRate(b *testing.B) {
 		var each [2]float64
 		var wg sync.WaitGroup
 		for i := range each {
-			wg.Go(func() { each[i] = rate(b, data.Shard(i, 2), 0, 1, 2, sgd, strategy.Async()) })
+			wg.Go(func() { each[i] = rate(b, data.Shard(i, 2), 0, 1, 4, sgd, strategy.Async()) })
 		}
 		wg.Wait()
 		return each[0] + each[1]
 	})
-	run("2x2/geo/sgd", func(b *testing.B) float64 { return rate(b, data, 2, 2, 2, sgd, strategy.Geo(100)) })
+	run("2x2/geo/sgd", func(b *testing.B) float64 { return rate(b, data, 2, 2, 4, sgd, strategy.Geo(100)) })
 	run("2x2/async/sgd", job(2, 2, sgd, strategy.Async()))
 }
 
