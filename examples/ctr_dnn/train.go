@@ -36,7 +36,7 @@ func parse(args []string) (config, error) {
 	return c, newModel(c, inputsOf(c)).Loss.Err()
 }
 
-// run is the program of every role. Worker 0 returns the AUC on the test rows.
+// run is the program of every role. It returns the AUC on the test rows.
 func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (auc float64, err error) {
 	var test *dataset.Dataset
 	auc, err = newModel(c, inputsOf(c)).Train(ctx, f, c.Flags, c.Rule(3e-3, 1), func(ctx context.Context) (train, _ *dataset.Dataset, err error) {

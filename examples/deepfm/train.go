@@ -35,7 +35,7 @@ func parse(args []string) (config, error) {
 	return c, nil
 }
 
-// run is the program of every role. Worker 0 returns the AUC on the test rows.
+// run is the program of every role. It returns the AUC on the test rows.
 func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (auc float64, err error) {
 	load := func(context.Context) (train, test *dataset.Dataset, err error) {
 		data, err := flights.Load()

@@ -34,7 +34,7 @@ func newModel(seed uint64) model {
 	return model{graph: g, prediction: prediction, cost: nn.Mean(nn.CrossEntropy(prediction, y)), acc: nn.Accuracy(prediction, y)}
 }
 
-// run is the program of every role. Worker 0 returns the accuracy on the digits held back.
+// run is the program of every role. It returns the accuracy on the digits held back.
 func run(ctx context.Context, f *fleet.Fleet, c job.Flags, out io.Writer) (accuracy float64, err error) {
 	train, test, err := digits.Load()
 	if err != nil {
@@ -45,12 +45,12 @@ func run(ctx context.Context, f *fleet.Fleet, c job.Flags, out io.Writer) (accur
 		return 0, err
 	}
 	net := newModel(c.Seed)
-	err = job.Play(ctx, f, net.cost, c.Rule(1e-3, 0.1), s, func(ctx context.Context) error {
+	err = job.Training{Loss: net.cost, Rule: c.Rule(1e-3, 0.1), Strategy: s, Load: c.Load}.Play(ctx, f, func(ctx context.Context) error {
 		rows := func(int) *dataset.Dataset { return train.DropLast() }
-		if _, err := job.Epochs(ctx, f, net.graph, c, rows, out, net.acc); err != nil || !f.IsFirstWorker() {
+		if _, err := job.Epochs(ctx, f, net.graph, c, rows, out, net.acc); err != nil {
 			return err
 		}
-		if accuracy, err = job.Evaluate(ctx, net.acc, test); err != nil {
+		if accuracy, err = job.Evaluate(ctx, f, net.acc, test); err != nil || !f.IsFirstWorker() {
 			return err
 		}
 		fmt.Fprintf(out, "test accuracy %.4f\n", accuracy)

@@ -165,7 +165,7 @@ func compete(t *testing.T, servers, workers int, args string, train, test *datas
 	var mu sync.Mutex // guards o's rate and counts
 	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
 		net := newModel(c, categories(c))
-		return job.Play(ctx, f, net.loss, c.rule, c.strategy, func(ctx context.Context) error {
+		return job.Training{Loss: net.loss, Rule: c.rule, Strategy: c.strategy}.Play(ctx, f, func(ctx context.Context) error {
 			rows := func(int) *dataset.Dataset { return train }
 			last, err := job.Epochs(ctx, f, net.graph, c.Flags, rows, io.Discard)
 			if err != nil {

@@ -9,6 +9,8 @@
 //	test AUC 0.8122
 //	saved output/wide_and_deep/checkpoint and output/wide_and_deep/model
 //
+// and -load=output/wide_and_deep/checkpoint goes on from there, on any number of servers.
+//
 // -mode takes every mode that package strategy has. In geo the rule is plain gradient descent, the only one it can add up, which
 // learns these data slowly: take -mode=geo with more epochs, smaller batches and a small -k_steps. With -data it reads Criteo TSV
 // or slot text instead of the flights, and -preset=criteo has the size that is usual for them; -preset=seed takes the settings of

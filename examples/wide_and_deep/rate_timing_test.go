@@ -86,7 +86,7 @@ func rate(b *testing.B, data *dataset.Dataset, servers, workers, epochs int, rul
 		Options: fleet.Options{Transport: new(transport.FastHTTP)}}
 	errs := cluster.Errors(b, func(ctx context.Context, f *fleet.Fleet) error {
 		net := newModel(cfg, 26)
-		return job.Play(ctx, f, net.loss, rule, s, func(ctx context.Context) error {
+		return job.Training{Loss: net.loss, Rule: rule, Strategy: s}.Play(ctx, f, func(ctx context.Context) error {
 			r, err := work(ctx, f, cfg, net, data, data.Take(512), io.Discard)
 			mu.Lock()
 			defer mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 )
 
-// result is what worker 0 measured.
+// result is what a worker measured.
 type result struct {
-	AUC  float64 // on the test rows
+	AUC  float64 // on the test rows, of all workers
 	Rate float64 // examples a second of this worker, in the last epoch
 }
 
@@ -27,13 +27,16 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (result, 
 		return result{}, err
 	}
 	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
+		if err := f.InitServer(ctx, c.Load); err != nil {
 			return result{}, err
 		}
 		return result{}, f.RunServer(ctx)
 	}
 	train, test, err := load(ctx, c)
 	if err != nil {
+		return result{}, err
+	}
+	if err := job.LoadAlone(ctx, f, c.Load); err != nil {
 		return result{}, err
 	}
 	if err := f.InitWorker(ctx); err != nil {
@@ -49,20 +52,18 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (result, 
 	return r, f.StopWorker(ctx)
 }
 
-// work trains, and has worker 0 test and save when all have finished.
+// work trains and, when all have finished, tests with the others and has worker 0 save.
 func work(ctx context.Context, f *fleet.Fleet, c config, net model, train, test *dataset.Dataset, out io.Writer) (r result, err error) {
 	rows := func(int) *dataset.Dataset { return train }
 	last, err := job.Epochs(ctx, f, net.graph, c.Flags, rows, out, net.score)
 	r.Rate = last.Rate()
-	if err != nil || !f.IsFirstWorker() {
+	if err == nil && c.explain && f.IsFirstWorker() && f.ServerNum() > 0 {
+		err = explain(f, out)
+	}
+	if err != nil {
 		return r, err
 	}
-	if c.explain && f.ServerNum() > 0 {
-		if err := explain(f, out); err != nil {
-			return r, err
-		}
-	}
-	if r.AUC, err = job.Evaluate(ctx, net.score, test); err != nil {
+	if r.AUC, err = job.Evaluate(ctx, f, net.score, test); err != nil || !f.IsFirstWorker() {
 		return r, err
 	}
 	fmt.Fprintf(out, "test AUC %.4f\n", r.AUC)

@@ -44,6 +44,17 @@ func TestFlights(t *testing.T) {
 	}
 }
 
+// TestGoesOn: what one process has learned, a cluster goes on from.
+func TestGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	small := []string{"-rows=20000", "-layers=32", "-batch=128"}
+	alone := train(t, 0, 1, append([]string{"-out=" + dir}, small...))
+	on := train(t, 3, 2, append([]string{"-out=", "-load=" + filepath.Join(dir, "checkpoint"), "-mode=sync", "-lr=1e-9"}, small...))
+	if diff := on.AUC - alone.AUC; diff > 1e-3 || diff < -1e-3 || alone.AUC < 0.65 {
+		t.Errorf("alone %.4f, the cluster that goes on without learning %.4f", alone.AUC, on.AUC)
+	}
+}
+
 func train(t *testing.T, servers, workers int, args []string) result {
 	t.Helper()
 	first, said := jobtest.Run(t, servers, workers, args, parse, run)

@@ -63,7 +63,7 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (share fl
 	if err != nil {
 		return 0, err
 	}
-	err = job.Play(ctx, f, net.loss, optimizer.SGD{LR: c.LR}, s, func(ctx context.Context) error {
+	err = job.Training{Loss: net.loss, Rule: optimizer.SGD{LR: c.LR}, Strategy: s, Load: c.Load}.Play(ctx, f, func(ctx context.Context) error {
 		share, err = work(ctx, f, c, net, text, out)
 		return err
 	})

@@ -21,15 +21,15 @@ func NewBinary(pred, label *nn.Node) Binary {
 	return Binary{Pred: pred, Loss: nn.Mean(nn.LogLoss(pred, label)), AUC: nn.AUC(pred, label)}
 }
 
-// Train is a whole program: it plays the process's role, trains on what load gives, and returns on worker 0 the AUC on the test
-// rows, after printing it and saving the model.
+// Train is a whole program: it plays the process's role, trains on what load gives, and returns the AUC on the test rows; worker 0
+// prints it and saves the model.
 func (b Binary) Train(ctx context.Context, f *fleet.Fleet, c Flags, rule optimizer.Rule,
 	load func(ctx context.Context) (train, test *dataset.Dataset, err error), out io.Writer) (auc float64, err error) {
 	s, err := c.Strategy()
 	if err != nil {
 		return 0, err
 	}
-	err = Play(ctx, f, b.Loss, rule, s, func(ctx context.Context) error {
+	err = Training{b.Loss, rule, s, c.Load}.Play(ctx, f, func(ctx context.Context) error {
 		train, test, err := load(ctx)
 		if err != nil {
 			return err
@@ -38,10 +38,10 @@ func (b Binary) Train(ctx context.Context, f *fleet.Fleet, c Flags, rule optimiz
 			return err
 		}
 		rows := func(int) *dataset.Dataset { return train }
-		if _, err := Epochs(ctx, f, b.Loss.Graph(), c, rows, out, b.AUC); err != nil || !f.IsFirstWorker() {
+		if _, err := Epochs(ctx, f, b.Loss.Graph(), c, rows, out, b.AUC); err != nil {
 			return err
 		}
-		if auc, err = Evaluate(ctx, b.AUC, test); err != nil {
+		if auc, err = Evaluate(ctx, f, b.AUC, test); err != nil || !f.IsFirstWorker() {
 			return err
 		}
 		fmt.Fprintf(out, "test AUC %.4f\n", auc)

@@ -5,7 +5,7 @@
 //
 // where parse makes a configuration of the command line, and run is the program, the same for every role:
 //
-//	err := job.Play(ctx, f, loss, rule, strategy, func(ctx context.Context) error {
+//	err := job.Training{Loss: loss, Rule: rule, Strategy: s}.Play(ctx, f, func(ctx context.Context) error {
 //		// a worker's part: job.Epochs, job.Evaluate, job.Save
 //	})
 //

@@ -17,6 +17,7 @@ type Flags struct {
 	Batch  int     // examples a step and worker; where the default is 0, 0 leaves it to the example
 	Epochs int     // passes over the training data
 	Out    string  // where the model goes; empty saves none
+	Load   string  // a checkpoint to go on from, which any number of servers may have written
 	LR     float64 // learning rate; 0 is the example's
 
 	placement, codec, payload, amend string
@@ -37,6 +38,7 @@ func (c *Flags) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data")
 	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and worker; 0, where it is the default, is the preset's")
 	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the example's")
+	fs.StringVar(&c.Load, "load", c.Load, "checkpoint to go on from, of a job with any number of servers, such as output/mnist/checkpoint")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for the model; empty saves none")
 }
 

@@ -116,7 +116,7 @@ func TestPlay(t *testing.T) {
 				return err
 			}
 			net := newLine()
-			return Play(ctx, f, net.loss, optimizer.SGD{LR: 0.2}, s, func(ctx context.Context) error {
+			return Training{Loss: net.loss, Rule: optimizer.SGD{LR: 0.2}, Strategy: s}.Play(ctx, f, func(ctx context.Context) error {
 				rows := func(epoch int) *dataset.Dataset {
 					mu.Lock()
 					defer mu.Unlock()
@@ -131,8 +131,11 @@ func TestPlay(t *testing.T) {
 				if want := 1000 / f.WorkerNum(); last.Samples != want {
 					t.Errorf("worker 0 trained on %d examples in the last epoch, want %d", last.Samples, want)
 				}
-				if off, err := Evaluate(ctx, net.loss, points(42)); err != nil || off > 1e-4 {
-					t.Errorf("the line is off by %v, error %v", off, err)
+				if last.Last[0].Float32s()[0] > 1e-4 {
+					t.Errorf("the line is off by %v", last.Last[0])
+				}
+				if _, err := Evaluate(ctx, f, net.loss, points(2)); err == nil {
+					t.Error("a loss was taken for a metric")
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -155,12 +158,44 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// TestLoad: what a cluster has saved, another of any size goes on from, as do workers without servers and a process alone.
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	train := func(servers, workers int, lr float64, args ...string) (loss float64) {
+		last, _ := jobtest.Run(t, servers, workers, append(args, "-mode=sync"), flags,
+			func(ctx context.Context, f *fleet.Fleet, c Flags, out io.Writer) (last nn.TrainResult, err error) {
+				s, err := c.Strategy()
+				if err != nil {
+					return last, err
+				}
+				net := newLine()
+				err = Training{Loss: net.loss, Rule: optimizer.SGD{LR: lr}, Strategy: s, Load: c.Load}.Play(ctx, f, func(ctx context.Context) error {
+					last, err = Epochs(ctx, f, net.graph, c, func(int) *dataset.Dataset { return points(1000) }, out)
+					if err != nil || !f.IsFirstWorker() {
+						return err
+					}
+					return Save(ctx, f, c.Out, out, net.y)
+				})
+				return last, err
+			})
+		return last.Loss
+	}
+	if loss := train(2, 2, 0.2, "-out="+dir); loss < 1e-3 {
+		t.Errorf("the first epoch has a loss of %v already", loss)
+	}
+	for _, size := range [][2]int{{0, 1}, {1, 1}, {3, 2}, {0, 2}} {
+		if loss := train(size[0], size[1], 1e-9, "-load="+dir+"/checkpoint"); loss > 1e-4 {
+			t.Errorf("%d servers and %d workers go on with a loss of %v", size[0], size[1], loss)
+		}
+	}
+}
+
 // TestPlayFails: what goes wrong in a worker's part comes back, and no directory saves nothing.
 func TestPlayFails(t *testing.T) {
 	broken := errors.New("no data today")
 	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
 		net := newLine()
-		err := Play(ctx, f, net.loss, optimizer.SGD{LR: 0.2}, strategy.Async(), func(context.Context) error { return broken })
+		err := Training{Loss: net.loss, Rule: optimizer.SGD{LR: 0.2}, Strategy: strategy.Async()}.Play(ctx, f, func(context.Context) error { return broken })
 		if !errors.Is(err, broken) {
 			t.Errorf("error %v", err)
 		}
@@ -168,7 +203,7 @@ func TestPlayFails(t *testing.T) {
 	})
 	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
 		net := newLine()
-		if err := Play(ctx, f, net.loss, optimizer.SGD{LR: -1}, strategy.Async(), nil); err == nil {
+		if err := (Training{Loss: net.loss, Rule: optimizer.SGD{LR: -1}, Strategy: strategy.Async()}).Play(ctx, f, nil); err == nil {
 			t.Error("a negative rate was taken")
 		}
 		return nil

@@ -7,27 +7,38 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/metrics"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
+// Training is what every role of a job is told.
+type Training struct {
+	Loss     optimizer.Objective
+	Rule     optimizer.Rule
+	Strategy strategy.Strategy
+	Load     string // a checkpoint to go on from; empty begins anew
+}
+
 // Play makes the calls of the process's role, in their order: a server serves until all workers have stopped, a worker does its work
 // between joining and leaving.
-func Play(ctx context.Context, f *fleet.Fleet, loss optimizer.Objective, rule optimizer.Rule, s strategy.Strategy,
-	work func(ctx context.Context) error) error {
-	opt, err := f.DistributedOptimizer(rule, s)
+func (t Training) Play(ctx context.Context, f *fleet.Fleet, work func(ctx context.Context) error) error {
+	opt, err := f.DistributedOptimizer(t.Rule, t.Strategy)
 	if err != nil {
 		return err
 	}
-	if err := opt.Minimize(loss); err != nil {
+	if err := opt.Minimize(t.Loss); err != nil {
 		return err
 	}
 	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
+		if err := f.InitServer(ctx, t.Load); err != nil {
 			return err
 		}
 		return f.RunServer(ctx)
+	}
+	if err := LoadAlone(ctx, f, t.Load); err != nil {
+		return err
 	}
 	if err := f.InitWorker(ctx); err != nil {
 		return err
@@ -59,20 +70,34 @@ func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func
 	return last, f.BarrierWorker(ctx)
 }
 
-// Evaluate is the value of a metric over all rows, which are not trained on.
-func Evaluate(ctx context.Context, metric *nn.Node, rows *dataset.Dataset) (value float64, err error) {
-	exe := nn.NewExecutor(metric.Graph())
-	for batch, err := range rows.Batches(2048) {
-		if err != nil {
-			return 0, err
-		}
-		out, err := exe.Eval(ctx, batch, metric)
-		if err != nil {
-			return 0, err
-		}
-		value = float64(out[0].Float32s()[0])
+// LoadAlone reads a checkpoint, if there is one to go on from, where there are no servers to do it.
+func LoadAlone(ctx context.Context, f *fleet.Fleet, dir string) error {
+	if dir == "" || f.ServerNum() > 0 {
+		return nil
 	}
-	return value, exe.Close(ctx)
+	return f.LoadModel(ctx, dir)
+}
+
+// Evaluate is the value of an AUC or accuracy node over all rows, which are not trained on. Each worker looks at its part of them,
+// and all are told the same.
+func Evaluate(ctx context.Context, f *fleet.Fleet, metric *nn.Node, rows *dataset.Dataset) (value float64, err error) {
+	exe := nn.NewExecutor(metric.Graph())
+	for batch, err := range rows.Shard(f.WorkerIndex(), f.WorkerNum()).Batches(2048) {
+		if err != nil {
+			return 0, err
+		}
+		if _, err := exe.Eval(ctx, batch, metric); err != nil {
+			return 0, err
+		}
+	}
+	if pos, neg, err := exe.Histogram(metric); err == nil {
+		return metrics.AUC(ctx, f, pos, neg)
+	}
+	right, all, err := exe.Hits(metric)
+	if err != nil {
+		return 0, err
+	}
+	return metrics.Acc(ctx, f, right, all)
 }
 
 // Save writes a checkpoint to go on from and a model for inference below dir, unless dir is empty.
