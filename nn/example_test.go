@@ -51,7 +51,6 @@ func ExampleGraph_Err() {
 	// nn: log_loss "log_loss_0": shapes differ: "sigmoid_0" [N 2] and "label" [N 1]
 }
 
-// A saved model evaluates with no fleet.
 // A hundred thousand words are too many to score for every example: the true one is told from five that are drawn.
 func ExampleNCE() {
 	const words, dim, drawn = 100_000, 16, 5
@@ -70,6 +69,7 @@ func ExampleNCE() {
 	// the word 42 and [2410 201 347 139 9749]
 }
 
+// A saved model evaluates with no fleet.
 func ExampleLoad() {
 	dir, err := os.MkdirTemp("", "model")
 	if err != nil {
