@@ -199,6 +199,27 @@ func TestWaitEnds(t *testing.T) {
 	says(t, errs[0], collective.ErrDead, "all-reduce 1 (sum of 10 float32)", "missing rank 1 (worker-1:1", "last seen")
 }
 
+func TestJoinSaysWhoIsMissing(t *testing.T) {
+	var log bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		c := onMemory(t, 2)
+		c.StartTimeout, c.Logger = 8*time.Second, slog.New(slog.NewTextHandler(&log, nil))
+		g, err := collective.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says(t, g.Join(t.Context()), collective.ErrDead, "rank 1")
+		if err := g.Close(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, want := range []string{"waited=3s", "waited=6s", `"not ready"="rank 1 (worker-1:1, never seen)"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not say %s:\n%s", want, log.String())
+		}
+	}
+}
+
 func TestJoinNamesWhoIsMissing(t *testing.T) {
 	c := hasty(onMemory(t, 3))
 	c.StartTimeout = 100 * time.Millisecond

@@ -17,6 +17,8 @@ func (g *Group) Join(ctx context.Context) error {
 	bounded, release := g.bound(ctx, g.c.StartTimeout, errLate)
 	defer release()
 	began, arrived := time.Now(), g.arrivals()
+	stop := g.sayMissing(arrived)
+	defer stop()
 	err := g.each(bounded, func(ctx context.Context, rank int) error {
 		q := g.request(verbJoin)
 		q.generation = g.self
@@ -40,6 +42,31 @@ func (g *Group) Join(ctx context.Context) error {
 	g.mu.Unlock()
 	g.serving.Go(g.watch)
 	return nil
+}
+
+// joinSayEvery is how often a rank says whom it waits for to join.
+const joinSayEvery = 3 * time.Second
+
+// sayMissing logs who has not joined, every few seconds until stop is called.
+func (g *Group) sayMissing(a *arrivals) (stop func()) {
+	ended, began := make(chan struct{}), time.Now()
+	var saying sync.WaitGroup
+	saying.Go(func() {
+		tick := time.NewTicker(joinSayEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				g.log.Warn("worker not ready, still waiting", "not ready", g.names(a.missing()), "waited", time.Since(began).Round(time.Second))
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		saying.Wait()
+	}
 }
 
 // generation is one number for the lives of all ranks.
