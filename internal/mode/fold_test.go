@@ -1,6 +1,8 @@
 package mode
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -175,26 +177,66 @@ func TestFoldAllocatesOnlyToGrow(t *testing.T) {
 	}
 }
 
-// BenchmarkFold merges the rows of two workers' loops.
-func BenchmarkFold(b *testing.B) {
-	const n, dim = 4096, 16
-	r := rand.New(rand.NewPCG(1, 2))
-	rounds := make([][]Rows, 4)
-	for i := range rounds {
-		rounds[i] = make([]Rows, 2)
-		for m := range rounds[i] {
-			rows := &rounds[i][m]
-			for range n {
-				rows.IDs = append(rows.IDs, r.Uint64N(1_000_000))
+// TestFoldOfManyRows folds more rows than are worked on together, beside a sum in a map.
+func TestFoldOfManyRows(t *testing.T) {
+	const dim, height = 3, 9000
+	r := rand.New(rand.NewPCG(1, 1))
+	members, factors := make([]Rows, 5), []float32{0.5, 0.25, 0.125, 2, 1}
+	want := map[uint64][dim]float32{}
+	for m := range members {
+		members[m].IDs = someIDs(r, 1000*(m+1), height)
+		for _, id := range members[m].IDs {
+			sum := want[id]
+			for i := range sum {
+				g := float32(r.IntN(100))
+				members[m].G = append(members[m].G, g)
+				sum[i] += factors[m] * g // exact
 			}
-			slices.Sort(rows.IDs)
-			rows.IDs = slices.Compact(rows.IDs)
-			rows.G = slices.Repeat([]float32{1e-3}, len(rows.IDs)*dim)
+			want[id] = sum
 		}
 	}
 	var f Folder
-	for i := 0; b.Loop(); i++ {
-		f.Fold(dim, rounds[i%len(rounds)], []float32{0.5, 0.5}, BySamples)
+	got := f.Fold(dim, members, factors, BySamples)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), got.IDs); diff != "" {
+		t.Fatal(diff)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2*n), "ns/row")
+	for i, id := range got.IDs {
+		if [dim]float32(got.G[i*dim:]) != want[id] {
+			t.Fatalf("row %d is %v, want %v", id, got.G[i*dim:][:dim], want[id])
+		}
+	}
+}
+
+// BenchmarkFold is the cost of a row of a member, for rounds of some members with 4,096 rows of 16 floats each, of a million.
+func BenchmarkFold(b *testing.B) {
+	const ids, dim, height = 4096, 16, 1_000_000
+	for _, n := range []int{2, 3, 8, 32, 128} {
+		b.Run(fmt.Sprintf("%dmembers", n), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 1))
+			members, factors := make([]Rows, n), make([]float32, n)
+			for m := range members {
+				members[m].IDs = someIDs(r, ids, height)
+				members[m].G = make([]float32, ids*dim)
+				for i := range members[m].G {
+					members[m].G[i] = r.Float32()
+				}
+				factors[m] = 1 / float32(n)
+			}
+			var f Folder
+			f.Fold(dim, members, factors, BySamples)
+			for b.Loop() {
+				f.Fold(dim, members, factors, BySamples)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*ids), "ns/row")
+		})
+	}
+}
+
+// someIDs are n different ids below height, ascending.
+func someIDs(r *rand.Rand, n, height int) []uint64 {
+	seen := map[uint64]bool{}
+	for len(seen) < n {
+		seen[r.Uint64N(uint64(height))] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
 }

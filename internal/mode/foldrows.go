@@ -1,0 +1,183 @@
+package mode
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
+
+// Rows are gradients of rows: ids, strictly increasing, and dim floats for each.
+type Rows struct {
+	IDs []uint64
+	G   []float32
+	// Counts are two numbers for each id, how often it was shown and clicked; nil is one show of each and no click.
+	Counts []float32
+}
+
+// Slice is the rows [from, to) of them, each of width dim.
+func (r Rows) Slice(from, to, dim int) Rows {
+	part := Rows{IDs: r.IDs[from:to], G: r.G[from*dim : to*dim]}
+	if r.Counts != nil {
+		part.Counts = r.Counts[2*from : 2*to]
+	}
+	return part
+}
+
+// Folder merges the rows of a round's members. Its result is valid until the next Fold; it allocates only to grow.
+type Folder struct {
+	out    Rows
+	counts []float32
+
+	// Of more than two members: all their ids, one member's after the other's, and for each its row of out.
+	sorter kernels.Uniquer
+	all    []uint64
+	places []int32
+	starts []int   // by member: where its ids begin
+	next   []int   // by member: its next row
+	pushes []int32 // by row of out: how many members had it so far
+}
+
+// Fold sums the members' rows by id, in the members' order, each with its factor. Shows and clicks are sums whatever the
+// factors; where no member says anything of them, the result says nothing either.
+func (f *Folder) Fold(dim int, members []Rows, factors []float32, w Weighting) Rows {
+	counted := slices.ContainsFunc(members, func(r Rows) bool { return r.Counts != nil })
+	f.out.Counts = nil
+	if len(members) == 2 && !counted && w != ByPushes {
+		f.foldTwo(dim, members, factors)
+		return f.out
+	}
+	f.place(dim, members, counted)
+	for end := 0; end < len(f.out.IDs); {
+		end += foldBlock
+		for m := range members {
+			f.addMember(m, &members[m], factorOf(m, factors, w), dim, end)
+		}
+	}
+	if w == ByPushes {
+		f.divide(dim)
+	}
+	return f.out
+}
+
+// foldBlock is how many rows of the result all members are added to before the next: few enough to stay in a core's cache.
+const foldBlock = 2048
+
+func factorOf(m int, factors []float32, w Weighting) float32 {
+	if w == ByPushes {
+		return 1
+	}
+	return factors[m]
+}
+
+// place finds the result's ids and where each member's rows go.
+func (f *Folder) place(dim int, members []Rows, counted bool) {
+	f.all, f.starts, f.next = f.all[:0], f.starts[:0], f.next[:0]
+	for m := range members {
+		f.starts, f.next = append(f.starts, len(f.all)), append(f.next, 0)
+		f.all = append(f.all, members[m].IDs...)
+	}
+	f.out.IDs, f.places = kernels.Unique(f.all, &f.sorter)
+	n := len(f.out.IDs)
+	f.out.G = slices.Grow(f.out.G[:0], n*dim)[:n*dim]
+	f.pushes = slices.Grow(f.pushes[:0], n)[:n]
+	clear(f.pushes)
+	if counted {
+		f.counts = slices.Grow(f.counts[:0], 2*n)[:2*n]
+		clear(f.counts)
+		f.out.Counts = f.counts
+	}
+}
+
+// addMember adds a member's rows, up to a row of the result.
+func (f *Folder) addMember(m int, r *Rows, factor float32, dim, end int) {
+	at, places := f.next[m], f.places[f.starts[m]:]
+	for ; at < len(r.IDs) && int(places[at]) < end; at++ {
+		to := int(places[at])
+		row, g := f.out.G[to*dim:][:dim], r.G[at*dim:]
+		if f.pushes[to] == 0 {
+			setScaled(row, g, factor)
+		} else {
+			addScaled(row, g, factor)
+		}
+		f.pushes[to]++
+		if f.out.Counts != nil {
+			addCount(f.out.Counts[2*to:], r.Counts, at)
+		}
+	}
+	f.next[m] = at
+}
+
+// addCount adds to a row's shows and clicks those of a member's row.
+func addCount(sum, counts []float32, at int) {
+	if counts == nil {
+		sum[0]++
+		return
+	}
+	sum[0] += counts[2*at]
+	sum[1] += counts[2*at+1]
+}
+
+// divide makes sums of rows means over the members that had the row.
+func (f *Folder) divide(dim int) {
+	for to, n := range f.pushes {
+		if n > 1 {
+			for i := range dim {
+				f.out.G[to*dim+i] /= float32(n)
+			}
+		}
+	}
+}
+
+// foldTwo is Fold for two members, where it is a toss-up which of them comes next: the branches are those that a processor
+// can foresee.
+func (f *Folder) foldTwo(dim int, members []Rows, factors []float32) {
+	n := len(members[0].IDs) + len(members[1].IDs)
+	f.out.IDs, f.out.G = slices.Grow(f.out.IDs[:0], n), slices.Grow(f.out.G[:0], n*dim)
+	a, b := members[0].IDs, members[1].IDs
+	var at [2]int
+	for at[0] < len(a) && at[1] < len(b) {
+		x, y := a[at[0]], b[at[1]]
+		_, m := bits.Sub64(y, x, 0) // whose turn it is
+		row := f.add(min(x, y), dim)
+		setScaled(row, members[m].G[at[m]*dim:], factors[m])
+		at[m]++
+		if x == y {
+			addScaled(row, members[1].G[at[1]*dim:], factors[1])
+			at[1]++
+		}
+	}
+	for m := range at {
+		for ; at[m] < len(members[m].IDs); at[m]++ {
+			setScaled(f.add(members[m].IDs[at[m]], dim), members[m].G[at[m]*dim:], factors[m])
+		}
+	}
+}
+
+// add is the row of one more id, which holds anything.
+func (f *Folder) add(id uint64, dim int) []float32 {
+	start := len(f.out.G)
+	f.out.IDs = append(f.out.IDs, id)
+	f.out.G = f.out.G[:start+dim]
+	return f.out.G[start:]
+}
+
+// setScaled sets dst to the first of factor·g, four at a time.
+func setScaled(dst, g []float32, factor float32) {
+	for len(dst) >= 4 && len(g) >= 4 {
+		d, v := (*[4]float32)(dst), (*[4]float32)(g)
+		d[0], d[1], d[2], d[3] = factor*v[0], factor*v[1], factor*v[2], factor*v[3]
+		dst, g = dst[4:], g[4:]
+	}
+	for i := range dst {
+		dst[i] = factor * g[i]
+	}
+}
+
+// addScaled adds the first of factor·g to dst. Each product is rounded before it is added.
+func addScaled(dst, g []float32, factor float32) {
+	g = g[:len(dst)]
+	for i, v := range g {
+		dst[i] += float32(factor * v)
+	}
+}
