@@ -3,6 +3,7 @@ package strategy
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // LocalSGD has each worker of a collective job update its own copy of the weights, and every k steps sets all copies to their mean.
@@ -57,7 +58,7 @@ func (s Strategy) checkCollective() error {
 		switch {
 		case f.value < 0:
 			errs = append(errs, fmt.Errorf("strategy: %s is %d; it can't be negative", f.name, f.value))
-		case f.value > 0 && s.Mode != ModeSync:
+		case f.value > 0 && s.Mode != ModeSync && !strings.HasSuffix(f.name, "begin_step"): // k_steps has said it
 			errs = append(errs, fmt.Errorf("strategy: %s is %d, but only mode %q, in jobs without servers, has it; leave it out", f.name, f.value, ModeSync))
 		}
 	}
@@ -69,7 +70,7 @@ func (s Strategy) checkCollective() error {
 		errs = append(errs, errors.New("strategy: adaptive_localsgd has begin_step and no init_k_steps; give both or none"))
 	case s.LocalSGD.KSteps > 0 && s.AdaptiveLocalSGD.InitKSteps > 0:
 		errs = append(errs, errors.New("strategy: localsgd and adaptive_localsgd both say how often workers meet; leave one out"))
-	case s.drifts() && s.Weighting != WeightEqual:
+	case s.drifts() && s.Mode == ModeSync && s.Weighting != WeightEqual:
 		errs = append(errs, fmt.Errorf("strategy: weighting is %q, but localsgd has no gradients to weigh: every worker's copy of the weights "+
 			"counts the same; leave it out", s.Weighting))
 	case s.drifts() && s.GradientMerge.KSteps > 1:

@@ -32,6 +32,20 @@ func TestWithoutServers(t *testing.T) {
 	}
 }
 
+// TestModeWithoutServers: an empty mode is sync where a field asks for a job without servers; another mode is refused once for each field.
+func TestModeWithoutServers(t *testing.T) {
+	for _, text := range []string{`{"localsgd": {"k_steps": 4}}`, `{"adaptive_localsgd": {"init_k_steps": 2}}`, `{"fuse_grad_size_in_MB": 1}`} {
+		s, err := strategy.Read(strings.NewReader(text))
+		if err != nil || s.WithDefaults().Mode != strategy.ModeSync {
+			t.Errorf("%s has mode %q, error %v", text, s.WithDefaults().Mode, err)
+		}
+		_, err = strategy.Read(strings.NewReader(`{"mode": "async", ` + text[1:]))
+		if err == nil || strings.Count(err.Error(), "strategy: ") != 1 || !strings.Contains(err.Error(), `only mode "sync"`) {
+			t.Errorf("%s in mode async: %v", text, err)
+		}
+	}
+}
+
 func TestWithServers(t *testing.T) {
 	for _, tt := range []struct {
 		s    strategy.Strategy

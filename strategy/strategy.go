@@ -10,7 +10,8 @@ import (
 
 // Strategy is how a job trains. The zero value is asynchronous training with every default.
 type Strategy struct {
-	// Mode is how workers' gradients meet: "sync", "async", "half_async", "ssp" or "geo". Empty means async.
+	// Mode is how workers' gradients meet: "sync", "async", "half_async", "ssp" or "geo". Empty means async, or sync where
+	// a field is set that only jobs without servers have.
 	Mode Mode `json:"mode,omitempty"`
 	// Staleness is how many steps a worker may be ahead of the slowest, in mode ssp; 0 means in step.
 	Staleness int `json:"staleness,omitempty"`
@@ -162,6 +163,9 @@ func Factory(name string) (Strategy, error) {
 
 // WithDefaults fills in the default of every zero field that has one in this mode. The result means the same.
 func (s Strategy) WithDefaults() Strategy {
+	if s.WithoutServers() != "" {
+		set(&s.Mode, ModeSync)
+	}
 	set(&s.Mode, ModeAsync)
 	set(&s.Placement, placement.RoundRobin{}.Name())
 	set(&s.Codec, "none")
