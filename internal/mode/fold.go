@@ -55,7 +55,7 @@ func FoldDense(dst []float32, gradients [][]float32, factors []float32) {
 			continue
 		}
 		for i, v := range g {
-			dst[i] += f * v
+			dst[i] += float32(f * v) // rounded before it is added, on every machine
 		}
 	}
 }
