@@ -76,23 +76,33 @@ func (b batchNorm) forward(c *cell) {
 		b.evaluate(c)
 		return
 	}
+	if len(c.shape) == 2 {
+		b.forwardRows(c)
+		return
+	}
 	x, kept := c.in[0].value, c.scratch(len(c.value)+c.shape[1])
 	channels(c, func(ch int, runs func(func(int) bool), width int) {
 		mean, variance := channelMoments(x, runs, width, c.rows()*width)
 		inverse := 1 / math.Sqrt(variance+float64(b.Epsilon))
-		kept[len(x)+ch] = float32(inverse)
+		b.settle(c, ch, mean, variance, inverse)
 		scale, shift := c.in[1].value[ch], c.in[2].value[ch]
 		for at := range runs {
-			for i := at; i < at+width; i++ {
-				kept[i] = float32((float64(x[i]) - mean) * inverse)
-				c.value[i] = kept[i]*scale + shift
+			normal, y := kept[at:at+width], c.value[at:at+width]
+			for i, v := range x[at : at+width] {
+				n := float32((float64(v) - mean) * inverse)
+				normal[i], y[i] = n, n*scale+shift
 			}
 		}
-		if c.rows() > 0 {
-			c.in[3].move(ch, float32(mean), b.Momentum)
-			c.in[4].move(ch, float32(variance), b.Momentum)
-		}
 	})
+}
+
+// settle keeps 1/deviation of a channel, behind the normalised numbers, for backward, and moves the averages.
+func (b batchNorm) settle(c *cell, ch int, mean, variance, inverse float64) {
+	c.scratch(len(c.value) + c.shape[1])[len(c.value)+ch] = float32(inverse)
+	if c.rows() > 0 {
+		c.in[3].move(ch, float32(mean), b.Momentum)
+		c.in[4].move(ch, float32(variance), b.Momentum)
+	}
 }
 
 func channelMoments(x []float32, runs func(func(int) bool), width, n int) (mean, variance float64) {
@@ -122,35 +132,46 @@ func (b batchNorm) evaluate(c *cell) {
 }
 
 func (b batchNorm) backward(c *cell) {
-	x, scale, shift := c.in[0], c.in[1], c.in[2]
+	x, scale := c.in[0], c.in[1]
 	kept, n := c.scratch(len(c.value)+c.shape[1]), float64(len(c.value)/c.shape[1])
 	for _, p := range c.in[:3] {
 		if p.wanted {
-			p.sum() // the loop below only adds
+			p.sum() // the loops below only add
 		}
+	}
+	if len(c.shape) == 2 {
+		b.backwardRows(c)
+		return
 	}
 	channels(c, func(ch int, runs func(func(int) bool), width int) {
 		var dShift, dScale float64
 		for at := range runs {
-			for i := at; i < at+width; i++ {
-				dShift += float64(c.grad[i])
-				dScale += float64(c.grad[i] * kept[i])
+			dy, normal := c.grad[at:at+width], kept[at:at+width]
+			for i, g := range dy {
+				dShift += float64(g)
+				dScale += float64(g * normal[i])
 			}
 		}
-		if scale.wanted {
-			scale.grad[ch] += float32(dScale)
-		}
-		if shift.wanted {
-			shift.grad[ch] += float32(dShift)
-		}
+		c.addChannel(ch, dShift, dScale)
 		if !x.wanted {
 			return
 		}
-		factor := scale.value[ch] * kept[len(c.value)+ch]
+		factor, a, b := scale.value[ch]*kept[len(c.value)+ch], float32(dShift/n), float32(dScale/n)
 		for at := range runs {
-			for i := at; i < at+width; i++ {
-				x.grad[i] += factor * float32(float64(c.grad[i])-dShift/n-float64(kept[i])*dScale/n)
+			dx, dy, normal := x.grad[at:at+width], c.grad[at:at+width], kept[at:at+width]
+			for i := range dx {
+				dx[i] += factor * (dy[i] - a - normal[i]*b)
 			}
 		}
 	})
+}
+
+// addChannel adds a channel's gradients to those of its scale and shift.
+func (c *cell) addChannel(ch int, dShift, dScale float64) {
+	if scale := c.in[1]; scale.wanted {
+		scale.grad[ch] += float32(dScale)
+	}
+	if shift := c.in[2]; shift.wanted {
+		shift.grad[ch] += float32(dShift)
+	}
 }

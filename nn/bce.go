@@ -1,6 +1,10 @@
 package nn
 
-import "math"
+import (
+	"math"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
 
 // BinaryCrossEntropy is −label·ln(pred) − (1−label)·ln(1−pred), element by element, pred being a probability. A logarithm is
 // never below −100. The label gets no gradient.
@@ -43,9 +47,9 @@ func (binaryCrossEntropyWithLogits) kind() string { return "binary_cross_entropy
 
 func (binaryCrossEntropyWithLogits) forward(c *cell) {
 	x, y := c.in[0].value, c.in[1].value
-	for i := range c.value {
-		x, y := float64(x[i]), float64(y[i])
-		c.value[i] = float32(max(x, 0) - x*y + math.Log1p(math.Exp(-math.Abs(x))))
+	logOnePlus(c.value, x)
+	for i, v := range x {
+		c.value[i] += max(v, 0) - v*y[i]
 	}
 }
 
@@ -54,8 +58,9 @@ func (binaryCrossEntropyWithLogits) backward(c *cell) {
 	if !x.wanted {
 		return
 	}
-	dx := x.sum()
-	for i, v := range x.value {
-		dx[i] += c.grad[i] * (logistic(v) - y[i])
+	dx, p := x.sum(), c.scratch(len(x.value))
+	kernels.Sigmoid(p, x.value)
+	for i, g := range c.grad {
+		dx[i] += g * (p[i] - y[i])
 	}
 }

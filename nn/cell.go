@@ -32,6 +32,7 @@ type cell struct {
 	values, grads []float32 // memory of value and grad
 	floats        []float32 // scratch of the op
 	ints          []int32   // scratch of the op
+	doubles       []float64 // scratch of the op
 	out           fetched
 }
 
@@ -64,6 +65,13 @@ func (c *cell) scratch(n int) []float32 {
 func (c *cell) scratchInts(n int) []int32 {
 	c.ints = grown(c.ints, n)
 	return c.ints
+}
+
+// sums returns n numbers to add to, all zero.
+func (c *cell) sums(n int) []float64 {
+	c.doubles = grown(c.doubles, n)
+	clear(c.doubles)
+	return c.doubles
 }
 
 // grown is s with length n, in new memory when it has too little: first what is asked for, later some more, so that lengths

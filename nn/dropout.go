@@ -2,7 +2,9 @@ package nn
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -32,15 +34,32 @@ func (d dropout) forward(c *cell) {
 		return
 	}
 	factors := c.scratch(len(x))
-	key := optimizer.Key(c.node.graph.seed+c.step, c.node.name)
-	optimizer.Uniform{Low: 0, High: 1}.Fill(factors, key)
-	for i, u := range factors {
-		factors[i] = 0
-		if u >= d.P {
-			factors[i] = 1 / (1 - d.P)
+	d.draw(factors, optimizer.Key(c.node.graph.seed+c.step, c.node.name))
+	kernels.Mul(c.value, x, factors)
+}
+
+// draw sets each factor by 32 random bits, the halves of the numbers of a splitmix64 generator.
+func (d dropout) draw(factors []float32, key uint64) {
+	keep, dropped := 1/(1-d.P), uint64(float64(d.P)*(1<<32))
+	choice := [2]float32{keep, 0}
+	var bits uint64
+	for i := range factors {
+		bits >>= 32
+		if i%2 == 0 {
+			key += 0x9e3779b97f4a7c15
+			bits = mix(key)
 		}
-		c.value[i] = x[i] * factors[i]
+		factors[i] = choice[(bits&math.MaxUint32-dropped)>>63] // the sign of a difference, without a branch that can't be foretold
 	}
+}
+
+// mix is the finaliser of splitmix64.
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
 func (dropout) backward(c *cell) { addProduct(c.in[0], c.grad, c.scratch(len(c.grad))) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -84,9 +85,10 @@ func (l layerNorm) forward(c *cell) {
 		mean, variance := moments(row)
 		inverse := 1 / math.Sqrt(variance+float64(l.Epsilon))
 		kept[len(x)+r] = float32(inverse)
+		y := c.value[r*cols : (r+1)*cols]
 		for i, v := range row {
-			normal[i] = float32((float64(v) - mean) * inverse)
-			c.value[r*cols+i] = normal[i]*scale[i] + shift[i]
+			n := float32((float64(v) - mean) * inverse)
+			normal[i], y[i] = n, n*scale[i]+shift[i]
 		}
 	}
 }
@@ -105,10 +107,10 @@ func (l layerNorm) backward(c *cell) {
 	x, scale, shift := c.in[0], c.in[1], c.in[2]
 	cols, kept := x.cols(), c.scratch(len(x.value)+c.rows())
 	if scale.wanted {
-		sumProducts(scale.sum(), c.grad, kept[:len(x.value)])
+		addProducts(scale.sum(), c.grad, kept)
 	}
 	if shift.wanted {
-		sumProducts(shift.sum(), c.grad, nil)
+		kernels.SumRows(shift.grad, c.grad, shift.adds())
 	}
 	if !x.wanted {
 		return
@@ -120,13 +122,13 @@ func (l layerNorm) backward(c *cell) {
 	}
 }
 
-// sumProducts adds the columns of dy·factor, or of dy when there is no factor, to dst.
-func sumProducts(dst, dy, factor []float32) {
-	for i, g := range dy {
-		if factor != nil {
-			g *= factor[i]
+// addProducts adds the columns of dy·factor to dst.
+func addProducts(dst, dy, factor []float32) {
+	for at := 0; at < len(dy); at += len(dst) {
+		g, f := dy[at:][:len(dst)], factor[at:][:len(dst)]
+		for i := range dst {
+			dst[i] += g[i] * f[i]
 		}
-		dst[i%len(dst)] += g
 	}
 }
 
@@ -139,8 +141,8 @@ func normalGrad(dx, dy, normal, scale []float32, inverse float32) {
 		meanH += h
 		meanHN += h * float64(normal[i])
 	}
-	meanH, meanHN = meanH/float64(len(dy)), meanHN/float64(len(dy))
+	a, b := float32(meanH/float64(len(dy))), float32(meanHN/float64(len(dy)))
 	for i, g := range dy {
-		dx[i] += inverse * float32(float64(g*scale[i])-meanH-float64(normal[i])*meanHN)
+		dx[i] += inverse * (g*scale[i] - a - normal[i]*b)
 	}
 }

@@ -1,6 +1,11 @@
 package nn
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
 
 // LogSoftmax is the logarithm of [Softmax], computed without leaving the range of float32.
 func LogSoftmax(x *Node) *Node { return apply("", logSoftmax{}, x) }
@@ -20,15 +25,12 @@ func (logSoftmax) forward(c *cell) {
 
 // logSoftmaxRow writes x − ln Σeˣ.
 func logSoftmaxRow(dst, x []float32) {
-	top := x[0]
-	for _, v := range x {
-		top = max(top, v)
+	top := slices.Max(x) // NaN, if there is one
+	for i, v := range x {
+		dst[i] = v - top
 	}
-	var sum float64
-	for _, v := range x {
-		sum += math.Exp(float64(v - top))
-	}
-	shift := float64(top) + math.Log(sum)
+	kernels.Exp(dst, dst)
+	shift := float64(top) + math.Log(sum64(dst))
 	for i, v := range x {
 		dst[i] = float32(float64(v) - shift)
 	}
@@ -39,11 +41,12 @@ func (logSoftmax) backward(c *cell) {
 	if !x.wanted {
 		return
 	}
-	dx := x.sum()
+	dx, p := x.sum(), c.scratch(len(x.value))
+	kernels.Exp(p, c.value)
 	for i := 0; i < len(dx); i += cols {
-		total := sum64(c.grad[i : i+cols])
+		total := float32(sum64(c.grad[i : i+cols]))
 		for j := i; j < i+cols; j++ {
-			dx[j] += c.grad[j] - float32(math.Exp(float64(c.value[j]))*total)
+			dx[j] += c.grad[j] - p[j]*total
 		}
 	}
 }

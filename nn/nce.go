@@ -3,6 +3,8 @@ package nn
 import (
 	"fmt"
 	"math"
+
+	"github.com/gofleet/gofleet/internal/kernels"
 )
 
 // NCE is the loss of noise-contrastive estimation, of shape [N 1]: telling the true candidate from noise (Gutmann and Hyvärinen, 2010;
@@ -58,14 +60,19 @@ type nce struct{}
 func (nce) kind() string                    { return "nce" }
 func (nce) infer(in []*Node) ([]int, error) { return candidateLoss(in) }
 
+// forward takes −ln σ(x) as softplus(−x). It keeps what goes into that, −d₀ and dₖ, for backward.
 func (nce) forward(c *cell) {
-	k := c.in[0].cols()
+	k, n := c.in[0].cols(), len(c.in[0].value)
+	d, losses := c.scratch(2 * n)[:n], c.scratch(2 * n)[n:]
+	for i := range d {
+		d[i] = float32(c.corrected(i))
+	}
+	for i := 0; i < n; i += k {
+		d[i] = -d[i]
+	}
+	softplusOf(losses, d)
 	for r := range c.value {
-		loss := softplus64(-c.corrected(r * k))
-		for i := r*k + 1; i < (r+1)*k; i++ {
-			loss += softplus64(c.corrected(i))
-		}
-		c.value[r] = float32(loss)
+		c.value[r] = float32(sum64(losses[r*k : (r+1)*k]))
 	}
 }
 
@@ -75,17 +82,15 @@ func (nce) backward(c *cell) {
 		return
 	}
 	ds, k := scores.sum(), scores.cols()
-	for i := range ds {
-		slope := 1 / (1 + math.Exp(-c.corrected(i)))
-		if i%k == 0 {
-			slope--
+	slopes := c.scratch(2 * len(ds))[:len(ds)]
+	kernels.Sigmoid(slopes, slopes)
+	for r, g := range c.grad {
+		ds[r*k] -= g * slopes[r*k]
+		for i := r*k + 1; i < (r+1)*k; i++ {
+			ds[i] += g * slopes[i]
 		}
-		ds[i] += c.grad[i/k] * float32(slope)
 	}
 }
-
-// softplus64 is ln(1+eˣ) within the range of float64.
-func softplus64(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 type sampledSoftmax struct{}
 

@@ -33,11 +33,16 @@ func (w window) infer(in []*Node) ([]int, error) {
 
 // pooled calls f for every element of the result, with the rows and columns of its channel's plane that its window covers.
 func (w window) pooled(c *cell, f func(out, plane int, rows, cols [2]int)) {
-	x := c.in[0]
-	area := c.shape[2] * c.shape[3]
-	for out := range c.value {
-		plane, at := out/area*x.shape[2]*x.shape[3], out%area
-		f(out, plane, w.span(at/c.shape[3], x.shape[2]), w.span(at%c.shape[3], x.shape[3]))
+	height, width := c.in[0].shape[2], c.in[0].shape[3]
+	out := 0
+	for plane := range c.rows() * c.shape[1] {
+		for i := range c.shape[2] {
+			rows := w.span(i, height)
+			for j := range c.shape[3] {
+				f(out, plane*height*width, rows, w.span(j, width))
+				out++
+			}
+		}
 	}
 }
 
@@ -56,14 +61,16 @@ func (o maxPool) forward(c *cell) {
 	x, width, best := c.in[0].value, c.in[0].shape[3], c.scratchInts(len(c.value))
 	o.pooled(c, func(out, plane int, rows, cols [2]int) {
 		top := plane + rows[0]*width + cols[0]
+		largest := x[top]
 		for i := rows[0]; i < rows[1]; i++ {
-			for j := cols[0]; j < cols[1]; j++ {
-				if v := x[plane+i*width+j]; v > x[top] || v != v {
-					top = plane + i*width + j
+			from := plane + i*width + cols[0]
+			for j, v := range x[from : from+cols[1]-cols[0]] {
+				if v > largest || v != v {
+					largest, top = v, from+j
 				}
 			}
 		}
-		best[out], c.value[out] = int32(top), x[top]
+		best[out], c.value[out] = int32(top), largest
 	})
 }
 
@@ -102,8 +109,8 @@ func (o avgPool) backward(c *cell) {
 	o.pooled(c, func(out, plane int, rows, cols [2]int) {
 		share := c.grad[out] / covered(rows, cols)
 		for i := rows[0]; i < rows[1]; i++ {
-			for j := cols[0]; j < cols[1]; j++ {
-				dx[plane+i*width+j] += share
+			for at := plane + i*width + cols[0]; at < plane+i*width+cols[1]; at++ {
+				dx[at] += share
 			}
 		}
 	})

@@ -1,6 +1,11 @@
 package nn
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
 
 // SoftmaxWithCrossEntropy is [CrossEntropy] of Softmax(logits), computed together, which stays exact for logits of any size. logits
 // have shape [N classes], label is int64 of shape [N 1] and below classes; the loss has shape [N 1].
@@ -16,13 +21,20 @@ func (softmaxCrossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in
 
 func (softmaxCrossEntropy) limit(n *Node) limit { return classLimit(n) }
 
+// forward keeps the probabilities for backward.
 func (softmaxCrossEntropy) forward(c *cell) {
 	x, classes := c.in[0].value, c.in[0].cols()
-	logs := c.scratch(len(x))
+	probabilities := c.scratch(len(x))
 	for i, label := range c.in[1].ids {
-		row := logs[i*classes : (i+1)*classes]
-		logSoftmaxRow(row, x[i*classes:(i+1)*classes])
-		c.value[i] = -row[label]
+		row, p := x[i*classes:(i+1)*classes], probabilities[i*classes:(i+1)*classes]
+		top := slices.Max(row) // NaN, if there is one
+		for j, v := range row {
+			p[j] = v - top
+		}
+		kernels.Exp(p, p)
+		sum := sum64(p)
+		kernels.Scale(float32(1/sum), p)
+		c.value[i] = float32(float64(top) + math.Log(sum) - float64(row[label]))
 	}
 }
 
@@ -31,11 +43,9 @@ func (softmaxCrossEntropy) backward(c *cell) {
 	if !x.wanted {
 		return
 	}
-	dx, logs := x.sum(), c.scratch(len(x.value))
+	dx, probabilities := x.sum(), c.scratch(len(x.value))
 	for i, label := range c.in[1].ids {
-		for j := range classes {
-			dx[i*classes+j] += c.grad[i] * float32(math.Exp(float64(logs[i*classes+j])))
-		}
+		kernels.Axpy(c.grad[i], probabilities[i*classes:(i+1)*classes], dx[i*classes:(i+1)*classes])
 		dx[i*classes+int(label)] -= c.grad[i]
 	}
 }

@@ -29,36 +29,64 @@ func (w window) slide(x *Node) ([]int, error) {
 	return shape, nil
 }
 
-// patch calls f for every pair of an element of image r and the place it takes among the patches: patches are of shape
-// [C·K·K positions], and what lies in the padding is left out.
-func (w window) patch(x, y *cell, r int, f func(patch, image int)) {
+// patch calls f for every row of positions of every element of a patch, patches being of shape [C·K·K positions]: run is where
+// the row's positions lo … hi begin among the patches, and from where they begin in image r of x, a stride apart. The positions
+// outside of lo … hi, and the rows that are not named, lie in the padding.
+func (w window) patch(x, y *cell, r int, f func(run, lo, hi, from int)) {
 	channels, height, width := x.shape[1], x.shape[2], x.shape[3]
 	rows, cols := y.shape[2], y.shape[3]
 	image := r * channels * height * width
 	for d := range channels * w.Kernel * w.Kernel {
 		dx, dy, channel := d%w.Kernel-w.Padding, d/w.Kernel%w.Kernel-w.Padding, d/(w.Kernel*w.Kernel)
+		lo, hi := w.inside(dx, width, cols)
 		for i := range rows {
-			row := i*w.Stride + dy
-			if row < 0 || row >= height {
-				continue
-			}
-			from := image + (channel*height+row)*width
-			for j := range cols {
-				if col := j*w.Stride + dx; col >= 0 && col < width {
-					f((d*rows+i)*cols+j, from+col)
-				}
+			if row := i*w.Stride + dy; row >= 0 && row < height && lo < hi {
+				f((d*rows+i)*cols, lo, hi, image+(channel*height+row)*width+lo*w.Stride+dx)
 			}
 		}
 	}
 }
 
+// inside are the first position j with 0 ≤ j·stride + dx < size, and the first beyond them.
+func (w window) inside(dx, size, positions int) (lo, hi int) {
+	lo = max(0, (w.Stride-1-dx)/w.Stride)
+	if dx >= 0 {
+		lo = 0
+	}
+	hi = 0
+	if size > dx {
+		hi = min(positions, (size-1-dx)/w.Stride+1)
+	}
+	return lo, max(lo, hi)
+}
+
 // gather copies the patches of image r of x, y having one element for each position.
 func (w window) gather(patches []float32, x, y *cell, r int) {
-	clear(patches)
-	w.patch(x, y, r, func(patch, image int) { patches[patch] = x.value[image] })
+	if w.Padding > 0 {
+		clear(patches)
+	}
+	w.patch(x, y, r, func(run, lo, hi, from int) {
+		dst, src := patches[run+lo:run+hi], x.value[from:]
+		if w.Stride == 1 {
+			copy(dst, src)
+			return
+		}
+		for i := range dst {
+			dst[i] = src[i*w.Stride]
+		}
+	})
 }
 
 // spread adds patches to the gradient of image r of x: the reverse of gather.
 func (w window) spread(patches []float32, x, y *cell, r int) {
-	w.patch(x, y, r, func(patch, image int) { x.grad[image] += patches[patch] })
+	w.patch(x, y, r, func(run, lo, hi, from int) {
+		src, dst := patches[run+lo:run+hi], x.grad[from:]
+		if w.Stride == 1 {
+			addTo(dst[:len(src)], src)
+			return
+		}
+		for i, v := range src {
+			dst[i*w.Stride] += v
+		}
+	})
 }
