@@ -119,14 +119,15 @@ func TestThreadsMeet(t *testing.T) {
 					return err
 				}
 				threads := []*counter{first, newCounter(4)}
-				errs := make([]error, len(threads))
-				var wg sync.WaitGroup
-				for i, c := range threads {
-					session, err := trainer.Open(c.Params())
-					if err != nil {
+				errs, sessions := make([]error, len(threads)), make([]optimizer.Session, len(threads))
+				for i, c := range threads { // all are open before one trains, which would meet nobody
+					if sessions[i], err = trainer.Open(c.Params()); err != nil {
 						return err
 					}
-					wg.Go(func() { errs[i] = c.thread(ctx, session, steps) })
+				}
+				var wg sync.WaitGroup
+				for i, c := range threads {
+					wg.Go(func() { errs[i] = c.thread(ctx, sessions[i], steps) })
 				}
 				wg.Wait()
 				for _, err := range errs {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,8 +49,14 @@ func TestOneThreadInRounds(t *testing.T) {
 		servers  int
 	}{"sync": {strategy.Sync(), 1}, "ssp": {strategy.SSP(1), 1}, "without servers": {strategy.Sync(), 0}} {
 		t.Run(name, func(t *testing.T) {
+			var working sync.WaitGroup // until both have failed, none closes: that would be the other's error
+			working.Add(2)
 			errs := fleettest.Cluster{Servers: c.servers, Workers: 2}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 				_, err := twoThreads(ctx, f, c.strategy)
+				if f.IsWorker() {
+					working.Done()
+					working.Wait()
+				}
 				if err != nil {
 					f.Close()
 				}
@@ -68,11 +75,14 @@ func TestOneThreadInRounds(t *testing.T) {
 func twoThreads(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (nn.TrainResult, error) {
 	s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(200*time.Millisecond), strategy.Duration(20*time.Millisecond)
 	holding, tried := make(chan struct{}), make(chan struct{})
+	hold := sync.OnceFunc(func() { close(holding) })
 	return trainThreads(ctx, f, s, 2, func(thread int) iter.Seq2[dataset.Batch, error] {
 		return func(yield func(dataset.Batch, error) bool) {
 			if thread == 1 {
 				defer close(tried)
 				<-holding
+			} else {
+				defer hold() // the first may fail before its third batch
 			}
 			n := 0
 			for batch, err := range clicks().Batches(8) {
@@ -80,7 +90,7 @@ func twoThreads(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (nn.Tr
 					return
 				}
 				if n++; thread == 0 && n == 3 { // the first step has ended
-					close(holding)
+					hold()
 					<-tried
 				}
 			}
