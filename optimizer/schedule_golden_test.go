@@ -43,7 +43,7 @@ func (c goldenSchedule) schedule() Schedule {
 	case "polynomial":
 		return PolynomialDecay{lr, c.count("decay_steps"), c.number("end_lr"), c.number("power"), c.Hyper["cycle"] == true}
 	case "linear_warmup":
-		return LinearWarmup{Steps: c.count("warmup_steps"), Start: c.number("start_lr"), End: c.number("end_lr")}
+		return LinearWarmup{Steps: c.count("warmup_steps"), Start: c.number("start_lr"), End: c.number("end_lr"), After: c.after()}
 	case "exponential":
 		return ExponentialDecay{LR: lr, Gamma: gamma}
 	case "multistep":
@@ -60,16 +60,26 @@ func (c goldenSchedule) schedule() Schedule {
 		return CosineAnnealingWarmRestarts{lr, c.count("T_0"), c.count("T_mult"), c.number("eta_min")}
 	case "one_cycle":
 		return OneCycleLR{Max: c.number("max_learning_rate"), Steps: c.count("total_steps"), Divide: c.number("divide_factor"),
-			End: c.number("end_learning_rate"), Rise: c.number("phase_pct")}
+			End: c.number("end_learning_rate"), Rise: c.number("phase_pct"), Line: c.Hyper["anneal_strategy"] == "linear",
+			ThreePhase: c.Hyper["three_phase"] == true}
 	case "cyclic":
 		return CyclicLR{Base: c.number("base_learning_rate"), Max: c.number("max_learning_rate"), Up: c.count("step_size_up"),
-			Down: c.count("step_size_down"), Mode: CyclicMode(c.Hyper["mode"].(string))}
+			Down: c.count("step_size_down"), Mode: CyclicMode(c.Hyper["mode"].(string)), Gamma: gamma}
 	case "linear":
 		return LinearLR{lr, c.count("total_steps"), c.number("start_factor"), c.number("end_factor")}
 	case "reduce_on_plateau":
 		return c.plateau()
 	}
 	return nil
+}
+
+// after is the schedule that a warm-up goes on with, nil for none.
+func (c goldenSchedule) after() Schedule {
+	inner, ok := c.Hyper["after"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	return goldenSchedule{Name: inner["name"].(string), Hyper: inner["hyper"].(map[string]any)}.schedule()
 }
 
 // plateauRates are the rates that a ReduceOnPlateau had before each metric.
@@ -79,7 +89,11 @@ func (p plateauRates) Rate(n int64) float64 { return p[n] }
 
 func (c goldenSchedule) plateau() (rates plateauRates) {
 	p := ReduceOnPlateau{LR: c.number("learning_rate"), Factor: c.number("factor"), Patience: int(c.number("patience")),
-		Threshold: c.number("threshold")}
+		Threshold: c.number("threshold"), Max: c.Hyper["mode"] == "max", Absolute: c.Hyper["threshold_mode"] == "abs",
+		Cooldown: int(c.number("cooldown")), Min: c.number("min_lr"), Epsilon: c.number("epsilon")}
+	if p.Patience == 0 {
+		p.Patience = -1 // none
+	}
 	for _, metric := range c.numbers("metrics") {
 		rates = append(rates, p.Rate())
 		p.Step(metric)
@@ -87,28 +101,33 @@ func (c goldenSchedule) plateau() (rates plateauRates) {
 	return rates
 }
 
+// TestGoldenSchedules: more_schedules.json has the options that schedules.json leaves at their defaults.
 func TestGoldenSchedules(t *testing.T) {
-	var file struct{ Schedules []goldenSchedule }
-	readGolden(t, "schedules.json", &file)
-	for _, c := range file.Schedules {
-		t.Run(c.Name, func(t *testing.T) {
-			s := c.schedule()
-			if s == nil {
-				t.Fatal("there is no such schedule")
-			}
-			if k, ok := s.(Checker); ok {
-				if err := k.Check(); err != nil {
-					t.Error(err)
-				}
-			}
-			for n, want := range c.LR {
-				if got := s.Rate(int64(n)); !(math.Abs(got-want) <= 1e-6*math.Abs(want)+1e-12) {
-					t.Fatalf("%s: rate %d is %v, want %v", fmt.Sprintf("%+v", s), n, got, want)
-				}
-			}
-		})
+	for name, cases := range map[string]int{"schedules.json": 18, "more_schedules.json": 15} {
+		var file struct{ Schedules []goldenSchedule }
+		readGolden(t, name, &file)
+		for _, c := range file.Schedules {
+			t.Run(c.Name, c.check)
+		}
+		if len(file.Schedules) < cases {
+			t.Errorf("%s has %d schedules, there are %d", name, len(file.Schedules), cases)
+		}
 	}
-	if len(file.Schedules) < 18 {
-		t.Errorf("only %d schedules were found", len(file.Schedules))
+}
+
+func (c goldenSchedule) check(t *testing.T) {
+	s := c.schedule()
+	if s == nil {
+		t.Fatal("there is no such schedule")
+	}
+	if k, ok := s.(Checker); ok {
+		if err := k.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	for n, want := range c.LR {
+		if got := s.Rate(int64(n)); !(math.Abs(got-want) <= 1e-6*math.Abs(want)+1e-12) {
+			t.Fatalf("%s: rate %d is %v, want %v", fmt.Sprintf("%+v", s), n, got, want)
+		}
 	}
 }
