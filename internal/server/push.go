@@ -207,7 +207,9 @@ func (s *Server) admit(f *wire.Frame, m *member, p *push) {
 		p.seen.refuse(wire.Refuse(wire.StatusStale, "%v", err))
 		return
 	}
-	s.applyRound(apply)
+	if len(apply) > 0 { // a gradient that is only noted lets nobody go on
+		s.applyRound(apply)
+	}
 }
 
 // awaitTurn waits until the round of a frame is open to its sender. mu is held.
