@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -44,6 +45,13 @@ func TestGradientsThatAreNotFinite(t *testing.T) {
 		t.Run(fmt.Sprintf("alone/%s", policy), func(t *testing.T) {
 			fleettest.Run(t, 0, 1, oneStep(strategy.Strategy{NotFinite: policy}, bad, want))
 		})
+		t.Run(fmt.Sprintf("collective/%s", policy), func(t *testing.T) {
+			fleettest.Run(t, 0, 2, oneStep(strategy.Strategy{NotFinite: policy}, bad, want))
+		})
+		t.Run(fmt.Sprintf("localsgd/%s", policy), func(t *testing.T) {
+			s := strategy.Strategy{NotFinite: policy, LocalSGD: strategy.LocalSGD{KSteps: 1}}
+			fleettest.Run(t, 0, 2, func(ctx context.Context, f *fleet.Fleet) error { return oneDrift(ctx, f, s, bad, want[0]) })
+		})
 	}
 	t.Run("alone/refuse", func(t *testing.T) {
 		fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
@@ -65,6 +73,39 @@ func TestGradientsThatAreNotFinite(t *testing.T) {
 			return f.StopWorker(ctx)
 		})
 	})
+}
+
+// oneDrift is the program of a worker whose copy of the weights makes one step of its own and meets the others'.
+func oneDrift(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, step func(*counter) *optimizer.Step, want []float32) error {
+	c := newCounter(3)
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
+	if err != nil {
+		return err
+	}
+	if err := opt.Minimize(weights{c}); err != nil {
+		return err
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	session, err := c.trainer.Open(weights{c}.Params())
+	if err != nil {
+		return err
+	}
+	st := step(c)
+	st.Rows = nil
+	if err := errors.Join(session.Begin(ctx, st), session.End(ctx, st)); err != nil {
+		return err
+	}
+	st = c.step(true)
+	st.Rows = nil
+	if err := session.Begin(ctx, st); err != nil {
+		return err
+	}
+	if !slices.Equal(c.w.W, want) {
+		return fmt.Errorf("weights are %v, want %v", c.w.W, want)
+	}
+	return errors.Join(session.Close(ctx), f.StopWorker(ctx))
 }
 
 // checkNamed checks that the gradient that is not finite is named.
@@ -111,7 +152,7 @@ func oneStep(s strategy.Strategy, step func(*counter) *optimizer.Step, want [2][
 			rows = 1
 		}
 		got, want := f.Counts(), fleet.Counts{Steps: 1, Rows: rows, NotFinite: 3}
-		if f.IsLocal() {
+		if f.ServerNum() == 0 {
 			want = fleet.Counts{} // nothing is pushed
 		}
 		if got.Pushes = 0; got != want { // pushes are counted where their staleness is known
