@@ -36,6 +36,7 @@ func TestDecorators(t *testing.T) {
 			optimizertest.Exam{Twin: changed(adamTwin, func(w, g float64) float64 { return decayed(w, clip64(g)) }), MovesOnZero: true}},
 		"initial state": {optimizer.Decay{Rule: optimizer.Adagrad{InitialAccumulator: 0.5}, L2: 0.1}, optimizertest.Exam{MovesOnZero: true}},
 		"whole":         {optimizer.Decay{Rule: optimizer.Lars{}, L2: 0.1}, optimizertest.Exam{MovesOnZero: true, Whole: true}},
+		"shows":         {optimizer.ShowScale{Rule: adam, Batch: 8}, optimizertest.Exam{Twin: adamTwin}}, // which nobody counts here
 		"a norm's":      {optimizer.ClipByNorm{Rule: adam, Norm: 1}, optimizertest.Exam{Twin: adamTwin}},
 	}
 	for name, tt := range tests {
@@ -51,6 +52,7 @@ func TestWrappersForward(t *testing.T) {
 		func(r optimizer.Rule) optimizer.Rule { return optimizer.ClipByNorm{Rule: r, Norm: 1} },
 		func(r optimizer.Rule) optimizer.Rule { return optimizer.ClipByGlobalNorm{Rule: r, Norm: 1} },
 		func(r optimizer.Rule) optimizer.Rule { return optimizer.PerParam{Rule: r} },
+		func(r optimizer.Rule) optimizer.Rule { return optimizer.ShowScale{Rule: r} },
 	}
 	for _, w := range wrap {
 		if r := w(optimizer.Adam{Dense: true}); !optimizer.Sweeps(r) || r.Name() != "adam" || r.StateLen(3) != 6 {
@@ -105,6 +107,16 @@ func TestClipByNorms(t *testing.T) {
 		if params[1].G[0] != 100 || rows[1].G[0] != 100 {
 			t.Errorf("%s: what is frozen was clipped", tt.name)
 		}
+	}
+}
+
+// TestShowScale: a row that two of eight samples show learns from the mean of their gradients.
+func TestShowScale(t *testing.T) {
+	rule := optimizer.ShowScale{Rule: optimizer.SGD{LR: 1}, Batch: 8}
+	w, g := []float32{0, 1}, []float32{0.5, -1}
+	rule.Update(w, g, nil, &optimizer.State{Step: 1, Row: true, Show: 2})
+	if w[0] != -2 || w[1] != 5 || g[0] != 0.5 {
+		t.Errorf("w is %v and g %v, want [-2 5] and as it was", w, g)
 	}
 }
 
@@ -183,6 +195,7 @@ func TestDecoratorChecks(t *testing.T) {
 	norm := optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 1}
 	for says, rule := range map[string]optimizer.Rule{
 		"no update rule":              optimizer.Decay{},
+		"show scale: Batch is -8":     optimizer.ShowScale{Rule: optimizer.SGD{}, Batch: -8},
 		"decay: L2 is -1":             optimizer.Decay{Rule: optimizer.SGD{}, L2: -1},
 		"go inside a PerParam":        optimizer.Decay{Rule: per},
 		"Min is 2 and Max is 1":       optimizer.ClipByValue{Rule: optimizer.SGD{}, Min: 2, Max: 1},

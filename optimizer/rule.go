@@ -25,6 +25,8 @@ type State struct {
 	Step int64
 	// Row says that the slice is a row of an embedding which only steps that touch it update.
 	Row bool
+	// Show is how often the update's samples show the row, where the param's Entry is a [ShowClick]; 0 where nobody counts.
+	Show float32
 
 	// Memo is a rule's scratch: what it derived from Step (a bias correction), so that thousands of rows share the work. It
 	// belongs to the step MemoStep; 0 means that it is empty.

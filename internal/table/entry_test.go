@@ -109,6 +109,30 @@ func TestShowClick(t *testing.T) {
 	}
 }
 
+// TestShowScale: the rule of a table that counts is told each push's shows, other tables' that nobody does.
+func TestShowScale(t *testing.T) {
+	rule := optimizer.ShowScale{Rule: optimizer.SGD{LR: 1}, Batch: 8}
+	for _, c := range []struct {
+		entry optimizer.Entry
+		want  [2]float32 // of rows shown twice and four times
+	}{
+		{optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 0.01}}, [2]float32{-4, -2}},
+		{optimizer.Entry{}, [2]float32{-1, -1}},
+	} {
+		table := newSparse(t, &optimizer.Param{Name: "e", Shape: []int{0, 1}, Embedding: true, Entry: c.entry}, rule)
+		_, err := table.PushCounts([]uint64{3, 9}, []float32{1, 1}, Counts{Show: []float32{2, 4}}, 1)
+		check(t, err)
+		if got := [2]float32{peek(t, table, 3), peek(t, table, 9)}; got != c.want {
+			t.Errorf("%+v: rows are %v, want %v", c.entry, got, c.want)
+		}
+		_, err = table.PushCounts([]uint64{3}, []float32{1}, Counts{}, 2) // says nothing: one show
+		check(t, err)
+		if got := peek(t, table, 3) - c.want[0]; got != -8 && c.entry.Counts() {
+			t.Errorf("a push without shows moves the row by %v, want -8", got)
+		}
+	}
+}
+
 func TestExplicitRowsAskNoEntry(t *testing.T) {
 	table := entryTable(t, 0, optimizer.Entry{CountFilter: 100})
 	_, err := table.Push([]uint64{1, 2, 3}, make([]float32, 3), 1)

@@ -94,6 +94,9 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 		if t.sweeps {
 			t.replay(c, h, c.step-1)
 		}
+		if t.marked {
+			c.state.Show = c.marks(it).show
+		}
 		t.rule.Update(t.weights(h), c.row(it, t.dim), t.slots(h), &c.state)
 		h.step = max(h.step, c.step)
 		h.updates++

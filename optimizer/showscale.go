@@ -1,0 +1,42 @@
+package optimizer
+
+// ShowScale gives a rule for rows the mean gradient over the shows of a row in place of that over all samples, so that rows which
+// are hardly ever shown learn as fast as those that every sample shows:
+//
+//	g·Batch/show
+//
+// Shows are those that a push counts, for a param whose Entry is a [ShowClick]; elsewhere, and where a push shows the row not once,
+// the gradient stays as it is. It is the show_scale of the original's accessors, whose workers multiply by the batch's size:
+//
+//	optimizer.ShowScale{Rule: optimizer.SparseAdagrad{}, Batch: 512}
+type ShowScale struct {
+	Rule
+	// Batch is the number of samples that an update's gradient is the mean of: a worker's batch, in mode sync all workers' together.
+	// 0 means 1.
+	Batch float64
+}
+
+// Unwrap implements [Wrapper].
+func (r ShowScale) Unwrap() Rule { return r.Rule }
+
+// Update implements [Rule].
+func (r ShowScale) Update(w, g, state []float32, s *State) {
+	if !(s.Show > 0) {
+		r.Rule.Update(w, g, state, s)
+		return
+	}
+	scale := float32(or(r.Batch, 1)) / s.Show
+	mean := s.Buffer(len(w))
+	for i, v := range g[:len(w)] {
+		mean[i] = v * scale
+	}
+	r.Rule.Update(w, mean, state, s)
+}
+
+// Check implements [Checker].
+func (r ShowScale) Check() error {
+	if err := checkInside(r.Rule); err != nil {
+		return err
+	}
+	return checks("show scale", checkPositive("Batch", r.Batch))
+}
