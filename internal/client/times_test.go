@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +56,31 @@ func TestSilenceLastsAsTheStrategySays(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// TestThreadsWaitAsTheStrategySays has one of two training threads end its step, and the other not.
+func TestThreadsWaitAsTheStrategySays(t *testing.T) {
+	for _, limit := range []time.Duration{7 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			s := strategy.HalfAsync()
+			s.WaitTimeout = strategy.Duration(limit)
+			j := newJob(t, 1, 1, s)
+			j.serve(0)
+			c := j.join(0, nil)
+			th, other := open(t, c), open(t, c)
+			st := th.step(1, []uint64{1}, nil)
+			check(t, th.Begin(t.Context(), st))
+			check(t, other.Begin(t.Context(), other.step(1, []uint64{1}, nil)))
+			began := time.Now()
+			err := th.End(t.Context(), st)
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "(1 of 2 have)") {
+				t.Errorf("got %v, want the deadline, and who is waited for", err)
+			}
+			if took := time.Since(began); took != limit {
+				t.Errorf("it took %v, the strategy says %v", took, limit)
+			}
 		})
 	}
 }
