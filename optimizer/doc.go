@@ -10,7 +10,7 @@
 //
 // Rules are plain structs whose zero fields mean the usual numbers: [SGD], [Momentum], [Adam], [AdamW], [Adamax], [Adagrad],
 // [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and [DPSGD], and for rows [SparseNaive], [SparseAdagrad],
-// [StdAdagrad] and [SparseAdam]. Most take a [Schedule]. What goes around a rule is a rule: [Decay], [ClipByValue],
+// [StdAdagrad], [SparseAdam] and [SparseSharedAdam]. Most take a [Schedule]. What goes around a rule is a rule: [Decay], [ClipByValue],
 // [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that count shows, and [PerParam] for params that want one of their own:
 //
 //	rule := optimizer.ClipByGlobalNorm{Norm: 5, Rule: optimizer.Decay{L2: 1e-4, Rule: optimizer.Adam{LR: 1e-3}}}

@@ -16,6 +16,7 @@ func allRules() []optimizer.Rule {
 		optimizer.AdamW{}, optimizer.Adamax{}, optimizer.Adagrad{}, optimizer.Adagrad{InitialAccumulator: 0.1}, optimizer.DecayedAdagrad{}, optimizer.Adadelta{},
 		optimizer.RMSProp{}, optimizer.RMSProp{Momentum: 0.9, Centered: true}, optimizer.Ftrl{}, optimizer.Ftrl{L1: 0.1, L2: 0.2, Power: -0.7}, optimizer.Lamb{},
 		optimizer.NewLamb(0.1, 0), optimizer.Lars{}, optimizer.DPSGD{}, optimizer.SparseNaive{}, optimizer.SparseAdagrad{}, optimizer.StdAdagrad{}, optimizer.SparseAdam{},
+		optimizer.SparseSharedAdam{},
 	}
 	sgd := optimizer.SGD{LR: 0.1}
 	return append(rules, optimizer.Decay{Rule: sgd, L1: 0.1, L2: 0.1}, optimizer.ClipByValue{Rule: sgd, Max: 1}, optimizer.ClipByNorm{Rule: sgd, Norm: 1},

@@ -76,6 +76,9 @@ func TestRulesFollowSchedules(t *testing.T) {
 		"counting": func(lr float64, s optimizer.Schedule) optimizer.Rule {
 			return optimizer.SparseAdam{LR: lr, Schedule: s}
 		},
+		"sharing": func(lr float64, s optimizer.Schedule) optimizer.Rule {
+			return optimizer.SparseSharedAdam{LR: lr, Schedule: s}
+		},
 	}
 	for name, make := range rules {
 		a, b := trained(make(0, schedule), nil), trained(nil, func(step int64) optimizer.Rule {

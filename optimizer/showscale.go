@@ -6,7 +6,8 @@ package optimizer
 //	g·Batch/show
 //
 // Shows are those that a push counts, for a param whose Entry is a [ShowClick]; elsewhere, and where a push shows the row not once,
-// the gradient stays as it is. It is the show_scale of the original's accessors, whose workers multiply by the batch's size:
+// the gradient stays as it is. It is the show_scale of the original's accessors, whose workers multiply by the batch's size; there
+// [SparseAdagrad] and [StdAdagrad] divide by shows, and other rules take the product:
 //
 //	optimizer.ShowScale{Rule: optimizer.SparseAdagrad{}, Batch: 512}
 type ShowScale struct {

@@ -79,6 +79,16 @@ func sparseAdamTwin(w, g, state []float64, _ int64) {
 	p[0], p[1] = p[0]*0.9, p[1]*0.999
 }
 
+func sharedAdamTwin(w, g, state []float64, _ int64) {
+	rate, m, v, n := 0.1*math.Sqrt(1-state[3])/(1-state[2]), 0.0, 0.0, float64(len(w))
+	for i := range w {
+		mi, vi := 0.9*state[0]+0.1*g[i], 0.999*state[1]+0.001*g[i]*g[i]
+		w[i] = bound(w[i] - rate*mi/(math.Sqrt(vi)+1e-8))
+		m, v = m+mi/n, v+vi/n
+	}
+	state[0], state[1], state[2], state[3] = m, v, state[2]*0.9, state[3]*0.999
+}
+
 func TestWholeAndSparseFormulas(t *testing.T) {
 	adapting := optimizer.NewLamb(0.01, 0)
 	adapting.AlwaysAdapt = true
@@ -98,6 +108,7 @@ func TestWholeAndSparseFormulas(t *testing.T) {
 		{optimizer.StdAdagrad{LR: 0.5, Bounds: bounds}, optimizertest.Exam{Twin: stdAdagradTwin, Bounded: true}},
 		// The powers of β are kept in float32: 1−β₂ᵏ has few of their digits.
 		{optimizer.SparseAdam{LR: 0.1, Bounds: bounds}, optimizertest.Exam{Twin: sparseAdamTwin, Whole: true, Bounded: true, Tolerance: 1e-4}},
+		{optimizer.SparseSharedAdam{LR: 0.1, Bounds: bounds}, optimizertest.Exam{Twin: sharedAdamTwin, Whole: true, Bounded: true, Tolerance: 1e-4}},
 	}
 	for _, tt := range tests {
 		tt.exam.Row = true
