@@ -85,6 +85,7 @@ func TestMistakes(t *testing.T) {
 		"candidates":       {func(g *Graph) *Node { return SampledSoftmax(g.Input("s", 3), g.Input("e", 3), g.IDs("c", 2)) }, []string{"sampled_softmax", `"s" [N 3]`, `"c" [N 2]`}},
 		"no thresholds":    {func(g *Graph) *Node { return AUCOf(g.Input("p", 1), g.Input("y", 1), 0) }, []string{"auc", "0 thresholds"}},
 		"binary accuracy":  {func(g *Graph) *Node { return BinaryAccuracy(g.Input("p", 3), g.Input("y", 1)) }, []string{`binary_accuracy "binary_accuracy_0"`, `"p" [N 3]`, `"y" [N 1]`}},
+		"no steps":         {func(g *Graph) *Node { return SlidingAUC(g.Input("p", 1), g.Input("y", 1), 0) }, []string{"sliding_auc", "0 steps"}},
 		"precision":        {func(g *Graph) *Node { return Precision(g.Input("p", 3), g.Input("y", 1)) }, []string{`precision "precision_0"`, `"p" [N 3]`, `"y" [N 1]`}},
 		"recall":           {func(g *Graph) *Node { return Recall(g.Input("p", 1), g.Input("y", 2)) }, []string{`recall "recall_0"`, `"p" [N 1]`, `"y" [N 2]`}},
 		"cosine":           {func(g *Graph) *Node { return CosineSimilarity(g.Input("a", 3), g.Input("b", 4)) }, []string{`"cosine_similarity_0"`, `"a" [N 3]`, `"b" [N 4]`}},

@@ -267,3 +267,45 @@ func TestBatchAUC(t *testing.T) {
 		}
 	}
 }
+
+// TestSlidingAUC: it is the AUC of as many batches as it says, and forgets at a reset; a graph that was saved does the same.
+func TestSlidingAUC(t *testing.T) {
+	g := NewGraph(1)
+	node := SlidingAUC(g.Input("p", 1), g.Input("y", 1), 3)
+	m := reload(t, node, nil)
+	e, saved := NewExecutor(g), NewExecutor(m.Graph)
+	var scores []float32
+	var labels []bool
+	for step := range 9 {
+		if step == 6 {
+			e.ResetMetrics()
+			saved.ResetMetrics()
+			scores, labels = nil, nil
+		}
+		p, y := uniform(uint32(step), 4, 0, 1), make([]float32, 4)
+		for i := range y {
+			y[i] = float32((i + step) % 2)
+			labels = append(labels, y[i] > 0)
+		}
+		scores = append(scores, p...)
+		feed := batchOf{"p": floats([]int{4, 1}, p...), "y": floats([]int{4, 1}, y...)}
+		from := max(0, len(scores)-12)
+		want := []float32{float32(pairsAUC(scores[from:], labels[from:]))}
+		for _, run := range []struct {
+			e    *Executor
+			node *Node
+		}{{e, node}, {saved, m.Outputs[0]}} {
+			out, err := run.e.Eval(t.Context(), feed, run.node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := near(out[0].Float32s(), want, 0, 1e-6); err != nil {
+				t.Errorf("step %d: %v", step, err)
+			}
+		}
+	}
+	_, err := e.Eval(t.Context(), batchOf{"p": floats([]int{1, 1}, 3), "y": floats([]int{1, 1}, 0)}, node)
+	if err == nil || !strings.Contains(err.Error(), "not a probability") {
+		t.Errorf("a score of 3: %v", err)
+	}
+}

@@ -55,7 +55,7 @@ func mistakes(g *Graph) []mistake {
 		try(o, ids(3), x(1))
 		only(0)
 	}
-	for _, o := range []op{auc{}, batchAUC{}, bucketError{}, precision{}, recall{}, binaryAccuracy{}} {
+	for _, o := range []op{auc{}, batchAUC{}, slidingAUC{Steps: 2}, bucketError{}, precision{}, recall{}, binaryAccuracy{}} {
 		try(o, x(3), x(1))
 		try(o, x(1), x(2))
 		try(o, x(1), ids(2))

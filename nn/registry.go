@@ -58,6 +58,7 @@ var recipes = map[string]recipe{
 	"embedding_pool":                   {decode[embeddingPool], 2, 2},
 	"auc":                              {decode[auc], 2, 2},
 	"batch_auc":                        {decode[batchAUC], 2, 2},
+	"sliding_auc":                      {decode[slidingAUC], 2, 2},
 	"bucket_error":                     {decode[bucketError], 2, 2},
 	"mae":                              {decode[mae], 2, 2},
 	"mse":                              {decode[mse], 2, 2},

@@ -13,7 +13,7 @@ import (
 func TestEveryOpIsSaved(t *testing.T) {
 	seen := map[string]bool{"input": true, "dropout": true, // tests of their own
 		"auc": true, "batch_auc": true, "accuracy": true, "precision": true, "recall": true, "binary_accuracy": true,
-		"bucket_error": true, "mae": true, "mse": true, "rmse": true}
+		"sliding_auc": true, "bucket_error": true, "mae": true, "mse": true, "rmse": true}
 	for _, c := range gradientCases {
 		t.Run(c.name, func(t *testing.T) {
 			g, feed := NewGraph(1), batchOf{}

@@ -1,0 +1,78 @@
+package nn
+
+import "fmt"
+
+// SlidingAUC is the AUC of the last steps batches, this one among them, of shape [1]. pred, label and buckets are those of [AUC].
+func SlidingAUC(pred, label *Node, steps int) *Node {
+	return apply("", slidingAUC{Steps: steps}, pred, label)
+}
+
+type slidingAUC struct {
+	auc
+	Steps int `json:"steps"`
+}
+
+func (slidingAUC) kind() string { return "sliding_auc" }
+
+// maxSlide bounds the histograms that a saved graph asks for.
+const maxSlide = 1 << 10
+
+func (s slidingAUC) infer(in []*Node) ([]int, error) {
+	if s.Steps < 1 || s.Steps > maxSlide {
+		return nil, fmt.Errorf("%d steps: between 1 and %d are needed", s.Steps, maxSlide)
+	}
+	return s.auc.infer(in)
+}
+
+func (s slidingAUC) tally() tally {
+	return &recent{steps: s.Steps, sum: newHistogram(s.thresholds())}
+}
+
+func (slidingAUC) forward(c *cell) {
+	t, pred := c.tally.(*recent), c.in[0]
+	h := t.oldest()
+	t.sum.add(h, -1)
+	h.reset()
+	for i := range pred.rows() {
+		h.Add(pred.probability(i), c.in[1].positive(i))
+	}
+	t.sum.add(h, 1)
+	c.value[0] = float32(t.sum.AUC())
+}
+
+// recent are the histograms of the last batches, in a ring, and their sum.
+type recent struct {
+	steps, at int
+	ring      []*Histogram
+	sum       *Histogram
+}
+
+// oldest is the histogram that the batch to come takes the place of.
+func (t *recent) oldest() *Histogram {
+	if len(t.ring) < t.steps {
+		t.ring = append(t.ring, &Histogram{Pos: make([]int64, len(t.sum.Pos)), Neg: make([]int64, len(t.sum.Neg))})
+		return t.ring[len(t.ring)-1]
+	}
+	h := t.ring[t.at]
+	t.at = (t.at + 1) % t.steps
+	return h
+}
+
+func (t *recent) reset() {
+	t.ring, t.at = nil, 0
+	t.sum.reset()
+}
+
+func (t *recent) problem() error { return t.sum.problem() }
+
+// add adds the counts of another histogram, times a sign.
+func (h *Histogram) add(x *Histogram, sign int64) {
+	for i := range h.Pos {
+		h.Pos[i] += sign * x.Pos[i]
+		h.Neg[i] += sign * x.Neg[i]
+	}
+	h.nans += int(sign) * x.nans
+	if sign > 0 && x.outside != nil {
+		h.outside = x.outside
+	}
+}
