@@ -58,7 +58,7 @@ func newNorms(c Config) (n norms, err error) {
 func (s *Server) asks() bool { return s.norms.clip != nil && len(s.c.Endpoints) > 1 }
 
 // shorten scales this server's part of a round's gradient, in the scratch's own memory, as the rule's clip says.
-func (s *Server) shorten(c *scratch, r mode.Round, dense []float32, rows []mode.Rows) ([]float32, error) {
+func (s *Server) shorten(c *scratch, r mode.Round, dense []float32) ([]float32, error) {
 	if s.norms.clip == nil {
 		return dense, nil
 	}
@@ -68,9 +68,9 @@ func (s *Server) shorten(c *scratch, r mode.Round, dense []float32, rows []mode.
 			own[b.Param].Add(dense[b.At:][:b.Size])
 		}
 	}
-	for e, i := range s.c.Layout.Embeddings {
-		if !s.spares(i) {
-			own[i].Add(rows[e].G)
+	for _, p := range c.portions[:c.inUse] {
+		if !s.spares(p.param) {
+			own[p.param].Add(p.rows.G)
 		}
 	}
 	all, err := s.lengths(r, own)
@@ -87,7 +87,7 @@ func (s *Server) shorten(c *scratch, r mode.Round, dense []float32, rows []mode.
 			factors[i] = 1
 		}
 	}
-	return c.scale(s, factors, dense, rows), nil
+	return c.scale(s, factors, dense), nil
 }
 
 // spares says whether the clip leaves a param alone.
@@ -96,16 +96,16 @@ func (s *Server) spares(param int) bool {
 }
 
 // scale multiplies each variable's gradient by its factor.
-func (c *scratch) scale(s *Server, factors []float32, dense []float32, rows []mode.Rows) []float32 {
+func (c *scratch) scale(s *Server, factors []float32, dense []float32) []float32 {
 	c.dense = append(c.dense[:0], dense...) // dense may be a worker's request, or c.dense itself
 	for _, b := range s.c.Layout.Parts[s.c.Index].Blocks {
 		multiply(c.dense[b.At:][:b.Size], factors[b.Param])
 	}
-	for e, i := range s.c.Layout.Embeddings {
-		if factors[i] != 1 {
-			c.scaled[e] = append(c.scaled[e][:0], rows[e].G...)
-			multiply(c.scaled[e], factors[i])
-			rows[e].G = c.scaled[e]
+	for _, p := range c.portions[:c.inUse] {
+		if f := factors[p.param]; f != 1 {
+			p.scaled = append(p.scaled[:0], p.rows.G...)
+			multiply(p.scaled, f)
+			p.rows.G = p.scaled
 		}
 	}
 	return c.dense
