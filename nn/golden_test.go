@@ -277,7 +277,7 @@ func TestGoldenFiles(t *testing.T) {
 	}
 	for _, file := range files {
 		if !slices.Contains([]string{"ops.json", "metrics.json", "curves.json", "optimizers.json", "schedules.json",
-			"more_ops.json", "more_optimizers.json", "more_schedules.json"}, filepath.Base(file)) {
+			"more_ops.json", "more_optimizers.json", "more_schedules.json", "more_curves.json"}, filepath.Base(file)) {
 			t.Errorf("no test reads %s", file)
 		}
 	}
