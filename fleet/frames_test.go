@@ -2,6 +2,8 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -55,5 +57,34 @@ func TestMaxFrame(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCodec pushes gradients that are all alike: every codec makes little of them, and none leaves them as they are.
+func TestCodec(t *testing.T) {
+	const n = 10_000
+	for _, servers := range []int{0, 1} {
+		for _, codec := range strategy.Codecs() {
+			t.Run(fmt.Sprintf("%s, %d servers", codec, servers), func(t *testing.T) {
+				net := &scales{Transport: transport.NewMemory()}
+				c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Transport: net}}
+				c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+					counter := newCounter(n)
+					trainer, err := counter.join(ctx, f, strategy.Strategy{Mode: strategy.ModeSync, Codec: codec})
+					if err != nil || trainer == nil {
+						return err
+					}
+					session, err := trainer.Open(counter.Params())
+					if err != nil {
+						return err
+					}
+					return errors.Join(counter.thread(ctx, session, 2), f.StopWorker(ctx))
+				})
+				small := net.request.Load() < n/2
+				if want := codec != "none"; small != want {
+					t.Errorf("the largest request has %d bytes, for %d numbers", net.request.Load(), n)
+				}
+			})
+		}
 	}
 }
