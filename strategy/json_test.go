@@ -156,9 +156,9 @@ func TestRoundTrip(t *testing.T) {
 			MinBlockSize:      rapid.IntRange(8192, 1<<40).Draw(t, "min"),
 			Codec:             rapid.SampledFrom(strategy.Codecs()).Draw(t, "codec"),
 			Payload:           rapid.SampledFrom(strategy.Payloads()).Draw(t, "payload"),
-			HeartbeatInterval: strategy.Duration(rapid.Int64Range(0, 1e9).Draw(t, "heartbeat")),
-			WorkerTimeout:     strategy.Duration(rapid.Int64Range(2e9, 1e18).Draw(t, "timeout")),
-			WaitTimeout:       strategy.Duration(rapid.Int64Range(0, 1e18).Draw(t, "wait")),
+			HeartbeatInterval: strategy.Duration(rapid.Int64Range(1e6, 1e9).Draw(t, "heartbeat")),
+			WorkerTimeout:     strategy.Duration(rapid.Int64Range(2e9, 1e17).Draw(t, "timeout")),
+			WaitTimeout:       strategy.Duration(rapid.Int64Range(0, 1e17).Draw(t, "wait")),
 		}
 		if want.Mode == strategy.ModeGeo {
 			want.Payload = "" // which has no choice of it

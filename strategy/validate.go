@@ -23,6 +23,7 @@ func (s Strategy) Validate() error {
 		s.checkBlocks(),
 		s.checkFrame(),
 		s.checkTimes(),
+		s.checkLimits(),
 	)
 }
 

@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,14 @@ func TestValidate(t *testing.T) {
 		{"negative frame", strategy.Strategy{MaxFrame: -1}, "max_frame is -1"},
 		{"negative time", strategy.Strategy{StartTimeout: -second}, "start_timeout is -1s"},
 		{"slow heartbeat", strategy.Strategy{HeartbeatInterval: 20 * second}, "heartbeat_interval is 20s and worker_timeout is 30s"},
+		{"endless time", strategy.Strategy{WaitTimeout: 1 << 62}, "wait_timeout is 1281023h53m38.427387904s; it can be at most 87600h0m0s"},
+		{"busy heart", strategy.Strategy{HeartbeatInterval: 1}, "heartbeat_interval is 1ns; it must be at least 1ms"},
+		{"too stale", strategy.SSP(1 << 31), "staleness is 2147483648; it can be at most 1073741824"},
+		{"crowd of requests", strategy.Strategy{ThreadPoolSize: 5000}, "thread_pool_size is 5000; it can be at most 1024"},
+		{"endless queue", strategy.Strategy{SendQueueSize: 1 << 30}, "send_queue_size is 1073741824; it can be at most 65536"},
+		{"endless wait", strategy.Strategy{SendWaitTimes: 1 << 40, MaxMergeVarNum: 2}, "it can be at most 1048576"},
+		{"endless compensation", strategy.Strategy{DelayCompensation: math.Inf(1)}, "delay_compensation is +Inf; it must be a number"},
+		{"large buckets", strategy.Strategy{Mode: "sync", FuseGradSizeInMB: 1 << 30}, "fuse_grad_size_in_MB is 1073741824; it can be at most 1048576"},
 		{"quick death", strategy.Strategy{WorkerTimeout: second}, "heartbeat_interval is 1s and worker_timeout is 1s"},
 	}
 	for _, tt := range tests {
