@@ -10,7 +10,7 @@ import (
 // not among them: clusters set them for any process.
 func paddleNames() []string {
 	return []string{envRole, envOldRole, envServers, envServerIPs, envServerNum, envServerID,
-		envWorkerNum, envWorkerID, envWorkers, "PADDLE_MASTER", "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}
+		envWorkerNum, envWorkerID, envWorkers, envMaster, "PADDLE_SERVER_NUM", "PADDLE_TRAINER_NUM"}
 }
 
 // FromEnvironment is the role maker that the environment speaks of: [Collective] if PADDLE_CURRENT_ENDPOINT and the list of workers

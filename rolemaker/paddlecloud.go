@@ -50,6 +50,7 @@ const (
 	envWorkerNum    = "PADDLE_TRAINERS_NUM"
 	envWorkerID     = "PADDLE_TRAINER_ID"
 	envWorkers      = "PADDLE_TRAINER_ENDPOINTS"
+	envMaster       = "PADDLE_MASTER"
 	defaultOldPort  = "6174"
 	roleServerValue = "PSERVER"
 	roleWorkerValue = "TRAINER"
@@ -112,7 +113,11 @@ func (e env) role() (Role, error) {
 	case roleWorkerValue:
 		return Worker, nil
 	case "":
-		return 0, fmt.Errorf("%s is not set; it is %s on a server and %s on a worker", name, roleServerValue, roleWorkerValue)
+		err := fmt.Errorf("%s is not set; it is %s on a server and %s on a worker", name, roleServerValue, roleWorkerValue)
+		if master := e(envMaster); master != "" {
+			err = fmt.Errorf("%w (%s is %q, but gofleet's processes meet nowhere: tell each its role, and all of them %s)", err, envMaster, master, envServers)
+		}
+		return 0, err
 	}
 	return 0, fmt.Errorf("%s is %q; it can be %s or %s", name, value, roleServerValue, roleWorkerValue)
 }

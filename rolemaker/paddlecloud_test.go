@@ -133,6 +133,8 @@ func TestPaddleCloudRefuses(t *testing.T) {
 		{"ranks", openMPI(1, 4), "TRAINING_ROLE is not set, but OMPI_COMM_WORLD_SIZE is 4: for ranks of Open MPI use FromEnvironment"},
 		{"tasks of Slurm", slurm(0, 2), "TRAINING_ROLE is not set, but SLURM_NTASKS is 2: for ranks of Slurm use"},
 		{"half a rank", vars{"PMI_RANK": "1"}, "PMI_RANK is 1, but PMI_SIZE is not set"},
+		{"a master to meet at", vars{"PADDLE_MASTER": "job-master-0:36543", "PADDLE_SERVER_NUM": "1"},
+			`TRAINING_ROLE is not set; it is PSERVER on a server and TRAINER on a worker (PADDLE_MASTER is "job-master-0:36543", but gofleet's processes meet nowhere`},
 		{"no role", byHandWorker().with("TRAINING_ROLE", ""), "TRAINING_ROLE is not set"},
 		{"bad role", byHandWorker().with("TRAINING_ROLE", "WORKER"), `TRAINING_ROLE is "WORKER"; it can be PSERVER or TRAINER`},
 		{"other role", byHandWorker().with("TRAINING_ROLE", "HETER_TRAINER"), `TRAINING_ROLE is "HETER_TRAINER"`},
