@@ -14,7 +14,26 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// The tests of this file are mistakes that other parameter servers made.
+// The tests of this file are mistakes that other parameter servers made. Others of them stand beside the code that could make them:
+//
+//	a push counted twice, or as another worker's       TestPushCountsOnce, TestWindowKnowsAStepAgain (internal/server)
+//	an update that falls through into another rule's   optimizertest's twins in float64, for every rule (optimizer)
+//	deltas forgotten before they have arrived          TestGeoSumsUnderFaults, TestRecorder (internal/mode)
+//	the old checkpoint gone before the new one is      TestInterruptedSaveLeavesTheOldOne, TestCommitRemovesOthers (internal/checkpoint)
+//	checkpoints without the rule's state, or of        TestResumeEqualsNeverStopping, TestSavesUnderFaults
+//	several moments
+//	as many servers to load as have saved              TestResharding (internal/checkpoint)
+//	rows read while they are written                   TestNothingIsReadHalfWritten (internal/table)
+//	a process that a lost message ends                 TestHabits (internal/deps), TestServersThatFallSilent (internal/client)
+//	notes that are kept for ever                       TestWindowIsBounded (internal/server), TestOwedForgetsTheOldest (internal/client)
+//	no heartbeats unless asked for                     TestIdleWorkerStaysAlive (internal/client), TestDefaults (strategy)
+//	options that are read and ignored                  TestFieldsOfModes (strategy), TestProcessesMustAgree
+//	rows that are born from a clock or a table's size  TestRebirthIsEqual (internal/table)
+//	a call into C for each row                         TestImports (internal/deps)
+//	messages that are too large                        TestMaxFrame, TestGiantVariable
+//	ports that do what anybody says                    TestStrangers (transport)
+//	rows dropped with gradients on their way           TestRowsFetchedAheadAreNotUsedAfterADay (internal/client), TestDaysUnderFaults
+//	tests that are switched off                        TestHabits (internal/deps)
 
 // play runs body as every worker of a cluster that trains a counter by SGD of rate 1.
 func play(t *testing.T, servers, workers int, s strategy.Strategy, body func(ctx context.Context, f *fleet.Fleet, c *counter) error) {

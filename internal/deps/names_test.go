@@ -1,0 +1,93 @@
+package deps_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// testName is how a text names a test, or shows a reader one of its own.
+var testName = regexp.MustCompile(`(func )?\b(?:Test|Fuzz)[A-Z]\w+`)
+
+// namesIn are the tests that a text names.
+func namesIn(text string) (names []string) {
+	for _, name := range testName.FindAllString(text, -1) {
+		if !strings.HasPrefix(name, "func ") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestNamedTestsExist: a test that a document or a comment names, as ARCHITECTURE.md does for every promise, is there.
+func TestNamedTestsExist(t *testing.T) {
+	named, exist, err := namedTests(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(exist) < 500 || len(named["ARCHITECTURE.md"]) < 100 {
+		t.Fatalf("%d tests found, %d of them named in ARCHITECTURE.md: the test does not see the module", len(exist), len(named["ARCHITECTURE.md"]))
+	}
+	for file, names := range named {
+		for _, name := range names {
+			if !exist[name] {
+				t.Errorf("%s names %s, which does not exist", file, name)
+			}
+		}
+	}
+}
+
+func TestNamesIn(t *testing.T) {
+	text := "as `TestThis` and FuzzThat (a room) do; in yours, func TestMine(t *testing.T); Tests, and a Tester"
+	if got := strings.Join(namesIn(text), " "); got != "TestThis FuzzThat" {
+		t.Errorf("the text names %s", got)
+	}
+}
+
+// namedTests are the tests that texts name, by file, and those that exist.
+func namedTests(root fs.FS) (named map[string][]string, exist map[string]bool, err error) {
+	named, exist = map[string][]string{}, map[string]bool{}
+	err = fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && ignored(file):
+			return fs.SkipDir
+		case path.Ext(file) == ".md":
+			src, err := fs.ReadFile(root, file)
+			named[file] = namesIn(string(src))
+			return err
+		case path.Ext(file) == ".go":
+			return readTests(root, file, named, exist)
+		}
+		return nil
+	})
+	return named, exist, err
+}
+
+// readTests notes a file's tests, and those that its comments name.
+func readTests(root fs.FS, file string, named map[string][]string, exist map[string]bool) error {
+	src, err := fs.ReadFile(root, file)
+	if err != nil {
+		return err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, src, parser.ParseComments)
+	if err != nil {
+		return err
+	}
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && strings.HasSuffix(file, "_test.go") {
+			exist[f.Name.Name] = true
+		}
+	}
+	for _, c := range parsed.Comments {
+		named[file] = append(named[file], namesIn(c.Text())...)
+	}
+	return nil
+}
