@@ -42,6 +42,25 @@ func TestThreadsOfOneWorker(t *testing.T) {
 	}
 }
 
+// TestThreadsThatMerge has each thread merge the gradients of its own steps, whose number is no multiple of what is merged: none waits
+// for another that has ended, and the rests are pushed.
+func TestThreadsThatMerge(t *testing.T) {
+	for _, m := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync} {
+		for k := 2; k <= 5; k += 3 {
+			t.Run(fmt.Sprintf("%s, %d steps", m, k), func(t *testing.T) {
+				s := strategy.Strategy{Mode: m, GradientMerge: strategy.GradientMerge{KSteps: k}}
+				fleettest.Run(t, 2, 2, func(ctx context.Context, f *fleet.Fleet) error {
+					res, err := threeThreads(ctx, f, s)
+					if err == nil && f.IsWorker() && res.Samples != 40 {
+						err = fmt.Errorf("%d samples, want 40", res.Samples)
+					}
+					return err
+				})
+			})
+		}
+	}
+}
+
 // TestOneThreadInRounds: modes in which workers wait for each other, and jobs without servers, refuse a second thread that trains.
 func TestOneThreadInRounds(t *testing.T) {
 	for name, c := range map[string]struct {

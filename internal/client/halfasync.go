@@ -22,6 +22,7 @@ type meeting struct {
 	members map[int]*halfSession
 	turn    chan struct{} // closed and replaced when a push has been answered
 	err     error         // of a push; the meeting is over then
+	pushing bool          // a push is on its way, whose answer is read into dense
 	dense   [][]float32
 	version int // of dense: counts pushes
 }
@@ -66,8 +67,8 @@ func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	}
 	if s.x.noDense = !st.Eval; st.Eval {
 		s.version = -1 // an evaluation sees the newest weights, and training goes on with the meeting's
-	} else {
-		s.install()
+	} else if err := s.install(ctx); err != nil {
+		return err
 	}
 	for e := range st.Rows {
 		s.pull[e] = rows{ids: st.Rows[e].IDs, data: st.Rows[e].W}
@@ -75,18 +76,19 @@ func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	return describe(s.x.run(ctx, request{op: opOf(st), pull: s.pull}), "pulling", s.m.c)
 }
 
-// install makes the newest dense weights the params'.
-func (s *halfSession) install() {
+// install makes the newest dense weights the params'. A session that comes while the others push waits for them.
+func (s *halfSession) install(ctx context.Context) error {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
-	if s.version == s.m.version {
-		return
+	if err := s.m.await(ctx, func() bool { return s.m.pushing }); err != nil || s.version == s.m.version {
+		return err
 	}
 	s.version = s.m.version
 	for i, p := range s.params {
 		copy(p.W, s.m.dense[i])
 	}
 	s.x.forget()
+	return nil
 }
 
 // End implements [optimizer.Session].
@@ -117,14 +119,17 @@ func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func
 	}
 	s.waiting = true
 	m.push(ctx, note(s.number))
-	return m.await(ctx, s)
+	return m.await(ctx, func() bool { return s.waiting })
 }
 
-// await waits until a session's gradient has been pushed. mu is held on entry and exit.
-func (m *meeting) await(ctx context.Context, s *halfSession) error {
+// await waits for pushes until the condition is no longer true. mu is held on entry and exit, and when it is asked.
+func (m *meeting) await(ctx context.Context, condition func() bool) error {
+	if !condition() {
+		return m.err
+	}
 	limit := time.NewTimer(m.c.c.Strategy.WaitTimeout.Std())
 	defer limit.Stop()
-	for s.waiting && m.err == nil {
+	for condition() && m.err == nil {
 		turn := m.turn
 		m.mu.Unlock()
 		var err error
@@ -149,9 +154,11 @@ func (m *meeting) await(ctx context.Context, s *halfSession) error {
 func (m *meeting) push(ctx context.Context, sessions []int) {
 	for len(sessions) > 0 {
 		all := m.merge(sessions)
+		m.pushing = true
 		m.mu.Unlock()
 		err := m.send(ctx, all)
 		m.mu.Lock()
+		m.pushing = false
 		if m.err == nil {
 			m.err = err
 		}

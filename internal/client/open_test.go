@@ -1,9 +1,11 @@
 package client
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -30,6 +32,42 @@ func TestEvaluationIsNoMember(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestALateThreadWaitsForThePush has a thread come to a half-async worker while the others push: it begins with all of the push's answer
+// or none.
+func TestALateThreadWaitsForThePush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 2, 1, strategy.HalfAsync())
+		j.serve(0, 1)
+		arrives := make(chan struct{})
+		net := &tap{Transport: j.net, before: func(endpoint string, h wire.Header) error {
+			if h.Samples > 0 && endpoint == j.endpoints[1] {
+				<-arrives
+			}
+			return nil
+		}}
+		c := j.join(0, net)
+		first, late := open(t, c), open(t, c)
+		check(t, first.Begin(t.Context(), first.step(0, []uint64{3}, nil)))
+		var threads sync.WaitGroup
+		threads.Go(func() { check(t, first.End(t.Context(), first.step(-1, []uint64{3}, nil))) })
+		synctest.Wait() // server 0 has answered, server 1 has not
+		began := false
+		threads.Go(func() {
+			check(t, late.Begin(t.Context(), late.step(0, []uint64{3}, nil)))
+			began = true
+		})
+		synctest.Wait()
+		if began {
+			t.Error("a thread begins with half a push's answer")
+		}
+		close(arrives)
+		threads.Wait()
+		all(t, "weights", late.params[0].W, 1)
+		check(t, late.Close(t.Context()))
+		check(t, first.Close(t.Context()))
+	})
 }
 
 // TestEvaluationThenTraining has a session evaluate first: it becomes one that trains with its first training step, and its worker's other sessions may train until
