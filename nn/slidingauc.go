@@ -14,14 +14,12 @@ type slidingAUC struct {
 
 func (slidingAUC) kind() string { return "sliding_auc" }
 
-// maxSlide bounds the histograms that a saved graph asks for.
-const maxSlide = 1 << 10
-
 func (s slidingAUC) infer(in []*Node) ([]int, error) {
-	if s.Steps < 1 || s.Steps > maxSlide {
-		return nil, fmt.Errorf("%d steps: between 1 and %d are needed", s.Steps, maxSlide)
+	shape, err := s.auc.infer(in)
+	if most := maxThresholds / max(s.thresholds(), 1); err == nil && (s.Steps < 1 || s.Steps > most) {
+		err = fmt.Errorf("%d steps: between 1 and %d are needed, for %d thresholds", s.Steps, most, s.thresholds())
 	}
-	return s.auc.infer(in)
+	return shape, err
 }
 
 func (s slidingAUC) tally() tally {
