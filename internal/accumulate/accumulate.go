@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -22,9 +23,10 @@ type Session struct {
 	params []*optimizer.Param
 	c      strategy.GradientMerge
 
+	over atomic.Bool // an error or Close ended the session
+
 	mu      sync.Mutex // guards what follows: Rest may be called while a step is on its way
 	begun   bool       // a step is
-	over    bool       // an error or Close ended the session
 	steps   int
 	samples int
 	loss    float64
@@ -54,7 +56,9 @@ func (s *Session) Begin(ctx context.Context, st *optimizer.Step) error {
 
 // noted remembers that the session is over after an error.
 func (s *Session) noted(err error) error {
-	s.over = s.over || err != nil
+	if err != nil {
+		s.over.Store(true)
+	}
 	return err
 }
 
@@ -151,7 +155,7 @@ func (s *Session) Rest(ctx context.Context) error {
 }
 
 func (s *Session) rest(ctx context.Context) error {
-	if s.steps == 0 || s.begun || s.over {
+	if s.steps == 0 || s.begun || s.over.Load() {
 		return nil
 	}
 	empty := &optimizer.Step{Samples: s.samples}
@@ -167,19 +171,15 @@ func (s *Session) rest(ctx context.Context) error {
 	return s.noted(s.inner.End(ctx, s.take()))
 }
 
-// Over says whether the session has ended.
-func (s *Session) Over() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.over
-}
+// Over says whether the session has ended, also while a step is on its way.
+func (s *Session) Over() bool { return s.over.Load() }
 
 // Close implements [optimizer.Session]: the rest goes first.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.rest(ctx)
-	s.over = true
+	s.over.Store(true)
 	if closing := s.inner.Close(ctx); err == nil {
 		err = closing
 	}

@@ -12,17 +12,21 @@ import (
 
 // recorder is a session that remembers what it was given.
 type recorder struct {
-	w     *optimizer.Param
-	steps []optimizer.Step // that were no evaluations, and between them
-	g     []float32        // of the first weight, at each
-	calls []string
-	fails bool
+	w      *optimizer.Param
+	steps  []optimizer.Step // that were no evaluations, and between them
+	g      []float32        // of the first weight, at each
+	calls  []string
+	fails  bool
+	during func() // a step's Begin
 }
 
 var errBroken = errors.New("broken")
 
 func (r *recorder) Begin(_ context.Context, st *optimizer.Step) error {
 	r.calls = append(r.calls, "begin")
+	if r.during != nil {
+		r.during()
+	}
 	if r.fails {
 		return errBroken
 	}
@@ -135,6 +139,21 @@ func TestRest(t *testing.T) {
 		t.Errorf("error %v, want %v", err, errBroken)
 	}
 	rest(0)
+}
+
+// TestOverDoesNotWait: a step that waits for servers keeps nobody who asks for the session.
+func TestOverDoesNotWait(t *testing.T) {
+	th := newThread(t, strategy.GradientMerge{KSteps: 2})
+	asked := 0
+	th.r.during = func() {
+		if asked++; th.s.Over() {
+			t.Error("the session is over in the middle of a step")
+		}
+	}
+	th.train(1, 1, 0, 1)
+	if asked != 1 || th.s.Over() {
+		t.Errorf("asked %d times, over %v", asked, th.s.Over())
+	}
 }
 
 // TestShowsAddUp: shows of merged steps add up, whether they were said or not.
