@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/accumulate"
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/client"
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/layout"
@@ -202,6 +203,9 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 		if r := optimizer.RuleFor(rule, p); r != nil && !p.Embedding && optimizer.NeedsWhole(r) {
 			whole = append(whole, p.Name)
 		}
+	}
+	if err := checkpoint.CheckNames(params); err != nil {
+		return nil, err
 	}
 	l, err := layout.New(params, max(1, len(f.id.Servers)), where, whole...)
 	if err != nil {

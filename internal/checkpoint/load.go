@@ -18,6 +18,8 @@ import (
 // checkpoint that is not what its manifest says, or that another rule or model wrote, is refused, and then the store is not
 // to be used.
 //
+// A frozen dense param keeps its values if the checkpoint does not hold it: those of a job with servers stay on the workers.
+//
 // With names, only those params are loaded, from a checkpoint of any model that has them; the others stay as they are, and the
 // store's updates are counted from where it is: what is loaded takes part as if it had been updated last before the first.
 func Load(dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
@@ -169,7 +171,8 @@ func (to *loading) copy(f *safetensors.File, b blockInfo, offset, lo, hi int) er
 func (l *loader) finish() error {
 	for i, b := range l.blocks {
 		own := l.store.Blocks[i]
-		if !l.takes(own.Param.Name) {
+		absent := own.Param.Frozen && b.left == len(b.w)
+		if absent || !l.takes(own.Param.Name) {
 			continue
 		}
 		if b.left != 0 {

@@ -245,7 +245,7 @@ func TestReadAfterTheFileShrank(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.String(), 0, 6, rapid.ID).Draw(t, "names")
-		names = slices.DeleteFunc(names, func(s string) bool { return checkName(s) != nil })
+		names = slices.DeleteFunc(names, func(s string) bool { return CheckName(s) != nil })
 		shapes := make([][]int, len(names))
 		for i := range names {
 			shapes[i] = rapid.SliceOfN(rapid.IntRange(0, 9), 0, 4).Draw(t, "shape")

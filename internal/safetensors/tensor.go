@@ -74,8 +74,8 @@ func (t Tensor) Bytes() (int64, error) {
 	return int64(n), nil
 }
 
-// checkName says why no tensor can have that name.
-func checkName(name string) error {
+// CheckName says why no tensor can have that name.
+func CheckName(name string) error {
 	switch {
 	case name == metadataKey:
 		return fmt.Errorf("the name %s is taken by the format", metadataKey)

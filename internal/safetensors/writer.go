@@ -180,7 +180,7 @@ func layout(tensors []Tensor) ([]entry, error) {
 	end := int64(0)
 	for i, t := range tensors {
 		n, err := t.Bytes()
-		if err = errors.Join(err, checkName(t.Name)); err != nil {
+		if err = errors.Join(err, CheckName(t.Name)); err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
 		if seen[t.Name] {

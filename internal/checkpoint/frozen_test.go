@@ -1,0 +1,39 @@
+package checkpoint
+
+import (
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// TestFrozenParamsStayWhereTheyAre: servers do not hold the frozen dense params of a model, so a process that does keeps its own when it
+// loads what they saved; others must be there.
+func TestFrozenParamsStayWhereTheyAre(t *testing.T) {
+	for _, frozen := range []bool{true, false} {
+		dir := t.TempDir()
+		mean := &optimizer.Param{Name: "mean", Shape: []int{3}, Frozen: frozen}
+		params := append(model(), mean)
+		m := Manifest{ID: "1", Rule: rule.Name(), Params: Params(params)}
+		for i, s := range trained(t, 2) {
+			p, err := WritePart(dir, PartName("1", i, 2), s)
+			check(t, err)
+			m.Parts, m.Step = append(m.Parts, p), s.Step()
+		}
+		check(t, Commit(dir, m))
+
+		alone := stores(t, 1)[0]
+		own := table.NewDense(3, optimizer.RuleFor(rule, mean))
+		check(t, own.Set([]float32{1, 2, 3}))
+		check(t, alone.AddBlock(table.Block{Param: mean, Name: "mean", Values: own}))
+		_, err := Load(dir, alone, rule.Name(), params, func(int, uint64) bool { return true })
+		if (err == nil) != frozen {
+			t.Errorf("frozen %v: %v", frozen, err)
+		}
+		w := make([]float32, 3)
+		check(t, own.Pull(w))
+		if frozen && (w[0] != 1 || w[2] != 3) {
+			t.Errorf("the frozen param is %v now, it was 1, 2, 3", w)
+		}
+	}
+}

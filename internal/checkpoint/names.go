@@ -1,0 +1,36 @@
+package checkpoint
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// CheckNames refuses params whose tensors a file could not hold or could not tell apart, in a checkpoint or an inference model: before
+// anything is trained that can't be saved.
+func CheckNames(params []*optimizer.Param) error {
+	of := map[string]string{}
+	for _, p := range params {
+		for _, tensor := range tensorsOf(p) {
+			if err := safetensors.CheckName(tensor); err != nil {
+				return fmt.Errorf("checkpoint: param %q can't be saved: %w; rename it", p.Name, err)
+			}
+			if other, taken := of[tensor]; taken {
+				return fmt.Errorf("checkpoint: params %q and %q can't be saved beside each other: both have a tensor %q; rename one", other, p.Name, tensor)
+			}
+			of[tensor] = p.Name
+		}
+	}
+	return nil
+}
+
+// tensorsOf are the names that a param's tensors may have; those of a dense param's blocks end like no other's.
+func tensorsOf(p *optimizer.Param) []string {
+	if !p.Embedding {
+		return []string{p.Name}
+	}
+	t := tableInfo{Param: p.Name}
+	return []string{p.Name, t.ids(), t.rows(), t.steps(), t.seen(), t.updates(), t.show(), t.click(),
+		t.waitingIDs(), t.waitingPushes(), t.waitingSeen(), t.waitingShow(), t.waitingClick()}
+}
