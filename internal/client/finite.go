@@ -67,7 +67,11 @@ func (k *cleaner) variable(i int, p *optimizer.Param) ([]float32, error) {
 	return k.spare[i], nil
 }
 
+// embedding is what a step pushes of one; nothing of a frozen one.
 func (k *cleaner) embedding(e int, r *optimizer.Rows) (rows, error) {
+	if k.c.c.Layout.Params[k.c.c.Layout.Embeddings[e]].Frozen {
+		return rows{}, nil
+	}
 	counts := k.pairs(e, r)
 	at := kernels.FirstNotFinite(r.G)
 	if at < 0 {

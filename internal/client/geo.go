@@ -51,7 +51,6 @@ func newGeo(c *Client) (*geo, error) {
 	for i, p := range l.Params {
 		rule := optimizer.RuleFor(c.c.Rule, p)
 		switch {
-		case p.Frozen:
 		case p.Embedding:
 			t, err := table.NewSparse(p, rule, table.Options{Numbered: true})
 			if err != nil {
@@ -62,6 +61,7 @@ func newGeo(c *Client) (*geo, error) {
 				return nil, err
 			}
 			g.rows = append(g.rows, geoRows{t, old})
+		case p.Frozen:
 		default:
 			g.dense[i] = table.NewDense(p.Size(), rule)
 			if err := g.dense[i].Set(p.W); err != nil {
@@ -165,6 +165,9 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	for e, r := range push {
+		if len(r.ids) == 0 {
+			continue
+		}
 		if _, err := s.g.rows[e].Push(r.ids, r.data, step); err != nil {
 			return err
 		}

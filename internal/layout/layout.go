@@ -17,7 +17,7 @@ type Layout struct {
 	// Embeddings are the indices in Params of the embeddings, in order.
 	Embeddings []int
 
-	variable []int // index of a param in the plan, -1 if it has no place there (frozen)
+	variable []int // index of a param in the plan, -1 if it has no place there (dense and frozen)
 }
 
 // Part is what one server holds of the dense params.
@@ -35,7 +35,8 @@ type Block struct {
 	At           int // where it begins among the floats of its part
 }
 
-// New lays out params over that many servers. Frozen params stay on the workers. whole are the names of those that are not cut.
+// New lays out params over that many servers. Frozen dense params stay on the workers; the rows of a frozen embedding live on
+// servers as others do, which may have them from a checkpoint. whole are the names of those that are not cut.
 func New(params []*optimizer.Param, servers int, o placement.Options, whole ...string) (*Layout, error) {
 	l := &Layout{Params: params, Parts: make([]Part, servers), variable: make([]int, len(params))}
 	var vars []placement.Variable
@@ -47,7 +48,7 @@ func New(params []*optimizer.Param, servers int, o placement.Options, whole ...s
 		if p.Embedding {
 			l.Embeddings = append(l.Embeddings, i)
 		}
-		if p.Frozen {
+		if p.Frozen && !p.Embedding {
 			continue
 		}
 		l.variable[i] = len(vars)

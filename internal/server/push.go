@@ -94,6 +94,9 @@ func (p *push) readRows(s *Server, sec wire.Section) error {
 	}
 	rows, param := &p.rows[e], s.c.Layout.Embeddings[e]
 	name, dim := s.c.Layout.Params[param].Name, s.c.Layout.Params[param].Dim()
+	if s.c.Layout.Params[param].Frozen {
+		return wire.Refuse(wire.StatusRefused, "embedding %q is frozen", name)
+	}
 	if rows.G != nil {
 		return wire.Refuse(wire.StatusRefused, "embedding %q comes twice", name)
 	}
