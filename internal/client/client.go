@@ -47,6 +47,7 @@ type Client struct {
 	steps    steps
 	counts   counts
 	heard    hearing
+	turn     turn
 
 	life context.Context // ends with the client; its cause says what went wrong
 	end  context.CancelCauseFunc
@@ -78,7 +79,7 @@ type session interface {
 func New(c Config) *Client {
 	life, end := context.WithCancelCause(context.Background())
 	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end, gathers: map[string]uint64{},
-		heard: make(hearing, len(c.Servers)), payload: payloads[c.Strategy.Payload], maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
+		heard: make(hearing, len(c.Servers)), turn: newTurn(), payload: payloads[c.Strategy.Payload], maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
 }
 
 var (
@@ -185,11 +186,16 @@ func (c *Client) EndEpoch(ctx context.Context) error {
 	if !c.lockstep() {
 		return nil
 	}
+	done, err := c.inTurn(ctx, "ending the epoch")
+	if err != nil {
+		return err
+	}
+	defer done()
 	step, acked := c.steps.begin()
 	defer c.steps.end(step)
 	round := c.currentRound()
 	x := newExchange(c)
-	err := x.each(func(s int) error {
+	err = x.each(func(s int) error {
 		h := c.header(wire.OpPark)
 		h.Step, h.Acked, h.Round = step, acked, uint64(round)
 		x.lanes[s].build.Reset(h)

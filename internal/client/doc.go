@@ -22,6 +22,7 @@
 //	counts.go     what became of pushes
 //	heartbeat.go  showing life, and noticing that a server has none
 //	gather.go     barriers and reductions
+//	turn.go       what a worker in lockstep does one at a time
 //	save.go       checkpoints, and rows for an inference model
 //
 // Every request may be repeated: a push carries a number that the server counts once, everything else has the same effect

@@ -55,7 +55,7 @@ type request struct {
 	from []uint64
 	// pull are the rows wanted, by embedding.
 	pull []rows
-	// all sends a frame to servers with nothing to do too.
+	// all sends a frame to servers with nothing to do too, as every push does: rounds and saves go by steps on all servers.
 	all bool
 }
 

@@ -189,7 +189,7 @@ func (m *meeting) merge(sessions []int) *gradient {
 func (m *meeting) send(ctx context.Context, g *gradient) error {
 	step, acked := m.c.steps.begin()
 	defer m.c.steps.end(step)
-	r := request{op: wire.OpStep, samples: g.samples, dense: g.dense, push: g.rows, step: step, acked: acked}
+	r := request{op: wire.OpStep, samples: g.samples, dense: g.dense, push: g.rows, step: step, acked: acked, all: true}
 	return describe(m.x.run(ctx, r), "pushing", m.c)
 }
 

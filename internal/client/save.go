@@ -17,6 +17,11 @@ func (c *Client) Save(ctx context.Context, dir string) error {
 	if err := c.Settle(ctx); err != nil {
 		return err
 	}
+	done, err := c.inTurn(ctx, "saving")
+	if err != nil {
+		return err
+	}
+	defer done()
 	msg := wire.Save{Dir: dir, ID: c.saveID()}
 	if err := c.save(ctx, msg); err != nil {
 		c.abandon(msg)

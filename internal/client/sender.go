@@ -79,6 +79,7 @@ func (s *asyncSession) exchange(x *exchange, t task) error {
 		step, acked := s.c.steps.begin()
 		defer s.c.steps.end(step)
 		r.samples, r.dense, r.push, r.from, r.step, r.acked = g.samples, g.dense, g.rows, g.from, step, acked
+		r.all = true // a save waits on every server for the same steps
 	}
 	if err := x.run(s.c.life, r); err != nil {
 		return describe(err, doing, s.c)

@@ -15,6 +15,11 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	if err := c.Settle(ctx); err != nil {
 		return nil, err
 	}
+	done, err := c.inTurn(ctx, "shrinking")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	msg := wire.Save{ID: c.saveID(), Shrink: &wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}
 	freed, err := c.shrink(ctx, msg)
 	c.days.Add(1) // rows that were fetched ahead may be gone

@@ -62,6 +62,11 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if err != nil {
 		return err
 	}
+	done, err := s.c.inTurn(ctx, "pushing")
+	if err != nil {
+		return err
+	}
+	defer done()
 	step, acked := s.c.steps.begin()
 	defer s.c.steps.end(step)
 	r := request{op: wire.OpStep, round: s.c.currentRound(), samples: st.Samples, step: step, acked: acked,

@@ -255,7 +255,7 @@ func (s *Server) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 // atCut says whether every step of the cut is in the tables; those of a worker that is gone never will be.
 func (s *Server) atCut() bool {
 	for w := range s.members {
-		if m := &s.members[w]; m.state == alive && m.window.last < s.cut.upTo[w] {
+		if m := &s.members[w]; m.state == alive && !m.window.reached(s.cut.upTo[w]) {
 			return false
 		}
 	}

@@ -45,6 +45,20 @@ func (w *window) enter(step, acked uint64) (st *stepState, seen bool, err error)
 // knows says whether a step was seen, or acknowledged before that.
 func (w *window) knows(step uint64) bool { return step < w.acked || w.steps[step] != nil }
 
+// reached says whether every step up to that one is applied; steps of several threads overtake each other. A worker sends each of
+// its steps to every server, so what is missing is on its way.
+func (w *window) reached(step uint64) bool {
+	if w.last < step {
+		return false
+	}
+	for i := max(w.acked, 1); i <= step; i++ {
+		if st := w.steps[i]; st == nil || !st.done {
+			return false
+		}
+	}
+	return true
+}
+
 // forget drops what the worker has acknowledged.
 func (w *window) forget(acked uint64) {
 	if acked <= w.acked {

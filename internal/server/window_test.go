@@ -60,3 +60,42 @@ func TestWindowIsBounded(t *testing.T) {
 		t.Errorf("one more: %v, want a refusal", err)
 	}
 }
+
+// TestWindowReached: a save waits for every step up to one, also for those that later ones overtook.
+func TestWindowReached(t *testing.T) {
+	for _, c := range []struct {
+		acked   uint64
+		applied []uint64
+		open    []uint64
+		step    uint64
+		want    bool
+	}{
+		{0, nil, nil, 0, true},
+		{0, nil, nil, 1, false},
+		{0, []uint64{1, 2, 3}, nil, 3, true},
+		{0, []uint64{1, 2, 3}, []uint64{4}, 3, true},
+		{0, []uint64{1, 3}, nil, 3, false},
+		{0, []uint64{1, 3}, []uint64{2}, 3, false},
+		{3, []uint64{3}, nil, 3, true},
+		{3, []uint64{3}, nil, 4, false},
+		{3, []uint64{3, 5}, nil, 5, false},
+		{9, []uint64{9}, nil, 7, true},
+	} {
+		var w window
+		for i, steps := range [][]uint64{c.applied, c.open} {
+			for _, step := range steps {
+				st, _, err := w.enter(step, c.acked)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i == 0 {
+					st.apply(0, 0)
+					w.last = max(w.last, step)
+				}
+			}
+		}
+		if got := w.reached(c.step); got != c.want {
+			t.Errorf("acked below %d, applied %v, open %v: step %d reached: %v", c.acked, c.applied, c.open, c.step, got)
+		}
+	}
+}
