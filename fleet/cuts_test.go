@@ -1,0 +1,145 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/transporttest"
+)
+
+// TestSaveWhereAServerHasNothing saves a model of one weight and one row on three servers: those that hold nothing that a step changes
+// come to the same steps as the others.
+func TestSaveWhereAServerHasNothing(t *testing.T) {
+	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), strategy.Geo(1)} {
+		t.Run(string(s.Mode), func(t *testing.T) {
+			dir := t.TempDir()
+			fleettest.Cluster{Servers: 3, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+				c := newCounter(1)
+				trainer, err := c.join(ctx, f, s)
+				if err != nil || trainer == nil {
+					return err
+				}
+				session, err := trainer.Open(c.Params())
+				if err != nil {
+					return err
+				}
+				if err := c.thread(ctx, session, 3); err != nil {
+					return err
+				}
+				return errors.Join(f.BarrierWorker(ctx), f.SavePersistables(ctx, dir), f.StopWorker(ctx))
+			})
+			if m := manifest(t, dir); m.Step == 0 || len(m.Parts) != 3 {
+				t.Errorf("a checkpoint of step %d in %d parts", m.Step, len(m.Parts))
+			}
+		})
+	}
+}
+
+// TestSavesBesideTraining has a worker save again and again beside its own training, while servers measure every round's gradient
+// together.
+func TestSavesBesideTraining(t *testing.T) {
+	dir := t.TempDir()
+	late := func(net transport.Transport) transport.Transport {
+		return transporttest.NewFaulty(net, 1, transporttest.Faults{Delay: 0.5}) // so that a push and a save meet everywhere
+	}
+	fleettest.Cluster{Servers: 3, Workers: 2}.Simulate(t, late, func(ctx context.Context, f *fleet.Fleet) error {
+		c := newCounter(5)
+		trainer, err := c.join(ctx, f, measured)
+		if err != nil || trainer == nil {
+			return err
+		}
+		session, err := trainer.Open(c.Params())
+		if err != nil {
+			return err
+		}
+		var saving error
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for i := 0; i < 10 && saving == nil; i++ {
+				saving = f.SavePersistables(ctx, filepath.Join(dir, fmt.Sprint(f.WorkerIndex())))
+			}
+		})
+		training := c.thread(ctx, session, 20)
+		wg.Wait()
+		return errors.Join(training, saving, f.StopWorker(ctx))
+	})
+}
+
+// frozenRows are the rows of an embedding after a job of two epochs that trains the rest of the model.
+func frozenRows(t *testing.T, servers int, s strategy.Strategy, frozen bool, load, save string) []float32 {
+	t.Helper()
+	var rows []float32
+	fleettest.Run(t, servers, min(1, servers), func(ctx context.Context, f *fleet.Fleet) error {
+		c := newCounter(3)
+		c.rows.Frozen, c.rows.Init = frozen, optimizer.Constant{Value: 0.5}
+		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
+		if err != nil {
+			return err
+		}
+		if err := opt.Minimize(c); err != nil {
+			return err
+		}
+		if f.IsServer() {
+			return errors.Join(f.InitServer(ctx, load), f.RunServer(ctx))
+		}
+		if servers == 0 && load != "" {
+			if err := f.LoadModel(ctx, load); err != nil {
+				return err
+			}
+		}
+		if err := f.InitWorker(ctx); err != nil {
+			return err
+		}
+		session, err := c.trainer.Open(c.Params())
+		if err != nil {
+			return err
+		}
+		if err := c.thread(ctx, session, 2); err != nil {
+			return err
+		}
+		st := c.step(true)
+		look, err := c.trainer.Open(c.Params())
+		if err != nil {
+			return err
+		}
+		err = errors.Join(look.Begin(ctx, st), look.End(ctx, st), look.Close(ctx), f.SavePersistables(ctx, save), f.StopWorker(ctx))
+		if rows = st.Rows[0].W; err == nil && c.w.W[0] == 0 {
+			return errors.New("nothing was trained")
+		}
+		return err
+	})
+	return rows
+}
+
+// TestFrozenEmbedding: rows of a frozen embedding are those of the checkpoint, or their initial values, and stay so in every mode.
+func TestFrozenEmbedding(t *testing.T) {
+	trained := t.TempDir()
+	want := frozenRows(t, 0, strategy.Sync(), false, "", trained)
+	for _, mode := range strategy.Modes() {
+		for _, servers := range []int{0, 2} {
+			t.Run(fmt.Sprintf("%s on %d", mode, servers), func(t *testing.T) {
+				s := strategy.Strategy{Mode: mode}
+				if got := frozenRows(t, servers, s, true, "", t.TempDir()); !slices.Equal(got, slices.Repeat([]float32{0.5}, len(got))) {
+					t.Errorf("rows that were never trained are %v", got)
+				}
+				saved := t.TempDir()
+				if got := frozenRows(t, servers, s, true, trained, saved); !slices.Equal(got, want) {
+					t.Errorf("rows of a checkpoint are %v, they were %v", got, want)
+				}
+				if got := frozenRows(t, 1, s, true, saved, t.TempDir()); !slices.Equal(got, want) {
+					t.Errorf("rows of a checkpoint's checkpoint are %v, they were %v", got, want)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package fleet_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// TestAnyJob draws clusters, models, rules and strategies by seed. Each is refused with a reason before anything starts, by
+// every role alike, or it trains, saves, and goes on from the checkpoint on another number of servers with the same weights; where a
+// mode promises it, to the same end. FLEET_SEEDS=5000 draws that many; FLEET_SEED=n draws the one that failed.
+func TestAnyJob(t *testing.T) {
+	first, end := seeds(t, 40)
+	refused := 0
+	for seed := first; seed < end; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			d := draw(seed)
+			defer func() {
+				if t.Failed() {
+					t.Logf("run it again with FLEET_SEED=%d go test ./fleet -run '^TestAnyJob$'\n%v", seed, d)
+				}
+			}()
+			again := d
+			again.servers = d.again
+			for _, job := range []drawn{d, again} {
+				if reason := job.refusal(t); reason != nil {
+					refused++
+					t.Logf("refused with %d servers: %v", job.servers, reason)
+					return
+				}
+			}
+			d.goesOn(t)
+		})
+	}
+	t.Logf("%d of %d jobs were refused", refused, end-first)
+}
+
+// refusal is why a job can't be, on which all its roles must agree.
+func (d drawn) refusal(t *testing.T) (reason error) {
+	t.Helper()
+	for i, rm := range d.roles() {
+		f, err := fleet.New(rm, fleet.Options{Transport: transport.NewMemory()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = d.build(f)
+		switch {
+		case i > 0 && fmt.Sprint(err) != fmt.Sprint(reason):
+			t.Errorf("%v says %v, others %v", f, err, reason)
+		case err != nil && (!strings.HasPrefix(err.Error(), "fleet: ") || strings.Contains(err.Error(), "%!")):
+			t.Errorf("what sort of reason is this: %v", err)
+		}
+		reason = err
+	}
+	return reason
+}
+
+func (d drawn) roles() (all []rolemaker.RoleMaker) {
+	if d.servers == 0 && d.workers == 1 {
+		return []rolemaker.RoleMaker{rolemaker.Local{}}
+	}
+	names := []string{"a:1", "b:1", "c:1"}
+	for i := range d.servers {
+		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Server, WorkerNum: d.workers, ServerEndpoints: names[:d.servers]})
+	}
+	for i := range d.workers {
+		if d.servers == 0 {
+			all = append(all, rolemaker.UserDefinedCollective{CurrentID: i, WorkerEndpoints: names[:d.workers]})
+			continue
+		}
+		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Worker, WorkerNum: d.workers, ServerEndpoints: names[:d.servers]})
+	}
+	return all
+}
+
+// goesOn trains two epochs, and the second once more from the checkpoint between them.
+func (d drawn) goesOn(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	c := fleettest.Cluster{Servers: d.servers, Workers: d.workers}
+	c.Simulate(t, nil, drawnLeg{drawn: d, checkpoint: at("checkpoint"), meanwhile: at("meanwhile"), begun: at("begun"), ended: at("ended")}.run)
+	if t.Failed() {
+		return
+	}
+	c.Servers = d.again
+	c.Simulate(t, nil, drawnLeg{drawn: d, load: at("checkpoint"), meanwhile: at("meanwhile"), begun: at("begun2"), ended: at("ended2")}.run)
+	if t.Failed() {
+		return
+	}
+	same(t, "the checkpoint", at("begun"), at("begun2"))
+	if d.repeats() {
+		same(t, "the end", at("ended"), at("ended2"))
+	}
+	if err := d.loads(t, at("meanwhile")); err != nil && (d.resaves && d.servers > 0 || !errors.Is(err, checkpoint.ErrNone)) {
+		t.Errorf("saved meanwhile: %v", err)
+	}
+}
+
+// loads loads a checkpoint in a process alone.
+func (d drawn) loads(t *testing.T, dir string) error {
+	d.strategy = strategy.Sync()
+	return fleettest.Cluster{}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		if _, err := d.build(f); err != nil {
+			return err
+		}
+		return f.LoadModel(ctx, dir)
+	})["worker 0"]
+}
+
+// repeats says whether two runs of the job, one interrupted, end with the same bits.
+func (d drawn) repeats() bool {
+	if d.strategy.LocalSGD.KSteps+d.strategy.AdaptiveLocalSGD.InitKSteps > 0 {
+		return false
+	}
+	narrow := d.strategy.WithDefaults().Payload != strategy.PayloadFloat32
+	return !narrow && (d.servers == 0 || d.strategy.Mode == strategy.ModeSync)
+}
+
+func same(t *testing.T, what, one, other string) {
+	t.Helper()
+	a, err := os.ReadFile(filepath.Join(one, "weights.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := read(t, filepath.Join(other, "weights.safetensors")); !bytes.Equal(a, b) {
+		t.Errorf("%s: weights differ (%d bytes and %d)", what, len(a), len(b))
+	}
+}
