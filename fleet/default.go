@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"sync/atomic"
@@ -24,7 +25,8 @@ func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
 	return f, nil
 }
 
-// Default is the fleet that Init made. Before Init it is this process alone, so that a program that never asks still trains.
+// Default is the fleet that Init made. Before Init it is this process alone, so that a program that never asks still trains; where the
+// environment names a job, it refuses to, since every process of the job would train by itself.
 func Default() *Fleet {
 	if f := standard.Load(); f != nil {
 		return f
@@ -33,8 +35,25 @@ func Default() *Fleet {
 	if err != nil {
 		panic("fleet: a local role is always valid: " + err.Error())
 	}
+	f.assumed = true
 	standard.CompareAndSwap(nil, f)
 	return standard.Load()
+}
+
+// checkInit refuses to take a process of a job for one that is alone because Init was forgotten.
+func (f *Fleet) checkInit() error {
+	if !f.assumed {
+		return nil
+	}
+	id, err := rolemaker.FromEnvironment(nil).Identity()
+	if err == nil && id.Local() {
+		return nil
+	}
+	who := id.String()
+	if err != nil {
+		who = err.Error()
+	}
+	return fmt.Errorf("fleet: DistributedOptimizer: call Init first: this process would train alone, and its environment is of a job (%s): %w", who, ErrOrder)
 }
 
 // DistributedOptimizer calls [Fleet.DistributedOptimizer] on the default fleet.

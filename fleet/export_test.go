@@ -3,3 +3,9 @@ package fleet
 // Pin gives a worker's process a number instead of a random one, so that its messages are the same in every run and meet the
 // same faults.
 func (f *Fleet) Pin(process uint64) { f.process = process }
+
+// Forget takes the default fleet away, as it is before Init, and gives it back when the test ends.
+func Forget(t interface{ Cleanup(func()) }) {
+	before := standard.Swap(nil)
+	t.Cleanup(func() { standard.Store(before) })
+}

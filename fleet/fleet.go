@@ -30,6 +30,7 @@ type Fleet struct {
 	log     *slog.Logger
 	process uint64    // client.Config.Process
 	told    sync.Once // the log, of a worker's stats
+	assumed bool      // nobody has called Init
 
 	mu     sync.Mutex
 	job    *job           // since Minimize
@@ -90,6 +91,9 @@ func New(rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
 
 // DistributedOptimizer wraps a rule for training under a strategy. Each role of a job must be given the same two.
 func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (*Optimizer, error) {
+	if err := f.checkInit(); err != nil {
+		return nil, err
+	}
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("fleet: DistributedOptimizer: %w", err)
 	}

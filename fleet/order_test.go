@@ -125,6 +125,27 @@ func TestTrainingBeforeInitWorker(t *testing.T) {
 	}
 }
 
+// TestInitIsForgotten: a program that never calls Init trains alone, but not as a process of a job.
+func TestInitIsForgotten(t *testing.T) {
+	fleet.Forget(t)
+	if _, err := fleet.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync()); err != nil {
+		t.Errorf("without a job: %v", err)
+	}
+	for name, value := range map[string]string{"TRAINING_ROLE": "TRAINER", "PADDLE_PSERVERS_IP_PORT_LIST": "127.0.0.1:1", "PADDLE_TRAINERS_NUM": "1",
+		"PADDLE_TRAINER_ID": "0"} {
+		t.Setenv(name, value)
+	}
+	if _, err := fleet.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync()); !errors.Is(err, fleet.ErrOrder) || !strings.Contains(err.Error(), "call Init first") {
+		t.Errorf("in a job: %v, want Init to be missed", err)
+	}
+	if _, err := fleet.Init(nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fleet.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync()); err != nil {
+		t.Errorf("after Init: %v", err)
+	}
+}
+
 func TestMinimizeRefuses(t *testing.T) {
 	f := member(t, rolemaker.Worker, true, false)
 	if _, err := f.DistributedOptimizer(nil, strategy.Sync()); err == nil {

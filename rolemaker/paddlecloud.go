@@ -24,8 +24,9 @@ import (
 // Older names are understood: PADDLE_TRAINING_ROLE (which makes PADDLE_TRAINERS_NUM 1 if that is not set), PADDLE_CURRENT_IP
 // for POD_IP, and for the list PADDLE_PSERVERS (ips) with PADDLE_PORT (one port for all or one for each, 6174 if not set).
 //
-// Other variables of the family (PADDLE_WITH_GLOO, PADDLE_GLOO_*, PADDLE_HETER_*, FLAGS_*, CUDA_VISIBLE_DEVICES) have no meaning
-// here and are ignored.
+// Other variables of the family (PADDLE_WITH_GLOO, PADDLE_GLOO_*, PADDLE_HETER_*, SYS_JOB_ID, CUDA_VISIBLE_DEVICES) have no meaning here
+// and are ignored. So are CPU_NUM and FLAGS_*: how many threads train is the program's to say, and what the flags of the communicator
+// say is in package strategy.
 //
 // Where none of the variables is set, the process trains alone, as [Local] does: the program needs no other role maker to run
 // without a cluster. POD_IP and PADDLE_PORT by themselves say nothing, since clusters set them for any process. Where some are
