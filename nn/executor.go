@@ -125,7 +125,7 @@ func (e *Executor) Close(ctx context.Context) error {
 	}
 	err := e.publish()
 	e.session, e.ended = nil, nil
-	e.giveBack()
+	defer e.giveBack() // the session may push once more
 	return errors.Join(err, s.Close(ctx))
 }
 
