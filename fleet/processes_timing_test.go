@@ -39,6 +39,7 @@ const trafficVariable = "GOFLEET_TEST_TRAFFIC"
 // that one would write first, a map and a mutex behind the same transport.
 //
 //	loop    4,096 of a million rows of 16 floats, pulled and pushed, SGD applied
+//	crowd   8 workers, 512 rows each; in half_async, where pulls and pushes are requests of their own
 //	tiny    one row of one float
 //	dense   one row of 4 MB
 //
@@ -48,6 +49,8 @@ func BenchmarkProcesses(b *testing.B) {
 	loop := traffic{Mode: strategy.ModeAsync, IDs: loopIDs, Height: loopHeight, Dim: loopDim, Steps: 600}
 	inSync, ahead := loop, loop
 	inSync.Mode, ahead.Mode, ahead.Ahead = strategy.ModeSync, strategy.ModeSync, true
+	crowd := loop
+	crowd.Mode, crowd.IDs, crowd.Steps = strategy.ModeHalfAsync, 512, 2000
 	tiny := traffic{Mode: strategy.ModeSync, IDs: 1, Height: 4, Dim: 1, Steps: 5000}
 	dense := traffic{Mode: strategy.ModeSync, IDs: 1, Height: 4, Dim: 1 << 20, Steps: 200}
 	for _, c := range []struct {
@@ -61,6 +64,7 @@ func BenchmarkProcesses(b *testing.B) {
 		{"loop/async/1worker", "traffic", 1, loop}, {"loop/async/2workers", "traffic", 2, loop},
 		{"loop/sync/1worker", "traffic", 1, inSync}, {"loop/sync/2workers", "traffic", 2, inSync},
 		{"loop/sync/ahead/1worker", "traffic", 1, ahead}, {"loop/sync/ahead/2workers", "traffic", 2, ahead},
+		{"crowd", "traffic", 8, crowd}, {"crowd/naive", "naiveTraffic", 8, crowd},
 		{"loop/naive/1worker", "naiveTraffic", 1, loop}, {"loop/naive/2workers", "naiveTraffic", 2, loop},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchProcesses(b, c.program, c.workers, c.traffic) })
