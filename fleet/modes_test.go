@@ -120,14 +120,16 @@ func TestThreadsMeet(t *testing.T) {
 				}
 				threads := []*counter{first, newCounter(4)}
 				errs, sessions := make([]error, len(threads)), make([]optimizer.Session, len(threads))
-				for i, c := range threads { // all are open before one trains, which would meet nobody
+				for i, c := range threads {
 					if sessions[i], err = trainer.Open(c.Params()); err != nil {
 						return err
 					}
 				}
-				var wg sync.WaitGroup
+				var wg, begun sync.WaitGroup
+				begun.Add(len(threads))
 				for i, c := range threads {
-					wg.Go(func() { errs[i] = c.thread(ctx, sessions[i], steps) })
+					begin := sync.OnceFunc(func() { begun.Done(); begun.Wait() }) // one that has not begun a step is not waited for
+					wg.Go(func() { errs[i] = c.threadFrom(ctx, sessions[i], steps, begin) })
 				}
 				wg.Wait()
 				for _, err := range errs {
@@ -158,9 +160,16 @@ func TestThreadsMeet(t *testing.T) {
 }
 
 func (c *counter) thread(ctx context.Context, session optimizer.Session, steps int) error {
+	return c.threadFrom(ctx, session, steps, func() {})
+}
+
+// threadFrom makes steps, and calls begun when it has begun one.
+func (c *counter) threadFrom(ctx context.Context, session optimizer.Session, steps int, begun func()) error {
 	for range steps {
 		st := c.step(false)
-		if err := session.Begin(ctx, st); err != nil {
+		err := session.Begin(ctx, st)
+		begun()
+		if err != nil {
 			return err
 		}
 		if err := session.End(ctx, st); err != nil {
