@@ -1,10 +1,8 @@
 package mode
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"path/filepath"
+	"iter"
 	"strings"
 	"testing"
 )
@@ -22,40 +20,19 @@ import (
 //	drain, resume, close     the end of an epoch and its beginning, the end of the session
 //	unsent                   how many steps may not have been applied
 func TestSendQueueScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/async_*.queue")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".queue"), func(t *testing.T) { playQueue(t, file) })
-	}
-}
-
-func playQueue(t *testing.T, file string) {
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var w *asyncWorker
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line, want, _ := strings.Cut(lines.Text(), " -> ")
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] == "#" {
-			continue
+	scripts(t, "async_*.queue", func(t *testing.T, lines iter.Seq[line]) {
+		var w *asyncWorker
+		for l := range lines {
+			if l.words[0] == "queue" {
+				w = newAsyncWorker(sendOptions(t, l.words[1:]))
+				continue
+			}
+			w.said = nil
+			w.tell(t, l.words)
+			w.act()
+			l.check(t, strings.Join(w.said, ", "))
 		}
-		if words[0] == "queue" {
-			w = newAsyncWorker(sendOptions(t, words[1:]))
-			continue
-		}
-		w.said = nil
-		w.tell(t, words)
-		w.act()
-		if got := strings.Join(w.said, ", "); got != want {
-			t.Fatalf("%s:%d: %s: got %q, want %q", file, n, line, got, want)
-		}
-	}
+	})
 }
 
 // sendOptions reads the options of a script's queue, by the strategy's names.

@@ -1,13 +1,11 @@
 package mode
 
 import (
-	"bufio"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,57 +19,43 @@ type geoWorker struct{ latest, old []float32 }
 
 // TestGeoScript plays testdata/geo.script: workers train one weight and exchange it, one after another.
 func TestGeoScript(t *testing.T) {
-	f, err := os.Open("testdata/geo.script")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var server []float32
-	var workers []geoWorker
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line, want, _ := strings.Cut(lines.Text(), " -> ")
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] == "#" {
-			continue
-		}
-		switch words[0] {
-		case "workers":
-			server = []float32{float(t, words[2])}
-			workers = make([]geoWorker, number(t, words[1]))
-			for i := range workers {
-				workers[i] = geoWorker{slices.Clone(server), slices.Clone(server)}
-			}
-		case "train": // gradient descent of rate 1: the gradient is what to go down
-			w := &workers[number(t, words[1])]
-			optimizer.SGD{LR: 1}.Update(w.latest, []float32{-float(t, words[2])}, nil, &optimizer.State{Step: 1})
-		case "exchange", "drain":
-			w, share := &workers[number(t, words[1])], len(workers)
-			if words[0] == "drain" {
-				share = 1
-			}
-			delta := []float32{0}
-			Take(delta, w.latest, w.old, share)
-			Sum{}.Update(server, delta, nil, nil)
-			Receive(w.latest, w.old, server)
-			got := []float32{delta[0], server[0], w.latest[0], w.old[0]}
-			for i, word := range strings.Fields(want) {
-				if math.Abs(float64(got[i]-float(t, word))) > 1e-6 {
-					t.Fatalf("line %d: %s: sent, server, latest, old are %v, want %s", n, line, got, want)
+	scripts(t, "geo.script", func(t *testing.T, lines iter.Seq[line]) {
+		var server []float32
+		var workers []geoWorker
+		for l := range lines {
+			switch l.words[0] {
+			case "workers":
+				server = []float32{float(t, l.words[2])}
+				workers = make([]geoWorker, number(t, l.words[1]))
+				for i := range workers {
+					workers[i] = geoWorker{slices.Clone(server), slices.Clone(server)}
 				}
+			case "train": // gradient descent of rate 1: the gradient is what to go down
+				w := &workers[number(t, l.words[1])]
+				optimizer.SGD{LR: 1}.Update(w.latest, []float32{-float(t, l.words[2])}, nil, &optimizer.State{Step: 1})
+			case "exchange":
+				workers[number(t, l.words[1])].exchange(t, server, len(workers), l)
+			case "drain":
+				workers[number(t, l.words[1])].exchange(t, server, 1, l)
+			default:
+				l.unknown(t)
 			}
-		default:
-			t.Fatalf("line %d: %q", n, line)
 		}
-	}
+	})
 }
 
-func float(t *testing.T, s string) float32 {
-	v, err := strconv.ParseFloat(s, 32)
-	if err != nil {
-		t.Fatal(err)
+// exchange makes an exchange of a share of what has changed, and checks what was sent, the server's value, the latest and the old.
+func (w *geoWorker) exchange(t *testing.T, server []float32, share int, l line) {
+	delta := []float32{0}
+	Take(delta, w.latest, w.old, share)
+	Sum{}.Update(server, delta, nil, nil)
+	Receive(w.latest, w.old, server)
+	got := []float32{delta[0], server[0], w.latest[0], w.old[0]}
+	for i, word := range strings.Fields(l.want) {
+		if math.Abs(float64(got[i]-float(t, word))) > 1e-6 {
+			t.Fatalf("%s: %s: sent, server, latest, old are %v, want %s", l.where, l.text, got, l.want)
+		}
 	}
-	return float32(v)
 }
 
 // changedRows is a set of rows as a table's watch would be.

@@ -1,53 +1,33 @@
 package mode
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
+	"iter"
 	"strings"
 	"testing"
 )
 
-// TestScripts runs every script of testdata: a line is a message to a server's half, "->" what it must answer.
+// TestScripts runs every script of testdata: a line is a message to a server's half, "->" what it must answer, or a part of it.
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { runScript(t, file) })
-	}
-}
-
-func runScript(t *testing.T, file string) {
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var s Server
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line, want, _ := strings.Cut(lines.Text(), " -> ")
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] == "#" {
-			continue
-		}
-		switch words[0] {
-		case "workers":
-			s = NewSync(number(t, words[1]))
-		case "async":
-			s = new(Async)
-		case "ssp":
-			s = NewSSP(number(t, words[1]), number(t, words[2]))
-		default:
-			if got := play(t, s, words); !strings.Contains(got, want) || want == "" && got != "" {
-				t.Fatalf("%s:%d: %s: got %q, want %q", file, n, line, got, want)
+	scripts(t, "*.txt", func(t *testing.T, lines iter.Seq[line]) {
+		var s Server
+		for l := range lines {
+			switch l.words[0] {
+			case "workers":
+				s = NewSync(number(t, l.words[1]))
+			case "async":
+				s = new(Async)
+			case "ssp":
+				s = NewSSP(number(t, l.words[1]), number(t, l.words[2]))
+			default:
+				got := play(t, s, l.words)
+				if l.want != "" && strings.Contains(got, l.want) {
+					continue
+				}
+				l.check(t, got)
 			}
 		}
-	}
+	})
 }
 
 // play gives one message to the half and returns its answer in the script's words.
@@ -113,22 +93,6 @@ func unless(ok bool, got any) string {
 		return ""
 	}
 	return fmt.Sprint("it is ", got)
-}
-
-func number(t *testing.T, s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func round(t *testing.T, s string) Round {
-	var p, i uint32
-	if _, err := fmt.Sscanf(s, "%d.%d", &p, &i); err != nil {
-		t.Fatalf("round %q: %v", s, err)
-	}
-	return At(p, i)
 }
 
 func TestWorkerHalfCountsRounds(t *testing.T) {
