@@ -9,7 +9,8 @@
 //	test AUC 0.8122
 //	saved output/wide_and_deep/checkpoint and output/wide_and_deep/model
 //
-// and -load=output/wide_and_deep/checkpoint goes on from there, on any number of servers.
+// and -load=output/wide_and_deep/checkpoint goes on from there, on any number of servers. -threads=2 has two threads train in each
+// worker, in modes that have room for them.
 //
 // -mode takes every mode that package strategy has. In geo the rule is plain gradient descent, the only one it can add up, which
 // learns these data slowly: take -mode=geo with more epochs, smaller batches and a small -k_steps. With -data it reads Criteo TSV

@@ -14,11 +14,13 @@ import (
 type Flags struct {
 	Mode   string  // of the strategy; empty is async with servers, and sync, which is all there is, without
 	Seed   uint64  // of the data's order and the first weights
-	Batch  int     // examples a step and worker; where the default is 0, 0 leaves it to the example
+	Batch  int     // examples a step and thread; where the default is 0, 0 leaves it to the example
 	Epochs int     // passes over the training data
 	Out    string  // where the model goes; empty saves none
 	Load   string  // a checkpoint to go on from, which any number of servers may have written
 	LR     float64 // learning rate; 0 is the example's
+	// Threads that train in a worker, 0 and 1 being one; modes in which workers wait for each other have room for one only.
+	Threads int
 
 	placement, codec, payload, amend string
 	kSteps, leastBatch               int
@@ -36,7 +38,8 @@ func (c *Flags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.payload, "payload", "float32", "of pushed gradients: float32, float16, bfloat16 or int8")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "of the data's order and the first weights")
 	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data")
-	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and worker; 0, where it is the default, is the preset's")
+	fs.IntVar(&c.Threads, "threads", 1, "that train in a worker; more than one in modes async, half_async and geo, and alone")
+	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and thread; 0, where it is the default, is the preset's")
 	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the example's")
 	fs.StringVar(&c.Load, "load", c.Load, "checkpoint to go on from, of a job with any number of servers, such as output/mnist/checkpoint")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for the model; empty saves none")
@@ -60,6 +63,9 @@ func (c *Flags) Parse(args []string) error {
 	}
 	if c.Epochs < 1 || c.Batch < c.leastBatch {
 		return fmt.Errorf("-epochs=%d -batch=%d: epochs count from 1, a batch from %d", c.Epochs, c.Batch, c.leastBatch)
+	}
+	if c.Threads < 1 {
+		return fmt.Errorf("-threads=%d: they count from 1", c.Threads)
 	}
 	_, err := c.Strategy()
 	return err

@@ -67,6 +67,7 @@ func TestBadFlags(t *testing.T) {
 		"-k_steps=-3":           {"-k_steps=-3"},
 		"-epochs=0":             {"-epochs=0"},
 		"-batch=-1":             {"-batch=-1"},
+		"-threads=0":            {"-threads=0"},
 		`unknown field "speed"`: {`-strategy={"speed": 3}`},
 		"codec":                 {"-codec=zip"},
 		"-colour":               {"-colour=red"},
@@ -155,6 +156,24 @@ func TestPlay(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestThreads: the threads of a worker share its rows, and learn what one does.
+func TestThreads(t *testing.T) {
+	for _, size := range [][2]int{{0, 1}, {2, 2}} {
+		jobtest.Run(t, size[0], size[1], []string{"-threads=3", "-epochs=3"}, flags,
+			func(ctx context.Context, f *fleet.Fleet, c Flags, out io.Writer) (last nn.TrainResult, err error) {
+				net := newLine()
+				err = Training{Loss: net.loss, Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Async()}.Play(ctx, f, func(ctx context.Context) error {
+					last, err = Epochs(ctx, f, net.graph, c, func(int) *dataset.Dataset { return points(1000) }, out, net.loss)
+					if want := 1000 / f.WorkerNum(); err == nil && (last.Samples != want || last.Loss > 0.2) {
+						t.Errorf("worker %d: %d examples, want %d; loss %v", f.WorkerIndex(), last.Samples, want, last.Loss)
+					}
+					return err
+				})
+				return last, err
+			})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -58,8 +59,15 @@ func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func
 		exe.ResetMetrics()
 		mine := rows(epoch).Shuffle(c.Seed).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum())
 		total, _ := mine.Len()
-		last, err = exe.TrainFrom(ctx, mine.Prefetch(2).Batches(c.Batch), nn.TrainOptions{Fetch: fetch,
-			Progress: &nn.Progress{Out: out, Label: fmt.Sprintf("epoch %d/%d", epoch+1, c.Epochs), Total: total}})
+		options := nn.TrainOptions{Fetch: fetch,
+			Progress: &nn.Progress{Out: out, Label: fmt.Sprintf("epoch %d/%d", epoch+1, c.Epochs), Total: total}}
+		if c.Threads > 1 {
+			last, err = nn.TrainThreads(ctx, g, c.Threads, func(thread int) iter.Seq2[dataset.Batch, error] {
+				return mine.Shard(thread, c.Threads).Prefetch(2).Batches(c.Batch)
+			}, options)
+		} else {
+			last, err = exe.TrainFrom(ctx, mine.Prefetch(2).Batches(c.Batch), options)
+		}
 		if err != nil {
 			return last, err
 		}
