@@ -70,10 +70,36 @@ func TestGoldenCurvesInSync(t *testing.T) {
 }
 
 func (c curve) check(t *testing.T, net goldenNet) {
-	const workers = 2
-	var losses [workers][]float64
-	out := t.TempDir()
-	fleettest.Run(t, 2, workers, func(ctx context.Context, f *fleet.Fleet) error {
+	losses, model := c.train(t, net, 2, 2)
+	for i, want := range c.Loss {
+		if got := losses[i]; !close4(got, want) {
+			c.checkAlone(t, net, losses, fmt.Sprintf("the loss of step %d is %v, want %v", i, got, want))
+			return
+		}
+	}
+	c.checkWeights(t, model)
+}
+
+// checkAlone is for a curve that one process doesn't go down either, since a rounding error decides where it goes: then workers have
+// to go where one process does.
+func (c curve) checkAlone(t *testing.T, net goldenNet, losses []float64, miss string) {
+	if os.Getenv("GOLDEN_DIR") == "" {
+		t.Fatal(miss) // no curve in testdata is so
+	}
+	alone, _ := c.train(t, net, 0, 1)
+	for i, want := range alone {
+		if got := losses[i]; !close4(got, want) {
+			t.Fatalf("%s; one process has %v at step %d, where it is %v", miss, want, i, got)
+		}
+	}
+	t.Logf("%s; so it is in one process, on which package optimizer/local has the last word", miss)
+}
+
+// train returns the mean of the workers' losses by step, and the model.
+func (c curve) train(t *testing.T, net goldenNet, servers, workers int) (mean []float64, model []byte) {
+	t.Helper()
+	losses, out := make([][]float64, workers), t.TempDir()
+	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
 		loss := net.build()
 		opt, err := f.DistributedOptimizer(c.rule(), strategy.Sync())
 		if err != nil {
@@ -112,12 +138,14 @@ func (c curve) check(t *testing.T, net goldenNet) {
 		}
 		return f.StopWorker(ctx)
 	})
-	for i, want := range c.Loss {
-		if got := (losses[0][i] + losses[1][i]) / workers; !close4(got, want) {
-			t.Fatalf("the loss of step %d is %v, want %v", i, got, want)
+	for i := range c.Loss {
+		sum := 0.0
+		for _, l := range losses {
+			sum += l[i]
 		}
+		mean = append(mean, sum/float64(workers))
 	}
-	c.checkWeights(t, read(t, filepath.Join(out, "weights.safetensors")))
+	return mean, read(t, filepath.Join(out, "weights.safetensors"))
 }
 
 func (c curve) checkWeights(t *testing.T, model []byte) {
