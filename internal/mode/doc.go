@@ -7,6 +7,9 @@
 //	half_async  the training threads of a worker meet; servers as in async (halfasync.go)
 //	geo    workers train copies and exchange what has changed (geo.go)
 //	ssp    as async, but no worker is more than so many steps ahead of the slowest (ssp.go)
+//	local SGD  without servers: workers train copies, and set them to their mean from time to time (localsgd.go)
+//
+// Async servers may compensate for the delay of gradients (delay.go).
 //
 // The halves talk in rounds. A [Round] has a phase, which ends when every worker has run out of batches, and an index within
 // the phase. A push belongs to a round; a pull names the round whose predecessors it must reflect. Async answers at once.

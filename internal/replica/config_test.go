@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -28,12 +29,12 @@ func TestGroupObeysTheStrategy(t *testing.T) {
 func TestDriftsBy(t *testing.T) {
 	for _, tt := range []struct {
 		s    strategy.Strategy
-		want strategy.LocalSGD
+		want mode.LocalSGD
 		on   bool
 	}{
-		{strategy.Sync(), strategy.LocalSGD{}, false},
-		{strategy.Strategy{LocalSGD: strategy.LocalSGD{KSteps: 4, BeginStep: 9}}, strategy.LocalSGD{KSteps: 4, BeginStep: 9}, true},
-		{strategy.Strategy{AdaptiveLocalSGD: strategy.AdaptiveLocalSGD{InitKSteps: 3, BeginStep: 5}}, strategy.LocalSGD{KSteps: 3, BeginStep: 5}, true},
+		{strategy.Sync(), mode.LocalSGD{}, false},
+		{strategy.Strategy{LocalSGD: strategy.LocalSGD{KSteps: 4, BeginStep: 9}}, mode.LocalSGD{K: 4, Begin: 9}, true},
+		{strategy.Strategy{AdaptiveLocalSGD: strategy.AdaptiveLocalSGD{InitKSteps: 3, BeginStep: 5}}, mode.LocalSGD{K: 3, Begin: 5, Adaptive: true}, true},
 	} {
 		if got, on := driftsBy(tt.s); got != tt.want || on != tt.on {
 			t.Errorf("%v: %+v, %t; want %+v, %t", tt.s, got, on, tt.want, tt.on)

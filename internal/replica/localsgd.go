@@ -6,21 +6,20 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// localSGD is a session that updates this worker's own copy, and every k steps sets it to the mean of all copies:
+// localSGD is a session that updates this worker's own copy, and sets it to the mean of all copies when [mode.LocalSGD] says so:
 //
 //	d = snapshot − w;  w = snapshot − (Σ over workers d)/N;  snapshot = w
 //
-// Up to step BeginStep that is after every step. When an epoch ends all copies are set to the mean too, so that a checkpoint
-// between epochs is of one model.
+// When an epoch ends all copies are set to the mean too, so that a checkpoint between epochs is of one model.
 type localSGD struct {
 	t      *Trainer
 	params []*optimizer.Param
 	inner  optimizer.Session
-	c      strategy.LocalSGD
 	*drift
 }
 
@@ -29,18 +28,16 @@ type drift struct {
 	names    []string    // of the dense params that are trained
 	snapshot [][]float32 // what they were when all copies were the same
 	d        [][]float32
-	step     int
-	last     int // when copies were the same
 	loss     []float32
-	adapt    adaptive
+	turns    mode.LocalSGD
 }
 
-// driftsBy says whether workers' copies go their own ways, and for how long at first.
-func driftsBy(s strategy.Strategy) (strategy.LocalSGD, bool) {
+// driftsBy says whether workers' copies go their own ways, and when they meet.
+func driftsBy(s strategy.Strategy) (mode.LocalSGD, bool) {
 	if a := s.AdaptiveLocalSGD; a.InitKSteps > 0 {
-		return strategy.LocalSGD{KSteps: a.InitKSteps, BeginStep: a.BeginStep}, true
+		return mode.LocalSGD{K: a.InitKSteps, Begin: a.BeginStep, Adaptive: true}, true
 	}
-	return s.LocalSGD, s.LocalSGD.KSteps > 0
+	return mode.LocalSGD{K: s.LocalSGD.KSteps, Begin: s.LocalSGD.BeginStep}, s.LocalSGD.KSteps > 0
 }
 
 // checkLocalSGD refuses what copies that differ for a while can't do.
@@ -63,7 +60,8 @@ func (t *Trainer) drifting() (*drift, error) {
 	if t.drift != nil {
 		return t.drift, nil
 	}
-	d := &drift{loss: []float32{0}}
+	turns, _ := driftsBy(t.c.Strategy)
+	d := &drift{loss: []float32{0}, turns: turns}
 	for _, p := range t.c.Params {
 		if p.Frozen {
 			continue
@@ -96,9 +94,8 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 	if err := s.inner.End(ctx, st); err != nil {
 		return err
 	}
-	s.step++
 	s.loss[0] = float32(st.Loss)
-	if s.step > s.c.BeginStep && s.step-s.last < s.adapt.steps(s.c.KSteps) {
+	if !s.turns.Step() {
 		return nil
 	}
 	_, err := s.exchange(ctx, false)
@@ -112,9 +109,7 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		if err != nil {
 			return false, err
 		}
-		for j, v := range w {
-			s.d[i][j] = s.snapshot[i][j] - v
-		}
+		mode.Drift(s.d[i], s.snapshot[i], w)
 	}
 	loss := slices.Clone(s.loss) // becomes the mean
 	m, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: ended}, append(slices.Clone(s.d), loss)...)
@@ -122,18 +117,13 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		return false, fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
 	}
 	for i, name := range s.names {
-		for j, d := range s.d[i] {
-			s.snapshot[i][j] -= d
-		}
+		mode.Return(s.snapshot[i], s.d[i])
 		if err := s.t.local.SetDense(name, s.snapshot[i]); err != nil {
 			return false, err
 		}
 	}
-	s.last = s.step
-	if init := s.t.c.Strategy.AdaptiveLocalSGD.InitKSteps; init > 0 && s.step > 0 {
-		if err := s.adapt.met(init, rateOf(s.t.c.Rule, s.step-1), float64(loss[0])); err != nil {
-			return false, err
-		}
+	if err := s.turns.Met(rateOf(s.t.c.Rule, max(0, s.turns.Steps()-1)), float64(loss[0])); err != nil {
+		return false, err
 	}
 	return m.Ended == s.t.group.Ranks(), nil
 }

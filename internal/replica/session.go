@@ -22,9 +22,9 @@ func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 		return nil, err
 	}
 	st := t.c.Strategy
-	if c, ok := driftsBy(st); ok {
+	if _, ok := driftsBy(st); ok {
 		d, err := t.drifting()
-		return &localSGD{t: t, params: params, inner: inner, c: c, drift: d}, err
+		return &localSGD{t: t, params: params, inner: inner, drift: d}, err
 	}
 	return newEveryStep(t, params, inner), nil
 }

@@ -1,10 +1,13 @@
 package server
 
-import "slices"
+import (
+	"slices"
 
-// Delay compensation: a gradient g that was computed on weights b, while the server has come to w, is taken for
-// g + λ·g⊙g⊙(w−b), a first-order guess of the gradient at w. Zheng et al., "Asynchronous Stochastic Gradient Descent with
-// Delay Compensation", ICML 2017. It is for dense weights; rows are pulled for the step that pushes them.
+	"github.com/gofleet/gofleet/internal/mode"
+)
+
+// Delay compensation takes gradients to the weights that the server has come to, as [mode.Compensate] says. It is for dense weights;
+// rows are pulled for the step that pushes them.
 
 // notePulled remembers the dense values [from, to) that a worker gets.
 func (s *Server) notePulled(worker uint32, from int, w []float32) {
@@ -39,8 +42,6 @@ func (s *Server) compensate(round []*push, g []float32) ([]float32, error) {
 			return nil, err
 		}
 	}
-	for i, v := range g {
-		w[i] = v + lambda*v*v*(w[i]-pulled[i])
-	}
+	mode.Compensate(w, g, pulled, lambda)
 	return w, nil
 }
