@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -115,5 +116,40 @@ func dieHalfway(ctx context.Context, f *fleet.Fleet, net transport.Transport, ru
 		h.cut.Store(true)
 		o.session = nil
 		return o.train(ctx, samples(8, 2), nil)
+	})
+}
+
+// TestServerTakesWorkersWithIt ends one of two servers: all workers give up, and the other server is told of nobody for as long as
+// that takes, not once more for each worker.
+func TestServerTakesWorkersWithIt(t *testing.T) {
+	s := strategy.Async().WithDefaults()
+	fleettest.Cluster{Servers: 2, Workers: 6}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+		began := time.Now()
+		if f.IsServer() && f.ServerIndex() == 1 {
+			ctx, die := context.WithTimeout(ctx, time.Minute)
+			defer die()
+			_, err := newCounter(1).join(ctx, f, s)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				return fmt.Errorf("server 1: %v, it should have died", err)
+			}
+			return nil
+		}
+		c := newCounter(1)
+		trainer, err := c.join(ctx, f, s)
+		if trainer != nil {
+			for err == nil {
+				err = f.BarrierWorker(ctx)
+				time.Sleep(time.Second)
+			}
+			f.Close()
+			if !strings.Contains(err.Error(), "server 1 (") || strings.Contains(err.Error(), "server 0 (") {
+				return fmt.Errorf("worker %d: %w, want a word on server 1 alone", f.WorkerIndex(), err)
+			}
+			return nil
+		}
+		if took := time.Since(began); !errors.Is(err, fleet.ErrWorkersDied) || took > time.Minute+5*s.WorkerTimeout.Std() {
+			return fmt.Errorf("server 0 ended after %v: %w", took, err)
+		}
+		return nil
 	})
 }

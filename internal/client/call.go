@@ -21,7 +21,7 @@ var errGone = errors.New("server is gone")
 // word. So the request is sent again after a while, which servers count once; p says after how long.
 func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	if c.life.Err() != nil {
-		return c.name(server, context.Cause(c.life))
+		return c.ended(c.life, server)
 	}
 	ctx, leave := c.bound(ctx)
 	defer leave()
@@ -34,7 +34,7 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return c.name(server, context.Cause(ctx))
+			return c.ended(ctx, server)
 		case errors.Is(err, errSlow) && !time.Now().Before(limit):
 			return c.name(server, fmt.Errorf("no answer within %v: %w", c.c.Strategy.WaitTimeout.Std(), context.DeadlineExceeded))
 		case errors.Is(err, errSlow):
@@ -57,7 +57,7 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return c.name(server, context.Cause(ctx))
+			return c.ended(ctx, server)
 		}
 	}
 }
@@ -163,6 +163,14 @@ func (c *Client) bound(ctx context.Context) (_ context.Context, leave func()) {
 		stop()
 		cancel(nil)
 	}
+}
+
+// ended is why a call ended before its answer; what ended the client says itself which server it is about.
+func (c *Client) ended(ctx context.Context, server int) error {
+	if cause := context.Cause(c.life); cause != nil && cause != ErrClosed {
+		return cause
+	}
+	return c.name(server, context.Cause(ctx))
 }
 
 // name says which server an error is about.

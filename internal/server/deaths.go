@@ -157,7 +157,8 @@ func (s *Server) order(f *wire.Frame) (l wire.Leave, err error) {
 }
 
 // tell sends a control message to another server, again and again until it answers or has been silent for a worker timeout:
-// one that did not hear of a death would wait for the dead.
+// one that did not hear of a death would wait for the dead. After such a silence it is asked once each time: when a server dies and
+// takes all workers with it, each of their deaths would wait for it again.
 func (s *Server) tell(ctx context.Context, peer int, op wire.Op, msg, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.c.Strategy.WorkerTimeout.Std())
 	defer cancel()
@@ -169,11 +170,16 @@ func (s *Server) tell(ctx context.Context, peer int, op wire.Op, msg, answer any
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		answered, err := s.tellOnce(ctx, peer, b.Parts(), answer)
 		if err == nil || answered {
+			s.lost[peer] = false
+			return err
+		}
+		if s.lost[peer] {
 			return err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
+			s.lost[peer] = true
 			return err
 		}
 	}

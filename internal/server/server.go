@@ -52,6 +52,8 @@ type Server struct {
 	version atomic.Uint64
 	refused atomic.Int64
 
+	lost []bool // servers that did not hear of a death; the watch's own
+
 	mu        sync.Mutex // guards what follows
 	mode      mode.Server
 	members   []member
@@ -73,7 +75,7 @@ type Server struct {
 // New makes a server with empty tables.
 func New(c Config) (*Server, error) {
 	s := &Server{c: c, log: c.Logger.With("server", c.Index), fingerprint: c.Fingerprint, job: c.Fingerprint.Sum(),
-		members: make([]member, c.Workers), lives: lives{}, closing: make(chan struct{}), ending: make(chan struct{})}
+		members: make([]member, c.Workers), lives: lives{}, lost: make([]bool, len(c.Endpoints)), closing: make(chan struct{}), ending: make(chan struct{})}
 	s.life, s.end = context.WithCancel(context.Background())
 	var err error
 	if s.norms, err = newNorms(c); err != nil {
