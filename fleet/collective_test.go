@@ -190,6 +190,10 @@ func TestCollectiveRefuses(t *testing.T) {
 			_, err := minimized(f, optimizer.SGD{})
 			return errors.Join(err, f.StopWorker(ctx))
 		},
+		"rule dpsgd of \"w\" draws lots": func(_ context.Context, f *fleet.Fleet) error {
+			_, err := minimized(f, optimizer.ClipByValue{Rule: optimizer.DPSGD{}, Min: -1, Max: 1})
+			return err
+		},
 		"MaxBytes": func(_ context.Context, f *fleet.Fleet) error {
 			o := newToy()
 			o.open.MaxBytes = 1 << 20

@@ -61,6 +61,9 @@ func TestWrappersForward(t *testing.T) {
 		if r := w(optimizer.Adam{}); optimizer.Sweeps(r) || optimizer.NeedsWhole(r) {
 			t.Errorf("%T has powers that its Adam has not", r)
 		}
+		if r := w(optimizer.DPSGD{}); !optimizer.IsRandom(r) || optimizer.IsRandom(w(optimizer.SGD{})) {
+			t.Errorf("%T: lots of the rule inside are hidden, or drawn by nobody", r)
+		}
 		if r := w(optimizer.Lamb{}); !optimizer.NeedsWhole(r) {
 			t.Errorf("%T forgets that its Lamb needs variables whole", r)
 		}

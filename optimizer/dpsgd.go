@@ -7,7 +7,8 @@ import "math/rand/v2"
 //	w ← w − lr·(g/max(1, ‖g‖/clip) + N(0, σ)/batch)
 //
 // Every weight gets noise of its own, from a generator that can't be predicted: two runs differ. The rule sees a variable as a
-// whole: its variables are not cut, and a row of an embedding is a variable.
+// whole: its variables are not cut, and a row of an embedding is a variable. Workers without servers, each of which would have other
+// noise, can't use it.
 type DPSGD struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
@@ -29,6 +30,9 @@ func (DPSGD) StateLen(int) int { return 0 }
 
 // WholeVariable implements [WholeVariable].
 func (DPSGD) WholeVariable() bool { return true }
+
+// Random implements [Random].
+func (DPSGD) Random() bool { return true }
 
 // Update implements [Rule].
 func (r DPSGD) Update(w, g, _ []float32, s *State) {

@@ -45,6 +45,19 @@ func NeedsWhole(r Rule) bool {
 	return ok && w.WholeVariable()
 }
 
+// Random is a rule that draws lots: two processes that give it the same gradients come to different weights. It needs servers, whose
+// weights are everybody's, or a process that is alone.
+type Random interface {
+	// Random says whether this configuration of the rule does so.
+	Random() bool
+}
+
+// IsRandom says whether the rule's updates differ from one process to another.
+func IsRandom(r Rule) bool {
+	x, ok := find[Random](r)
+	return ok && x.Random()
+}
+
 // A Wrapper is a rule around another, such as one that clips gradients first. What the wrapper can't do itself the rule
 // inside is asked for.
 type Wrapper interface {

@@ -56,6 +56,10 @@ func New(c Config) (*Trainer, error) {
 		if p.MaxBytes > 0 {
 			return nil, fmt.Errorf("replica: embedding %q has MaxBytes: workers would fill it with different rows; servers can bound it", p.Name)
 		}
+		if r := optimizer.RuleFor(c.Rule, p); r != nil && optimizer.IsRandom(r) {
+			return nil, fmt.Errorf("replica: rule %s of %q draws lots, and every worker would draw its own: their weights would come apart; train with servers",
+				r.Name(), p.Name)
+		}
 	}
 	if _, drifts := driftsBy(c.Strategy); drifts {
 		if err := checkLocalSGD(c); err != nil {
