@@ -113,9 +113,17 @@ func dieHalfway(ctx context.Context, f *fleet.Fleet, net transport.Transport, ru
 	defer h.pushing.Wait()
 	defer own.Close()
 	return train(ctx, own, rule, s, 2, func(o *toy) error {
+		s, err := o.trainer.Open(o.Params())
+		if err != nil {
+			return err
+		}
+		st := o.step(samples(8, 2), nil)
+		if err := s.Begin(ctx, st); err != nil {
+			return err
+		}
+		o.gradients(st, samples(8, 2))
 		h.cut.Store(true)
-		o.session = nil
-		return o.train(ctx, samples(8, 2), nil)
+		return s.End(ctx, st)
 	})
 }
 
@@ -152,4 +160,31 @@ func TestServerTakesWorkersWithIt(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestLastWorkerDiesHalfway has the only worker die when its push has reached one of two servers, which measure every gradient together:
+// neither waits for the other.
+func TestLastWorkerDiesHalfway(t *testing.T) {
+	s, rule := strategy.Sync(), optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 0.01}, Norm: 1}
+	s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(400*time.Millisecond), strategy.Duration(20*time.Millisecond)
+	for reached := range 2 {
+		t.Run(fmt.Sprintf("server %d", reached), func(t *testing.T) {
+			net := transport.NewMemory()
+			began := time.Now()
+			errs := fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: net}}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				if f.IsServer() {
+					return train(ctx, f, rule, s, 0, nil)
+				}
+				return dieHalfway(ctx, f, net, rule, s, reached)
+			})
+			for _, role := range []string{"server 0", "server 1"} {
+				if !errors.Is(errs[role], fleet.ErrWorkersDied) {
+					t.Errorf("%s: %v, want ErrWorkersDied", role, errs[role])
+				}
+			}
+			if took := time.Since(began); took > time.Minute {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
 }

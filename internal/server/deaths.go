@@ -23,6 +23,7 @@ func (s *Server) watch(ctx context.Context) {
 			for _, w := range s.silent() {
 				s.declareDead(ctx, w)
 			}
+			s.endNorms()
 		}
 		s.giveUp(started)
 	}

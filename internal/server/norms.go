@@ -27,6 +27,9 @@ type norms struct {
 	order []mode.Round
 	// at is the last round, by server, that has sent its sums: it sends none for those before.
 	at []mode.Round
+	// over is since when every worker has gone; after a worker timeout more, sums that have not come never will.
+	over  time.Time
+	ended bool
 }
 
 // lengths are the sums of squares of one round, by param.
@@ -233,7 +236,7 @@ func (n *norms) of(r mode.Round, params int) (*lengths, error) {
 // missing are the servers whose sums have not come and may come yet.
 func (n *norms) missing(r mode.Round, l *lengths) (servers []int) {
 	for i, have := range l.have {
-		if !have && n.at[i] <= r {
+		if !have && n.at[i] <= r && !n.ended {
 			servers = append(servers, i)
 		}
 	}
@@ -247,4 +250,19 @@ func (s *Server) lacking(r mode.Round, l *lengths) string {
 		names = append(names, fmt.Sprintf("server %d (%s)", i, s.c.Endpoints[i]))
 	}
 	return strings.Join(names, ", ")
+}
+
+// endNorms ends the wait for sums that no server will send: when the last worker has died with its push at some servers only, the others
+// never close that round.
+func (s *Server) endNorms() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch n := &s.norms; {
+	case !s.asks() || !s.over() || n.ended:
+	case n.over.IsZero():
+		n.over = time.Now()
+	case time.Since(n.over) > s.c.Strategy.WorkerTimeout.Std():
+		n.ended = true
+		s.broadcast()
+	}
 }

@@ -157,6 +157,8 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 		deaths := s.deaths()
 		s.mu.Unlock()
 		switch {
+		case failure != nil && len(deaths) > 0:
+			return fmt.Errorf("server %d: the job ended without worker %v: %w: %w", s.c.Index, deaths, ErrWorkersDied, failure)
 		case failure != nil:
 			return fmt.Errorf("server %d: %w", s.c.Index, failure)
 		case over && len(deaths) > 0:
