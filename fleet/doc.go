@@ -32,7 +32,8 @@
 // # Between steps
 //
 // [Fleet.Util] has what workers do together beside training: all-reduce, all-gather, barrier, and shares of files. Package
-// fleet/metrics has the metrics of all workers' examples.
+// fleet/metrics has the metrics of all workers' examples: each examines the model on its rows, with an executor that only evaluates and
+// is no training thread, and all are told the same number.
 //
 // [Fleet.Plan] prints where every variable lives, and [Fleet.Explain] what a step costs: bytes and round trips for each server, as
 // expected after Minimize, and beside it what was measured.
