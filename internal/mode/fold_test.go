@@ -40,6 +40,9 @@ func TestUnevenBatchesWeighBySamples(t *testing.T) {
 	if got := Equally.Factors(nil, []int{30, 10}); got[0] != 0.5 || got[1] != 0.5 {
 		t.Errorf("equally: %v", got)
 	}
+	if got := BySamples.Factors(nil, []int{0, 0}); got[0] != 0.5 || got[1] != 0.5 {
+		t.Errorf("of no samples: %v", got)
+	}
 }
 
 // TestOneMemberIsUnchanged: a round of one worker must be bit-identical to training alone.

@@ -44,6 +44,20 @@ func TestGeoScript(t *testing.T) {
 	})
 }
 
+// TestTakeSaysWhetherAnythingIsLeft: of weights that have changed something is, unless all of them went, or their share was all.
+func TestTakeSaysWhetherAnythingIsLeft(t *testing.T) {
+	for _, tt := range []struct {
+		latest []float32
+		n      int
+		left   bool
+	}{{[]float32{1, 2}, 2, false}, {[]float32{1, 4}, 2, true}, {[]float32{3, 2}, 2, true}, {[]float32{3, 4}, 1, false}} {
+		old, delta := []float32{1, 2}, make([]float32, 2)
+		if left := Take(delta, tt.latest, old, tt.n); left != tt.left {
+			t.Errorf("from [1 2] to %v, a part of %d: left %t, want %t", tt.latest, tt.n, left, tt.left)
+		}
+	}
+}
+
 // exchange makes an exchange of a share of what has changed, and checks what was sent, the server's value, the latest and the old.
 func (w *geoWorker) exchange(t *testing.T, server []float32, share int, l line) {
 	delta := []float32{0}
