@@ -95,6 +95,7 @@ func TestSlice(t *testing.T) {
 		{shape{512, 256, 3, 3}, 4, 0, times(4, 294912)},
 
 		{nil, 4, 0, times(1, 1)},
+		{shape{4}, 4, 1, times(4, 1)},
 		{shape{16384}, 0, 0, times(1, 16384)},
 	}
 	for _, tt := range tests {
