@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math"
 	"path/filepath"
@@ -224,7 +225,8 @@ func alternate(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, ready *
 		return err
 	}
 	// Both have what servers had at first before one begins to train.
-	if err := session.Begin(ctx, &optimizer.Step{Eval: true, Rows: []optimizer.Rows{{Param: b.rows}}}); err != nil {
+	look := &optimizer.Step{Eval: true, Rows: []optimizer.Rows{{Param: b.rows}}}
+	if err := errors.Join(session.Begin(ctx, look), session.End(ctx, look)); err != nil {
 		return err
 	}
 	ready.Done()

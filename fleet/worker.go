@@ -119,19 +119,20 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if _, err := t.f.workerCall("training"); err != nil {
 		return nil, err
 	}
+	s, err := t.open(params)
+	if err != nil {
+		return nil, err
+	}
+	return &ordered{inner: t.f.merging(s, params), worker: t.f.id.Index}, nil
+}
+
+// open starts a session of whatever keeps the weights.
+func (t trainer) open(params []*optimizer.Param) (optimizer.Session, error) {
 	switch {
 	case t.f.IsLocal():
-		s, err := t.f.openAlone(params)
-		if err != nil {
-			return nil, err
-		}
-		return t.f.merging(s, params), nil
+		return t.f.openAlone(params)
 	case t.f.IsCollective():
-		s, err := t.f.openReplica(params)
-		if err != nil {
-			return nil, err
-		}
-		return t.f.merging(s, params), nil
+		return t.f.openReplica(params)
 	}
 	c, err := t.f.joined("training")
 	if err != nil {
@@ -141,7 +142,7 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
-	return t.f.merging(s, params), nil
+	return s, nil
 }
 
 // EndEpoch implements [optimizer.Trainer].
