@@ -76,6 +76,8 @@ func TestUserDefinedCollective(t *testing.T) {
 	}
 	for _, id := range []rolemaker.Identity{
 		{Role: rolemaker.Server, Workers: 1, Servers: []string{"a:1"}, Collective: true},
+		{Role: rolemaker.Server, Workers: 2, WorkerEndpoints: two, Collective: true},
+		{Role: rolemaker.Worker, Workers: 2, WorkerEndpoints: two, Servers: []string{"a:1"}, Collective: true},
 		{Role: rolemaker.Worker, Workers: 2, Collective: true, WorkerEndpoints: []string{"a:1"}},
 	} {
 		if id.Validate() == nil {

@@ -2,6 +2,7 @@ package accumulate
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -180,8 +181,5 @@ func (s *Session) Close(ctx context.Context) error {
 	defer s.mu.Unlock()
 	err := s.rest(ctx)
 	s.over.Store(true)
-	if closing := s.inner.Close(ctx); err == nil {
-		err = closing
-	}
-	return err
+	return errors.Join(err, s.inner.Close(ctx))
 }

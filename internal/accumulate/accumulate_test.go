@@ -18,6 +18,8 @@ type recorder struct {
 	calls  []string
 	fails  bool
 	during func() // a step's Begin
+
+	closing error // what Close says
 }
 
 var errBroken = errors.New("broken")
@@ -47,7 +49,7 @@ func (r *recorder) End(_ context.Context, st *optimizer.Step) error {
 	return nil
 }
 
-func (r *recorder) Close(context.Context) error { r.calls = append(r.calls, "close"); return nil }
+func (r *recorder) Close(context.Context) error { r.calls = append(r.calls, "close"); return r.closing }
 
 // thread is a session that merges, above a recorder.
 type thread struct {
@@ -142,6 +144,19 @@ func TestRest(t *testing.T) {
 }
 
 // TestOverDoesNotWait: a step that waits for servers keeps nobody who asks for the session.
+// TestCloseTellsAll: what becomes of the rest, and of the session inside.
+func TestCloseTellsAll(t *testing.T) {
+	jammed := errors.New("jammed")
+	for _, fails := range []bool{false, true} {
+		th := newThread(t, strategy.GradientMerge{KSteps: 2})
+		th.train(1, 2, 0, 5)
+		th.r.fails, th.r.closing = fails, jammed
+		if err := th.s.Close(t.Context()); !errors.Is(err, jammed) || errors.Is(err, errBroken) != fails {
+			t.Errorf("the rest fails %t: %v", fails, err)
+		}
+	}
+}
+
 func TestOverDoesNotWait(t *testing.T) {
 	th := newThread(t, strategy.GradientMerge{KSteps: 2})
 	asked := 0
