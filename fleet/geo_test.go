@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -11,10 +12,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // bowl is an objective whose gradient pulls every value down to a floor of its worker's: weight − floor.
@@ -33,6 +37,25 @@ func newBowl(worker int) *bowl {
 	}
 	b.w.InitDense(b.w.W)
 	return b
+}
+
+// join plays a server to its end, or makes a worker ready.
+func (b *bowl) join(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (worker bool, err error) {
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: geoRate}, s)
+	if err != nil {
+		return false, err
+	}
+	if err := opt.Minimize(b); err != nil {
+		return false, err
+	}
+	if f.IsServer() {
+		if err := f.InitServer(ctx, ""); err != nil {
+			return false, err
+		}
+		return false, f.RunServer(ctx)
+	}
+	err = f.InitWorker(ctx)
+	return err == nil, err
 }
 
 func (b *bowl) Params() []*optimizer.Param   { return []*optimizer.Param{b.w, b.rows} }
@@ -204,20 +227,7 @@ func close64(t *testing.T, what string, i int, got float32, want float64) {
 // alternate trains in turns: a worker's exchange is over before the next begins to train.
 func alternate(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, ready *sync.WaitGroup, turns []chan bool, dir string) error {
 	b := newBowl(max(f.WorkerIndex(), 0))
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: geoRate}, s)
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(b); err != nil {
-		return err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
-	}
-	if err := f.InitWorker(ctx); err != nil {
+	if worker, err := b.join(ctx, f, s); !worker {
 		return err
 	}
 	session, err := b.trainer.Open(b.Params())
@@ -262,6 +272,73 @@ func alternate(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, ready *
 		return err
 	}
 	return f.StopWorker(ctx)
+}
+
+// TestGeoCopiesAgree trains rows that are one worker's own and rows that are everybody's over a network that loses, repeats
+// and delays messages. When all is settled the workers' copies are the same bits, also of rows that a worker alone has trained,
+// which no server sends back to it.
+func TestGeoCopiesAgree(t *testing.T) {
+	const workers, steps = 3, 17
+	first, end := seeds(t, 8)
+	met := map[string]int{}
+	for seed := first; seed < end; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			var mu sync.Mutex
+			var copies [][]float32
+			underFaults(t, seed, workers, met, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
+				values, err := trainAndRead(ctx, f, patient(strategy.Geo(3)), steps)
+				mu.Lock()
+				defer mu.Unlock()
+				if values != nil {
+					copies = append(copies, values)
+				}
+				return err
+			})
+			for _, other := range copies {
+				if diff := cmp.Diff(copies[0], other); diff != "" || len(copies) != workers {
+					t.Errorf("two of %d copies differ: %s", len(copies), diff)
+				}
+			}
+		})
+	}
+	report(t, end-first, met)
+}
+
+// trainAndRead trains a bowl, and reads all that this worker has of it when everybody has trained. A server reads nothing.
+func trainAndRead(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int) (values []float32, err error) {
+	b := newBowl(max(f.WorkerIndex(), 0))
+	if worker, err := b.join(ctx, f, s); !worker {
+		return nil, err
+	}
+	session, err := b.trainer.Open(b.Params())
+	if err != nil {
+		return nil, err
+	}
+	for step := range steps {
+		if err := b.step(ctx, session, f.WorkerIndex(), step); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.BarrierWorker(ctx); err != nil {
+		return nil, err
+	}
+	var ids []uint64
+	for w := range f.WorkerNum() {
+		for step := range steps {
+			ids = append(ids, bowlIDs(w, step)...)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	all := &optimizer.Step{Eval: true, Rows: []optimizer.Rows{{Param: b.rows, IDs: ids, W: make([]float32, 2*len(ids))}}}
+	if err := session.Begin(ctx, all); err != nil {
+		return nil, err
+	}
+	values = append(slices.Clone(b.w.W), all.Rows[0].W...)
+	if err := session.Close(ctx); err != nil {
+		return nil, err
+	}
+	return values, f.StopWorker(ctx)
 }
 
 // TestGeoRefuses names what geo can't do.

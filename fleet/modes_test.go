@@ -13,7 +13,6 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
-	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
 // TestModesWithoutRoundsCountEveryPush trains with every choice of the modes in which each push is an update: with plain
@@ -182,15 +181,19 @@ func (c *counter) threadFrom(ctx context.Context, session optimizer.Session, ste
 // TestGeoSumsUnderFaults has two workers count steps on their copies while the network loses, repeats and reorders messages:
 // halves of whole numbers are exact, so the servers come to the exact sum.
 func TestGeoSumsUnderFaults(t *testing.T) {
-	const steps = 20
-	for _, frame := range []int{0, 4096} {
-		for seed := range uint64(3) {
-			s := strategy.Geo(3)
-			s.MaxFrame = frame
-			s = s.WithDefaults()
-			network := transporttest.NewFaulty(transport.NewMemory(), seed, transporttest.Faults{LoseRequest: 0.05, LoseAnswer: 0.1, Duplicate: 0.1, Reorder: 0.05})
-			c := fleettest.Cluster{Servers: 2, Workers: 2, Options: fleet.Options{Transport: network}}
-			c.Run(t, func(ctx context.Context, f *fleet.Fleet) error { return count(ctx, f, s, steps, 2*steps) })
+	const steps, workers = 20, 2
+	first, end := seeds(t, 8)
+	met := map[string]int{}
+	for seed := first; seed < end; seed++ {
+		for _, frame := range []int{0, 4096} {
+			t.Run(fmt.Sprintf("%d/%d", frame, seed), func(t *testing.T) {
+				s := strategy.Geo(3)
+				s.MaxFrame = frame
+				underFaults(t, seed, workers, met, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
+					return count(ctx, f, patient(s), steps, steps*workers)
+				})
+			})
 		}
 	}
+	report(t, end-first, met)
 }

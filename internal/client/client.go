@@ -244,8 +244,10 @@ func (c *Client) Refresh(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
-	g.exchanging.Lock()
-	defer g.exchanging.Unlock()
+	if err := g.enter(ctx); err != nil {
+		return err
+	}
+	defer g.leave()
 	return g.fail(g.refresh(ctx))
 }
 

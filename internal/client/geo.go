@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,7 @@ type geo struct {
 	// version counts the changes of the dense weights, each after it was made.
 	version atomic.Uint64
 
-	exchanging sync.Mutex // held from an exchange's beginning to its end
+	exchanging chan struct{} // holds one thing from an exchange's beginning to its end
 	sending    sync.WaitGroup
 	x          *exchange
 	delta      [][]float32 // by param
@@ -47,7 +48,8 @@ type geoRows struct {
 func newGeo(c *Client) (*geo, error) {
 	l := c.c.Layout
 	perParam := func() [][]float32 { return make([][]float32, len(l.Params)) }
-	g := &geo{c: c, dense: make([]*table.Dense, len(l.Params)), old: perParam(), delta: perParam(), arrived: perParam(), x: newExchange(c)}
+	g := &geo{c: c, dense: make([]*table.Dense, len(l.Params)), old: perParam(), delta: perParam(), arrived: perParam(),
+		exchanging: make(chan struct{}, 1), x: newExchange(c)}
 	for i, p := range l.Params {
 		rule := optimizer.RuleFor(c.c.Rule, p)
 		switch {
@@ -137,19 +139,44 @@ func (s *geoSession) pushDense(dense [][]float32, step int64) error {
 	return nil
 }
 
-// begin brings, once, what servers had before this worker began.
+// begin brings, once, what servers had before this worker began. Later it waits for nothing: exchanges go on beside training.
 func (g *geo) begin(ctx context.Context) error {
-	g.exchanging.Lock()
-	defer g.exchanging.Unlock()
-	g.mu.Lock()
-	begun, err := g.begun, g.err
-	g.begun = true
-	g.mu.Unlock()
-	if begun || err != nil {
+	if begun, err := g.state(); begun || err != nil {
 		return err
 	}
-	return g.fail(g.refresh(ctx))
+	if err := g.enter(ctx); err != nil {
+		return err
+	}
+	defer g.leave()
+	if begun, err := g.state(); begun || err != nil {
+		return err // another session was first
+	}
+	if err := g.fail(g.refresh(ctx)); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.begun = true
+	return nil
 }
+
+func (g *geo) state() (begun bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.begun, g.err
+}
+
+// enter waits until no exchange is on its way, and keeps others from beginning until leave.
+func (g *geo) enter(ctx context.Context) error {
+	select {
+	case g.exchanging <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for an exchange on its way: %w", ctx.Err())
+	}
+}
+
+func (g *geo) leave() { <-g.exchanging }
 
 // End implements [optimizer.Session].
 func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
@@ -202,9 +229,11 @@ func (s *geoSession) Close(context.Context) error {
 }
 
 // drain waits for the exchange on its way.
-func (s *geoSession) drain(context.Context) error {
-	s.g.exchanging.Lock()
-	defer s.g.exchanging.Unlock()
+func (s *geoSession) drain(ctx context.Context) error {
+	if err := s.g.enter(ctx); err != nil {
+		return err
+	}
+	defer s.g.leave()
 	return s.g.fail(nil)
 }
 

@@ -18,14 +18,16 @@ func (g *geo) due(ctx context.Context) error {
 	if !due || err != nil {
 		return err
 	}
-	g.exchanging.Lock()
+	if err := g.enter(ctx); err != nil {
+		return err
+	}
 	samples, err := g.take(g.c.c.Workers)
 	if err != nil {
-		g.exchanging.Unlock()
+		g.leave()
 		return g.fail(err)
 	}
 	g.sending.Go(func() {
-		defer g.exchanging.Unlock()
+		defer g.leave()
 		_ = g.fail(g.send(g.c.life, samples)) // the next step tells
 	})
 	return ctx.Err()
@@ -33,8 +35,10 @@ func (g *geo) due(ctx context.Context) error {
 
 // settle sends all that is left, whole, and takes over what came back.
 func (g *geo) settle(ctx context.Context) error {
-	g.exchanging.Lock()
-	defer g.exchanging.Unlock()
+	if err := g.enter(ctx); err != nil {
+		return err
+	}
+	defer g.leave()
 	g.mu.Lock()
 	err, idle := g.err, g.total == 0
 	g.mu.Unlock()

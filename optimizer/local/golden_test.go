@@ -170,6 +170,9 @@ func (c curve) check(t *testing.T, base uint32) {
 		if off <= 1e-4*math.Abs(float64(want)) {
 			continue
 		}
+		if os.Getenv("GOLDEN_DIR") == "" {
+			t.Fatalf("loss %d is %v, want %v", i, got[i], want) // no curve in testdata hangs on a rounding error
+		}
 		if moved := c.rounding(t, base, i, got[i]); moved > off/2 {
 			t.Logf("loss %d is %v, want %v; the last bits of the first weights move it by %.1g: nothing to compare from here", i, got[i], want, moved)
 			return
