@@ -1,13 +1,18 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -42,6 +47,52 @@ func TestSaveWhereAServerHasNothing(t *testing.T) {
 				t.Errorf("a checkpoint of step %d in %d parts", m.Step, len(m.Parts))
 			}
 		})
+	}
+}
+
+// unsaved is a network on which server 0 is never told to write its part.
+type unsaved struct {
+	transport.Transport
+	whole atomic.Bool
+}
+
+func (u *unsaved) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	all := bytes.Join(req, nil)
+	if !u.whole.Load() && endpoint == "server-0:1" && bytes.Contains(all, []byte(`"steps":[`)) && !bytes.Contains(all, []byte(`"parts":[`)) {
+		return errPulled
+	}
+	return u.Transport.Call(ctx, endpoint, req, read)
+}
+
+// TestFailedSavesLeaveNothing has saves fail when one of two servers has written its part: the other does not keep what takes the room
+// of the next.
+func TestFailedSavesLeaveNothing(t *testing.T) {
+	dir := t.TempDir()
+	var net *unsaved
+	s := strategy.Sync()
+	s.WaitTimeout = strategy.Duration(time.Minute)
+	wrap := func(below transport.Transport) transport.Transport {
+		net = &unsaved{Transport: below}
+		return net
+	}
+	fleettest.Cluster{Servers: 2, Workers: 1}.Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
+		trainer, err := newCounter(3).join(ctx, f, s)
+		if err != nil || trainer == nil {
+			return err
+		}
+		for range 2 {
+			if err := f.SavePersistables(ctx, dir); err == nil || !strings.Contains(err.Error(), "server 0") {
+				return fmt.Errorf("the save: %w, want it to fail at server 0", err)
+			}
+			if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+				return fmt.Errorf("%v are left, %w", files, err)
+			}
+		}
+		net.whole.Store(true)
+		return errors.Join(f.SavePersistables(ctx, dir), f.StopWorker(ctx))
+	})
+	if m := manifest(t, dir); len(m.Parts) != 2 {
+		t.Errorf("a checkpoint of %d parts, want 2", len(m.Parts))
 	}
 }
 

@@ -136,6 +136,20 @@ func removeOthers(dir string, m Manifest) error {
 	return errors.Join(errs...)
 }
 
+// Discard removes a part that was written for a checkpoint which was then given up. One that the manifest names stays, and so does
+// everything beside a manifest that can't be read.
+func Discard(dir, file string) error {
+	m, err := Read(dir)
+	named := slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == file })
+	if named || err != nil && !errors.Is(err, ErrNone) {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	return nil
+}
+
 // Read returns the manifest of the checkpoint in dir.
 func Read(dir string) (Manifest, error) {
 	var m Manifest

@@ -64,13 +64,21 @@ func (c *Client) freeze(ctx context.Context, msg wire.Save) (steps []uint64, bef
 	return furthest(frozen), nil, nil
 }
 
-// abandon lets pushes go on after a save that failed.
+// abandon lets pushes go on after a save that failed. Parts that were written are removed when it is sure that nobody commits them: they
+// would take the room that the next save needs.
 func (c *Client) abandon(msg wire.Save) {
 	ctx, cancel := context.WithTimeout(c.life, c.c.Strategy.WorkerTimeout.Std())
 	defer cancel()
 	msg.Abandon = true
-	if err := c.together(func(s int) error { return c.control(ctx, s, wire.OpCommit, msg, nil) }); err != nil {
+	end := func(s int) error { return c.control(ctx, s, wire.OpCommit, msg, nil) }
+	if err := c.together(end); err != nil {
 		c.log.Warn("a failed save still holds pushes", "error", err)
+		return
+	}
+	if msg.Discard = msg.Shrink == nil; msg.Discard {
+		if err := c.together(end); err != nil {
+			c.log.Warn("parts of a failed save may be left", "dir", msg.Dir, "error", err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -37,6 +38,8 @@ type saves struct {
 		freed wire.Freed // instead, of one that shrinks
 		err   error
 	}
+	// discarded is the last one whose files are not wanted: one that is still being written is removed then.
+	discarded string
 	// day is the last one that was ended.
 	day day
 	// ended are the last ones whose cut is over here: a message of theirs that comes late begins no other.
@@ -223,6 +226,9 @@ func (s *Server) write(msg *wire.Save) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err == nil && s.saves.discarded == msg.ID {
+		err = errors.Join(wire.Refuse(wire.StatusStale, "checkpoint %s was given up: save again", msg.ID), checkpoint.Discard(msg.Dir, part.File))
+	}
 	s.saves.wrote.id, s.saves.wrote.err = msg.ID, err
 	s.saves.wrote.part = wire.Part{File: part.File, Bytes: part.Bytes, Sum: part.Sum, Server: s.c.Index, Step: step, Rows: part.Rows}
 	s.thaw()
@@ -268,7 +274,11 @@ func (s *Server) commit(f *wire.Frame) error {
 	if err := f.JSON(&msg); err != nil {
 		return err
 	}
-	if over, err := s.committing(f, &msg); over || err != nil {
+	over, err := s.committing(f, &msg)
+	if err == nil && msg.Abandon && msg.Discard {
+		return s.discard(&msg)
+	}
+	if over || err != nil {
 		return err
 	}
 	if msg.Shrink != nil {
@@ -279,7 +289,7 @@ func (s *Server) commit(f *wire.Frame) error {
 	for _, p := range msg.Parts {
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
 	}
-	err := checkpoint.Commit(msg.Dir, m)
+	err = checkpoint.Commit(msg.Dir, m)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.broadcast()
@@ -293,6 +303,21 @@ func (s *Server) commit(f *wire.Frame) error {
 	s.saves.done[msg.Dir], s.saves.committed = m.Step, remember(s.saves.committed, msg.ID)
 	s.abandon(int(f.Worker), msg.ID)
 	return nil
+}
+
+// discard removes the part that was written for a save that failed, and that no manifest names.
+func (s *Server) discard(msg *wire.Save) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wrote := &s.saves.wrote
+	if slices.Contains(s.saves.committed, msg.ID) {
+		return nil
+	}
+	if s.saves.discarded = msg.ID; wrote.id != msg.ID || wrote.err != nil || msg.Shrink != nil {
+		return nil
+	}
+	wrote.err = wire.Refuse(wire.StatusStale, "checkpoint %s was given up: save again", msg.ID)
+	return checkpoint.Discard(msg.Dir, wrote.part.File)
 }
 
 // committing says whether there is nothing to commit: the save is given up, or a commit has come again. Two at once would

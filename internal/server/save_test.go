@@ -93,3 +93,51 @@ func TestStrangersWriteNothing(t *testing.T) {
 		t.Errorf("%d files were written, error %v", len(files), err)
 	}
 }
+
+// TestFilesOfASaveThatWasGivenUp: the part of a save that nobody will commit is removed, also one that is written later; that of a
+// checkpoint stays, whatever its worker has heard of it.
+func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
+	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Epoch: 1}, wire.Header{Op: wire.OpSave, Epoch: 1}, wire.Header{Op: wire.OpCommit, Epoch: 1}
+	for name, c := range map[string]struct {
+		committed, elsewhere bool
+		files                int
+	}{
+		"given up":              {false, false, 0},
+		"committed":             {true, false, 2},
+		"committed by server 0": {true, true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, strategy.Async())
+			msg := wire.Save{Dir: t.TempDir(), ID: "a"}
+			send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+			msg.Steps = []uint64{0}
+			send(t, s, saving(t, s, save, msg), wire.StatusOK)
+			if c.committed {
+				msg.Parts = []wire.Part{s.saves.wrote.part}
+				send(t, s, saving(t, s, commit, msg), wire.StatusOK)
+			}
+			if c.elsewhere {
+				s.saves.committed = nil
+			}
+			for _, discard := range []bool{false, true, true} {
+				gone := wire.Save{Dir: msg.Dir, ID: msg.ID, Abandon: true, Discard: discard}
+				send(t, s, saving(t, s, commit, gone), wire.StatusOK)
+			}
+			if files, err := os.ReadDir(msg.Dir); err != nil || len(files) != c.files {
+				t.Errorf("%v are there, error %v; want %d files", files, err, c.files)
+			}
+			if !c.committed {
+				send(t, s, saving(t, s, save, msg), wire.StatusStale)
+			}
+		})
+	}
+	t.Run("late", func(t *testing.T) {
+		s := newServer(t, strategy.Async())
+		msg := wire.Save{Dir: t.TempDir(), ID: "a"}
+		send(t, s, saving(t, s, commit, wire.Save{Dir: msg.Dir, ID: "a", Abandon: true, Discard: true}), wire.StatusOK)
+		s.write(&msg)
+		if files, err := os.ReadDir(msg.Dir); err != nil || len(files) != 0 {
+			t.Errorf("%v are there, error %v; want none", files, err)
+		}
+	})
+}

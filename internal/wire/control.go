@@ -72,6 +72,8 @@ type Save struct {
 	Parts []Part `json:"parts,omitempty"`
 	// Abandon ends a save that failed (OpCommit).
 	Abandon bool `json:"abandon,omitempty"`
+	// Discard comes after Abandon, when server 0 can commit no more: what was written for the save is removed.
+	Discard bool `json:"discard,omitempty"`
 }
 
 // Shrink says which rows are dropped at the end of a day.
