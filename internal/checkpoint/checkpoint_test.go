@@ -121,11 +121,13 @@ func TestResharding(t *testing.T) {
 	}
 }
 
-// TestCommitRemovesOthers saves twice: the first parts go, what is not a part stays.
+// TestCommitRemovesOthers saves twice: the first parts go, and files that were never finished; what is not a part stays.
 func TestCommitRemovesOthers(t *testing.T) {
 	dir, job := t.TempDir(), trained(t, 2)
 	old := save(t, dir, "a", job)
-	check(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o644))
+	for _, name := range []string{"notes.txt", ".notes.tmp", "." + PartName("c", 0, 2) + ".1234.tmp", ".manifest.json.1234.tmp"} {
+		check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
+	}
 	now := save(t, dir, "b", job)
 	var names []string
 	entries, err := os.ReadDir(dir)
@@ -133,7 +135,7 @@ func TestCommitRemovesOthers(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	want := []string{"manifest.json", "notes.txt", now.Parts[0].File, now.Parts[1].File}
+	want := []string{".notes.tmp", "manifest.json", "notes.txt", now.Parts[0].File, now.Parts[1].File}
 	if !slices.Equal(names, want) {
 		t.Errorf("%v is left of %v, want %v", names, old.Parts, want)
 	}

@@ -22,7 +22,7 @@ type atomicFile struct {
 }
 
 func createAtomic(name string) (*atomicFile, error) {
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*"+tempSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}

@@ -51,6 +51,7 @@ const (
 	format       = "gofleet-checkpoint"
 	version      = 1
 	manifestName = "manifest.json"
+	tempSuffix   = ".tmp" // of files that are being written
 	partPrefix   = "part-"
 	partSuffix   = ".safetensors"
 )
@@ -117,7 +118,8 @@ func visible(dir string, p Part) error {
 	return nil
 }
 
-// removeOthers deletes the parts that m does not name, now that nothing needs them.
+// removeOthers deletes the parts that m does not name, now that nothing needs them, and what processes that were killed in the middle of
+// a file have left of it: a job writes one checkpoint at a time.
 func removeOthers(dir string, m Manifest) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -126,8 +128,9 @@ func removeOthers(dir string, m Manifest) error {
 	var errs []error
 	for _, e := range entries {
 		name := e.Name()
-		ours := strings.HasPrefix(name, partPrefix) && strings.HasSuffix(name, partSuffix)
-		if ours && !slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == name }) {
+		part := strings.HasPrefix(name, partPrefix) && strings.HasSuffix(name, partSuffix)
+		torn := strings.HasSuffix(name, tempSuffix) && (strings.HasPrefix(name, "."+partPrefix) || strings.HasPrefix(name, "."+manifestName))
+		if (part || torn) && !slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == name }) {
 			if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
