@@ -32,7 +32,7 @@ func Finite(policy strategy.NotFinite, params []*optimizer.Param, rows []optimiz
 		}
 		at := kernels.FirstNotFinite(r.G)
 		switch {
-		case at < 0:
+		case at < 0 || r.Param.Frozen:
 		case policy == strategy.NotFiniteRefuse:
 			return nil, fmt.Errorf("the gradient of row %d of %q is %v: %s", r.IDs[at/r.Param.Dim()], r.Param.Name, r.G[at], remedy)
 		default:

@@ -60,6 +60,28 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
+// TestFiniteLooksEverywhere puts one number that is not finite in every place of a variable's gradient and of rows'.
+func TestFiniteLooksEverywhere(t *testing.T) {
+	nan := float32(math.NaN())
+	for at := range 10 {
+		p := &optimizer.Param{Name: "w", Shape: []int{4}, G: []float32{1, 2, 3, 4}}
+		rows := []optimizer.Rows{{Param: embeddings()[0], IDs: []uint64{4, 5}, G: []float32{1, 2, 3, 4, 5, 6}}}
+		if at < 4 {
+			p.G[at] = nan
+		} else {
+			rows[0].G[at-4] = nan
+		}
+		if _, err := Finite(strategy.NotFiniteRefuse, []*optimizer.Param{p}, rows); err == nil {
+			t.Errorf("what is not finite in place %d was let in", at)
+		}
+	}
+	frozen := &optimizer.Param{Name: "f", Shape: []int{1}, G: []float32{nan}, Frozen: true}
+	kept := &optimizer.Param{Name: "e", Shape: []int{0, 1}, Embedding: true, Frozen: true}
+	if _, err := Finite(strategy.NotFiniteRefuse, []*optimizer.Param{frozen}, []optimizer.Rows{{Param: kept, IDs: []uint64{1}, G: []float32{nan}}}); err != nil {
+		t.Errorf("a gradient that nobody asks for: %v", err)
+	}
+}
+
 func TestFinite(t *testing.T) {
 	inf := float32(math.Inf(1))
 	rng := rand.New(rand.NewPCG(1, 2))
