@@ -16,11 +16,12 @@ import (
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
 // TestAnyJob draws clusters, models, rules and strategies by seed. Each is refused with a reason before anything starts, by
 // every role alike, or it trains, saves, and goes on from the checkpoint on another number of servers with the same weights; where a
-// mode promises it, to the same end. FLEET_SEEDS=5000 draws that many; FLEET_SEED=n draws the one that failed.
+// mode promises it, to the same end; many on networks with faults. FLEET_SEEDS=5000 draws that many; FLEET_SEED=n draws the one that failed.
 func TestAnyJob(t *testing.T) {
 	first, end := seeds(t, 40)
 	refused := 0
@@ -85,18 +86,26 @@ func (d drawn) roles() (all []rolemaker.RoleMaker) {
 	return all
 }
 
+// network is that of the job, with its seed's faults or without.
+func (d drawn) network(below transport.Transport) transport.Transport {
+	if !d.faults {
+		return below
+	}
+	return transporttest.NewFaulty(below, d.seed, schedule(d.seed))
+}
+
 // goesOn trains two epochs, and the second once more from the checkpoint between them.
 func (d drawn) goesOn(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	c := fleettest.Cluster{Servers: d.servers, Workers: d.workers}
-	c.Simulate(t, nil, drawnLeg{drawn: d, checkpoint: at("checkpoint"), meanwhile: at("meanwhile"), begun: at("begun"), ended: at("ended")}.run)
+	c.Simulate(t, d.network, drawnLeg{drawn: d, checkpoint: at("checkpoint"), meanwhile: at("meanwhile"), begun: at("begun"), ended: at("ended")}.run)
 	if t.Failed() {
 		return
 	}
 	c.Servers = d.again
-	c.Simulate(t, nil, drawnLeg{drawn: d, load: at("checkpoint"), meanwhile: at("meanwhile"), begun: at("begun2"), ended: at("ended2")}.run)
+	c.Simulate(t, d.network, drawnLeg{drawn: d, load: at("checkpoint"), meanwhile: at("meanwhile"), begun: at("begun2"), ended: at("ended2")}.run)
 	if t.Failed() {
 		return
 	}

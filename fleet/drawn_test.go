@@ -23,6 +23,7 @@ type drawn struct {
 	samples                   int               // the most in a batch
 	steps                     [][2]int          // of each worker in both epochs
 	lookAhead, evals, resaves bool
+	faults                    bool // messages are lost, repeated and late
 	seed                      uint64
 }
 
@@ -43,12 +44,15 @@ func draw(seed uint64) drawn {
 	for range d.workers {
 		d.steps = append(d.steps, [2]int{r.IntN(7), r.IntN(7)})
 	}
+	if d.faults = d.servers > 0 && r.IntN(3) == 0; d.faults {
+		d.strategy.WaitTimeout, d.strategy.WorkerTimeout, d.strategy.HeartbeatInterval = patient(d.strategy).WaitTimeout, 0, 0
+	}
 	return d
 }
 
 func (d drawn) String() string {
-	text := fmt.Sprintf("servers %d then %d, workers %d × %d threads, steps %v of up to %d samples, look ahead %t, evaluate %t, save meanwhile %t\nrule %T%+v\nstrategy %+v",
-		d.servers, d.again, d.workers, d.threads, d.steps, d.samples, d.lookAhead, d.evals, d.resaves, d.rule, d.rule, d.strategy)
+	text := fmt.Sprintf("servers %d then %d, workers %d × %d threads, steps %v of up to %d samples, look ahead %t, evaluate %t, save meanwhile %t, faults %t\nrule %T%+v\nstrategy %+v",
+		d.servers, d.again, d.workers, d.threads, d.steps, d.samples, d.lookAhead, d.evals, d.resaves, d.faults, d.rule, d.rule, d.strategy)
 	for _, p := range d.shapes {
 		text += fmt.Sprintf("\nparam %q %v embedding %t frozen %t init %v entry %+v, %d bytes", p.Name, p.Shape, p.Embedding, p.Frozen, p.Init, p.Entry, p.MaxBytes)
 	}
