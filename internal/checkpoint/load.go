@@ -19,6 +19,7 @@ import (
 // to be used.
 //
 // A frozen dense param keeps its values if the checkpoint does not hold it: those of a job with servers stay on the workers.
+// Of one that was trained when it was saved it takes the weights.
 //
 // With names, only those params are loaded, from a checkpoint of any model that has them; the others stay as they are, and the
 // store's updates are counted from where it is: what is loaded takes part as if it had been updated last before the first.
@@ -36,7 +37,7 @@ func Load(dir string, store *table.Store, rule string, params []*optimizer.Param
 	l := loader{dir: dir, store: store, owns: owns, names: names}
 	for _, b := range store.Blocks {
 		w, state, _ := b.Values.Snapshot()
-		l.blocks = append(l.blocks, loading{w: w, state: state, left: len(w)})
+		l.blocks = append(l.blocks, loading{w: w, state: state, left: len(w), frozen: b.Param.Frozen})
 	}
 	for _, p := range m.Parts {
 		if err := l.part(p); err != nil {
@@ -77,6 +78,7 @@ type loader struct {
 type loading struct {
 	w, state []float32
 	left     int // weights still missing
+	frozen   bool
 	have     []span
 	step     int64
 }
@@ -152,6 +154,9 @@ func (to *loading) copy(f *safetensors.File, b blockInfo, offset, lo, hi int) er
 		return err
 	}
 	to.step = b.Step
+	if to.frozen {
+		return nil
+	}
 	n := len(to.w)
 	if b.Size == n && len(to.state) == b.State { // the same block: whatever its state's layout
 		return safetensors.ReadAt(f, b.state(), to.state, 0)
@@ -196,7 +201,7 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 	if to == nil {
 		return fmt.Errorf("embedding %q is not in this model: %w", t.Param, ErrDamaged)
 	}
-	if t.Dim != to.Param().Dim() || t.State != stateLen(to) {
+	if t.Dim != to.Param().Dim() || t.State != stateLen(to) && !to.Param().Frozen {
 		return fmt.Errorf("embedding %q has rows of %d weights and %d of state, this model's have %d and %d", t.Param, t.Dim, t.State, to.Param().Dim(), stateLen(to))
 	}
 	to.SetClock(t.Clock)
@@ -242,7 +247,7 @@ func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index,
 			continue
 		}
 		row := data[i*width:][:width]
-		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:], Step: l.stepOf(steps[i]), Seen: seen[i], Updates: updates[i],
+		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:][:stateLen(to)], Step: l.stepOf(steps[i]), Seen: seen[i], Updates: updates[i],
 			Show: show[i], Click: click[i]}
 		if err := to.Restore(r); err != nil {
 			return err
