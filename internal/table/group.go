@@ -19,7 +19,7 @@ type call struct {
 	hashes []uint64
 	ends   []uint32 // of each shard's group in items
 	blocks [2]block
-	given  [blockLen]*header
+	given  [blockLen]*float32 // the caller's rows that will be worked on next
 
 	rows   []float32 // the caller's
 	counts Counts    // the caller's

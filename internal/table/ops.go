@@ -21,9 +21,9 @@ func (c *call) prefetch(items []item, dim int) {
 		return
 	}
 	for i, it := range items {
-		c.given[i] = (*header)(unsafe.Pointer(&c.rows[int(it.at)*dim]))
+		c.given[i] = &c.rows[int(it.at)*dim]
 	}
-	prefetchRows(&c.given[0], len(items), 4*dim-1)
+	prefetchRows((**header)(unsafe.Pointer(&c.given[0])), len(items), 4*dim-1)
 }
 
 // manyFloats are more than stay in a core's cache while a call works.

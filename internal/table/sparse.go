@@ -198,7 +198,7 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Counts, step 
 	for i := range t.shards {
 		t.runShard((first+i)&(len(t.shards)-1), c, do)
 	}
-	c.rows, c.counts = nil, Counts{}
+	c.rows, c.counts, c.given = nil, Counts{}, [blockLen]*float32{}
 	return c.res, c.err
 }
 
