@@ -1,6 +1,9 @@
 package table
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // Old keeps what rows were before they were pushed: the weights that each had at its first push since what has changed was
 // last taken. A row that was not pushed since then has no old weights: it is as it was.
@@ -77,15 +80,23 @@ func (o *oldRows) keep(t *Sparse, s *shard, b *block) {
 	if o == nil {
 		return
 	}
+	var from [blockLen]*header
+	var to [blockLen]*float32
+	n := 0
 	for _, h := range b.rows[:len(b.items)] {
 		if h == nil {
 			continue
 		}
 		row := *t.number(h)
 		if !o.has(row) {
-			copy(o.at(&s.arena, t.dim, row), t.weights(h))
+			from[n], to[n] = h, &o.at(&s.arena, t.dim, row)[0]
+			n++
 		}
 		o.pushed.set(row)
+	}
+	prefetchFloats(&to, n, t.dim)
+	for i, w := range to[:n] {
+		copy(unsafe.Slice(w, t.dim), t.weights(from[i]))
 	}
 }
 

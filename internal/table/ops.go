@@ -23,7 +23,12 @@ func (c *call) prefetch(items []item, dim int) {
 	for i, it := range items {
 		c.given[i] = &c.rows[int(it.at)*dim]
 	}
-	prefetchRows((**header)(unsafe.Pointer(&c.given[0])), len(items), 4*dim-1)
+	prefetchFloats(&c.given, len(items), dim)
+}
+
+// prefetchFloats asks for n pieces of dim floats.
+func prefetchFloats(at *[blockLen]*float32, n, dim int) {
+	prefetchRows((**header)(unsafe.Pointer(at)), n, 4*dim-1)
 }
 
 // manyFloats are more than stay in a core's cache while a call works.
