@@ -88,11 +88,14 @@ func (o *oldRows) keep(t *Sparse, s *shard, b *block) {
 			continue
 		}
 		row := *t.number(h)
-		if !o.has(row) {
+		if o.pushed.has(row) {
+			continue
+		}
+		o.pushed.set(row)
+		if !o.left.has(row) {
 			from[n], to[n] = h, &o.at(&s.arena, t.dim, row)[0]
 			n++
 		}
-		o.pushed.set(row)
 	}
 	prefetchFloats(&to, n, t.dim)
 	for i, w := range to[:n] {

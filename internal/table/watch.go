@@ -80,23 +80,31 @@ type watching struct {
 
 // pushNoted pushes a block, of which that watch, if any, takes no note.
 func (t *Sparse) pushNoted(s *shard, c *call, b *block, but *Watch) {
-	before := b.rows
+	missing := b.missing()
 	s.old.keep(t, s, b)
 	t.pushBlock(s, c, b)
-	for i, h := range b.rows[:len(b.items)] {
-		if h == nil {
-			continue
-		}
-		row, born := *t.number(h), before[i] == nil
-		if born {
+	for born := missing; born != 0; born &= born - 1 {
+		if h := b.rows[bits.TrailingZeros32(born)]; h != nil {
 			s.old.keepBorn(t, s, h)
 		}
-		for _, w := range s.watches {
-			if w.watch != but || born {
-				w.rows.set(row)
+	}
+	for _, w := range s.watches {
+		for i, h := range b.rows[:len(b.items)] {
+			if h != nil && (w.watch != but || missing>>i&1 != 0) {
+				w.rows.set(*t.number(h))
 			}
 		}
 	}
+}
+
+// missing has a bit for every row of the block that is not there.
+func (b *block) missing() (rows uint32) {
+	for i, h := range b.rows[:len(b.items)] {
+		if h == nil {
+			rows |= 1 << i
+		}
+	}
+	return rows
 }
 
 // pushForAll pushes a block of which every watch takes note.
