@@ -53,6 +53,24 @@ func TestUniqueDigits(t *testing.T) {
 	}
 }
 
+// TestSortIDs: few and many, in one digit and in all.
+func TestSortIDs(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var u Uniquer
+	for _, n := range []int{0, 1, 100, 5000, 70_000} {
+		for _, bits := range []int{1, 9, 20, 33, 64} {
+			ids := make([]uint64, n)
+			for i := range ids {
+				ids[i] = r.Uint64() >> (64 - bits)
+			}
+			want := slices.Sorted(slices.Values(ids))
+			if SortIDs(ids, &u); !slices.Equal(ids, want) {
+				t.Errorf("%d ids of %d bits are not sorted", n, bits)
+			}
+		}
+	}
+}
+
 func TestUniqueAllocatesNothingWarm(t *testing.T) {
 	ids := make([]uint64, 5000)
 	for i := range ids {

@@ -127,8 +127,8 @@ func (t *recorded) arrived() { t.pending, t.asked = t.pending[:0], false }
 func (t *recorded) answer(most int, sorter *kernels.Uniquer) {
 	if len(t.waiting) <= most {
 		all := t.fresh.Take(t.waiting)
-		ascending, _ := kernels.Unique(all, sorter)
-		t.waiting = append(all[:0], ascending...)
+		kernels.SortIDs(all, sorter)
+		t.waiting = slices.Compact(all)
 	}
 	n := min(most, len(t.waiting))
 	t.pending, t.asked = append(t.pending[:0], t.waiting[:n]...), true
