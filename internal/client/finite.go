@@ -2,7 +2,6 @@ package client
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -62,7 +61,7 @@ func (k *cleaner) variable(i int, p *optimizer.Param) ([]float32, error) {
 	if k.policy == strategy.NotFiniteSkip {
 		clear(k.spare[i])
 	} else {
-		clip(k.spare[i])
+		kernels.MakeFinite(k.spare[i])
 	}
 	return k.spare[i], nil
 }
@@ -101,7 +100,7 @@ func (k *cleaner) embedding(e int, r *optimizer.Rows) (rows, error) {
 			kept.counts = append(kept.counts, counts[2*i:2*i+2]...)
 		}
 		if bad {
-			clip(kept.data[len(kept.data)-dim:])
+			kernels.MakeFinite(kept.data[len(kept.data)-dim:])
 		}
 	}
 	return *kept, nil
@@ -117,24 +116,4 @@ func (k *cleaner) pairs(e int, r *optimizer.Rows) []float32 {
 		k.counts[e] = pairs
 	}
 	return pairs
-}
-
-// clip makes NaN 0 and an infinity the largest finite magnitude beside it.
-func clip(g []float32) {
-	var largest float32
-	for _, v := range g {
-		if a := float32(math.Abs(float64(v))); a <= math.MaxFloat32 {
-			largest = max(largest, a)
-		}
-	}
-	for i, v := range g {
-		switch {
-		case v != v:
-			g[i] = 0
-		case v > math.MaxFloat32:
-			g[i] = largest
-		case v < -math.MaxFloat32:
-			g[i] = -largest
-		}
-	}
 }

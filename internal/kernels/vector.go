@@ -32,23 +32,6 @@ func Dot(x, y []float32) float32 {
 // Sum returns the sum of x, in float32; 0 for an empty x.
 func Sum(x []float32) float32 { return active.sum(x) }
 
-// FirstNotFinite returns the index of the first NaN or infinity in x, -1 if there is none.
-func FirstNotFinite(x []float32) int {
-	const stride = 4096
-	for at := 0; at < len(x); at += stride {
-		part := x[at:min(at+stride, len(x))]
-		if squares := active.dot(part, part); squares-squares == 0 {
-			continue // finite, so every value is
-		}
-		for i, v := range part {
-			if v-v != 0 {
-				return at + i
-			}
-		}
-	}
-	return -1
-}
-
 // AddBias adds bias to every row of y, which is rows × len(bias).
 func AddBias(y, bias []float32) {
 	cols := len(bias)

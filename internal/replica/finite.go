@@ -2,7 +2,6 @@ package replica
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -67,27 +66,11 @@ func finiteRows(policy strategy.NotFinite, r optimizer.Rows) optimizer.Rows {
 
 const remedy = "lower the learning rate or look at the batch (strategy.NotFinite can skip or clip it)"
 
-// mend makes the gradient of a variable or a row finite: 0 to skip it; to clip it, NaN 0 and an infinity the largest finite magnitude
-// beside it.
+// mend makes the gradient of a variable or a row finite: 0 to skip it, or clipped.
 func mend(policy strategy.NotFinite, g []float32) {
 	if policy == strategy.NotFiniteSkip {
 		clear(g)
 		return
 	}
-	var largest float32
-	for _, v := range g {
-		if a := float32(math.Abs(float64(v))); a <= math.MaxFloat32 {
-			largest = max(largest, a)
-		}
-	}
-	for i, v := range g {
-		switch {
-		case v != v:
-			g[i] = 0
-		case v > math.MaxFloat32:
-			g[i] = largest
-		case v < -math.MaxFloat32:
-			g[i] = -largest
-		}
-	}
+	kernels.MakeFinite(g)
 }
