@@ -26,8 +26,9 @@
 // [rolemaker.UserDefinedCollective]. The program is the same, less the servers' part, in mode sync. Every worker keeps all weights;
 // gradients are added up among the workers, rows of embeddings gathered and merged, and each makes the update that servers would
 // have made, to the last bit. Worker 0's first weights are everybody's, and worker 0 writes checkpoints, which every worker
-// reads by LoadModel. What is frozen, as the statistics of batch norm, stays each worker's own. Strategy.LocalSGD
-// and AdaptiveLocalSGD have workers meet more rarely, and so does GradientMerge, which is for jobs with servers too.
+// reads by LoadModel. What is frozen, as the statistics of batch norm, is each worker's own, with servers too: all begin with
+// those of the checkpoint, if there is one, and what a worker saves has its own. Strategy.LocalSGD and AdaptiveLocalSGD have
+// workers meet more rarely, and so does GradientMerge, which is for jobs with servers too.
 //
 // # Between steps
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/client"
 	"github.com/gofleet/gofleet/optimizer"
@@ -124,6 +125,32 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 		return nil, err
 	}
 	return &ordered{inner: t.f.merging(s, params), worker: t.f.id.Index}, nil
+}
+
+// SetDense gives a frozen dense param other values, in this process: what training computes without gradients, such as the statistics of
+// batch norm.
+func (t trainer) SetDense(name string, w []float32) error {
+	j, err := t.f.workerCall("training")
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(j.layout.Params, func(p *optimizer.Param) bool { return p.Name == name })
+	if i < 0 || j.layout.Params[i].Embedding || !j.layout.Params[i].Frozen {
+		return fmt.Errorf("fleet: training: param %q is given values: it is not dense and frozen, and training changes it by gradients", name)
+	}
+	c, err := t.f.joined("training")
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		err = t.f.local.SetDense(name, w)
+	} else {
+		err = c.SetDense(name, w)
+	}
+	if err != nil {
+		return fmt.Errorf("fleet: training: %w", err)
+	}
+	return nil
 }
 
 // open starts a session of whatever keeps the weights.

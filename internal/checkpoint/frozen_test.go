@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// TestFrozenParamsStayWhereTheyAre: servers do not hold the frozen dense params of a model, so a process that does keeps its own when it
-// loads what they saved; others must be there.
+// TestFrozenParamsStayWhereTheyAre: a checkpoint need not hold the frozen dense params of a model, so a process keeps its own then, and is
+// told; others must be there.
 func TestFrozenParamsStayWhereTheyAre(t *testing.T) {
 	for _, frozen := range []bool{true, false} {
 		dir := t.TempDir()
@@ -27,9 +27,9 @@ func TestFrozenParamsStayWhereTheyAre(t *testing.T) {
 		own := table.NewDense(3, optimizer.RuleFor(rule, mean))
 		check(t, own.Set([]float32{1, 2, 3}))
 		check(t, alone.AddBlock(table.Block{Param: mean, Name: "mean", Values: own}))
-		_, err := Load(dir, alone, rule.Name(), params, func(int, uint64) bool { return true })
-		if (err == nil) != frozen {
-			t.Errorf("frozen %v: %v", frozen, err)
+		loaded, err := Load(dir, alone, rule.Name(), params, func(int, uint64) bool { return true })
+		if (err == nil) != frozen || frozen && !slices.Equal(loaded.Absent, []string{"mean"}) {
+			t.Errorf("frozen %v: %v, absent %q", frozen, err, loaded.Absent)
 		}
 		w := make([]float32, 3)
 		check(t, own.Pull(w))

@@ -18,8 +18,8 @@ import (
 // checkpoint that is not what its manifest says, or that another rule or model wrote, is refused, and then the store is not
 // to be used.
 //
-// A frozen dense param keeps its values if the checkpoint does not hold it: those of a job with servers stay on the workers.
-// Of one that was trained when it was saved it takes the weights.
+// A frozen dense param keeps its values if the checkpoint does not hold it, as those of earlier versions don't, and Absent of the manifest
+// names it. Of one that was trained when it was saved it takes the weights.
 //
 // With names, only those params are loaded, from a checkpoint of any model that has them; the others stay as they are, and the
 // store's updates are counted from where it is: what is loaded takes part as if it had been updated last before the first.
@@ -50,6 +50,7 @@ func Load(dir string, store *table.Store, rule string, params []*optimizer.Param
 	if len(names) == 0 {
 		store.SetStep(m.Step)
 	}
+	m.Absent = l.absent
 	return m, nil
 }
 
@@ -72,6 +73,7 @@ type loader struct {
 	owns   func(int, uint64) bool
 	names  []string // of the params to load; none means all
 	blocks []loading
+	absent []string // dense params that stay as they are
 }
 
 // loading is a block being put together.
@@ -178,6 +180,7 @@ func (l *loader) finish() error {
 		own := l.store.Blocks[i]
 		absent := own.Param.Frozen && b.left == len(b.w)
 		if absent || !l.takes(own.Param.Name) {
+			l.absent = append(l.absent, own.Param.Name)
 			continue
 		}
 		if b.left != 0 {

@@ -30,6 +30,8 @@ type Manifest struct {
 	Parts  []Part   `json:"parts"`
 	// Sum is the checksum of the manifest as it is written without its spaces, and with an empty checksum.
 	Sum string `json:"xxhash64"`
+	// Absent are the dense params of a store that Load has left as they were.
+	Absent []string `json:"-"`
 }
 
 // Param is a variable of the model.

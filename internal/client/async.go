@@ -62,7 +62,9 @@ func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 			MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv}),
 		dense: make([][]float32, len(params)), from: make([]uint64, len(c.c.Servers))}
 	for i, p := range params {
-		s.dense[i] = slices.Clone(p.W)
+		if !p.Frozen {
+			s.dense[i] = slices.Clone(p.W)
+		}
 	}
 	for range s.queue.Places() {
 		s.gradients = append(s.gradients, newGradient(c, params))

@@ -48,6 +48,7 @@ type Client struct {
 	counts   counts
 	heard    hearing
 	turn     turn
+	frozen   frozen
 
 	life context.Context // ends with the client; its cause says what went wrong
 	end  context.CancelCauseFunc
@@ -79,7 +80,7 @@ type session interface {
 func New(c Config) *Client {
 	life, end := context.WithCancelCause(context.Background())
 	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end, gathers: map[string]uint64{},
-		heard: make(hearing, len(c.Servers)), turn: newTurn(), payload: payloads[c.Strategy.Payload], maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
+		heard: make(hearing, len(c.Servers)), turn: newTurn(), frozen: frozen{w: make([][]float32, len(c.Layout.Params))}, payload: payloads[c.Strategy.Payload], maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
 }
 
 var (
@@ -90,7 +91,7 @@ var (
 )
 
 // Join waits for the servers, begins this worker's life in the job and brings the first dense weights: worker 0 publishes
-// what its params hold where servers have nothing, and everybody pulls.
+// what its params hold where servers have nothing, and everybody pulls, what is frozen too if servers have it from a checkpoint.
 func (c *Client) Join(ctx context.Context) error {
 	if err := c.awaitServers(ctx); err != nil {
 		return err
@@ -105,6 +106,9 @@ func (c *Client) Join(ctx context.Context) error {
 		}
 	}
 	if err := c.pullDense(ctx); err != nil {
+		return err
+	}
+	if err := c.bring(ctx); err != nil {
 		return err
 	}
 	if c.c.Strategy.Mode == strategy.ModeHalfAsync {
@@ -302,7 +306,7 @@ func (c *Client) pushed() {
 	c.round.Pushed()
 }
 
-// Dense brings copies of the servers' dense weights, by name of the param.
+// Dense brings copies of the servers' dense weights, and those of this worker's that are frozen, by name of the param.
 func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {
 	x := newExchange(c)
 	x.dense = make([][]float32, len(c.c.Layout.Params))
@@ -312,6 +316,10 @@ func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {
 			x.dense[i] = make([]float32, p.Size())
 			all[p.Name] = x.dense[i]
 		}
+	}
+	still := c.frozenValues()
+	for _, b := range c.c.Layout.Frozen.Blocks {
+		all[b.Name] = still[b.At:][:b.Size]
 	}
 	return all, x.run(ctx, request{op: wire.OpPeek, round: c.currentRound()})
 }

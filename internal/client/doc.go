@@ -8,6 +8,7 @@
 //	heartbeat.go  showing life, and noticing that a server has none
 //	gather.go     barriers and reductions
 //	turn.go       what a worker in lockstep does one at a time
+//	frozen.go     values that no rule changes: this worker's, and those of a checkpoint
 //	save.go       checkpoints, and rows for an inference model
 //	shrink.go     the end of a day
 //

@@ -43,7 +43,9 @@ type halfSession struct {
 func newMeeting(c *Client) *meeting {
 	m := &meeting{c: c, x: newExchange(c), members: map[int]*halfSession{}, turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
 	for i, p := range c.c.Layout.Params {
-		m.dense[i] = append([]float32(nil), p.W...)
+		if !p.Frozen {
+			m.dense[i] = append([]float32(nil), p.W...)
+		}
 	}
 	m.x.dense = m.dense
 	return m

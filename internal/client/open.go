@@ -49,6 +49,7 @@ type opened struct {
 	params []*optimizer.Param
 	look   *evaluation
 	train  session
+	frozen int64 // the version of the frozen values in params
 }
 
 // begun makes the session one that trains, if the step is training; in geo any step is, since the weights are the worker's own.
@@ -64,6 +65,7 @@ func (o *opened) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := o.begun(st); err != nil {
 		return err
 	}
+	o.frozen = o.c.frozen.install(o.params, o.frozen)
 	if o.train != nil {
 		o.look = nil
 		return o.train.Begin(ctx, st)

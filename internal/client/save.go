@@ -40,6 +40,9 @@ func (c *Client) save(ctx context.Context, msg wire.Save) error {
 	if err != nil || before != nil {
 		return err
 	}
+	if err := c.keep(ctx, msg.ID); err != nil {
+		return err
+	}
 	msg.Steps = steps
 	parts := make([]wire.Part, len(c.c.Servers))
 	if err := c.together(func(s int) error { return c.control(ctx, s, wire.OpSave, msg, &parts[s]) }); err != nil {

@@ -16,11 +16,14 @@ type Layout struct {
 	Parts []Part
 	// Embeddings are the indices in Params of the embeddings, in order.
 	Embeddings []int
+	// Frozen are the dense params that are frozen, whole, in order. They are in no part: each worker has its own values, and server 0
+	// keeps those that go into a checkpoint or come from one.
+	Frozen Part
 
 	variable []int // index of a param in the plan, -1 if it has no place there (dense and frozen)
 }
 
-// Part is what one server holds of the dense params.
+// Part is a row of dense blocks, such as those that one server holds.
 type Part struct {
 	Blocks []Block
 	// Floats is the number of elements in Blocks.
@@ -49,6 +52,7 @@ func New(params []*optimizer.Param, servers int, o placement.Options, whole ...s
 			l.Embeddings = append(l.Embeddings, i)
 		}
 		if p.Frozen && !p.Embedding {
+			l.Frozen.add(Block{Name: p.Name, Param: i, Size: p.Size()})
 			continue
 		}
 		l.variable[i] = len(vars)
@@ -71,11 +75,15 @@ func (l *Layout) deal() {
 			continue
 		}
 		for _, b := range l.Plan.BlocksOf(v) {
-			part := &l.Parts[b.Server]
-			part.Blocks = append(part.Blocks, Block{Name: b.Name, Param: param, Offset: b.Offset, Size: b.Size, At: part.Floats})
-			part.Floats += b.Size
+			l.Parts[b.Server].add(Block{Name: b.Name, Param: param, Offset: b.Offset, Size: b.Size})
 		}
 	}
+}
+
+// add puts a block at the end of a part.
+func (p *Part) add(b Block) {
+	b.At = p.Floats
+	p.Blocks, p.Floats = append(p.Blocks, b), p.Floats+b.Size
 }
 
 // Owns says whether server s owns row id of the embedding Params[param].

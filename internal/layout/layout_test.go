@@ -42,6 +42,9 @@ func TestPartsHoldEveryElementOnce(t *testing.T) {
 			t.Errorf("part has %d floats, says %d", at, part.Floats)
 		}
 	}
+	if len(l.Frozen.Blocks) != 1 || l.Frozen.Blocks[0].Param != 3 || l.Frozen.Floats != 4 {
+		t.Errorf("frozen: %+v", l.Frozen)
+	}
 	if covered[0] != 784*128 || covered[2] != 128 || len(covered) != 2 {
 		t.Errorf("elements covered by param: %v", covered)
 	}

@@ -50,13 +50,13 @@ func frames(t testing.TB, s *Server) (all []*wire.Builder) {
 		b.Reset(header(op))
 		return b
 	}
-	for _, op := range []wire.Op{wire.OpPark, wire.OpLeave, wire.OpHeartbeat, wire.OpStep} {
+	for _, op := range []wire.Op{wire.OpPark, wire.OpLeave, wire.OpHeartbeat, wire.OpStep, wire.OpBring} {
 		all = append(all, bare(op))
 	}
 	for op, msg := range map[wire.Op]any{
 		wire.OpHello: wire.Hello{Process: 1, Fingerprint: s.fingerprint}, wire.OpJoin: wire.Hello{Process: 2, Fingerprint: s.fingerprint},
 		wire.OpGather: wire.Gather{Name: "barrier", N: 1, Data: []byte("x")}, wire.OpScan: wire.Scan{Table: 1, Rows: 10},
-		wire.OpFence: wire.Leave{Worker: 0, Epoch: 1}, wire.OpDrop: wire.Leave{Worker: 0, Epoch: 1, Forget: true},
+		wire.OpKeep: wire.Save{ID: "a"}, wire.OpFence: wire.Leave{Worker: 0, Epoch: 1}, wire.OpDrop: wire.Leave{Worker: 0, Epoch: 1, Forget: true},
 	} {
 		b := bare(op)
 		if err := b.JSON(msg); err != nil {

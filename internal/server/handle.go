@@ -104,6 +104,10 @@ func (s *Server) serve(f *wire.Frame, r *reply) error {
 		return s.drop(f)
 	case wire.OpNorms:
 		return s.takeNorms(f, r)
+	case wire.OpKeep:
+		return s.keep(f)
+	case wire.OpBring:
+		return s.bring(f, r)
 	}
 	return wire.Refuse(wire.StatusRefused, "server %d does not serve %v", s.c.Index, f.Op)
 }
@@ -168,7 +172,7 @@ func (s *Server) publish(f *wire.Frame) error {
 	if p.Number > m.publishing {
 		return wire.Refuse(wire.StatusRefused, "worker %d publishes piece %d after %d", f.Worker, p.Number+1, m.publishing)
 	}
-	w, from, to, err := s.denseOf(f, new([]float32))
+	w, from, to, err := s.denseOf(f, s.floats(), new([]float32))
 	if err != nil {
 		return err
 	}
@@ -195,10 +199,13 @@ func (s *Server) markPublished() {
 	s.broadcast()
 }
 
-// denseOf is the dense section of a frame, nil if it has none, and which of this server's values [from, to) it is to hold.
-// Floats that came narrowed are widened into room.
-func (s *Server) denseOf(f *wire.Frame, room *[]float32) (dense []float32, from, to int, err error) {
-	if from, to, err = f.Span(s.c.Layout.Parts[s.c.Index].Floats); err != nil {
+// floats is the number of dense values that live on this server.
+func (s *Server) floats() int { return s.c.Layout.Parts[s.c.Index].Floats }
+
+// denseOf is the dense section of a frame, nil if it has none, and which [from, to) of n values it is to hold. Floats that came narrowed
+// are widened into room.
+func (s *Server) denseOf(f *wire.Frame, n int, room *[]float32) (dense []float32, from, to int, err error) {
+	if from, to, err = f.Span(n); err != nil {
 		return nil, 0, 0, err
 	}
 	for _, sec := range f.Sections {

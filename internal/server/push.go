@@ -67,7 +67,7 @@ func (p *push) readFrame(s *Server, f *wire.Frame) ([]float32, error) {
 			return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: %v", f.Worker, s.c.Index, err)
 		}
 	}
-	dense, from, _, err := s.denseOf(f, &p.denseRoom)
+	dense, from, _, err := s.denseOf(f, s.floats(), &p.denseRoom)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,8 @@ type cut struct {
 	// upTo are the last steps of each worker that the checkpoint holds; nil until they are known.
 	upTo    []uint64
 	writing bool
+	// frozen are, on server 0, the first so many of the saving worker's frozen dense values, which come in pieces.
+	frozen []float32
 }
 
 // saves is what server 0 knows of checkpoints: one is taken at a time, and none twice of the same step.
@@ -73,6 +75,7 @@ func (s *Server) Load(dir string, names ...string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.knowLoaded(m.Absent)
 	if len(names) > 0 {
 		s.keepLoaded(names)
 		s.log.Info("loaded params of a checkpoint", "dir", dir, "params", names)
@@ -249,9 +252,15 @@ func (s *Server) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 	if c == nil || c.id != msg.ID || len(msg.Steps) != len(s.members) {
 		return false, wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): save again", msg.ID)
 	}
+	if n := s.frozenFloats(); msg.Shrink == nil && len(c.frozen) != n {
+		return false, wire.Refuse(wire.StatusRefused, "checkpoint %s: %d of %d frozen values have come", msg.ID, len(c.frozen), n)
+	}
 	c.upTo, c.writing = msg.Steps, true
 	s.broadcast()
 	err = s.await(s.atCut, func() string { return fmt.Sprintf("for the steps of checkpoint %s", msg.ID) })
+	if err == nil {
+		err = s.takeFrozen(c)
+	}
 	if err != nil {
 		s.thaw()
 	}

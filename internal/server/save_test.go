@@ -70,7 +70,7 @@ func TestStrangersWriteNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	dir := t.TempDir()
 	msg := wire.Save{Dir: dir, ID: "a", Steps: []uint64{0}, Parts: []wire.Part{{File: "part-a-000-of-001.safetensors"}}}
-	for _, op := range []wire.Op{wire.OpFreeze, wire.OpSave, wire.OpCommit} {
+	for _, op := range []wire.Op{wire.OpFreeze, wire.OpKeep, wire.OpSave, wire.OpCommit} {
 		for name, c := range map[string]struct {
 			h    wire.Header
 			want uint16

@@ -60,7 +60,9 @@ type Server struct {
 	lives     lives
 	published bool
 	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
-	loaded   map[*table.Dense]bool
+	loaded map[*table.Dense]bool
+	// known are the frozen dense params, by index, of which server 0 has a worker's values or a checkpoint's.
+	known    map[int]bool
 	applying int // updates being applied right now
 	failure  error
 	changed  chan struct{} // closed when anything above changes; nil while nobody waits
@@ -75,7 +77,7 @@ type Server struct {
 // New makes a server with empty tables.
 func New(c Config) (*Server, error) {
 	s := &Server{c: c, log: c.Logger.With("server", c.Index), fingerprint: c.Fingerprint, job: c.Fingerprint.Sum(),
-		members: make([]member, c.Workers), lives: lives{}, lost: make([]bool, len(c.Endpoints)), closing: make(chan struct{}), ending: make(chan struct{})}
+		members: make([]member, c.Workers), lives: lives{}, known: map[int]bool{}, lost: make([]bool, len(c.Endpoints)), closing: make(chan struct{}), ending: make(chan struct{})}
 	s.life, s.end = context.WithCancel(context.Background())
 	var err error
 	if s.norms, err = newNorms(c); err != nil {

@@ -6,13 +6,21 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// newStore makes the tables of one part of a layout: its dense blocks in the part's order, and every embedding.
+// newStore makes the tables of one part of a layout: its dense blocks in the part's order, on server 0 the frozen ones behind them, and
+// every embedding.
 func newStore(l *layout.Layout, part int, rule optimizer.Rule, numbered bool) (*table.Store, error) {
 	store := new(table.Store)
 	for _, b := range l.Parts[part].Blocks {
 		block := table.Block{Param: l.Params[b.Param], Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, optimizer.RuleFor(rule, l.Params[b.Param]))}
 		if err := store.AddBlock(block); err != nil {
 			return nil, err
+		}
+	}
+	if part == 0 {
+		for _, b := range l.Frozen.Blocks {
+			if err := store.AddBlock(frozenBlock(l, b)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, i := range l.Embeddings {

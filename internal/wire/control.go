@@ -56,7 +56,7 @@ type Norms struct {
 	Sums []byte `json:"sums"`
 }
 
-// Save is the blob of OpFreeze, OpSave and OpCommit: of what all servers do in one cut between steps, which is to write a
+// Save is the blob of OpFreeze, OpKeep (which needs its ID alone), OpSave and OpCommit: of what all servers do in one cut between steps, which is to write a
 // checkpoint, or with Shrink to end a day.
 type Save struct {
 	Dir string `json:"dir"`
@@ -109,6 +109,12 @@ type Frozen struct {
 	// which freed that much.
 	Saved bool  `json:"saved,omitempty"`
 	Freed Freed `json:"freed,omitzero"`
+}
+
+// Kept answers OpBring, with a section of the dense values that were asked for unless it is empty.
+type Kept struct {
+	// Params are the indices of the frozen dense params whose values came from a worker that saved or from a checkpoint.
+	Params []int `json:"params,omitempty"`
 }
 
 // Scan is the blob of OpScan: rows of a table after a cursor.

@@ -25,7 +25,7 @@
 // the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and sent as
 // uvarints of their differences less one (the first as it is); after them come zeros up to a multiple of 8:
 //
-//	KindDense  floats of all the server's dense blocks, in plan order
+//	KindDense  floats of all the server's dense blocks, in plan order; with OpKeep and OpBring of all frozen dense params, in theirs
 //	KindIDs    u32 count, u32 bytes of ids, ids
 //	KindRows   u32 count, u32 bytes of ids, ids, floats of count rows; the answer to KindIDs leaves the ids out (flag Bare)
 //	KindBlob   bytes: the JSON of a control message, or an error's text

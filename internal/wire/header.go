@@ -29,10 +29,12 @@ const (
 	OpDrop                    // between servers: forget what is beyond
 	OpPiece                   // part of a step that is too large for one frame: kept until its last piece comes as OpStep
 	OpNorms                   // server 0, between servers: the sums of squares of a round's gradient, once all have sent theirs
+	OpKeep                    // server 0: the frozen dense values of the worker that saves, for its cut
+	OpBring                   // server 0: those of a checkpoint, for a worker that joins
 	opEnd
 )
 
-var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop", "piece", "norms"}
+var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop", "piece", "norms", "keep", "bring"}
 
 func (o Op) String() string {
 	if o > 0 && o < opEnd {

@@ -1,0 +1,275 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	gorgonia "gorgonia.org/tensor"
+)
+
+// channels are so many that what is frozen travels in several messages of the smallest size.
+const channels = 1200
+
+// normalised is a model whose evaluation depends on moving averages.
+type normalised struct {
+	graph     *nn.Graph
+	out, loss *nn.Node
+}
+
+func newNormalised() normalised {
+	g := nn.NewGraph(1)
+	out := nn.Linear(nn.BatchNorm(g.Input("x", channels), nn.NormOptions{Name: "bn", Momentum: 0.5}), 1, nn.LinearOptions{})
+	return normalised{g, out, nn.Mean(nn.Multiply(out, out))}
+}
+
+func (normalised) batch(seed int) map[string]*gorgonia.Dense {
+	x := make([]float32, 4*channels)
+	for i := range x {
+		x[i] = float32((i*7+seed*13)%29)/8 + float32(seed)
+	}
+	return map[string]*gorgonia.Dense{"x": gorgonia.New(gorgonia.WithShape(4, channels), gorgonia.WithBacking(x))}
+}
+
+// saying runs a model on a batch that it was not trained on.
+func (m normalised) saying(ctx context.Context) ([]float32, error) {
+	e := nn.NewExecutor(m.graph)
+	out, err := e.Eval(ctx, m.batch(50), m.out)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(out[0].Float32s()), e.Close(ctx)
+}
+
+// normLeg is a job of that model: it loads, or trains and saves, and tells what each worker's model says.
+type normLeg struct {
+	strategy          strategy.Strategy
+	load, save, model string
+	saver             int
+
+	mu   sync.Mutex
+	says map[int][]float32 // by worker
+}
+
+func (l *normLeg) run(ctx context.Context, f *fleet.Fleet) error {
+	m := newNormalised()
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.01}, l.strategy)
+	if err != nil {
+		return err
+	}
+	if err := opt.Minimize(m.loss); err != nil {
+		return err
+	}
+	if f.IsServer() {
+		if err := f.InitServer(ctx, l.load); err != nil {
+			return err
+		}
+		return f.RunServer(ctx)
+	}
+	if l.load != "" && f.ServerNum() == 0 {
+		if err := f.LoadModel(ctx, l.load); err != nil {
+			return err
+		}
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	if err := l.work(ctx, f, m); err != nil {
+		return err
+	}
+	return f.StopWorker(ctx)
+}
+
+func (l *normLeg) work(ctx context.Context, f *fleet.Fleet, m normalised) error {
+	if l.save != "" {
+		if err := l.train(ctx, f, m); err != nil {
+			return err
+		}
+	}
+	says, err := m.saying(ctx)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.says[f.WorkerIndex()] = says
+	l.mu.Unlock()
+	if l.model != "" && f.WorkerIndex() == l.saver {
+		return f.SaveInferenceModel(ctx, l.model, nn.Inference(m.out))
+	}
+	return nil
+}
+
+// train trains each worker on batches of its own, so that their averages differ.
+func (l *normLeg) train(ctx context.Context, f *fleet.Fleet, m normalised) error {
+	e := nn.NewExecutor(m.graph)
+	for i := range 3 {
+		if _, err := e.Train(ctx, m.batch(i+10*f.WorkerIndex())); err != nil {
+			return err
+		}
+	}
+	if err := e.Close(ctx); err != nil {
+		return err
+	}
+	if err := f.BarrierWorker(ctx); err != nil {
+		return err
+	}
+	if f.WorkerIndex() == l.saver {
+		if err := f.SavePersistables(ctx, l.save); err != nil {
+			return err
+		}
+	}
+	return f.BarrierWorker(ctx)
+}
+
+func (l *normLeg) on(t *testing.T, servers, workers int) {
+	t.Helper()
+	l.says = map[int][]float32{}
+	fleettest.Cluster{Servers: servers, Workers: workers}.Run(t, l.run)
+}
+
+// TestStatisticsOutliveTheJob trains a model with batch norm, saves it, and has jobs of other sizes begin from the checkpoint: the model
+// says on every worker of theirs what it said on the worker that saved, bit for bit, and so does the one saved for inference.
+func TestStatisticsOutliveTheJob(t *testing.T) {
+	sizes := map[string][2]int{"alone": {0, 1}, "collective": {0, 2}, "one server": {1, 1}, "three servers": {3, 2}}
+	for _, mode := range append(strategy.Modes(), "alone", "collective") {
+		t.Run(string(mode), func(t *testing.T) {
+			small := strategy.Strategy{Mode: mode, MaxFrame: 4096}
+			first := normLeg{strategy: small, save: t.TempDir(), model: t.TempDir(), saver: 1}
+			size := [2]int{2, 2}
+			if s, without := sizes[string(mode)]; without {
+				first.strategy, first.saver, size = strategy.Strategy{Mode: strategy.ModeSync}, 0, s
+			}
+			first.on(t, size[0], size[1])
+			want := first.says[first.saver]
+			if size[1] > 1 && slices.Equal(first.says[0], first.says[1]) {
+				t.Error("both workers have the same statistics: nothing shows whose were saved")
+			}
+			saysModel(t, first.model, want)
+			for name, size := range sizes {
+				next := normLeg{strategy: first.strategy, load: first.save, model: t.TempDir()}
+				if size[0] == 0 {
+					next.strategy = strategy.Strategy{Mode: strategy.ModeSync}
+				}
+				next.on(t, size[0], size[1])
+				for worker, got := range next.says {
+					if !slices.Equal(got, want) {
+						t.Errorf("%s: the model says %v on worker %d, it said %v when it was saved", name, got, worker, want)
+					}
+				}
+				saysModel(t, next.model, want)
+			}
+		})
+	}
+}
+
+// saysModel compares what a model says that was saved for inference.
+func saysModel(t *testing.T, dir string, want []float32) {
+	t.Helper()
+	m, err := nn.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := normalised{graph: m.Graph, out: m.Outputs[0]}.saying(t.Context())
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("the inference model says %v, want %v: error %v", got, want, err)
+	}
+}
+
+// setter is what fleets' trainers have for values that are computed without gradients.
+type setter interface {
+	SetDense(name string, w []float32) error
+}
+
+// set gives a frozen param other values.
+func (m *anything) set(name string, w []float32) error { return m.trainer.(setter).SetDense(name, w) }
+
+// TestOnlyFrozenParamsAreSet refuses values for what gradients train.
+func TestOnlyFrozenParamsAreSet(t *testing.T) {
+	for _, servers := range []int{0, 1} {
+		fleettest.Run(t, servers, 1, func(ctx context.Context, f *fleet.Fleet) error {
+			return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 1, func(o *toy) error {
+				for _, name := range []string{"w", "emb", "nothing"} {
+					err := o.trainer.(setter).SetDense(name, make([]float32, 21))
+					if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is given values", name)) {
+						t.Errorf("%d servers: %q: %v", servers, name, err)
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestSessionsSeeWhatIsSet: a session that trains and evaluates has the newest values of what is frozen from its next step on, and keeps
+// them, in every mode.
+func TestSessionsSeeWhatIsSet(t *testing.T) {
+	for _, mode := range append(strategy.Modes(), "alone", "collective") {
+		t.Run(string(mode), func(t *testing.T) {
+			d := drawn{servers: 2, workers: 2, strategy: strategy.Strategy{Mode: mode}, rule: optimizer.SGD{LR: 0.1}, samples: 1, steps: [][2]int{{4, 0}, {4, 0}},
+				shapes: []optimizer.Param{{Name: "w", Shape: []int{3}}, {Name: "still", Shape: []int{2}, Frozen: true}}}
+			switch mode {
+			case "alone":
+				d.servers, d.workers, d.strategy.Mode = 0, 1, strategy.ModeSync
+			case "collective":
+				d.servers, d.strategy.Mode = 0, strategy.ModeSync
+			}
+			fleettest.Run(t, d.servers, d.workers, d.setsAndLooks)
+		})
+	}
+}
+
+// setsAndLooks trains, and before each other step gives the frozen param other values.
+func (d drawn) setsAndLooks(ctx context.Context, f *fleet.Fleet) error {
+	m, err := d.build(f)
+	if err != nil {
+		return err
+	}
+	if f.IsServer() {
+		if err := f.InitServer(ctx, ""); err != nil {
+			return err
+		}
+		return f.RunServer(ctx)
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	s, err := m.trainer.Open(m.params)
+	if err != nil {
+		return err
+	}
+	want := make([]float32, 2)
+	for i, b := range d.batches(m, f.WorkerIndex(), 0, 0) {
+		if i%2 == 1 {
+			want = []float32{float32(i), float32(f.WorkerIndex())}
+			if err := m.set("still", want); err != nil {
+				return err
+			}
+		}
+		for _, eval := range []bool{false, true} {
+			st := m.step(b, nil)
+			st.Eval = eval
+			if err := s.Begin(ctx, st); err != nil {
+				return err
+			}
+			if got := m.params[1].W; !slices.Equal(got, want) {
+				return fmt.Errorf("step %d, evaluation %t: the session has %v, %v was set", i, eval, got, want)
+			}
+			if err := errors.Join(m.gradients(st, b.x), s.End(ctx, st)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := errors.Join(s.Close(ctx), m.trainer.EndEpoch(ctx)); err != nil {
+		return err
+	}
+	return f.StopWorker(ctx)
+}

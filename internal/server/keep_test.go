@@ -1,0 +1,136 @@
+package server
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// newKeeper is the first of two servers of a model with two frozen params, one and three values long, which one worker has joined.
+func newKeeper(t *testing.T) *Server {
+	t.Helper()
+	s := newServer(t, strategy.Async())
+	params := append(slices.Clone(s.c.Layout.Params), &optimizer.Param{Name: "mean", Shape: []int{1}, W: make([]float32, 1), Frozen: true},
+		&optimizer.Param{Name: "variance", Shape: []int{3}, W: make([]float32, 3), Frozen: true})
+	where, err := s.c.Strategy.PlacementOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.c.Layout, err = layout.New(params, 1, where); err != nil {
+		t.Fatal(err)
+	}
+	if s.store, err = newStore(s.c.Layout, 0, s.c.Rule, false); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// kept is what a server keeps of frozen params.
+func kept(t *testing.T, s *Server) (all []float32) {
+	t.Helper()
+	err := s.eachFrozen(func(b layout.Block, values *table.Dense) error {
+		all = append(all, make([]float32, b.Size)...)
+		return values.Pull(all[b.At:])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// keeping is a piece of the worker's frozen values.
+func keeping(t *testing.T, s *Server, id string, from int, w ...float32) *wire.Builder {
+	t.Helper()
+	b := saving(t, s, wire.Header{Op: wire.OpKeep, Epoch: 1}, wire.Save{ID: id})
+	b.Span(from, from+len(w))
+	b.Dense(w)
+	return b
+}
+
+// TestFrozenValuesComeInPieces has them come twice, too early, too late and out of order: a checkpoint has all of them or is refused.
+func TestFrozenValuesComeInPieces(t *testing.T) {
+	s := newKeeper(t)
+	freeze, save := wire.Header{Op: wire.OpFreeze, Epoch: 1}, wire.Header{Op: wire.OpSave, Epoch: 1}
+	msg := wire.Save{Dir: t.TempDir(), ID: "a"}
+	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusStale)
+	send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+	send(t, s, keeping(t, s, "b", 0, 1, 2), wire.StatusStale)
+	send(t, s, keeping(t, s, "a", 2, 3, 4), wire.StatusRefused)
+	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
+	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
+	send(t, s, keeping(t, s, "a", 2, 3, 4, 5), wire.StatusRefused)
+	msg.Steps = []uint64{0}
+	send(t, s, saving(t, s, save, msg), wire.StatusRefused)
+	send(t, s, keeping(t, s, "a", 2, 3, 4), wire.StatusOK)
+	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
+	if got := kept(t, s); !slices.Equal(got, make([]float32, 4)) || len(s.known) != 0 {
+		t.Errorf("before the save the server keeps %v", got)
+	}
+	send(t, s, saving(t, s, save, msg), wire.StatusOK)
+	send(t, s, keeping(t, s, "a", 0, 9, 9), wire.StatusStale)
+	if got := kept(t, s); !slices.Equal(got, []float32{1, 2, 3, 4}) {
+		t.Errorf("the server keeps %v, want 1 to 4", got)
+	}
+	msg.Parts = []wire.Part{s.saves.wrote.part}
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Epoch: 1}, msg), wire.StatusOK)
+
+	next := newKeeper(t)
+	if err := next.Load(msg.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := kept(t, next); !slices.Equal(got, []float32{1, 2, 3, 4}) || !next.known[2] || !next.known[3] {
+		t.Errorf("loaded %v, known %v", got, next.known)
+	}
+}
+
+// TestFrozenValuesThatNobodyKnows: a checkpoint without them, or of which only some params are loaded, leaves them to the workers.
+func TestFrozenValuesThatNobodyKnows(t *testing.T) {
+	old := newServer(t, strategy.Async())
+	s := newKeeper(t)
+	dir := t.TempDir()
+	part, err := checkpoint.WritePart(dir, checkpoint.PartName("a", 0, 1), old.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := checkpoint.Manifest{ID: "a", Rule: s.c.Rule.Name(), Params: checkpoint.Params(s.c.Layout.Params), Parts: []checkpoint.Part{part}}
+	if err := checkpoint.Commit(dir, m); err != nil {
+		t.Fatal(err)
+	}
+	for _, names := range [][]string{nil, {"w"}} {
+		if err := s.Load(dir, names...); err != nil || s.known[2] || s.known[3] {
+			t.Errorf("params %q: known %v, error %v", names, s.known, err)
+		}
+	}
+	for known, floats := range map[bool]int{false: 0, true: 2} {
+		s.known[3] = known
+		b := saving(t, s, wire.Header{Op: wire.OpBring, Epoch: 1}, wire.Save{})
+		b.Span(1, 3)
+		got := 0
+		var reply transport.Reply
+		s.handle(bytes.Join(b.Parts(), nil), &reply)
+		var f wire.Frame
+		if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil || f.Refusal() != nil {
+			t.Fatal(err, f.Refusal())
+		}
+		for _, sec := range f.Sections {
+			if sec.Kind == wire.KindDense {
+				w, err := sec.Dense()
+				if got = len(w); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if got != floats {
+			t.Errorf("known %v: %d values, want %d", known, got, floats)
+		}
+		reply.Done()
+	}
+}
