@@ -116,9 +116,6 @@ func (l *normLeg) train(ctx context.Context, f *fleet.Fleet, m normalised) error
 			return err
 		}
 	}
-	if err := e.Close(ctx); err != nil {
-		return err
-	}
 	if err := f.BarrierWorker(ctx); err != nil {
 		return err
 	}
@@ -127,7 +124,10 @@ func (l *normLeg) train(ctx context.Context, f *fleet.Fleet, m normalised) error
 			return err
 		}
 	}
-	return f.BarrierWorker(ctx)
+	if err := f.BarrierWorker(ctx); err != nil {
+		return err
+	}
+	return e.Close(ctx)
 }
 
 func (l *normLeg) on(t *testing.T, servers, workers int) {

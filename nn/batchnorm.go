@@ -12,8 +12,8 @@ import (
 //
 // An evaluation takes moving averages of mean and variance instead, which are frozen parameters Name.w_1 and Name.w_2. No rule
 // changes them: training moves them in the executor by moving·momentum + batch·(1−momentum). The executor hands them to a
-// trainer that has a method SetDense(name string, w []float32) error, at the end of TrainFrom, before an Eval and in Close; of
-// several executors the last one's count. In a fleet each worker has its own, and what is saved has those of the worker that saves.
+// trainer that has a method SetDense(name string, w []float32) error after each step; of several executors the last one's
+// count. In a fleet each worker has its own, and what is saved has those of the worker that saves.
 func BatchNorm(x *Node, o NormOptions) *Node {
 	if x == nil || x.bad || len(x.shape) < 2 {
 		return apply("", batchNorm{}, x)

@@ -57,11 +57,6 @@ func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetc
 	if err != nil {
 		return nil, err
 	}
-	if !train {
-		if err := e.publish(); err != nil {
-			return nil, err
-		}
-	}
 	b := e.batches[0]
 	if err := b.load(e, p, batch); err != nil {
 		return nil, err
@@ -90,7 +85,10 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 		e.steps++
 		e.step.Loss = float64(p.loss.value[0])
 	}
-	return e.end(ctx)
+	if err := e.end(ctx); err != nil || !p.train {
+		return err
+	}
+	return e.publish()
 }
 
 // results appends the fetched values to dst.
@@ -123,10 +121,9 @@ func (e *Executor) Close(ctx context.Context) error {
 		e.giveBack()
 		return nil
 	}
-	err := e.publish()
 	e.session, e.ended = nil, nil
 	defer e.giveBack() // the session may push once more
-	return errors.Join(err, s.Close(ctx))
+	return s.Close(ctx)
 }
 
 // fetchable refuses nodes that have no value here.

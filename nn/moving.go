@@ -16,11 +16,11 @@ func (c *cell) move(i int, v, momentum float32) {
 	c.news = true
 }
 
-// publish hands moved averages to a trainer that takes them.
+// publish hands what a step has moved to a trainer that takes it.
 func (e *Executor) publish() error {
 	_, trainer := e.graph.bound()
 	s, ok := trainer.(denseSetter)
-	if !ok || e.session == nil {
+	if !ok {
 		return nil
 	}
 	for _, c := range e.cells {

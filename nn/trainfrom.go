@@ -50,9 +50,6 @@ func (e *Executor) TrainFrom(
 	l.report = o.Progress.start(o.Fetch)
 	err := l.run(ctx, batches)
 	if err == nil {
-		err = e.publish()
-	}
-	if err == nil {
 		_, trainer := e.graph.bound()
 		err = trainer.EndEpoch(ctx)
 	}

@@ -16,6 +16,7 @@ type session struct {
 	params  []*optimizer.Param
 	dense   []variable
 	version int64 // of the weights that the params' W hold
+	frozen  int64 // of those that are frozen
 	begun   bool
 	err     error // why the session is finished
 }
@@ -30,7 +31,7 @@ var errClosed = errors.New("local: the session is closed")
 
 // Open implements [optimizer.Trainer].
 func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
-	s := &session{trainer: t, params: params, version: -1}
+	s := &session{trainer: t, params: params, version: -1, frozen: -1}
 	for _, p := range params {
 		if err := s.add(p); err != nil {
 			return nil, err
@@ -79,16 +80,20 @@ func (s *session) Begin(ctx context.Context, step *optimizer.Step) error {
 
 // pullDense copies the weights, unless the params hold them already.
 func (s *session) pullDense() error {
-	now := s.trainer.version.Load()
-	if s.version == now {
-		return nil
-	}
+	now, frozen := s.trainer.version.Load(), s.trainer.frozen.Load()
 	for _, v := range s.dense {
+		held := s.version == now
+		if v.param.Frozen {
+			held = s.frozen == frozen
+		}
+		if held {
+			continue
+		}
 		if err := v.values.Pull(v.param.W); err != nil {
 			return wrap(v.param.Name, err)
 		}
 	}
-	s.version = now
+	s.version, s.frozen = now, frozen
 	return nil
 }
 

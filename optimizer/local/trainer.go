@@ -15,6 +15,7 @@ type Trainer struct {
 	rule    optimizer.Rule
 	store   table.Store
 	version atomic.Int64 // of the dense weights: how often they were changed
+	frozen  atomic.Int64 // of those that are frozen, which version does not count
 }
 
 var _ optimizer.Trainer = (*Trainer)(nil)
@@ -84,7 +85,11 @@ func (t *Trainer) SetDense(name string, w []float32) error {
 	if err != nil {
 		return err
 	}
-	defer t.version.Add(1)
+	if b.Param.Frozen {
+		defer t.frozen.Add(1)
+	} else {
+		defer t.version.Add(1)
+	}
 	return wrap(name, b.Values.Set(w))
 }
 
