@@ -24,6 +24,7 @@
 //
 // Each half is driven in tests by the scripts of testdata: *.txt for servers, and *.queue, *.meeting and *.script for workers.
 //
-// fold.go has the arithmetic of making one gradient out of a round's, weighted by samples and in worker order, so that
-// training on N workers equals training on the joined batch and two runs are bit-identical.
+// fold.go and foldrows.go have the arithmetic of making one gradient out of a round's, weighted by samples and in worker order,
+// so that training on N workers equals training on the joined batch and two runs are bit-identical. squares.go measures a
+// gradient of which every server has a part, and counts.go what pushes say of shows and clicks.
 package mode
