@@ -21,11 +21,7 @@ func (g *geo) due(ctx context.Context) error {
 	if err := g.enter(ctx); err != nil {
 		return err
 	}
-	samples, err := g.take(g.c.c.Workers)
-	if err != nil {
-		g.leave()
-		return g.fail(err)
-	}
+	samples := g.take(g.c.c.Workers)
 	g.sending.Go(func() {
 		defer g.leave()
 		_ = g.fail(g.send(g.c.life, samples)) // the next step tells
@@ -45,16 +41,12 @@ func (g *geo) settle(ctx context.Context) error {
 	if err != nil || idle || g.c.c.Strategy.GeoRest == strategy.GeoRestKeep {
 		return err
 	}
-	samples, err := g.take(1)
-	if err != nil {
-		return g.fail(err)
-	}
-	return g.fail(g.send(ctx, samples))
+	return g.fail(g.send(ctx, g.take(1)))
 }
 
 // take takes the n-th part of what has changed: of dense params and of rows trained since the last exchange; and of other
 // rows all that is left of them.
-func (g *geo) take(n int) (samples int, err error) {
+func (g *geo) take(n int) (samples int) {
 	g.mu.Lock()
 	samples = max(g.samples, 1)
 	g.samples, g.steps = 0, 0
@@ -67,7 +59,7 @@ func (g *geo) take(n int) (samples int, err error) {
 	for e := range g.rows {
 		g.takeRows(e, n)
 	}
-	return samples, nil
+	return samples
 }
 
 // takeRows takes the n-th part of the change of rows that were trained since the last exchange. What it leaves goes whole with the
