@@ -190,3 +190,25 @@ func TestAsyncTrains(t *testing.T) {
 		return train(ctx, f, optimizer.SGD{LR: 0.01}, strategy.Async(), 10, nil)
 	})
 }
+
+// from plays a role of a job that begins from a checkpoint, or afresh without one.
+func from(ctx context.Context, f *fleet.Fleet, checkpoint string, work func() error) error {
+	if f.IsServer() {
+		if err := f.InitServer(ctx, checkpoint); err != nil {
+			return err
+		}
+		return f.RunServer(ctx)
+	}
+	if checkpoint != "" && f.ServerNum() == 0 {
+		if err := f.LoadModel(ctx, checkpoint); err != nil {
+			return err
+		}
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	if err := work(); err != nil {
+		return err
+	}
+	return f.StopWorker(ctx)
+}

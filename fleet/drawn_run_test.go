@@ -180,24 +180,7 @@ func (l drawnLeg) run(ctx context.Context, f *fleet.Fleet) error {
 	if err != nil {
 		return err
 	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, l.load); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
-	}
-	if l.load != "" && f.ServerNum() == 0 {
-		if err := f.LoadModel(ctx, l.load); err != nil {
-			return err
-		}
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	if err := l.epochs(ctx, f, m); err != nil {
-		return err
-	}
-	return f.StopWorker(ctx)
+	return from(ctx, f, l.load, func() error { return l.epochs(ctx, f, m) })
 }
 
 func (l drawnLeg) epochs(ctx context.Context, f *fleet.Fleet, m *anything) error {

@@ -69,24 +69,7 @@ func (l *normLeg) run(ctx context.Context, f *fleet.Fleet) error {
 	if err := opt.Minimize(m.loss); err != nil {
 		return err
 	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, l.load); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
-	}
-	if l.load != "" && f.ServerNum() == 0 {
-		if err := f.LoadModel(ctx, l.load); err != nil {
-			return err
-		}
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	if err := l.work(ctx, f, m); err != nil {
-		return err
-	}
-	return f.StopWorker(ctx)
+	return from(ctx, f, l.load, func() error { return l.work(ctx, f, m) })
 }
 
 func (l *normLeg) work(ctx context.Context, f *fleet.Fleet, m normalised) error {
