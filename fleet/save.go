@@ -150,15 +150,15 @@ func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) e
 			if err != nil {
 				return err
 			}
-			file.add(p.Name+".ids", []int{len(ids)}, ids, nil)
-			file.add(p.Name, []int{len(ids), p.Dim()}, nil, rows)
+			put(&file, p.Name+".ids", []int{len(ids)}, ids)
+			put(&file, p.Name, []int{len(ids), p.Dim()}, rows)
 			continue
 		}
 		w, ok := dense[p.Name]
 		if !ok {
 			w = p.W // frozen: the worker's own
 		}
-		file.add(p.Name, p.Shape, nil, w)
+		put(&file, p.Name, p.Shape, w)
 	}
 	if err := checkpoint.WriteFile(filepath.Join(dir, "weights.safetensors"), file.write); err != nil {
 		return err
@@ -169,17 +169,13 @@ func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) e
 // tensorFile is a safetensors file in the making.
 type tensorFile struct {
 	tensors []safetensors.Tensor
-	ids     [][]uint64
-	floats  [][]float32
+	puts    []func(w *safetensors.Writer) error
 }
 
-func (t *tensorFile) add(name string, shape []int, ids []uint64, floats []float32) {
-	d := safetensors.F32
-	if floats == nil {
-		d = safetensors.U64
-	}
-	t.tensors = append(t.tensors, safetensors.Tensor{Name: name, DType: d, Shape: slices.Clone(shape)})
-	t.ids, t.floats = append(t.ids, ids), append(t.floats, floats)
+// put declares a tensor, and has its data written when its turn comes.
+func put[T safetensors.Element](t *tensorFile, name string, shape []int, data []T) {
+	t.tensors = append(t.tensors, safetensors.Tensor{Name: name, DType: safetensors.TypeOf[T](), Shape: slices.Clone(shape)})
+	t.puts = append(t.puts, func(w *safetensors.Writer) error { return safetensors.Put(w, name, data) })
 }
 
 func (t *tensorFile) write(out io.Writer) error {
@@ -187,13 +183,8 @@ func (t *tensorFile) write(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for i, x := range t.tensors {
-		if x.DType == safetensors.U64 {
-			err = safetensors.Put(w, x.Name, t.ids[i])
-		} else {
-			err = safetensors.Put(w, x.Name, t.floats[i])
-		}
-		if err != nil {
+	for _, put := range t.puts {
+		if err := put(w); err != nil {
 			return err
 		}
 	}
