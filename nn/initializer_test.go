@@ -2,6 +2,7 @@ package nn
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -32,6 +33,22 @@ func TestInitializers(t *testing.T) {
 		if got := resolve(test.init, test.shape); got != test.want {
 			t.Errorf("%T of %v is %v, want %v", test.init, test.shape, got, test.want)
 		}
+	}
+}
+
+// TestInitializersByPointer: what depends on a shape becomes a value when the layer is built; any other pointer is refused by the
+// name of its param.
+func TestInitializersByPointer(t *testing.T) {
+	check := func(init optimizer.Initializer) error {
+		g := NewGraph(1)
+		Linear(g.Input("x", 3), 2, LinearOptions{Name: "fc", Init: init})
+		return g.Params()[0].Check()
+	}
+	if err := check(&XavierNormal{}); err != nil {
+		t.Error(err)
+	}
+	if err := check(&optimizer.Normal{Std: 1}); err == nil || !strings.Contains(err.Error(), `"fc.w_0": *optimizer.Normal is a pointer`) {
+		t.Errorf("error %v", err)
 	}
 }
 

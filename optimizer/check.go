@@ -4,26 +4,30 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// A Checker is a rule or a schedule that can say what is wrong with its settings.
+// A Checker is a rule, a schedule or an initializer that can say what is wrong with its settings.
 type Checker interface {
-	// Check returns an error that names the setting, its value and what it may be, or nil.
+	// Check returns an error that names the setting, its value and what it may be, or nil. What is inside, a rule, a schedule, is
+	// asked by [CheckRule].
 	Check() error
 }
 
-// CheckRule says what is wrong with a rule's settings, or nil. Trainers call it before they train.
+// CheckRule says what is wrong with a rule, or nil. It asks every [Checker] in it, rules inside and schedules too, and refuses
+// pointers, which are other types than the rules that trainers know and print as addresses where processes compare them, and
+// wrappers in places where they would do nothing. Trainers call it before they train.
 func CheckRule(r Rule) error {
 	if r == nil {
-		return errors.New("optimizer: there is no update rule: give one, such as optimizer.SGD{LR: 0.1}")
+		return errNoRule
 	}
-	if c, ok := r.(Checker); ok {
-		return c.Check()
+	if err := inspect(reflect.ValueOf(&r).Elem(), false); err != nil {
+		return prefixed(err)
 	}
-	return nil
+	return checkNesting(r)
 }
 
 // CheckParams says whether a rule names params that an objective has not got, in a [PerParam] or as exceptions of a clip: a name
@@ -66,9 +70,10 @@ func checks(name string, errs ...error) error {
 	return nil
 }
 
+// checkRate is for a rate that a schedule may stand in for.
 func checkRate(lr float64, s Schedule) error {
-	if c, ok := s.(Checker); ok {
-		return c.Check()
+	if s != nil {
+		return nil
 	}
 	return checkPositive("LR", lr)
 }

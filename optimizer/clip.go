@@ -144,18 +144,12 @@ func shorten(limit, long float64) float32 {
 }
 
 // Check implements [Checker].
-func (c ClipByNorm) Check() error { return checkNorm("clip by norm", c.Rule, c.Norm) }
+func (c ClipByNorm) Check() error { return checkNorm("clip by norm", c.Norm) }
 
 // Check implements [Checker].
-func (c ClipByGlobalNorm) Check() error { return checkNorm("clip by global norm", c.Rule, c.Norm) }
+func (c ClipByGlobalNorm) Check() error { return checkNorm("clip by global norm", c.Norm) }
 
-func checkNorm(name string, r Rule, norm float64) error {
-	if err := CheckRule(r); err != nil {
-		return err
-	}
-	if _, ok := find[GradientClipper](r); ok {
-		return fmt.Errorf("optimizer: %s: one clip by norm inside another", name)
-	}
+func checkNorm(name string, norm float64) error {
 	if !(norm > 0) {
 		return fmt.Errorf("optimizer: %s: Norm is %v: it must be above 0", name, norm)
 	}

@@ -33,9 +33,6 @@ func (c ClipByValue) limit() float64 {
 
 // Check implements [Checker].
 func (c ClipByValue) Check() error {
-	if err := checkInside(c.Rule); err != nil {
-		return err
-	}
 	if !(c.limit() < c.Max) {
 		return fmt.Errorf("optimizer: clip by value: Min is %v and Max is %v: Max must be above", c.Min, c.Max)
 	}

@@ -32,8 +32,5 @@ func (d Decay) Update(w, g, state []float32, s *State) {
 
 // Check implements [Checker].
 func (d Decay) Check() error {
-	if err := checkInside(d.Rule); err != nil {
-		return err
-	}
 	return checks("decay", checkPositive("L1", d.L1), checkPositive("L2", d.L2))
 }

@@ -197,20 +197,22 @@ func TestDecoratorChecks(t *testing.T) {
 	per := optimizer.PerParam{Rule: optimizer.SGD{}}
 	norm := optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 1}
 	for says, rule := range map[string]optimizer.Rule{
-		"no update rule":              optimizer.Decay{},
-		"show scale: Batch is -8":     optimizer.ShowScale{Rule: optimizer.SGD{}, Batch: -8},
-		"decay: L2 is -1":             optimizer.Decay{Rule: optimizer.SGD{}, L2: -1},
-		"go inside a PerParam":        optimizer.Decay{Rule: per},
-		"Min is 2 and Max is 1":       optimizer.ClipByValue{Rule: optimizer.SGD{}, Min: 2, Max: 1},
-		"Max is 0: Max must be":       optimizer.ClipByValue{Rule: optimizer.SGD{}},
-		"decay and clips by value go": optimizer.ClipByValue{Rule: per, Max: 1},
-		"clip by norm: Norm is 0":     optimizer.ClipByNorm{Rule: optimizer.SGD{}},
-		"global norm: Norm is NaN":    optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: math.NaN()},
-		"one clip by norm inside":     optimizer.ClipByGlobalNorm{Rule: norm, Norm: 1},
-		"sgd: LR is -1":               optimizer.ClipByNorm{Rule: optimizer.SGD{LR: -1}, Norm: 1},
-		`param "w": optimizer: adam:`: optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"w": optimizer.Adam{Beta1: 7}}},
-		"a PerParam inside another":   optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"w": per}},
-		"goes around the PerParam":    optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"w": norm}},
+		"no update rule":                                         optimizer.Decay{},
+		"show scale: Batch is -8":                                optimizer.ShowScale{Rule: optimizer.SGD{}, Batch: -8},
+		"decay: L2 is -1":                                        optimizer.Decay{Rule: optimizer.SGD{}, L2: -1},
+		"go inside a PerParam":                                   optimizer.Decay{Rule: per},
+		"Min is 2 and Max is 1":                                  optimizer.ClipByValue{Rule: optimizer.SGD{}, Min: 2, Max: 1},
+		"Max is 0: Max must be":                                  optimizer.ClipByValue{Rule: optimizer.SGD{}},
+		"decay, clips by value and":                              optimizer.ClipByValue{Rule: per, Max: 1},
+		"clip by norm: Norm is 0":                                optimizer.ClipByNorm{Rule: optimizer.SGD{}},
+		"global norm: Norm is NaN":                               optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{}, Norm: math.NaN()},
+		"one clip by norm inside":                                optimizer.ClipByGlobalNorm{Rule: norm, Norm: 1},
+		"sgd: LR is -1":                                          optimizer.ClipByNorm{Rule: optimizer.SGD{LR: -1}, Norm: 1},
+		`["w"]: adam: Beta1 is 7`:                                optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"w": optimizer.Adam{Beta1: 7}}},
+		"a PerParam inside another":                              optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"w": per}},
+		"PerParam: a PerParam inside another":                    optimizer.PerParam{Rule: optimizer.PerParam{Rule: optimizer.SGD{}}},
+		"Rule of optimizer.PerParam: a clip by norm goes around": optimizer.PerParam{Rule: norm},
+		"goes around the PerParam":                               optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{"w": norm}},
 	} {
 		refuses(t, optimizer.CheckRule(rule), says)
 	}

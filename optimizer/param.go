@@ -3,6 +3,7 @@ package optimizer
 import (
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // Param is one trainable variable: a dense array, or (Embedding true) a table of rows.
@@ -86,6 +87,9 @@ func (p *Param) Check() error {
 		if d < 0 || d == 0 && !(p.Embedding && i == 0) {
 			return fmt.Errorf("optimizer: param %q: dimension %d of shape %v is not positive", p.Name, i, p.Shape)
 		}
+	}
+	if err := inspect(reflect.ValueOf(&p.Init).Elem(), false); err != nil {
+		return within(fmt.Sprintf("Init of param %q", p.Name), err)
 	}
 	if p.Embedding {
 		if len(p.Shape) != 2 {

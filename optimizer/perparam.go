@@ -1,8 +1,6 @@
 package optimizer
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -35,34 +33,4 @@ func RuleFor(r Rule, p *Param) Rule {
 		return per.Rule
 	}
 	return r
-}
-
-// Check implements [Checker].
-func (r PerParam) Check() error {
-	errs := []error{CheckRule(r.Rule)}
-	for _, name := range slices.Sorted(maps.Keys(r.By)) {
-		if err := checkOwn(r.By[name]); err != nil {
-			errs = append(errs, fmt.Errorf("param %q: %w", name, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// checkOwn refuses as the rule of one param what is asked for all of them at once.
-func checkOwn(r Rule) error {
-	if _, ok := find[PerParam](r); ok {
-		return errors.New("optimizer: a PerParam inside another")
-	}
-	if _, ok := find[GradientClipper](r); ok {
-		return errors.New("optimizer: a clip by norm goes around the PerParam, not inside it")
-	}
-	return CheckRule(r)
-}
-
-// checkInside refuses a rule that a wrapper would not reach.
-func checkInside(r Rule) error {
-	if _, ok := find[PerParam](r); ok {
-		return errors.New("optimizer: decay and clips by value go inside a PerParam, around each of its rules")
-	}
-	return CheckRule(r)
 }

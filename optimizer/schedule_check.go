@@ -33,8 +33,7 @@ func (d NoamDecay) Check() error {
 
 // Check implements [Checker].
 func (d LinearWarmup) Check() error {
-	return checkSchedule("LinearWarmup", checkPositive("Start", d.Start), checkPositive("End", d.End), checkSteps("Steps", d.Steps),
-		checkInner(d.After))
+	return checkSchedule("LinearWarmup", checkPositive("Start", d.Start), checkPositive("End", d.End), checkSteps("Steps", d.Steps))
 }
 
 // Check implements [Checker].
@@ -79,7 +78,7 @@ func (e Every) Check() error {
 	if e.Schedule == nil {
 		missing = errors.New("Schedule is missing")
 	}
-	return checkSchedule("Every", checkSteps("Steps", e.Steps), missing, checkInner(e.Schedule))
+	return checkSchedule("Every", checkSteps("Steps", e.Steps), missing)
 }
 
 // Check implements [Checker].
@@ -116,13 +115,6 @@ func (d CyclicLR) Check() error {
 func checkSchedule(name string, errs ...error) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-func checkInner(s Schedule) error {
-	if c, ok := s.(Checker); ok {
-		return c.Check()
 	}
 	return nil
 }

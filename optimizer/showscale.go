@@ -36,8 +36,5 @@ func (r ShowScale) Update(w, g, state []float32, s *State) {
 
 // Check implements [Checker].
 func (r ShowScale) Check() error {
-	if err := checkInside(r.Rule); err != nil {
-		return err
-	}
 	return checks("show scale", checkPositive("Batch", r.Batch))
 }

@@ -1,0 +1,146 @@
+package optimizer
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// inspect goes through a rule or an initializer, field by field: it asks every [Checker] in it, and refuses what prints as an
+// address. Processes compare the two by what they print, and a pointer to a [PerParam] or an [SGD] is another type than those that
+// trainers look for.
+//
+// v is the interface that holds it; in is whether something around v prints v by itself.
+func inspect(v reflect.Value, in bool) error {
+	switch v.Kind() {
+	case reflect.Interface:
+		return inspectHeld(v, in)
+	case reflect.Struct:
+		return inspectStruct(v, in || printsItself(v))
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return inspectAll(v, in || printsItself(v))
+	case reflect.Pointer, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		if !in && !v.IsZero() && !printsItself(v) {
+			return fmt.Errorf("%v prints as an address, and processes compare rules, schedules and initializers by what they print: "+
+				"hold the value itself, or give the type a String method that says what it holds", v.Type())
+		}
+	}
+	return nil
+}
+
+// inspectHeld is inspect for what an interface holds.
+func inspectHeld(v reflect.Value, in bool) error {
+	held := v.Elem()
+	if held.Kind() == reflect.Pointer && (!in || isPart(v.Type())) {
+		return aPointer(held.Type().Elem(), v.Type())
+	}
+	if err := askCheck(held); err != nil {
+		return err
+	}
+	return inspect(held, in)
+}
+
+func aPointer(to, as reflect.Type) error {
+	how := fmt.Sprintf("write %v{…} without the &", to)
+	if !to.Implements(as) {
+		how = fmt.Sprintf("give the methods of %v value receivers, and write %[1]v{…}", to)
+	}
+	return fmt.Errorf("*%v is a pointer: %s: rules, schedules and initializers are values, which processes compare by what they print", to, how)
+}
+
+// isPart says whether an interface is one of those that rules are made of.
+func isPart(t reflect.Type) bool {
+	return t == reflect.TypeFor[Rule]() || t == reflect.TypeFor[Schedule]() || t == reflect.TypeFor[Initializer]()
+}
+
+// askCheck is what a Checker says of itself.
+func askCheck(v reflect.Value) error {
+	if v.IsValid() && v.CanInterface() {
+		if c, ok := v.Interface().(Checker); ok {
+			return c.Check()
+		}
+	}
+	return nil
+}
+
+func inspectStruct(v reflect.Value, in bool) error {
+	var errs []error
+	for i := range v.NumField() {
+		f, held := v.Type().Field(i), v.Field(i)
+		var err error
+		if held.Kind() != reflect.Interface && !f.Anonymous { // a type that is embedded lends its Check
+			err = askCheck(held)
+		}
+		if err == nil {
+			err = inspect(held, in)
+		}
+		errs = append(errs, within(fmt.Sprintf("%s of %v", f.Name, v.Type()), err))
+	}
+	return errors.Join(errs...)
+}
+
+func inspectAll(v reflect.Value, in bool) error {
+	if isFlat(v.Type()) {
+		return nil
+	}
+	var errs []error
+	for k, e := range v.Seq2() {
+		err := inspect(e, in)
+		if err == nil && e.Kind() != reflect.Interface {
+			err = askCheck(e)
+		}
+		errs = append(errs, within(fmt.Sprintf("[%#v]", k), err))
+	}
+	return errors.Join(errs...)
+}
+
+// isFlat says whether a type holds numbers and strings alone, of which there may be millions.
+func isFlat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array:
+		return isFlat(t.Elem())
+	case reflect.Map:
+		return isFlat(t.Key()) && isFlat(t.Elem())
+	}
+	return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
+}
+
+// printsItself says whether fmt asks v for its printed form.
+func printsItself(v reflect.Value) bool {
+	if !v.CanInterface() {
+		return false
+	}
+	switch v.Interface().(type) {
+	case fmt.Formatter, fmt.Stringer, error:
+		return true
+	}
+	return false
+}
+
+// within says where an error is from.
+func within(at string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &placed{at, err}
+}
+
+type placed struct {
+	at  string
+	err error
+}
+
+func (p *placed) Error() string {
+	return fmt.Sprintf("optimizer: %s: %s", p.at, strings.TrimPrefix(p.err.Error(), "optimizer: "))
+}
+
+func (p *placed) Unwrap() error { return p.err }
+
+// prefixed is the error with the package's name before it.
+func prefixed(err error) error {
+	if strings.HasPrefix(err.Error(), "optimizer: ") {
+		return err
+	}
+	return fmt.Errorf("optimizer: %w", err)
+}

@@ -1,0 +1,121 @@
+package optimizer_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// own is a user's wrapper, without a Check of its own, and with a rule where reflection can't ask it.
+type own struct {
+	optimizer.Rule
+	hidden optimizer.Rule
+}
+
+func (o own) Unwrap() optimizer.Rule {
+	if o.hidden != nil {
+		return o.hidden
+	}
+	return o.Rule
+}
+
+// steps are schedules of a user: one of a pointer, one of a function, one that prints itself, one that checks itself.
+type (
+	shared   struct{ rate *float64 }
+	function func(n int64) float64
+	named    struct {
+		rate  func() float64
+		after optimizer.Schedule
+	}
+	strict struct{ Inner optimizer.Schedule }
+	setter struct{ rate float64 }
+)
+
+func (s shared) Rate(int64) float64     { return *s.rate }
+func (f function) Rate(n int64) float64 { return f(n) }
+func (s named) Rate(int64) float64      { return s.rate() }
+func (named) String() string            { return "named" }
+func (s strict) Rate(n int64) float64   { return s.Inner.Rate(n) }
+func (s strict) Check() error           { return errors.New("strict is never content") }
+func (s *setter) Rate(int64) float64    { return s.rate }
+
+// TestPointersAreRefused: a pointer in a rule is another type than the one that trainers know, and prints as an address. It is refused wherever it
+// hides, with what to write.
+func TestPointersAreRefused(t *testing.T) {
+	rate, sgd := 0.1, optimizer.SGD{LR: 0.1}
+	by := func(r optimizer.Rule) optimizer.Rule {
+		return optimizer.PerParam{Rule: sgd, By: map[string]optimizer.Rule{"w": r}}
+	}
+	for says, rule := range map[string]optimizer.Rule{
+		"*optimizer.SGD is a pointer: write optimizer.SGD{…} without the &": &sgd,
+		"*optimizer.PerParam is a pointer":                                  &optimizer.PerParam{Rule: sgd},
+		"optimizer: Rule of optimizer.Decay: *optimizer.Momentum is":        optimizer.Decay{Rule: &optimizer.Momentum{}},
+		"Rule of optimizer.ShowScale: *optimizer.Adagrad is":                optimizer.ShowScale{Rule: &optimizer.Adagrad{}},
+		"Rule of optimizer.ClipByNorm: *optimizer.Adam is":                  optimizer.ClipByNorm{Rule: &optimizer.Adam{}, Norm: 1},
+		"*optimizer.ClipByGlobalNorm is":                                    &optimizer.ClipByGlobalNorm{Rule: sgd, Norm: 1},
+		"Rule of optimizer.ClipByValue: Rule of optimizer.Decay: *":         optimizer.ClipByValue{Rule: optimizer.Decay{Rule: &sgd}, Max: 1},
+		`By of optimizer.PerParam: ["w"]: *optimizer.Lamb is`:               by(&optimizer.Lamb{}),
+		`["w"]: Rule of optimizer.Decay: *optimizer.Lars`:                   by(optimizer.Decay{Rule: &optimizer.Lars{}}),
+		"Schedule of optimizer.SGD: *optimizer.StepDecay is":                optimizer.SGD{Schedule: &optimizer.StepDecay{LR: 1, Size: 1}},
+		"After of optimizer.LinearWarmup: *optimizer.NoamDecay":             optimizer.Adam{Schedule: optimizer.LinearWarmup{Steps: 1, End: 1, After: &optimizer.NoamDecay{}}},
+		"Schedule of optimizer.Every: *optimizer.StepDecay":                 optimizer.Adam{Schedule: optimizer.Every{Steps: 1, Schedule: &optimizer.StepDecay{}}},
+		"give the methods of optimizer_test.setter value receivers":         optimizer.SGD{Schedule: &setter{}},
+		"rate of optimizer_test.shared: *float64 prints as an address":      optimizer.SGD{Schedule: shared{&rate}},
+		"optimizer_test.function prints as an address":                      optimizer.SGD{Schedule: function(func(int64) float64 { return 1 })},
+		"after of optimizer_test.named: *optimizer.StepDecay":               optimizer.SGD{Schedule: named{after: &optimizer.StepDecay{}}},
+		"hidden of optimizer_test.own: *optimizer.SGD":                      own{hidden: &sgd},
+	} {
+		refuses(t, optimizer.CheckRule(rule), says)
+	}
+	for _, rule := range []optimizer.Rule{by(optimizer.Decay{Rule: sgd}), own{Rule: sgd}, own{hidden: sgd},
+		optimizer.SGD{Schedule: named{rate: func() float64 { return 1 }}}, optimizer.SGD{Schedule: shared{}},
+		optimizer.SGD{Schedule: optimizer.LambdaDecay{Name: "one", LR: 1, Factor: func(int64) float64 { return 1 }}},
+	} {
+		if err := optimizer.CheckRule(rule); err != nil {
+			t.Errorf("%T: %v", rule, err)
+		}
+	}
+}
+
+// TestEveryCheckerIsAsked: also those in types of users that ask nobody.
+func TestEveryCheckerIsAsked(t *testing.T) {
+	bad := optimizer.Adam{Beta1: 7}
+	for says, rule := range map[string]optimizer.Rule{
+		"Rule of optimizer_test.own: adam: Beta1 is 7":              own{Rule: bad},
+		"Rule of optimizer_test.own: adam: Beta1":                   own{hidden: bad},
+		"Rule of optimizer.Decay: there is no update rule":          own{Rule: optimizer.Decay{}},
+		"Rule of optimizer.Decay: Rule of optimizer_test.own: adam": optimizer.Decay{Rule: own{Rule: bad}},
+		"Schedule of optimizer.Adam: strict is never content":       optimizer.Adam{Schedule: strict{}},
+		"After of optimizer.LinearWarmup: strict is never":          optimizer.Adam{Schedule: optimizer.LinearWarmup{Steps: 1, End: 1, After: strict{}}},
+		"optimizer_test.own around a PerParam would do nothing":     own{Rule: optimizer.PerParam{Rule: optimizer.SGD{}}},
+		"ClipByNorm: one clip by norm inside another":               optimizer.ClipByNorm{Norm: 1, Rule: own{Rule: optimizer.ClipByNorm{Norm: 1, Rule: optimizer.SGD{}}}},
+	} {
+		refuses(t, optimizer.CheckRule(rule), says)
+	}
+}
+
+// table is a user's initializer that checks itself.
+type table struct{ Rows map[uint64][]float32 }
+
+func (table) Fill([]float32, uint64) {}
+func (t table) Check() error {
+	if t.Rows == nil {
+		return errors.New("there are no rows")
+	}
+	return nil
+}
+
+func TestInitializersAreInspected(t *testing.T) {
+	param := func(init optimizer.Initializer) error {
+		p := optimizer.Param{Name: "w", Shape: []int{1}, W: make([]float32, 1), G: make([]float32, 1), Init: init}
+		return p.Check()
+	}
+	refuses(t, param(&optimizer.Normal{}), `optimizer: Init of param "w": *optimizer.Normal is a pointer: write optimizer.Normal{…}`)
+	refuses(t, param(table{}), `Init of param "w": there are no rows`)
+	for _, init := range []optimizer.Initializer{nil, optimizer.Normal{Std: 1}, optimizer.Assign([]float32{1}), table{map[uint64][]float32{1: {2}}}} {
+		if err := param(init); err != nil {
+			t.Errorf("%T: %v", init, err)
+		}
+	}
+}
