@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -128,10 +129,13 @@ func saveInit(init optimizer.Initializer) (*savedInit, error) {
 	case optimizer.Constant:
 		return &savedInit{"constant", i.Value, 0}, nil
 	case optimizer.Uniform:
+		i = i.WithDefaults()
 		return &savedInit{"uniform", i.Low, i.High}, nil
 	case optimizer.Normal:
+		i = i.WithDefaults()
 		return &savedInit{"normal", i.Mean, i.Std}, nil
 	case optimizer.TruncatedNormal:
+		i = i.WithDefaults()
 		return &savedInit{"truncated_normal", i.Mean, i.Std}, nil
 	}
 	return nil, fmt.Errorf("initializer %T can't be saved, and rows that were never trained need it: use Constant, Uniform, Normal or"+
@@ -141,6 +145,9 @@ func saveInit(init optimizer.Initializer) (*savedInit, error) {
 func (s *savedInit) initializer() (optimizer.Initializer, error) {
 	if s == nil {
 		return nil, nil
+	}
+	if s.A == s.B && s.Type == "uniform" || s.B == 0 && strings.HasSuffix(s.Type, "normal") { // older versions drew no lots then
+		return optimizer.Constant{Value: s.A}, nil
 	}
 	switch s.Type {
 	case "constant":

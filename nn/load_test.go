@@ -184,6 +184,18 @@ func TestSavedInitializers(t *testing.T) {
 			t.Errorf("%v comes back as %v, %v", init, got, err)
 		}
 	}
+	for init, want := range map[optimizer.Initializer]savedInit{ // the numbers that are meant, whatever a later version takes for its defaults
+		optimizer.Uniform{}: {"uniform", -1, 1}, optimizer.Normal{}: {"normal", 0, 1}, optimizer.TruncatedNormal{Mean: 3}: {"truncated_normal", 3, 1},
+	} {
+		if got, err := saveInit(init); err != nil || *got != want {
+			t.Errorf("%T%v is saved as %v, %v", init, init, got, err)
+		}
+	}
+	for _, old := range []savedInit{{"uniform", 0, 0}, {"uniform", 2, 2}, {"normal", 2, 0}, {"truncated_normal", 0, 0}} { // a width of 0 was none
+		if got, err := old.initializer(); got != (optimizer.Constant{Value: old.A}) || err != nil {
+			t.Errorf("%v of an older version is %T%v, %v", old, got, got, err)
+		}
+	}
 	if _, err := (&savedInit{Type: "magic"}).initializer(); err == nil {
 		t.Error("an unknown initializer is accepted")
 	}

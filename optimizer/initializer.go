@@ -56,32 +56,56 @@ func (c Constant) Fill(w []float32, _ uint64) {
 	}
 }
 
-// Uniform draws from [Low, High).
+// Uniform draws from [Low, High); the zero value draws from [−1, 1).
 type Uniform struct{ Low, High float32 }
+
+// WithDefaults is the initializer with its numbers written out.
+func (u Uniform) WithDefaults() Uniform {
+	if u == (Uniform{}) {
+		return Uniform{Low: -1, High: 1}
+	}
+	return u
+}
 
 // Fill implements [Initializer].
 func (u Uniform) Fill(w []float32, key uint64) {
+	u = u.WithDefaults()
 	low, span := float64(u.Low), float64(u.High)-float64(u.Low)
 	for i := range w {
 		w[i] = float32(low + span*unit(key, i))
 	}
 }
 
-// Normal draws from a normal distribution.
+// Normal draws from a normal distribution about Mean; a deviation Std of 0 means 1. [Constant] is without any.
 type Normal struct{ Mean, Std float32 }
+
+// WithDefaults is the initializer with its numbers written out.
+func (n Normal) WithDefaults() Normal {
+	if n.Std == 0 {
+		n.Std = 1
+	}
+	return n
+}
 
 // Fill implements [Initializer].
 func (n Normal) Fill(w []float32, key uint64) {
+	n = n.WithDefaults()
 	for i := range w {
 		w[i] = float32(float64(n.Mean) + float64(n.Std)*normal(key, i))
 	}
 }
 
-// TruncatedNormal draws from a normal distribution cut at two standard deviations on each side.
+// TruncatedNormal draws from the distribution of a [Normal], cut at two standard deviations on each side.
 type TruncatedNormal struct{ Mean, Std float32 }
+
+// WithDefaults is the initializer with its numbers written out.
+func (n TruncatedNormal) WithDefaults() TruncatedNormal {
+	return TruncatedNormal(Normal(n).WithDefaults())
+}
 
 // Fill implements [Initializer].
 func (n TruncatedNormal) Fill(w []float32, key uint64) {
+	n = n.WithDefaults()
 	low, high := normalCDF(-2), normalCDF(2)
 	for i := range w {
 		z := math.Sqrt2 * math.Erfinv(2*(low+(high-low)*unit(key, i))-1)

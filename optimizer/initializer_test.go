@@ -34,6 +34,10 @@ func TestMomentsOfInitializers(t *testing.T) {
 		{Uniform{-1, 3}, 1, 4 / math.Sqrt(12), -1, 3},
 		{Normal{2, 0.5}, 2, 0.5, -2, 6},
 		{TruncatedNormal{0, 1}, 0, 0.8796, -2, 2},
+		{Uniform{}, 0, 2 / math.Sqrt(12), -1, 1},
+		{Normal{}, 0, 1, -6, 6},
+		{Normal{Mean: 3}, 3, 1, -3, 9},
+		{TruncatedNormal{Mean: 3}, 3, 0.8796, 1, 5},
 	} {
 		c.init.Fill(w, Key(1, "w"))
 		var sum, square float64
