@@ -149,8 +149,8 @@ type Optimizer struct {
 // Minimize registers the objective's parameters, decides where each will live, and makes the fleet the objective's trainer.
 // It must be called once, on every role, with the same model.
 func (o *Optimizer) Minimize(objective optimizer.Objective) error {
-	if e, ok := objective.(interface{ Err() error }); ok && e.Err() != nil {
-		return fmt.Errorf("fleet: Minimize: %w", e.Err())
+	if err := optimizer.CheckObjective(objective); err != nil {
+		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	f := o.fleet
 	f.mu.Lock()

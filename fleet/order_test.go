@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -153,6 +154,35 @@ func TestMinimizeRefuses(t *testing.T) {
 	}
 	if _, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Strategy{Mode: "later"}); err == nil || !strings.Contains(err.Error(), "later") {
 		t.Errorf("a mode that does not exist: %v", err)
+	}
+}
+
+// TestMinimizeRefusesWhatIsNoLoss: every role says at once that a loss is no number, or trains nothing, and minimises another after it.
+func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
+	for role, f := range map[string]*fleet.Fleet{
+		"server": member(t, rolemaker.Server, false, false), "worker": member(t, rolemaker.Worker, false, false), "alone": member(t, 0, true, false),
+	} {
+		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := nn.NewGraph(1)
+		pred := nn.Linear(g.Input("x", 3), 1, nn.LinearOptions{})
+		for want, loss := range map[string]*nn.Node{
+			`fleet: Minimize: nn: linear "fc_0" can't be minimised: a loss has shape [1], it has [N 1]: take its Mean`: pred,
+			"it depends on no parameter that can be trained":                                                            nn.Mean(g.Node("x")),
+			"the loss is nil": nil,
+		} {
+			if err := opt.Minimize(loss); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v does not say %q", role, err, want)
+			}
+		}
+		if err := opt.Minimize(nil); err == nil || !strings.Contains(err.Error(), "nil") {
+			t.Errorf("%s, no objective: %v", role, err)
+		}
+		if err := opt.Minimize(nn.Mean(pred)); err != nil {
+			t.Errorf("%s, a loss after them: %v", role, err)
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // A node with one element is an objective.
-var _ optimizer.Objective = (*Node)(nil)
+var _ optimizer.CheckedObjective = (*Node)(nil)
 
 // Params implements [optimizer.Objective]: the parameters that the node is computed from, in order of construction.
 func (n *Node) Params() []*optimizer.Param {
@@ -21,8 +21,8 @@ func (n *Node) Params() []*optimizer.Param {
 // Bind implements [optimizer.Objective]: the graph's executors train this node from now on. What can't be trained becomes the
 // graph's error.
 func (n *Node) Bind(t optimizer.Trainer) {
-	if err := n.trainable(); err != nil {
-		n.graph.fail(fmt.Errorf("nn: %s can't be minimised: %w", n.label(), err))
+	if err := n.Minimizable(); err != nil {
+		n.graph.fail(err)
 		return
 	}
 	n.graph.mu.Lock()
@@ -30,10 +30,21 @@ func (n *Node) Bind(t optimizer.Trainer) {
 	n.graph.objective, n.graph.trainer = n, t
 }
 
-func (n *Node) trainable() error {
-	if n.bad {
-		return errors.New("it was made by mistake")
+// Minimizable implements [optimizer.CheckedObjective]: the graph's first mistake, or why this node is no loss.
+func (n *Node) Minimizable() error {
+	if n == nil {
+		return errors.New("nn: there is nothing to minimise: the loss is nil")
 	}
+	if err := n.Err(); err != nil {
+		return err
+	}
+	if err := n.trainable(); err != nil {
+		return fmt.Errorf("nn: %s can't be minimised: %w", n.label(), err)
+	}
+	return nil
+}
+
+func (n *Node) trainable() error {
 	if size := product(n.shape); size != 1 {
 		return fmt.Errorf("a loss has shape [1], it has %s: take its Mean", shapeString(n.shape))
 	}

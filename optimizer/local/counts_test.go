@@ -35,3 +35,20 @@ func TestClickedIDsGetRows(t *testing.T) {
 		t.Errorf("a label of -1 as a click: error %v", err)
 	}
 }
+
+// TestMinimizeRefusesWhatIsNoLoss: what is no number is refused before anything is bound, and so is a graph with a mistake.
+func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
+	g, wrong := nn.NewGraph(1), nn.NewGraph(1)
+	pred := nn.Linear(g.Input("x", 3), 1, nn.LinearOptions{})
+	for want, loss := range map[string]optimizer.Objective{
+		"a loss has shape [1], it has [N 1]: take its Mean": pred, "the objective is nil": nil,
+		"shapes are neither the same": nn.Mean(nn.Add(wrong.Input("x", 3), wrong.Input("y", 4))),
+	} {
+		if _, err := local.Minimize(loss, optimizer.SGD{LR: 0.1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	if _, err := local.Minimize(nn.Mean(pred), optimizer.SGD{LR: 0.1}); err != nil {
+		t.Errorf("a loss after them: %v", err)
+	}
+}

@@ -22,6 +22,9 @@ var _ optimizer.Trainer = (*Trainer)(nil)
 
 // Minimize makes a trainer for the objective's params and binds the objective to it.
 func Minimize(o optimizer.Objective, rule optimizer.Rule) (*Trainer, error) {
+	if err := optimizer.CheckObjective(o); err != nil {
+		return nil, fmt.Errorf("local: Minimize: %w", err)
+	}
 	t, err := New(o.Params(), rule)
 	if err != nil {
 		return nil, err
