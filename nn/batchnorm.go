@@ -99,10 +99,8 @@ func (b batchNorm) forward(c *cell) {
 // settle keeps 1/deviation of a channel, behind the normalised numbers, for backward, and moves the averages.
 func (b batchNorm) settle(c *cell, ch int, mean, variance, inverse float64) {
 	c.scratch(len(c.value) + c.shape[1])[len(c.value)+ch] = float32(inverse)
-	if c.rows() > 0 {
-		c.in[3].move(ch, float32(mean), b.Momentum)
-		c.in[4].move(ch, float32(variance), b.Momentum)
-	}
+	c.in[3].move(ch, float32(mean), b.Momentum)
+	c.in[4].move(ch, float32(variance), b.Momentum)
 }
 
 func channelMoments(x []float32, runs func(func(int) bool), width, n int) (mean, variance float64) {

@@ -44,7 +44,7 @@ func (e *Executor) Train(ctx context.Context, batch map[string]*tensor.Dense, fe
 
 // Eval computes the fetches for a batch, and nothing that they don't need, without gradients and without bringing rows of an
 // embedding to life. A graph that is bound to a trainer uses the trainer's weights, another its own. The tensors are valid
-// until the executor's next call.
+// until the executor's next call. Like Train it refuses a batch of no examples, but needs none for fetches that no feed is behind.
 func (e *Executor) Eval(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
 	return e.run(ctx, batch, fetch, false)
 }

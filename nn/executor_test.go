@@ -103,25 +103,33 @@ func TestBatchSizes(t *testing.T) {
 	}
 }
 
-// TestEmptyBatch: no examples, no gradients, a loss of 0, and no NaN anywhere.
+// TestEmptyBatch: a batch of no examples is refused, by every way to feed it, and changes nothing; a fetch that needs no feed needs no batch.
 func TestEmptyBatch(t *testing.T) {
 	n := newToy(1)
 	k := minimise(t, n.loss, 0.1)
 	e := NewExecutor(n.g)
-	must(t, e, n.batch(1, 4), n.loss) // leaves gradients behind
-	empty := func(dims ...int) *tensor.Dense { return floats(append([]int{0}, dims...)) }
 	ids := func(dims ...int) *tensor.Dense { return int64sOf(append([]int{0}, dims...)) }
-	out := must(t, e, batchOf{"a": ids(2), "b": ids(1), "c": ids(1), "x": empty(4), "label": empty(1)}, n.loss, n.auc, n.pred)
-	if out[0].Float32s()[0] != 0 || out[1].Float32s()[0] != 0.5 || out[2].Shape()[0] != 0 {
-		t.Errorf("loss, AUC and pred are %v", out)
-	}
-	for name, g := range k.grads {
-		if err := near(g, make([]float32, len(g)), 0, 0); err != nil {
-			t.Errorf("gradient of %s: %v", name, err)
+	empty := batchOf{"a": ids(2), "b": ids(1), "c": ids(1), "x": floats([]int{0, 4}), "label": floats([]int{0, 1})}
+	_, trained := e.Train(t.Context(), empty, n.loss)
+	_, evaluated := e.Eval(t.Context(), empty, n.pred)
+	_, looped := e.TrainFrom(t.Context(), recycled(append(n.batches(4), empty)), TrainOptions{})
+	for way, err := range map[string]error{"Train": trained, "Eval": evaluated, "TrainFrom": looped} {
+		if err == nil || !strings.Contains(err.Error(), `nn: feed "a" has no examples`) {
+			t.Errorf("%s: %v", way, err)
 		}
 	}
-	if len(k.rowG["shared"]) != 0 {
-		t.Errorf("rows have gradients: %v", k.rowG)
+	if len(k.asked["shared"]) != 0 || k.epochs != 0 {
+		t.Errorf("%d steps, %d epochs", len(k.asked["shared"]), k.epochs)
+	}
+	must(t, e, n.batch(1, 4), n.loss)
+	if w, err := e.Eval(t.Context(), nil, n.g.Node("fc_0.w_0")); err != nil || w[0].Shape()[0] != 15 {
+		t.Errorf("a weight: %v, %v", w, err)
+	}
+	g := NewGraph(1)
+	pool := EmbeddingPool(g.Slot("s"), PoolSum, EmbeddingOptions{Dim: 2})
+	if _, err := NewExecutor(g).Eval(t.Context(), batchOf{"s": int64sOf([]int{0}), "s.offsets": int64sOf([]int{1}, 0)}, pool); err == nil ||
+		!strings.Contains(err.Error(), `feed "s" has no examples`) {
+		t.Errorf("a slot of no examples: %v", err)
 	}
 }
 

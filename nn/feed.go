@@ -99,6 +99,9 @@ func find(batch map[string]*tensor.Dense, name string, want dtype) (*tensor.Dens
 
 // agree takes the number of examples of one feed, which is that of all.
 func (b *feedBatch) agree(name string, rows int) error {
+	if rows == 0 {
+		return fmt.Errorf("nn: feed %q has no examples: a batch needs 1 or more", name)
+	}
 	if b.rows >= 0 && rows != b.rows {
 		return fmt.Errorf("nn: feed %q has %d examples, the feeds before it have %d", name, rows, b.rows)
 	}
