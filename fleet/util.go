@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -16,7 +15,8 @@ import (
 //
 // A collective ends the epoch of workers in sync mode, as BarrierWorker does, and returns when every worker has made the same call
 // as often as this one, or has left the job. With servers they meet at server 0, in a collective job among themselves; alone there
-// is nobody else. Every worker gets the same bits.
+// is nobody else. Every worker gets the same bits, or, where workers make different calls (another op, type or number of values), an error
+// that names both.
 type UtilBase struct{ f *Fleet }
 
 // Util is this fleet's collectives and helpers.
@@ -47,18 +47,18 @@ type number interface {
 
 // AllReduce returns what op makes of the workers' x, element by element. x must be equally long on all workers, and is not changed.
 func (u UtilBase) AllReduce(ctx context.Context, x []float64, op ReduceOp) ([]float64, error) {
-	return allReduce(ctx, u.f, x, op, math.Float64bits, math.Float64frombits)
+	return allReduce(ctx, u.f, "AllReduce", x, op, math.Float64bits, math.Float64frombits)
 }
 
 // AllReduceInts is AllReduce for whole numbers; sums are exact.
 func (u UtilBase) AllReduceInts(ctx context.Context, x []int64, op ReduceOp) ([]int64, error) {
-	return allReduce(ctx, u.f, x, op, func(v int64) uint64 { return uint64(v) }, func(b uint64) int64 { return int64(b) })
+	return allReduce(ctx, u.f, "AllReduceInts", x, op, func(v int64) uint64 { return uint64(v) }, func(b uint64) int64 { return int64(b) })
 }
 
 // AllGather returns every worker's x by worker index; the lengths may differ. A worker that has left the job has nil, one that
 // gave nothing an empty slice.
 func (u UtilBase) AllGather(ctx context.Context, x []float64) ([][]float64, error) {
-	data, err := u.f.gather(ctx, "AllGather", pack(x, math.Float64bits))
+	data, err := u.f.gather(ctx, "AllGather", "", pack(x, math.Float64bits))
 	if err != nil {
 		return nil, err
 	}
@@ -97,14 +97,14 @@ func (u UtilBase) PrintOnRank(message any, rank int) {
 	}
 }
 
-func allReduce[E number](ctx context.Context, f *Fleet, x []E, op ReduceOp, bits func(E) uint64, of func(uint64) E) ([]E, error) {
+func allReduce[E number](ctx context.Context, f *Fleet, call string, x []E, op ReduceOp, bits func(E) uint64, of func(uint64) E) ([]E, error) {
 	if _, ok := reduceOps[op]; !ok {
-		return nil, fmt.Errorf("fleet: AllReduce: op is %q; it can be %q, %q or %q", op, Sum, Max, Min)
+		return nil, fmt.Errorf("fleet: %s: op is %q; it can be %q, %q or %q", call, op, Sum, Max, Min)
 	}
 	if f.IsCollective() {
-		return reduceAmong(ctx, f, x, op)
+		return reduceAmong(ctx, f, call, x, op)
 	}
-	data, err := f.gather(ctx, "AllReduce", pack(x, bits))
+	data, err := f.gather(ctx, call, fmt.Sprintf(" (%s of %d values)", op, len(x)), pack(x, bits))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func allReduce[E number](ctx context.Context, f *Fleet, x []E, op ReduceOp, bits
 		case out == nil:
 			out = theirs
 		case len(theirs) != len(out):
-			return nil, fmt.Errorf("fleet: AllReduce: worker %d has %d values, others %d", w, len(theirs), len(out))
+			return nil, fmt.Errorf("fleet: %s: worker %d sent %d values, the others %d", call, w, len(theirs), len(out))
 		default:
 			fold(out, theirs, op)
 		}
@@ -124,9 +124,9 @@ func allReduce[E number](ctx context.Context, f *Fleet, x []E, op ReduceOp, bits
 }
 
 // reduceAmong is an all-reduce of a collective job.
-func reduceAmong[E number](ctx context.Context, f *Fleet, x []E, op ReduceOp) ([]E, error) {
+func reduceAmong[E number](ctx context.Context, f *Fleet, call string, x []E, op ReduceOp) ([]E, error) {
 	out := append([]E{}, x...)
-	g, err := f.group(ctx, "AllReduce")
+	g, err := f.group(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func reduceAmong[E number](ctx context.Context, f *Fleet, x []E, op ReduceOp) ([
 	case []float64:
 		err = collective.AllReduce(ctx, g, reduceOps[op], out)
 	}
-	return out, f.explain("AllReduce", err)
+	return out, f.explain(call, err)
 }
 
 func fold[E number](out, x []E, op ReduceOp) {
@@ -150,51 +150,6 @@ func fold[E number](out, x []E, op ReduceOp) {
 			out[i] = min(out[i], v)
 		}
 	}
-}
-
-// group is how the workers of a collective job meet between steps.
-func (f *Fleet) group(ctx context.Context, call string) (*collective.Group, error) {
-	if f.replica == nil {
-		return nil, fmt.Errorf("fleet: %s: call Minimize and InitWorker first: %w", call, ErrOrder)
-	}
-	g, err := f.replica.Group(ctx)
-	return g, f.explain(call, err)
-}
-
-// gather gives every worker what each gave, by index; nil stands for one that is gone.
-func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
-	if !f.IsWorker() {
-		return nil, fmt.Errorf("fleet: %s: this is %v, and workers meet: %w", call, f, ErrRole)
-	}
-	if err := f.pushRest(ctx); err != nil {
-		return nil, f.explain(call, err)
-	}
-	switch {
-	case f.IsLocal():
-		return [][]byte{data}, nil
-	case f.IsCollective():
-		g, err := f.group(ctx, call)
-		if err != nil {
-			return nil, err
-		}
-		all, err := g.AllGather(ctx, data)
-		return all, f.explain(call, err)
-	}
-	c, err := f.joined(call)
-	if err != nil {
-		return nil, err
-	}
-	if err = c.EndEpoch(ctx); err != nil {
-		return nil, fmt.Errorf("fleet: %s: %w", call, err)
-	}
-	all, err := c.Gather(ctx, "fleet."+call, data)
-	if err == nil && len(all) != f.WorkerNum() {
-		err = errors.New("server 0 has another number of workers")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("fleet: %s: %w", call, err)
-	}
-	return all, nil
 }
 
 // pack writes values as they travel, little-endian; it is never nil.

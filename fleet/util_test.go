@@ -91,17 +91,52 @@ func TestUtilMeetsBetweenEpochs(t *testing.T) {
 	}
 }
 
-func TestUtilDifferentLengths(t *testing.T) {
-	meeting(t, 2, func(ctx context.Context, f *fleet.Fleet) error {
-		if f.IsCollective() {
-			return nil // package collective has the test: it ends the job
-		}
-		_, err := f.Util().AllReduce(ctx, make([]float64, 1+f.WorkerIndex()), fleet.Sum)
-		if err == nil || !strings.Contains(err.Error(), "worker 1 has 2 values, others 1") {
-			t.Errorf("got %v", err)
-		}
-		return nil
-	})
+// TestDifferentCollectivesAreRefused: workers that make different calls between steps all get an error that names both, none gets a
+// result, and the same calls work afterwards.
+func TestDifferentCollectivesAreRefused(t *testing.T) {
+	sum := func(ctx context.Context, f *fleet.Fleet) error {
+		_, err := f.Util().AllReduce(ctx, []float64{7, 2}, fleet.Sum)
+		return err
+	}
+	others := map[string]func(ctx context.Context, f *fleet.Fleet) error{
+		"AllReduceInts (sum of 2 values)": func(ctx context.Context, f *fleet.Fleet) error {
+			_, err := f.Util().AllReduceInts(ctx, []int64{7, 2}, fleet.Sum)
+			return err
+		},
+		"AllReduce (max of 2 values)": func(ctx context.Context, f *fleet.Fleet) error {
+			_, err := f.Util().AllReduce(ctx, []float64{7, 2}, fleet.Max)
+			return err
+		},
+		"AllReduce (sum of 3 values)": func(ctx context.Context, f *fleet.Fleet) error {
+			_, err := f.Util().AllReduce(ctx, []float64{7, 2, 1}, fleet.Sum)
+			return err
+		},
+		"AllGather": func(ctx context.Context, f *fleet.Fleet) error {
+			_, err := f.Util().AllGather(ctx, []float64{7, 2})
+			return err
+		},
+		"BarrierWorker": func(ctx context.Context, f *fleet.Fleet) error { return f.BarrierWorker(ctx) },
+	}
+	for name, other := range others {
+		meeting(t, 3, func(ctx context.Context, f *fleet.Fleet) error {
+			if f.IsCollective() {
+				return nil // package collective has the test: it ends the job
+			}
+			call := sum
+			if f.WorkerIndex() == 1 {
+				call = other
+			}
+			err := call(ctx, f)
+			if err == nil {
+				return fmt.Errorf("%s: worker %d has a result", name, f.WorkerIndex())
+			}
+			text := strings.ReplaceAll(err.Error(), "is at", "at") // of the worker that came first
+			if !strings.Contains(text, "worker 1 at "+name) || !strings.Contains(text, "at AllReduce (sum of 2 values)") {
+				t.Errorf("%s: worker %d: error %v", name, f.WorkerIndex(), err)
+			}
+			return sum(ctx, f)
+		})
+	}
 }
 
 func TestUtilAtTheWrongTime(t *testing.T) {

@@ -86,7 +86,7 @@ func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	if err := errors.Join(c.Settle(ctx), c.EndEpoch(ctx)); err != nil {
 		return fmt.Errorf("fleet: BarrierWorker: %w", err)
 	}
-	if _, err := c.Gather(ctx, "barrier", nil); err != nil {
+	if _, err := c.Gather(ctx, "BarrierWorker", nil); err != nil {
 		return fmt.Errorf("fleet: BarrierWorker: %w", err)
 	}
 	if err := c.Refresh(ctx); err != nil {

@@ -59,10 +59,10 @@ type Client struct {
 	sessions []session
 	meeting  *meeting // mode half_async
 	geo      *geo     // mode geo
-	gathers  map[string]uint64
 	left     bool
 	joined   atomic.Bool
 	saves    atomic.Int64
+	gathers  atomic.Uint64
 	// days counts the calls of Shrink: rows that were fetched before one are not used after it.
 	days atomic.Int64
 }
@@ -79,7 +79,7 @@ type session interface {
 // New makes a client that has yet to Join.
 func New(c Config) *Client {
 	life, end := context.WithCancelCause(context.Background())
-	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end, gathers: map[string]uint64{},
+	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end,
 		heard: make(hearing, len(c.Servers)), turn: newTurn(), frozen: frozen{w: make([][]float32, len(c.Layout.Params))}, payload: payloads[c.Strategy.Payload], maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
 }
 

@@ -55,7 +55,7 @@ func frames(t testing.TB, s *Server) (all []*wire.Builder) {
 	}
 	for op, msg := range map[wire.Op]any{
 		wire.OpHello: wire.Hello{Process: 1, Fingerprint: s.fingerprint}, wire.OpJoin: wire.Hello{Process: 2, Fingerprint: s.fingerprint},
-		wire.OpGather: wire.Gather{Name: "barrier", N: 1, Data: []byte("x")}, wire.OpScan: wire.Scan{Table: 1, Rows: 10},
+		wire.OpGather: wire.Gather{Call: "barrier", N: 1, Data: []byte("x")}, wire.OpScan: wire.Scan{Table: 1, Rows: 10},
 		wire.OpKeep: wire.Save{ID: "a"}, wire.OpFence: wire.Leave{Worker: 0, Epoch: 1}, wire.OpDrop: wire.Leave{Worker: 0, Epoch: 1, Forget: true},
 	} {
 		b := bare(op)

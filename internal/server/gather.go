@@ -10,22 +10,20 @@ import (
 
 // gathers are the collectives under way, and the last ones that are complete, for repeated requests.
 type gathers struct {
-	byKey map[gatherKey]*gathering
-	order []gatherKey
-}
-
-type gatherKey struct {
-	name string
-	n    uint64
+	byNumber map[uint64]*gathering
+	order    []uint64
 }
 
 type gathering struct {
-	data [][]byte
-	have []bool
-	done bool
+	call  string // all that must be the same on every worker
+	first int    // the worker that came first
+	err   error  // says which workers made different calls
+	data  [][]byte
+	have  []bool
+	done  bool
 }
 
-// keepGathers is how many collectives are remembered; a worker has one of a name under way at a time.
+// keepGathers is how many collectives are remembered; a worker has one under way at a time.
 const keepGathers = 256
 
 // gather collects a blob from every worker and answers each with all of them: a barrier is a gather of nothing.
@@ -39,16 +37,34 @@ func (s *Server) gather(f *wire.Frame, r *reply) error {
 	if _, err := s.member(&f.Header); err != nil {
 		return err
 	}
-	g := s.gathers.get(gatherKey{msg.Name, msg.N}, len(s.members))
+	g := s.gathers.get(msg.N, func() *gathering { return newGathering(msg.Call, int(f.Worker), len(s.members)) })
+	if g.call != msg.Call {
+		return s.differ(g, int(f.Worker), msg.Call)
+	}
 	if !g.have[f.Worker] {
 		g.have[f.Worker], g.data[f.Worker] = true, msg.Data
 		s.broadcast()
 	}
-	err := s.await(func() bool { return s.complete(g) }, func() string { return fmt.Sprintf("at %q: missing %s", msg.Name, s.absentees(g)) })
-	if err != nil {
+	err := s.await(func() bool { return g.err != nil || s.complete(g) }, func() string { return fmt.Sprintf("at %s: missing %s", msg.Call, s.absentees(g)) })
+	switch {
+	case err != nil:
 		return err
+	case g.err != nil:
+		return g.err
 	}
 	return r.JSON(wire.Gathered{Data: g.data})
+}
+
+// differ refuses a collective in which a worker makes another call than the first, for all who are in it. Whoever has its answer
+// keeps that.
+func (s *Server) differ(g *gathering, worker int, call string) error {
+	err := wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d at %s: all must make the same calls in the same order",
+		g.first, g.call, worker, call)
+	if !g.done && g.err == nil {
+		g.err = err
+		s.broadcast()
+	}
+	return err
 }
 
 // complete says whether everybody who is still in the job has sent his part. Once it is, it stays so.
@@ -74,18 +90,23 @@ func (s *Server) absentees(g *gathering) string {
 	return strings.Join(names, ", ")
 }
 
-func (g *gathers) get(key gatherKey, workers int) *gathering {
-	if g.byKey == nil {
-		g.byKey = make(map[gatherKey]*gathering)
+func newGathering(call string, first, workers int) *gathering {
+	return &gathering{call: call, first: first, data: make([][]byte, workers), have: make([]bool, workers)}
+}
+
+// get is collective n, which begins with the first request for it.
+func (g *gathers) get(n uint64, begin func() *gathering) *gathering {
+	if g.byNumber == nil {
+		g.byNumber = make(map[uint64]*gathering)
 	}
-	if found := g.byKey[key]; found != nil {
+	if found := g.byNumber[n]; found != nil {
 		return found
 	}
 	if len(g.order) == keepGathers {
-		delete(g.byKey, g.order[0])
+		delete(g.byNumber, g.order[0])
 		g.order = g.order[1:]
 	}
-	made := &gathering{data: make([][]byte, workers), have: make([]bool, workers)}
-	g.byKey[key], g.order = made, append(g.order, key)
+	made := begin()
+	g.byNumber[n], g.order = made, append(g.order, n)
 	return made
 }

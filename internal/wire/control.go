@@ -22,10 +22,11 @@ type Welcome struct {
 	Published bool `json:"published"`
 }
 
-// Gather is the blob of OpGather: the n-th collective of that name.
+// Gather is the blob of OpGather: a worker's part of its n-th collective.
 type Gather struct {
-	Name string `json:"name"`
-	N    uint64 `json:"n"`
+	N uint64 `json:"n"`
+	// Call says all that must be the same on every worker: "AllReduce (sum of 3 values)".
+	Call string `json:"call"`
 	Data []byte `json:"data"`
 }
 
