@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gofleet/gofleet/internal/replica"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -42,10 +41,13 @@ func (s *alone) End(ctx context.Context, st *optimizer.Step) error {
 	all := st.Rows
 	defer func() { st.Rows = all }()
 	var err error
-	if st.Rows, err = replica.Finite(s.f.job.strategy.NotFinite, s.params, all); err != nil {
+	if st.Rows, err = s.f.tally.Finite(s.f.job.strategy.NotFinite, s.params, all); err != nil {
 		s.err = fmt.Errorf("fleet: training: %w", err)
 	}
-	return s.ended(ctx, st)
+	if err = s.ended(ctx, st); err == nil {
+		s.f.tally.Applied(s.Session, st.Rows)
+	}
+	return err
 }
 
 // ended ends a step, unless the session is over.

@@ -19,7 +19,9 @@ func (f *Fleet) joinCollective(ctx context.Context) error {
 
 // leaveCollective ends this worker's part when all have come to the end.
 func (f *Fleet) leaveCollective(ctx context.Context) error {
-	return f.explain("StopWorker", f.replica.Leave(ctx))
+	err := f.replica.Leave(ctx)
+	f.tellStats()
+	return f.explain("StopWorker", err)
 }
 
 // meet is a barrier of a collective job.

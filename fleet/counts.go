@@ -1,14 +1,16 @@
 package fleet
 
-// Counts is what became of a worker's pushes so far.
+// Counts is what became of a worker's gradients so far. Without servers there are no pushes: Steps, Rows, Dropped and NotFinite count
+// there too, the rest is 0.
 type Counts struct {
-	// Steps were pushed and acknowledged by every server that had a part of them.
+	// Steps were applied: pushed and acknowledged by every server that had a part of them.
 	Steps int64
-	// Rows of embeddings were applied, counted at the servers.
+	// Rows of embeddings were applied, counted where the tables are.
 	Rows int64
 	// Doubled requests had been applied before: the first answer was lost, and they changed nothing.
 	Doubled int64
-	// Dropped rows were pushed and not applied: an entry policy did not admit them, or the table's budget was spent.
+	// Dropped rows were not applied: an entry policy did not admit them, or the table's budget was spent. In rounds, whose workers make
+	// one update, they are the rows that the update dropped, and at most this worker's own.
 	Dropped int64
 	// NotFinite rows and variables held NaN or infinities and were skipped or clipped, as Strategy.NotFinite says.
 	NotFinite int64
@@ -27,12 +29,13 @@ func (c Counts) Staleness() float64 {
 	return float64(c.Stale) / float64(c.Pushes)
 }
 
-// Counts is what became of this worker's pushes so far: zero without servers, on a server, and before InitWorker.
+// Counts is what became of this worker's gradients so far: zero on a server and before InitWorker.
 func (f *Fleet) Counts() Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.client == nil {
-		return Counts{}
+		n := &f.tally
+		return Counts{Steps: n.Steps.Load(), Rows: n.Rows.Load(), Dropped: n.Dropped.Load(), NotFinite: n.NotFinite.Load()}
 	}
 	return Counts(f.client.Counts())
 }

@@ -132,3 +132,30 @@ func TestWrongCountsAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestCountsInEveryKindOfJob holds jobs without servers to what workers of one server count of the same steps, rows that tables keep
+// out among them.
+func TestCountsInEveryKindOfJob(t *testing.T) {
+	count := func(servers, workers int) []fleet.Counts {
+		all := make([]fleet.Counts, workers)
+		fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+			return trainShown(ctx, f, strategy.Sync(), 12, "", func(*toy) error {
+				n := f.Counts()
+				all[f.WorkerIndex()] = fleet.Counts{Steps: n.Steps, Rows: n.Rows, Dropped: n.Dropped}
+				return nil
+			})
+		})
+		return all
+	}
+	for _, workers := range []int{1, 3} {
+		want, got := count(1, workers), count(0, workers)
+		for w, n := range want {
+			if n.Steps != 12 || n.Dropped == 0 || workers == 1 && n.Rows == 0 {
+				t.Fatalf("worker %d of %d with a server: %+v: the test shows nothing", w, workers, n)
+			}
+			if got[w] != n {
+				t.Errorf("worker %d of %d: %+v without servers, %+v with one", w, workers, got[w], n)
+			}
+		}
+	}
+}

@@ -41,6 +41,7 @@ type Fleet struct {
 	// Without servers, since Minimize: the weights, and in a collective job how they are kept the same as the other workers'.
 	local   *local.Trainer
 	replica *replica.Trainer
+	tally   replica.Tally
 	// merged are the sessions that push once in several steps.
 	merged []*accumulate.Session
 }
@@ -183,7 +184,7 @@ func (f *Fleet) keep(params []*optimizer.Param, j *job) (err error) {
 		f.local, err = local.New(params, j.rule)
 		return err
 	}
-	f.replica, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint,
+	f.replica, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Tally: &f.tally,
 		Group: collective.Config{Rank: f.id.Index, Endpoints: f.id.WorkerEndpoints, Transport: j.transport, Logger: f.log}})
 	if err == nil {
 		f.local = f.replica.Local()

@@ -60,11 +60,16 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 		return err
 	}
 	err = c.Leave(ctx)
-	f.told.Do(func() { f.log.Info("worker has stopped", "worker", f.id.Index, "stats", f.Stats()) })
+	f.tellStats()
 	if err != nil {
 		return fmt.Errorf("fleet: StopWorker: %w", err)
 	}
 	return nil
+}
+
+// tellStats logs what a worker has counted, when it ends its part in the job.
+func (f *Fleet) tellStats() {
+	f.told.Do(func() { f.log.Info("worker has stopped", "worker", f.id.Index, "stats", f.Stats()) })
 }
 
 // BarrierWorker waits until every worker has called it, or has left the job. In sync mode it ends this worker's epoch, so

@@ -41,12 +41,12 @@ func TestSkippedRowsTakeTheirCountsAlong(t *testing.T) {
 	nan /= nan
 	p := counting()[2]
 	rows := []optimizer.Rows{{Param: p, IDs: []uint64{1, 2, 3}, G: []float32{1, nan, 3}, Show: []float32{4, 5, 6}, Click: []float32{1, 2, 3}}}
-	got, err := Finite(strategy.NotFiniteSkip, nil, rows)
+	got, err := new(Tally).Finite(strategy.NotFiniteSkip, nil, rows)
 	if err != nil || !slices.Equal(got[0].Show, []float32{4, 6}) || !slices.Equal(got[0].Click, []float32{1, 3}) {
 		t.Errorf("rows %+v, error %v", got, err)
 	}
 	rows[0].Show[1] = -1
-	if _, err := Finite(strategy.NotFiniteSkip, nil, rows); err == nil {
+	if _, err := new(Tally).Finite(strategy.NotFiniteSkip, nil, rows); err == nil {
 		t.Error("a negative number of shows was taken")
 	}
 }

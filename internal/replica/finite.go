@@ -9,9 +9,9 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Finite applies the strategy's policy to a step's gradients that hold NaN or infinities, before another worker sees them, and
-// returns the rows that are left.
-func Finite(policy strategy.NotFinite, params []*optimizer.Param, rows []optimizer.Rows) ([]optimizer.Rows, error) {
+// Finite applies the strategy's policy to a step's gradients that hold NaN or infinities, before another worker sees them, counts
+// them, and returns the rows that are left.
+func (n *Tally) Finite(policy strategy.NotFinite, params []*optimizer.Param, rows []optimizer.Rows) ([]optimizer.Rows, error) {
 	for _, p := range params {
 		if p.Embedding || p.Frozen {
 			continue
@@ -23,6 +23,7 @@ func Finite(policy strategy.NotFinite, params []*optimizer.Param, rows []optimiz
 		if policy == strategy.NotFiniteRefuse {
 			return nil, fmt.Errorf("the gradient of %q is %v at element %d: %s", p.Name, p.G[at], at, remedy)
 		}
+		n.NotFinite.Add(1)
 		mend(policy, p.G)
 	}
 	for e, r := range rows {
@@ -36,18 +37,19 @@ func Finite(policy strategy.NotFinite, params []*optimizer.Param, rows []optimiz
 			return nil, fmt.Errorf("the gradient of row %d of %q is %v: %s", r.IDs[at/r.Param.Dim()], r.Param.Name, r.G[at], remedy)
 		default:
 			rows = slices.Clone(rows)
-			rows[e] = finiteRows(policy, r)
+			rows[e] = n.finiteRows(policy, r)
 		}
 	}
 	return rows, nil
 }
 
 // finiteRows leaves rows out that are not finite, or clips them.
-func finiteRows(policy strategy.NotFinite, r optimizer.Rows) optimizer.Rows {
+func (n *Tally) finiteRows(policy strategy.NotFinite, r optimizer.Rows) optimizer.Rows {
 	kept, dim := optimizer.Rows{Param: r.Param}, r.Param.Dim()
 	for i, id := range r.IDs {
 		g := slices.Clone(r.G[i*dim:][:dim])
 		if kernels.FirstNotFinite(g) >= 0 {
+			n.NotFinite.Add(1)
 			if policy == strategy.NotFiniteSkip {
 				continue
 			}

@@ -86,7 +86,7 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.inner.End(ctx, st)
 	}
-	if _, err := Finite(s.t.c.Strategy.NotFinite, s.params, nil); err != nil {
+	if _, err := s.t.c.Tally.Finite(s.t.c.Strategy.NotFinite, s.params, nil); err != nil {
 		err = fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
 		s.t.group.Fail(ctx, err)
 		return err
@@ -94,6 +94,7 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 	if err := s.inner.End(ctx, st); err != nil {
 		return err
 	}
+	s.t.c.Tally.Applied(s.inner, nil)
 	s.loss[0] = float32(st.Loss)
 	if !s.turns.Step() {
 		return nil

@@ -71,13 +71,13 @@ func TestFiniteLooksEverywhere(t *testing.T) {
 		} else {
 			rows[0].G[at-4] = nan
 		}
-		if _, err := Finite(strategy.NotFiniteRefuse, []*optimizer.Param{p}, rows); err == nil {
+		if _, err := new(Tally).Finite(strategy.NotFiniteRefuse, []*optimizer.Param{p}, rows); err == nil {
 			t.Errorf("what is not finite in place %d was let in", at)
 		}
 	}
 	frozen := &optimizer.Param{Name: "f", Shape: []int{1}, G: []float32{nan}, Frozen: true}
 	kept := &optimizer.Param{Name: "e", Shape: []int{0, 1}, Embedding: true, Frozen: true}
-	if _, err := Finite(strategy.NotFiniteRefuse, []*optimizer.Param{frozen}, []optimizer.Rows{{Param: kept, IDs: []uint64{1}, G: []float32{nan}}}); err != nil {
+	if _, err := new(Tally).Finite(strategy.NotFiniteRefuse, []*optimizer.Param{frozen}, []optimizer.Rows{{Param: kept, IDs: []uint64{1}, G: []float32{nan}}}); err != nil {
 		t.Errorf("a gradient that nobody asks for: %v", err)
 	}
 }
@@ -88,7 +88,7 @@ func TestFinite(t *testing.T) {
 	for _, policy := range strategy.NotFinites() {
 		p := &optimizer.Param{Name: "w", Shape: []int{3}, G: []float32{2, inf, inf - inf}}
 		rows := []optimizer.Rows{{Param: embeddings()[0], IDs: []uint64{4, 5}, G: []float32{1, -inf, 3, 4, rng.Float32(), 6}}}
-		left, err := Finite(policy, []*optimizer.Param{p}, rows)
+		left, err := new(Tally).Finite(policy, []*optimizer.Param{p}, rows)
 		switch policy {
 		case strategy.NotFiniteRefuse:
 			if err == nil {

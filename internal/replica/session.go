@@ -58,12 +58,15 @@ func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.inner.End(ctx, st)
 	}
-	rows, err := Finite(s.t.c.Strategy.NotFinite, s.params, st.Rows)
+	rows, err := s.t.c.Tally.Finite(s.t.c.Strategy.NotFinite, s.params, st.Rows)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	_, err = s.update(ctx, collective.Part{Weight: s.weight(st)}, rows)
-	return err
+	if _, err = s.update(ctx, collective.Part{Weight: s.weight(st)}, rows); err != nil {
+		return err
+	}
+	s.t.c.Tally.Applied(s.inner, rows)
+	return nil
 }
 
 // weight is what a step's gradients count.

@@ -25,6 +25,8 @@ type Config struct {
 	Fingerprint layout.Fingerprint
 	// Group says how the workers meet; its times are the strategy's.
 	Group collective.Config
+	// Tally counts what becomes of this worker's gradients; nil means one that nobody reads.
+	Tally *Tally
 }
 
 // Trainer is one worker's copy of the weights. It implements [optimizer.Trainer].
@@ -73,6 +75,9 @@ func New(c Config) (*Trainer, error) {
 	t, err := local.New(c.Params, c.Rule)
 	if err != nil {
 		return nil, err
+	}
+	if c.Tally == nil {
+		c.Tally = new(Tally)
 	}
 	s := c.Strategy
 	c.Group.Bucket = s.FuseGradSizeInMB << 20

@@ -18,6 +18,7 @@ type session struct {
 	version int64 // of the weights that the params' W hold
 	frozen  int64 // of those that are frozen
 	begun   bool
+	dropped int   // rows that the last step's tables kept out
 	err     error // why the session is finished
 }
 
@@ -134,6 +135,7 @@ func (s *session) apply(ctx context.Context, step *optimizer.Step) error {
 	}
 	optimizer.ClipGradients(s.trainer.rule, s.params, step.Rows)
 	number := s.trainer.store.Advance()
+	s.dropped = 0
 	for _, v := range s.dense {
 		if v.param.Frozen {
 			continue
@@ -176,9 +178,13 @@ func (s *session) push(r optimizer.Rows, number int64) error {
 	if err != nil || rows.Rule() == nil {
 		return err
 	}
-	_, err = rows.PushCounts(r.IDs, r.G, table.Counts{Show: r.Show, Click: r.Click}, number)
+	res, err := rows.PushCounts(r.IDs, r.G, table.Counts{Show: r.Show, Click: r.Click}, number)
+	s.dropped += res.Waiting + res.Full
 	return err
 }
+
+// Dropped is how many rows of the last step were not applied: an entry policy did not admit them, or the table's budget was spent.
+func (s *session) Dropped() int { return s.dropped }
 
 // Close implements [optimizer.Session]. It may be called twice.
 func (s *session) Close(context.Context) error {
