@@ -38,6 +38,6 @@ func (r Adagrad) Update(w, g, state []float32, s *State) {
 
 // Check implements [Checker].
 func (r Adagrad) Check() error {
-	return checks("adagrad", checkRate(r.LR, r.Schedule), checkPositive("Epsilon", r.Epsilon),
+	return checks("adagrad", checkRate(r.LR, r.Schedule), checkDivisor("Epsilon", r.Epsilon),
 		checkPositive("InitialAccumulator", r.InitialAccumulator))
 }

@@ -82,7 +82,7 @@ func (r Adam) Check() error {
 		zero = errors.New("Epsilon is 0: a weight whose gradient is 0 would become 0/0")
 	}
 	return checks("adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
-		checkPositive("Epsilon", r.Epsilon), zero)
+		checkDivisor("Epsilon", r.Epsilon), zero)
 }
 
 func (r Adam) withDefaults() Adam {

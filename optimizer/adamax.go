@@ -40,5 +40,5 @@ func (r Adamax) Update(w, g, state []float32, s *State) {
 // Check implements [Checker].
 func (r Adamax) Check() error {
 	return checks("adamax", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
-		checkPositive("Epsilon", r.Epsilon))
+		checkDivisor("Epsilon", r.Epsilon))
 }

@@ -12,7 +12,7 @@ type AdamW struct {
 	Schedule Schedule
 	// Beta1, Beta2 and Epsilon: 0 means 0.9, 0.999 and 1e-8.
 	Beta1, Beta2, Epsilon float64
-	// WeightDecay is λ; 0 means 0.01. Without decay the rule is Adam.
+	// WeightDecay is λ; 0 means 0.01. Without decay ([Zero]) the rule is Adam.
 	WeightDecay float64
 }
 
@@ -43,5 +43,5 @@ func (r AdamW) adam() Adam {
 // Check implements [Checker].
 func (r AdamW) Check() error {
 	return checks("adamw", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
-		checkPositive("Epsilon", r.Epsilon), checkPositive("WeightDecay", r.WeightDecay))
+		checkDivisor("Epsilon", r.Epsilon), checkPositive("WeightDecay", r.WeightDecay))
 }

@@ -86,6 +86,22 @@ func checkPositive(name string, v float64) error {
 	return fmt.Errorf("%s is %v: it must be a positive number", name, v)
 }
 
+// checkAbove is for what has no default.
+func checkAbove(name string, v float64) error {
+	if v > 0 && !math.IsInf(v, 1) {
+		return nil
+	}
+	return fmt.Errorf("%s is %v: it must be above 0", name, v)
+}
+
+// checkDivisor is checkPositive for what keeps a division finite: as a float32 it must not be 0.
+func checkDivisor(name string, v float64) error {
+	if v > 0 && float32(v) == 0 {
+		return fmt.Errorf("%s is %v, which is 0 for a float32: a weight whose gradient is 0 would become 0/0", name, v)
+	}
+	return checkPositive(name, v)
+}
+
 // checkFactor is for what multiplies a mean in every step.
 func checkFactor(name string, v float64) error {
 	if v >= 0 && v < 1 {

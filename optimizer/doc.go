@@ -8,7 +8,7 @@
 //	state := make([]float32, rule.StateLen(len(w)))
 //	rule.Update(w, g, state, &optimizer.State{Step: 1})
 //
-// Rules are plain structs whose zero fields mean the usual numbers: [SGD], [Momentum], [Adam], [AdamW], [Adamax], [Adagrad],
+// Rules are plain structs whose zero fields mean the usual numbers ([Zero] is 0 where that is meant): [SGD], [Momentum], [Adam], [AdamW], [Adamax], [Adagrad],
 // [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and [DPSGD], and for rows [SparseNaive], [SparseAdagrad],
 // [StdAdagrad], [SparseAdam] and [SparseSharedAdam]. Most take a [Schedule]. What goes around a rule is a rule: [Decay], [ClipByValue],
 // [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that count shows, and [PerParam] for params that want one of their own:

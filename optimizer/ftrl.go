@@ -34,6 +34,9 @@ func (Ftrl) StateLen(n int) int { return 2 * n }
 // Update implements [Rule].
 func (r Ftrl) Update(w, g, state []float32, s *State) {
 	lr, l1, l2 := memoRate(r.LR, 0.001, r.Schedule, s), float32(r.L1), float32(r.L2)
+	if lr == 0 { // by which the formula divides: a schedule may begin or end there
+		return
+	}
 	power, n := or(r.Power, -0.5), len(w)
 	g = g[:n]
 	square, linear := state[:n], state[n:][:n]

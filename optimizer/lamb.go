@@ -54,7 +54,7 @@ func (r Lamb) Update(w, g, state []float32, s *State) {
 		ww, rr = ww+float64(w[i])*float64(w[i]), rr+x*x
 	}
 	rate := rateAt(r.LR, 0.001, r.Schedule, s)
-	if r.WeightDecay != 0 || r.AlwaysAdapt {
+	if float32(r.WeightDecay) != 0 || r.AlwaysAdapt {
 		rate *= trust(math.Sqrt(ww), math.Sqrt(rr))
 	}
 	for i := range w {
@@ -97,5 +97,5 @@ func (d direction) of(w, m, v float32) float32 {
 // Check implements [Checker].
 func (r Lamb) Check() error {
 	return checks("lamb", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
-		checkPositive("Epsilon", r.Epsilon), checkPositive("WeightDecay", r.WeightDecay))
+		checkDivisor("Epsilon", r.Epsilon), checkPositive("WeightDecay", r.WeightDecay))
 }

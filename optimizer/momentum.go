@@ -11,7 +11,7 @@ type Momentum struct {
 	LR float64
 	// Schedule, if any, gives the learning rate in place of LR.
 	Schedule Schedule
-	// Momentum is μ; 0 means 0.9. Without momentum the rule is SGD.
+	// Momentum is μ; 0 means 0.9. Without momentum ([Zero]) the rule is SGD.
 	Momentum float64
 	// Nesterov looks ahead along v.
 	Nesterov bool

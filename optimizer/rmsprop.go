@@ -57,6 +57,6 @@ func (r RMSProp) Update(w, g, state []float32, s *State) {
 
 // Check implements [Checker].
 func (r RMSProp) Check() error {
-	return checks("rmsprop", checkRate(r.LR, r.Schedule), checkFactor("Rho", r.Rho), checkPositive("Epsilon", r.Epsilon),
+	return checks("rmsprop", checkRate(r.LR, r.Schedule), checkFactor("Rho", r.Rho), checkDivisor("Epsilon", r.Epsilon),
 		checkFactor("Momentum", r.Momentum))
 }

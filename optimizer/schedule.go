@@ -1,5 +1,7 @@
 package optimizer
 
+import "math"
+
 // A Schedule gives the learning rate over time: Rate of n, the number of updates that are behind, so that the first update
 // has the rate of 0. A schedule is plain data, the same on every worker and server: its printed form is part of the rule's, and as
 // there pointers and functions are refused; [LambdaDecay] takes a function by name. [Every] makes a schedule count epochs, or any
@@ -11,6 +13,13 @@ package optimizer
 type Schedule interface {
 	Rate(n int64) float64
 }
+
+// Zero is 0 for fields whose 0 means another default, such as the end of a schedule:
+//
+//	optimizer.PolynomialDecay{LR: 0.1, Steps: 10_000, End: optimizer.Zero}
+//
+// It is the smallest float64 above 0, which weights, being float32, can't tell from 0.
+const Zero float64 = math.SmallestNonzeroFloat64
 
 // rateAt is the learning rate of a step: the schedule's when there is one, else lr, whose zero means def.
 func rateAt(lr, def float64, schedule Schedule, s *State) float64 {

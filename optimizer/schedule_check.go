@@ -8,22 +8,23 @@ import (
 
 // Check implements [Checker].
 func (d ExponentialDecay) Check() error {
-	return checkSchedule("ExponentialDecay", checkPositive("LR", d.LR), checkPositive("Gamma", d.Gamma))
+	return checkDecay("ExponentialDecay", d.LR, d.Gamma, d.Steps)
 }
 
 // Check implements [Checker].
 func (d NaturalExpDecay) Check() error {
-	return checkSchedule("NaturalExpDecay", checkPositive("LR", d.LR), checkPositive("Gamma", d.Gamma))
+	return checkDecay("NaturalExpDecay", d.LR, d.Gamma, d.Steps)
 }
 
 // Check implements [Checker].
 func (d InverseTimeDecay) Check() error {
-	return checkSchedule("InverseTimeDecay", checkPositive("LR", d.LR), checkPositive("Gamma", d.Gamma))
+	return checkDecay("InverseTimeDecay", d.LR, d.Gamma, d.Steps)
 }
 
 // Check implements [Checker].
 func (d PolynomialDecay) Check() error {
-	return checkSchedule("PolynomialDecay", checkPositive("LR", d.LR), checkPositive("End", d.End), checkSteps("Steps", d.Steps))
+	return checkSchedule("PolynomialDecay", checkAbove("LR", d.LR), checkEnd("LR", d.LR, d.End), checkPositive("Power", d.Power),
+		checkSteps("Steps", d.Steps))
 }
 
 // Check implements [Checker].
@@ -33,12 +34,20 @@ func (d NoamDecay) Check() error {
 
 // Check implements [Checker].
 func (d LinearWarmup) Check() error {
-	return checkSchedule("LinearWarmup", checkPositive("Start", d.Start), checkPositive("End", d.End), checkSteps("Steps", d.Steps))
+	var end error
+	if d.End == 0 && (d.Start == 0 || d.After != nil) {
+		end = errors.New("End is 0: it is the rate to warm up to (optimizer.Zero, if 0 is meant)")
+	}
+	return checkSchedule("LinearWarmup", end, checkPositive("Start", d.Start), checkPositive("End", d.End), checkSteps("Steps", d.Steps))
 }
 
 // Check implements [Checker].
 func (d LinearLR) Check() error {
-	return checkSchedule("LinearLR", checkPositive("LR", d.LR), checkPositive("Start", d.Start), checkPositive("End", d.End),
+	var line error
+	if start, end := d.factors(); start == end {
+		line = fmt.Errorf("Start is %v and End %v, so that the rate never changes: 0 means 1/3 and 1 (optimizer.Zero is 0)", d.Start, d.End)
+	}
+	return checkSchedule("LinearLR", line, checkAbove("LR", d.LR), checkPositive("Start", d.Start), checkPositive("End", d.End),
 		checkSteps("Steps", d.Steps))
 }
 
@@ -48,28 +57,32 @@ func (d PiecewiseDecay) Check() error {
 	if len(d.Values) != len(d.Boundaries)+1 {
 		count = fmt.Errorf("%d Values for %d Boundaries: there must be one more", len(d.Values), len(d.Boundaries))
 	}
-	return checkSchedule("PiecewiseDecay", count, checkGrowing("Boundaries", d.Boundaries))
+	errs := []error{count, checkGrowing("Boundaries", d.Boundaries)}
+	for i, v := range d.Values {
+		errs = append(errs, checkPositive(fmt.Sprintf("Values[%d]", i), v))
+	}
+	return checkSchedule("PiecewiseDecay", errs...)
 }
 
 // Check implements [Checker].
 func (d StepDecay) Check() error {
-	return checkSchedule("StepDecay", checkPositive("LR", d.LR), checkPositive("Gamma", d.Gamma), checkSteps("Size", d.Size))
+	return checkSchedule("StepDecay", checkAbove("LR", d.LR), checkPositive("Gamma", d.Gamma), checkSteps("Size", d.Size))
 }
 
 // Check implements [Checker].
 func (d MultiStepDecay) Check() error {
-	return checkSchedule("MultiStepDecay", checkPositive("LR", d.LR), checkPositive("Gamma", d.Gamma),
+	return checkSchedule("MultiStepDecay", checkAbove("LR", d.LR), checkPositive("Gamma", d.Gamma),
 		checkGrowing("Milestones", d.Milestones))
 }
 
 // Check implements [Checker].
 func (d LambdaDecay) Check() error {
-	return checkSchedule("LambdaDecay", checkPositive("LR", d.LR), checkFunction(d.Name, d.Factor))
+	return checkSchedule("LambdaDecay", checkAbove("LR", d.LR), checkFunction(d.Name, d.Factor))
 }
 
 // Check implements [Checker].
 func (d MultiplicativeDecay) Check() error {
-	return checkSchedule("MultiplicativeDecay", checkPositive("LR", d.LR), checkFunction(d.Name, d.Factor))
+	return checkSchedule("MultiplicativeDecay", checkAbove("LR", d.LR), checkFunction(d.Name, d.Factor))
 }
 
 // Check implements [Checker].
@@ -83,12 +96,12 @@ func (e Every) Check() error {
 
 // Check implements [Checker].
 func (d CosineAnnealingDecay) Check() error {
-	return checkSchedule("CosineAnnealingDecay", checkPositive("LR", d.LR), checkPositive("Min", d.Min), checkSteps("Steps", d.Steps))
+	return checkSchedule("CosineAnnealingDecay", checkAbove("LR", d.LR), checkPositive("Min", d.Min), checkSteps("Steps", d.Steps))
 }
 
 // Check implements [Checker].
 func (d CosineAnnealingWarmRestarts) Check() error {
-	return checkSchedule("CosineAnnealingWarmRestarts", checkPositive("LR", d.LR), checkPositive("Min", d.Min),
+	return checkSchedule("CosineAnnealingWarmRestarts", checkAbove("LR", d.LR), checkPositive("Min", d.Min),
 		checkSteps("Steps", d.Steps), checkPositive("Mult", float64(d.Mult)))
 }
 
@@ -98,7 +111,7 @@ func (d OneCycleLR) Check() error {
 	if !(d.Rise >= 0 && d.Rise < 1) || d.ThreePhase && d.Rise >= 0.5 {
 		rise = fmt.Errorf("Rise is %v: it must be a part of 1, below a half with ThreePhase", d.Rise)
 	}
-	return checkSchedule("OneCycleLR", checkPositive("Max", d.Max), checkPositive("Divide", d.Divide), checkPositive("End", d.End),
+	return checkSchedule("OneCycleLR", checkAbove("Max", d.Max), checkPositive("Divide", d.Divide), checkEnd("Max", d.Max, d.End),
 		checkSteps("Steps", d.Steps), rise)
 }
 
@@ -108,7 +121,10 @@ func (d CyclicLR) Check() error {
 	if !slices.Contains([]CyclicMode{"", Triangular, Triangular2, ExpRange}, d.Mode) {
 		mode = fmt.Errorf("Mode is %q: it must be %q, %q or %q", d.Mode, Triangular, Triangular2, ExpRange)
 	}
-	return checkSchedule("CyclicLR", checkPositive("Base", d.Base), checkPositive("Max", d.Max), checkSteps("Up", d.Up),
+	if d.Gamma != 0 && d.Gamma != 1 && d.Mode != ExpRange {
+		mode = fmt.Errorf("Gamma is %v: it is for mode %q alone", d.Gamma, ExpRange)
+	}
+	return checkSchedule("CyclicLR", checkPositive("Base", d.Base), checkAbove("Max", d.Max), checkSteps("Up", d.Up),
 		checkPositive("Down", float64(d.Down)), checkPositive("Gamma", d.Gamma), mode)
 }
 
@@ -117,6 +133,19 @@ func checkSchedule(name string, errs ...error) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
+}
+
+// checkDecay is for the decays that Steps stretches.
+func checkDecay(name string, lr, gamma float64, steps int64) error {
+	return checkSchedule(name, checkAbove("LR", lr), checkAbove("Gamma", gamma), checkPositive("Steps", float64(steps)))
+}
+
+// checkEnd is for a last rate whose default is far below any usual first one, but not below all.
+func checkEnd(name string, top, end float64) error {
+	if end == 0 && top > 0 && top <= defaultEnd {
+		return fmt.Errorf("End is 0, which means %v and is not below %s, %v: set it (optimizer.Zero is 0)", defaultEnd, name, top)
+	}
+	return checkPositive("End", end)
 }
 
 func checkSteps(name string, n int64) error {

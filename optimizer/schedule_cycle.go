@@ -46,7 +46,7 @@ type OneCycleLR struct {
 	Steps int64
 	// Divide gives the first rate, Max/Divide; 0 means 25.
 	Divide float64
-	// End is the last rate; 0 means 0.0001.
+	// End is the last rate; 0 means 0.0001, and [Zero] is 0.
 	End float64
 	// Rise is the part of Steps in which the rate rises; 0 means 0.3.
 	Rise float64
@@ -57,7 +57,7 @@ type OneCycleLR struct {
 
 // Rate implements [Schedule].
 func (d OneCycleLR) Rate(n int64) float64 {
-	first, end := d.Max/or(d.Divide, 25), or(d.End, 0.0001)
+	first, end := d.Max/or(d.Divide, 25), or(d.End, defaultEnd)
 	peak, last := or(d.Rise, 0.3)*float64(d.Steps)-1, float64(d.Steps-1)
 	x := min(float64(n), last)
 	switch {

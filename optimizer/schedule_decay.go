@@ -50,12 +50,15 @@ func stretched(n, steps int64, staircase bool) float64 {
 	return x
 }
 
+// defaultEnd is the last rate of the schedules that have a default for it.
+const defaultEnd = 0.0001
+
 // PolynomialDecay goes from LR to End within Steps updates: (LR−End)·(1−n/Steps)^Power + End. Afterwards it stays there, or,
 // with Cycle, doubles Steps, trebles them and so on, so that the rate rises again.
 type PolynomialDecay struct {
 	LR    float64
 	Steps int64
-	// End is the last rate; 0 means 0.0001.
+	// End is the last rate; 0 means 0.0001, and [Zero] is 0.
 	End float64
 	// Power is the form of the curve; 0 means 1, a line.
 	Power float64
@@ -68,7 +71,7 @@ func (d PolynomialDecay) Rate(n int64) float64 {
 	if d.Cycle {
 		steps *= max(1, math.Ceil(x/steps))
 	}
-	end := or(d.End, 0.0001)
+	end := or(d.End, defaultEnd)
 	return (d.LR-end)*math.Pow(1-min(x, steps)/steps, or(d.Power, 1)) + end
 }
 
@@ -114,12 +117,15 @@ func (d LinearWarmup) Rate(n int64) float64 {
 type LinearLR struct {
 	LR    float64
 	Steps int64
-	// Start and End are factors: 0 means 1/3 and 1.
+	// Start and End are factors: 0 means 1/3 and 1, and [Zero] is 0.
 	Start, End float64
 }
 
 // Rate implements [Schedule].
 func (d LinearLR) Rate(n int64) float64 {
-	start, part := or(d.Start, 1.0/3), float64(min(n, d.Steps))/float64(max(d.Steps, 1))
-	return d.LR * (start + (or(d.End, 1)-start)*part)
+	start, end := d.factors()
+	part := float64(min(n, d.Steps)) / float64(max(d.Steps, 1))
+	return d.LR * (start + (end-start)*part)
 }
+
+func (d LinearLR) factors() (start, end float64) { return or(d.Start, 1.0/3), or(d.End, 1) }

@@ -115,26 +115,101 @@ func TestScheduledRulesSitTheExam(t *testing.T) {
 
 func TestScheduleChecks(t *testing.T) {
 	bad := map[string]optimizer.Schedule{
-		"ExponentialDecay: LR is -1":                 optimizer.ExponentialDecay{LR: -1},
-		"NaturalExpDecay: Gamma is -1":               optimizer.NaturalExpDecay{Gamma: -1},
-		"InverseTimeDecay: LR is NaN":                optimizer.InverseTimeDecay{LR: math.NaN()},
-		"PolynomialDecay: Steps is 0":                optimizer.PolynomialDecay{LR: 1},
-		"NoamDecay: Model is 0":                      optimizer.NoamDecay{Warmup: 1},
-		"LinearWarmup: StepDecay: Size is 0":         optimizer.LinearWarmup{Steps: 1, After: optimizer.StepDecay{}},
-		"LinearLR: Steps is -5":                      optimizer.LinearLR{Steps: -5},
-		"2 Values for 3 Boundaries":                  optimizer.PiecewiseDecay{Boundaries: []int64{1, 2, 3}, Values: []float64{1, 2}},
-		"Boundaries are [2 2]":                       optimizer.PiecewiseDecay{Boundaries: []int64{2, 2}, Values: []float64{1, 2, 3}},
-		"MultiStepDecay: Milestones are [5 4]":       optimizer.MultiStepDecay{Milestones: []int64{5, 4}},
-		"LambdaDecay: Name and Factor":               optimizer.LambdaDecay{LR: 1, Factor: func(int64) float64 { return 1 }},
-		"MultiplicativeDecay: Name and Factor":       optimizer.MultiplicativeDecay{Name: "x"},
-		"Every: Schedule is missing":                 optimizer.Every{Steps: 1},
-		"CosineAnnealingDecay: Steps is 0":           optimizer.CosineAnnealingDecay{},
-		"CosineAnnealingWarmRestarts: Mult is -1":    optimizer.CosineAnnealingWarmRestarts{Steps: 1, Mult: -1},
-		"OneCycleLR: Rise is 0.6: it must be a part": optimizer.OneCycleLR{Steps: 10, Rise: 0.6, ThreePhase: true},
-		`CyclicLR: Mode is "square"`:                 optimizer.CyclicLR{Up: 1, Mode: "square"},
+		"ExponentialDecay: LR is -1":                            optimizer.ExponentialDecay{LR: -1},
+		"NaturalExpDecay: Gamma is -1":                          optimizer.NaturalExpDecay{LR: 1, Gamma: -1},
+		"InverseTimeDecay: LR is NaN":                           optimizer.InverseTimeDecay{LR: math.NaN()},
+		"PolynomialDecay: Steps is 0":                           optimizer.PolynomialDecay{LR: 1},
+		"NoamDecay: Model is 0":                                 optimizer.NoamDecay{Warmup: 1},
+		"After of optimizer.LinearWarmup: StepDecay: Size is 0": optimizer.LinearWarmup{Steps: 1, End: 1, After: optimizer.StepDecay{LR: 1}},
+		"LinearLR: Steps is -5":                                 optimizer.LinearLR{LR: 1, Steps: -5},
+		"2 Values for 3 Boundaries":                             optimizer.PiecewiseDecay{Boundaries: []int64{1, 2, 3}, Values: []float64{1, 2}},
+		"Boundaries are [2 2]":                                  optimizer.PiecewiseDecay{Boundaries: []int64{2, 2}, Values: []float64{1, 2, 3}},
+		"MultiStepDecay: Milestones are [5 4]":                  optimizer.MultiStepDecay{LR: 1, Milestones: []int64{5, 4}},
+		"LambdaDecay: Name and Factor":                          optimizer.LambdaDecay{LR: 1, Factor: func(int64) float64 { return 1 }},
+		"MultiplicativeDecay: Name and Factor":                  optimizer.MultiplicativeDecay{Name: "x", LR: 1},
+		"Every: Schedule is missing":                            optimizer.Every{Steps: 1},
+		"CosineAnnealingDecay: Steps is 0":                      optimizer.CosineAnnealingDecay{LR: 1},
+		"CosineAnnealingWarmRestarts: Mult is -1":               optimizer.CosineAnnealingWarmRestarts{LR: 1, Steps: 1, Mult: -1},
+		"OneCycleLR: Rise is 0.6: it must be a part":            optimizer.OneCycleLR{Max: 1, Steps: 10, Rise: 0.6, ThreePhase: true},
+		`CyclicLR: Mode is "square"`:                            optimizer.CyclicLR{Max: 1, Up: 1, Mode: "square"},
+		"ExponentialDecay: Steps is -5":                         optimizer.ExponentialDecay{LR: 1, Gamma: 1, Steps: -5},
+		"PolynomialDecay: Power is -1":                          optimizer.PolynomialDecay{LR: 1, Steps: 1, Power: -1},
+		"PiecewiseDecay: Values[1] is -1":                       optimizer.PiecewiseDecay{Boundaries: []int64{2}, Values: []float64{1, -1}},
+		`CyclicLR: Gamma is 0.5: it is for mode "e`:             optimizer.CyclicLR{Max: 1, Up: 1, Gamma: 0.5},
 	}
 	for says, s := range bad {
 		refuses(t, optimizer.CheckRule(optimizer.SGD{Schedule: s}), says)
+	}
+}
+
+// TestSchedulesThatTrainNothing: a setting that is missing leaves no rate at 0, and none that never changes, without a word.
+func TestSchedulesThatTrainNothing(t *testing.T) {
+	one := func(int64) float64 { return 1 }
+	for says, s := range map[string]optimizer.Schedule{
+		"ExponentialDecay: Gamma is 0":                                   optimizer.ExponentialDecay{LR: 1},
+		"ExponentialDecay: LR is 0":                                      optimizer.ExponentialDecay{Gamma: 0.9},
+		"NaturalExpDecay: Gamma is 0":                                    optimizer.NaturalExpDecay{LR: 1},
+		"NaturalExpDecay: LR is 0":                                       optimizer.NaturalExpDecay{Gamma: 0.9},
+		"InverseTimeDecay: Gamma is 0":                                   optimizer.InverseTimeDecay{LR: 1},
+		"InverseTimeDecay: LR is 0":                                      optimizer.InverseTimeDecay{Gamma: 0.9},
+		"PolynomialDecay: LR is 0":                                       optimizer.PolynomialDecay{Steps: 9},
+		"LinearWarmup: End is 0":                                         optimizer.LinearWarmup{Steps: 9},
+		"LinearWarmup: End is 0: it is the rate to warm up to":           optimizer.LinearWarmup{Steps: 9, Start: 0.1, After: optimizer.StepDecay{LR: 1, Size: 1}},
+		"LinearLR: LR is 0":                                              optimizer.LinearLR{Steps: 9},
+		"LinearLR: Start is 1 and End 0, so that the rate never changes": optimizer.LinearLR{LR: 1, Steps: 10, Start: 1},
+		"StepDecay: LR is 0":                                             optimizer.StepDecay{Size: 1},
+		"MultiStepDecay: LR is 0":                                        optimizer.MultiStepDecay{Milestones: []int64{1}},
+		"LambdaDecay: LR is 0":                                           optimizer.LambdaDecay{Name: "one", Factor: one},
+		"MultiplicativeDecay: LR is 0":                                   optimizer.MultiplicativeDecay{Name: "one", Factor: one},
+		"CosineAnnealingDecay: LR is 0":                                  optimizer.CosineAnnealingDecay{Steps: 9},
+		"CosineAnnealingWarmRestarts: LR is 0":                           optimizer.CosineAnnealingWarmRestarts{Steps: 9},
+		"OneCycleLR: Max is 0":                                           optimizer.OneCycleLR{Steps: 9},
+		"CyclicLR: Max is 0":                                             optimizer.CyclicLR{Up: 9},
+		// A default end that training would climb to.
+		"PolynomialDecay: End is 0, which means 0.0001 and is not below LR": optimizer.PolynomialDecay{LR: 5e-5, Steps: 9},
+		"OneCycleLR: End is 0, which means 0.0001 and is not below Max":     optimizer.OneCycleLR{Max: 5e-5, Steps: 9},
+	} {
+		refuses(t, optimizer.CheckRule(optimizer.SGD{Schedule: s}), says)
+	}
+	refuses(t, optimizer.CheckRule(optimizer.Adam{Epsilon: optimizer.Zero}), "Epsilon is 5e-324, which is 0 for a float32")
+}
+
+// TestSchedulesEndAtZero: where 0 means another end, Zero is one, at which no weight moves.
+func TestSchedulesEndAtZero(t *testing.T) {
+	for _, s := range []optimizer.Schedule{
+		optimizer.PolynomialDecay{LR: 1, Steps: 10, End: optimizer.Zero}, optimizer.OneCycleLR{Max: 1, Steps: 11, End: optimizer.Zero},
+		optimizer.LinearLR{LR: 1, Steps: 10, Start: 1, End: optimizer.Zero}, optimizer.LinearWarmup{Steps: 10, Start: 1},
+	} {
+		rules := []optimizer.Rule{optimizer.SGD{Schedule: s}, optimizer.Adam{Schedule: s}, optimizer.Lamb{Schedule: s}, optimizer.Lars{Schedule: s},
+			optimizer.Ftrl{Schedule: s}, optimizer.SparseAdam{Schedule: s}}
+		for _, rule := range rules {
+			if err := optimizer.CheckRule(rule); err != nil {
+				t.Error(err)
+			}
+			w, g, state := []float32{1, -2}, []float32{0.5, 0.25}, make([]float32, rule.StateLen(2))
+			optimizer.InitState(rule, state)
+			if rule.Update(w, g, state, &optimizer.State{Step: 10}); w[0] == 1 || w[0] != w[0] {
+				t.Errorf("%+v: the update before the end moves 1 to %v", rule, w[0])
+			}
+			before := w[0]
+			if rule.Update(w, g, state, &optimizer.State{Step: 11}); w[0] != before && rule.Name() != "lars_momentum" { // which goes on by its velocity
+				t.Errorf("%+v: at the end %v becomes %v", rule, before, w[0])
+			}
+		}
+	}
+}
+
+// TestZero: in rules too it is 0 and not the default.
+func TestZero(t *testing.T) {
+	for _, tt := range []struct{ zero, same optimizer.Rule }{
+		{optimizer.Momentum{LR: 0.1, Momentum: optimizer.Zero}, optimizer.SGD{LR: 0.1}},
+		{optimizer.Adam{LR: 0.1, Beta1: optimizer.Zero}, optimizer.NewAdam(0.1, 0, 0.999, 1e-8)},
+		{optimizer.AdamW{LR: 0.1, WeightDecay: optimizer.Zero}, optimizer.Adam{LR: 0.1}},
+		{optimizer.Lamb{LR: 0.1, WeightDecay: optimizer.Zero}, optimizer.NewLamb(0.1, 0)},
+	} {
+		if a, b := trained(tt.zero, nil), trained(tt.same, nil); !slices.Equal(a, b) {
+			t.Errorf("%T%+v gives %v, %T%+v %v", tt.zero, tt.zero, a, tt.same, tt.same, b)
+		}
 	}
 }
 

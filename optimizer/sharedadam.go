@@ -58,5 +58,5 @@ func (r SparseSharedAdam) Update(w, g, state []float32, s *State) {
 // Check implements [Checker].
 func (r SparseSharedAdam) Check() error {
 	return checks("sparse_shared_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
-		checkPositive("Epsilon", r.Epsilon), r.Bounds.check())
+		checkDivisor("Epsilon", r.Epsilon), r.Bounds.check())
 }

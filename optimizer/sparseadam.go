@@ -53,5 +53,5 @@ func (r SparseAdam) Update(w, g, state []float32, s *State) {
 // Check implements [Checker].
 func (r SparseAdam) Check() error {
 	return checks("sparse_adam", checkRate(r.LR, r.Schedule), checkFactor("Beta1", r.Beta1), checkFactor("Beta2", r.Beta2),
-		checkPositive("Epsilon", r.Epsilon), r.Bounds.check())
+		checkDivisor("Epsilon", r.Epsilon), r.Bounds.check())
 }

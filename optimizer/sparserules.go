@@ -99,7 +99,7 @@ func (r SparseAdagrad) Update(w, g, state []float32, s *State) {
 
 // Check implements [Checker].
 func (r SparseAdagrad) Check() error {
-	return checks("sparse_adagrad", checkRate(r.LR, r.Schedule), checkPositive("Initial", r.Initial), r.Bounds.check())
+	return checks("sparse_adagrad", checkRate(r.LR, r.Schedule), checkDivisor("Initial", r.Initial), r.Bounds.check())
 }
 
 // StdAdagrad is [SparseAdagrad] with an accumulator for each weight:
@@ -135,5 +135,5 @@ func (r StdAdagrad) Update(w, g, a []float32, s *State) {
 
 // Check implements [Checker].
 func (r StdAdagrad) Check() error {
-	return checks("std_adagrad", checkRate(r.LR, r.Schedule), checkPositive("Initial", r.Initial), r.Bounds.check())
+	return checks("std_adagrad", checkRate(r.LR, r.Schedule), checkDivisor("Initial", r.Initial), r.Bounds.check())
 }
