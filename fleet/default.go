@@ -17,7 +17,12 @@ var standard atomic.Pointer[Fleet]
 // Init makes a fleet with default options for the role that rm gives this process, nil to look at the environment, and makes
 // it the default one. Calling it again replaces the default.
 func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
-	f, err := New(rm, Options{})
+	return InitContext(context.Background(), rm)
+}
+
+// InitContext is [Init] that gives up when ctx ends, as [NewContext] does.
+func InitContext(ctx context.Context, rm rolemaker.RoleMaker) (*Fleet, error) {
+	f, err := NewContext(ctx, rm, Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +30,7 @@ func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
 	return f, nil
 }
 
-// Default is the fleet that Init made. Before Init it is this process alone, so that a program that never asks still trains; where the
+// Default is the fleet that Init or InitContext made. Before Init it is this process alone, so that a program that never asks still trains; where the
 // environment names a job, it refuses to, since every process of the job would train by itself.
 func Default() *Fleet {
 	if f := standard.Load(); f != nil {

@@ -53,7 +53,8 @@
 //
 // The examples of this package are the programs of Fleet's documentation. Calls that wait take a context, and all return errors.
 //
-//	init(role), init(is_collective=True)           Init(role), Init(rolemaker.Collective{}); nil looks at the environment
+//	init(role), init(is_collective=True)           Init(role), Init(rolemaker.Collective{}); nil looks at the environment;
+//	                                               InitContext gives up with its context
 //	PaddleCloudRoleMaker, UserDefinedRoleMaker,    PaddleCloud, UserDefined and MPISymmetric of package rolemaker
 //	MPISymetricRoleMaker
 //	distributed_optimizer(opt, strategy)           DistributedOptimizer(rule, strategy), then Minimize(loss), on every role

@@ -22,7 +22,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Fleet is this process's place in a training job. It is made by [Init] or [New]; its methods may be called from any
+// Fleet is this process's place in a training job. It is made by [Init] or [New], or their forms with a context; its methods may be called from any
 // goroutine, in the order that the package's doc shows.
 type Fleet struct {
 	id      rolemaker.Identity
@@ -74,15 +74,29 @@ var (
 
 // New makes a fleet for the role that rm gives this process; nil looks at the environment: PADDLE_* variables, then MPI or
 // Slurm with more than one rank, then this process alone.
+//
+// Processes of an MPI or Slurm job meet to find out where each is, which takes until the last has started: New waits for
+// [strategy.DefaultStartTimeout]. [NewContext] waits as long as its context says.
 func New(rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
+	return NewContext(context.Background(), rm, o)
+}
+
+// NewContext is [New] that gives up when ctx ends. The deadline of ctx takes the place of New's; one without a deadline has New's.
+func NewContext(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("fleet: finding this process's role: %w", context.Cause(ctx))
+	}
 	if rm == nil {
 		rm = rolemaker.FromEnvironment(nil)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), strategy.DefaultStartTimeout.Std())
-	defer cancel()
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, strategy.DefaultStartTimeout.Std())
+		defer cancel()
+	}
 	id, err := rolemaker.Resolve(ctx, rm)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)

@@ -20,8 +20,8 @@ func TestServersLoadBeforeTheyServe(t *testing.T) {
 		if err := train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 2, nil); err != nil || f.IsWorker() {
 			return err
 		}
-		for name, err := range map[string]error{"InitServer": f.InitServer(ctx, ""), "LoadModel": f.LoadModel(ctx, "")} {
-			if want := map[string]error{"InitServer": fleet.ErrOrder, "LoadModel": checkpoint.ErrNone}[name]; !errors.Is(err, want) {
+		for name, err := range map[string]error{"InitServer": f.InitServer(ctx, ""), "LoadModel": f.LoadModel(ctx, ""), "RunServer": f.RunServer(ctx)} {
+			if want := map[string]error{"InitServer": fleet.ErrOrder, "LoadModel": checkpoint.ErrNone, "RunServer": fleet.ErrOrder}[name]; !errors.Is(err, want) {
 				t.Errorf("%s after RunServer: got %v, want %v", name, err, want)
 			}
 		}

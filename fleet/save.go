@@ -65,7 +65,7 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 		return fmt.Errorf("fleet: LoadModel: call it before InitWorker, on every worker: %w", ErrOrder)
 	}
 	everything := func(int, uint64) bool { return true }
-	if _, err := checkpoint.Load(dir, f.local.Store(), j.rule.Name(), j.layout.Params, everything, params...); err != nil {
+	if _, err := checkpoint.Load(ctx, dir, f.local.Store(), j.rule.Name(), j.layout.Params, everything, params...); err != nil {
 		return fmt.Errorf("fleet: LoadModel: %w", err)
 	}
 	return nil

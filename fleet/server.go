@@ -24,6 +24,9 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, params []strin
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("fleet: %s: %w", call, context.Cause(ctx))
+	}
 	s, err := server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Endpoints: f.id.Servers, Layout: j.layout,
 		Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
 	if err != nil {
@@ -31,7 +34,7 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, params []strin
 	}
 	switch {
 	case dir != "":
-		err = s.Load(dir, params...)
+		err = s.Load(ctx, dir, params...)
 	case len(params) > 0:
 		err = fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", params, checkpoint.ErrNone)
 	}
@@ -44,7 +47,7 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, params []strin
 		return fmt.Errorf("fleet: %s: call it before RunServer, which has begun: %w", call, ErrOrder)
 	}
 	f.server = s
-	return ctx.Err()
+	return nil
 }
 
 // RunServer serves until every worker has called StopWorker, or ctx ends. It returns an error that wraps ErrWorkersDied when
@@ -54,11 +57,14 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 		return err
 	}
 	f.mu.Lock()
-	s := f.server
+	s, again := f.server, f.serving
 	f.serving = s != nil
 	f.mu.Unlock()
-	if s == nil {
+	switch {
+	case s == nil:
 		return fmt.Errorf("fleet: RunServer: call InitServer first: %w", ErrOrder)
+	case again:
+		return fmt.Errorf("fleet: RunServer was called already: %w", ErrOrder)
 	}
 	err := s.Run(ctx)
 	f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"hash"
@@ -96,17 +97,38 @@ func WriteFile(name string, write func(io.Writer) error) error {
 }
 
 // sumFile is the checksum of a file, as parts carry it.
-func sumFile(name string) (string, error) {
+func sumFile(ctx context.Context, name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
 	}
 	defer file.Close()
 	h := xxhash.New()
-	if _, err := io.Copy(h, file); err != nil {
+	if _, err := io.Copy(h, reader{ctx, file}); err != nil {
 		return "", fmt.Errorf("checkpoint: reading %s: %w", name, err)
 	}
 	return sumText(h), nil
+}
+
+// reader fails when its context ends.
+type reader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r reader) Read(b []byte) (int, error) {
+	if err := ended(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
+}
+
+// ended is the cause of a context's end, nil before it.
+func ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(ctx)
 }
 
 func sumText(h hash.Hash64) string { return fmt.Sprintf("%016x", h.Sum64()) }

@@ -39,7 +39,7 @@ func FuzzManifest(f *testing.F) {
 			t.Fatal(err)
 		}
 		store := stores(t, 1)[0]
-		m, err := Load(dir, store, rule.Name(), model(), everything)
+		m, err := Load(t.Context(), dir, store, rule.Name(), model(), everything)
 		if err != nil {
 			return
 		}
@@ -82,7 +82,7 @@ func FuzzContents(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		store := stores(t, 1)[0]
-		l := loader{store: store, owns: everything, blocks: []loading{{w: make([]float32, weights), state: make([]float32, 2*weights), left: weights}}}
+		l := loader{ctx: t.Context(), store: store, owns: everything, blocks: []loading{{w: make([]float32, weights), state: make([]float32, 2*weights), left: weights}}}
 		var c contents
 		if json.Unmarshal([]byte(text), &c) != nil {
 			return

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,9 +22,11 @@ import (
 // A frozen dense param keeps its values if the checkpoint does not hold it, as those of earlier versions don't, and Absent of the manifest
 // names it. Of one that was trained when it was saved it takes the weights.
 //
+// A context that ends is an error like others.
+//
 // With names, only those params are loaded, from a checkpoint of any model that has them; the others stay as they are, and the
 // store's updates are counted from where it is: what is loaded takes part as if it had been updated last before the first.
-func Load(dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
+func Load(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
 	m, err := Read(dir)
 	if err != nil {
 		return m, err
@@ -34,7 +37,7 @@ func Load(dir string, store *table.Store, rule string, params []*optimizer.Param
 	if err := m.Fits(params, names...); err != nil {
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
 	}
-	l := loader{dir: dir, store: store, owns: owns, names: names}
+	l := loader{ctx: ctx, dir: dir, store: store, owns: owns, names: names}
 	for _, b := range store.Blocks {
 		w, state, _ := b.Values.Snapshot()
 		l.blocks = append(l.blocks, loading{w: w, state: state, left: len(w), frozen: b.Param.Frozen})
@@ -68,6 +71,7 @@ func (l *loader) stepOf(step int64) int64 {
 }
 
 type loader struct {
+	ctx    context.Context // of the call
 	dir    string
 	store  *table.Store
 	owns   func(int, uint64) bool
@@ -101,7 +105,7 @@ func (to *loading) claim(s span) error {
 
 func (l *loader) part(p Part) error {
 	name := filepath.Join(l.dir, p.File)
-	sum, err := sumFile(name)
+	sum, err := sumFile(l.ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("it is missing: %w: %w", ErrDamaged, err)
@@ -121,7 +125,7 @@ func (l *loader) part(p Part) error {
 		return fmt.Errorf("table of contents: %w: %w", ErrDamaged, err)
 	}
 	for _, b := range c.Blocks {
-		if err := l.block(f, b); err != nil {
+		if err := first(func() error { return ended(l.ctx) }, func() error { return l.block(f, b) }); err != nil {
 			return err
 		}
 	}
@@ -209,6 +213,9 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 	}
 	to.SetClock(t.Clock)
 	for at := 0; at < t.Rows; at += rowsAtOnce {
+		if err := ended(l.ctx); err != nil {
+			return err
+		}
 		if err := l.rows(f, t, to, index, at, min(rowsAtOnce, t.Rows-at)); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,8 +67,8 @@ func remember(ids []string, id string) []string {
 }
 
 // Load fills the tables from a checkpoint, which any number of servers may have written; with names, those of these params alone.
-func (s *Server) Load(dir string, names ...string) error {
-	m, err := checkpoint.Load(dir, s.store, s.c.Rule.Name(), s.c.Layout.Params, func(t int, id uint64) bool {
+func (s *Server) Load(ctx context.Context, dir string, names ...string) error {
+	m, err := checkpoint.Load(ctx, dir, s.store, s.c.Rule.Name(), s.c.Layout.Params, func(t int, id uint64) bool {
 		return s.c.Layout.Owns(s.c.Index, s.c.Layout.Embeddings[t], id)
 	}, names...)
 	if err != nil {

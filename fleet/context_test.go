@@ -1,0 +1,87 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// lateRole is a role that is known when others have come, which never happens.
+type lateRole struct{}
+
+func (lateRole) Identity() (rolemaker.Identity, error) {
+	return rolemaker.Identity{}, errors.New("ask Resolve")
+}
+
+func (lateRole) Resolve(ctx context.Context) (rolemaker.Identity, error) {
+	<-ctx.Done()
+	return rolemaker.Identity{}, context.Cause(ctx)
+}
+
+// TestInitEndsWithItsContext: who waits for the other processes of an MPI job waits no longer than its context.
+func TestInitEndsWithItsContext(t *testing.T) {
+	stop := errors.New("interrupted")
+	for name, call := range map[string]func(context.Context) error{
+		"NewContext": func(ctx context.Context) error {
+			_, err := fleet.NewContext(ctx, lateRole{}, fleet.Options{})
+			return err
+		},
+		"InitContext": func(ctx context.Context) error { _, err := fleet.InitContext(ctx, lateRole{}); return err },
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		failed := make(chan error, 1)
+		go func() { failed <- call(ctx) }()
+		cancel(stop)
+		if err := <-failed; !errors.Is(err, stop) || !strings.HasPrefix(err.Error(), "fleet: ") {
+			t.Errorf("%s: got %v, want %v", name, err, stop)
+		}
+		if _, err := fleet.NewContext(ctx, rolemaker.Local{}, fleet.Options{}); !errors.Is(err, stop) {
+			t.Errorf("a role that nobody waits for: got %v, want %v", err, stop)
+		}
+	}
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	if _, err := fleet.InitContext(late, lateRole{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a deadline that is over: %v", err)
+	}
+}
+
+// TestLoadsLookAtTheirContext: a call whose context has ended says so by its name, loads nothing and keeps no server.
+func TestLoadsLookAtTheirContext(t *testing.T) {
+	saved, stop := t.TempDir(), errors.New("interrupted")
+	leg{to: 2, save: saved}.on(t, 1, 1, strategy.Sync())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stop)
+	refused := func(call string, err error) {
+		t.Helper()
+		if !errors.Is(err, stop) || !strings.HasPrefix(err.Error(), "fleet: "+call+": ") {
+			t.Errorf("%s: got %v, want %v", call, err, stop)
+		}
+	}
+	server := member(t, rolemaker.Server, false, true)
+	for _, dir := range []string{"", saved} {
+		refused("InitServer", server.InitServer(ctx, dir))
+		if err := server.RunServer(t.Context()); !errors.Is(err, fleet.ErrOrder) {
+			t.Errorf("RunServer after InitServer failed: got %v, want %v", err, fleet.ErrOrder)
+		}
+	}
+	alone, o := member(t, rolemaker.Worker, true, false), newToy()
+	opt, err := alone.DistributedOptimizer(optimizer.Adam{LR: 0.01}, strategy.Sync())
+	if err == nil {
+		err = opt.Minimize(o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("LoadModel", alone.LoadModel(ctx, saved))
+	if err := alone.LoadModel(t.Context(), saved); err != nil {
+		t.Error(err)
+	}
+}
