@@ -10,7 +10,8 @@ import (
 //
 // A batch belongs to the loop until two more have been yielded; then its memory is used again. Copy what must live
 // longer. After an error nothing more is yielded. The loop may break at any time, and the sequence may be ranged over
-// again: that is another pass, in the same order unless [Dataset.Epoch] says otherwise.
+// again: that is another pass, in the same order unless [Dataset.Epoch] says otherwise. A pass without a batch yields [ErrNoRows], unless
+// [Dataset.MayBeEmpty] was said.
 func (d *Dataset) Batches(size int) iter.Seq2[Batch, error] {
 	if size < 1 {
 		d = d.fail("Batches(%d): want 1 row or more in a batch", size)
@@ -40,6 +41,7 @@ type pass struct {
 	*Dataset
 	reader Reader
 	size   int
+	made   int // batches
 }
 
 func (p *pass) newSlot() *slot { return newSlot(p.Columns(), p.size) }
@@ -71,8 +73,12 @@ func (p *pass) fill(s *slot) (Batch, error) {
 		}
 	}
 	if s.table.Len() == 0 || p.dropLast && s.table.Len() < p.size {
+		if p.made == 0 && !p.mayBeEmpty {
+			return nil, p.noRows(s.table.Len())
+		}
 		return nil, io.EOF
 	}
+	p.made++
 	batch, err := s.bind()
 	if err != nil {
 		return nil, err

@@ -16,7 +16,9 @@ type Dataset struct {
 	epoch    int
 	ahead    int
 	dropLast bool
-	err      error
+	// mayBeEmpty lets a pass have no batch.
+	mayBeEmpty bool
+	err        error
 }
 
 // New makes a dataset of a source that is read from front to back.
@@ -74,34 +76,43 @@ func (d *Dataset) Map(f func(Batch) error) *Dataset {
 
 // Load reads all rows into memory, so that they can be shuffled and counted. Maps are kept, not applied.
 func (d *Dataset) Load(ctx context.Context) (*Dataset, error) {
-	t, err := d.Table(ctx)
+	t, why, err := d.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	next := *d
-	next.source = newView(tableSource{t})
-	return &next, nil
+	rows := newView(tableSource{t})
+	rows.why = why
+	return d.with(rows), nil
 }
 
 // Table reads all rows of one pass into a table.
 func (d *Dataset) Table(ctx context.Context) (*Table, error) {
+	t, _, err := d.read(ctx)
+	return t, err
+}
+
+// read reads all rows of one pass. Why says what there is to say if there are none.
+func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error) {
 	if d.err != nil {
-		return nil, d.err
+		return nil, "", d.err
 	}
 	r, err := d.source.Open(d.epoch)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer r.Close()
 	t := newTable(d.Columns())
 	for {
 		if err := context.Cause(ctx); err != nil {
-			return nil, fmt.Errorf("dataset: load after %d rows: %w", t.Len(), err)
+			return nil, "", fmt.Errorf("dataset: load after %d rows: %w", t.Len(), err)
 		}
 		if _, err := r.Read(t, loadRows); err == io.EOF {
-			return t, nil
+			if t.Len() == 0 {
+				why = whyEmpty(r)
+			}
+			return t, why, nil
 		} else if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 }

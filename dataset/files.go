@@ -26,7 +26,7 @@ type Files struct {
 
 	reader io.Reader // read once, in place of paths
 	used   *atomic.Bool
-	mine   func(number int) bool // which lines are this worker's; nil: all
+	mine   *selection // which lines are this worker's; nil: all
 }
 
 // FromFiles is a dataset of text files; any bad line ends it. [Files] has more options.
@@ -66,16 +66,16 @@ func (f *Files) check() error {
 // Shard is the same files with only the lines of one worker. Numbers count all lines that aren't empty, bad or good,
 // over all files.
 func (f *Files) Shard(index, workers int) Source {
-	return f.only(func(i int) bool { return i%workers == index })
+	return f.only(shard(index, workers))
 }
 
 // only is the same files with the lines that are mine.
-func (f *Files) only(mine func(number int) bool) Source {
+func (f *Files) only(mine selection) Source {
 	if f.mine != nil { // a share of a share goes by what is left
-		return &chosen{f, selection{mine, endless}}
+		return &chosen{f, mine}
 	}
 	next := *f
-	next.mine = mine
+	next.mine = &mine
 	return &next
 }
 

@@ -16,6 +16,9 @@ type filesReader struct {
 	parser Parser
 	number int // of lines that aren't empty, over all files
 	bad    int
+
+	firstBad *LineError
+	headers  int
 }
 
 // Read appends a row for each good line.
@@ -65,7 +68,7 @@ func (r *filesReader) next() ([]byte, error) {
 		}
 		number := r.number
 		r.number++
-		if r.mine == nil || r.mine(number) {
+		if r.mine == nil || r.mine.keep(number) {
 			return line, nil
 		}
 	}
@@ -95,6 +98,7 @@ func (r *filesReader) nextFile() error {
 		return nil // an empty file has no rows
 	}
 	if err == nil {
+		r.headers++
 		err = header.ParseHeader(line)
 	}
 	err = r.place(err)
@@ -119,6 +123,9 @@ func (r *filesReader) parse(line []byte, t *Table) error {
 	}
 	r.bad++
 	if r.bad <= r.SkipBad {
+		if r.firstBad == nil {
+			r.firstBad = bad
+		}
 		if r.OnBad != nil {
 			r.OnBad(bad)
 		}

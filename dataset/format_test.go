@@ -12,7 +12,7 @@ import (
 // readAll is all rows of a text, each column as "name=values", joined by blanks; and the first error.
 func readAll(format Format, text string) ([]string, error) {
 	var out []string
-	for batch, err := range FromReader(strings.NewReader(text), "text", format).Batches(1) {
+	for batch, err := range FromReader(strings.NewReader(text), "text", format).MayBeEmpty().Batches(1) {
 		if err != nil {
 			return out, err
 		}

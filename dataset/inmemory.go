@@ -26,6 +26,8 @@ type InMemoryDataset struct {
 	PipeCommand string
 	// SkipBad is how many bad lines may be passed over; 0 fails at the first.
 	SkipBad int
+	// MayBeEmpty lets a pass have no rows, which is [ErrNoRows] by default; see [Dataset.MayBeEmpty].
+	MayBeEmpty bool
 
 	loaded   *Dataset
 	shuffled *Dataset
@@ -118,7 +120,7 @@ func (d *InMemoryDataset) Batches() iter.Seq2[Batch, error] {
 	if d.shuffled == nil {
 		return func(yield func(Batch, error) bool) { yield(nil, errNotLoaded("Batches")) }
 	}
-	return d.shuffled.Batches(sizeOrOne(d.BatchSize))
+	return d.Rows().Batches(sizeOrOne(d.BatchSize))
 }
 
 // Rows are the rows in memory, in their order of now: for what Batches does not do, such as a [Dataset.Shard] for each training
@@ -128,6 +130,9 @@ func (d *InMemoryDataset) Rows() *Dataset {
 		nothing := d.files()
 		nothing.err = errNotLoaded("Rows")
 		return nothing
+	}
+	if d.MayBeEmpty {
+		return d.shuffled.MayBeEmpty()
 	}
 	return d.shuffled
 }

@@ -15,6 +15,8 @@ type QueueDataset struct {
 	PipeCommand string
 	// SkipBad is how many bad lines may be passed over; 0 fails at the first.
 	SkipBad int
+	// MayBeEmpty lets a pass have no rows, which is [ErrNoRows] by default; see [Dataset.MayBeEmpty].
+	MayBeEmpty bool
 }
 
 // SetFileList names the files of the next pass.
@@ -26,6 +28,13 @@ func (d *QueueDataset) Batches() iter.Seq2[Batch, error] {
 	if capacity == 0 {
 		capacity = 4
 	}
-	rows := New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad})
+	rows := d.files()
+	if d.MayBeEmpty {
+		rows = rows.MayBeEmpty()
+	}
 	return rows.Prefetch(capacity).Batches(sizeOrOne(d.BatchSize))
+}
+
+func (d *QueueDataset) files() *Dataset {
+	return New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad})
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"math/bits"
@@ -8,6 +9,7 @@ import (
 
 // selection says which rows stay, by their position from 0 in the order they come.
 type selection struct {
+	name string // the call that made it
 	keep func(i int) bool
 	end  int // no row from here on stays
 }
@@ -19,7 +21,7 @@ func (d *Dataset) Take(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Take(%d): want 0 or more rows", n)
 	}
-	return d.choose(selection{func(int) bool { return true }, n})
+	return d.choose(selection{fmt.Sprintf("Take(%d)", n), func(int) bool { return true }, n})
 }
 
 // Skip leaves out the first n rows; with the same order it goes on where a pass of n rows was cut off.
@@ -27,7 +29,7 @@ func (d *Dataset) Skip(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Skip(%d): want 0 or more rows", n)
 	}
-	return d.choose(selection{func(i int) bool { return i >= n }, endless})
+	return d.choose(selection{fmt.Sprintf("Skip(%d)", n), func(i int) bool { return i >= n }, endless})
 }
 
 // Split divides the rows at random into two datasets: each row goes to the first with probability ratio. Which one it
@@ -39,7 +41,9 @@ func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 		return bad, bad
 	}
 	mine := func(i int) bool { return unit(mix(seed^mix(uint64(i)+1))) < ratio }
-	return d.choose(selection{mine, endless}), d.choose(selection{func(i int) bool { return !mine(i) }, endless})
+	name := fmt.Sprintf("part of Split(%v, %d)", ratio, seed)
+	return d.choose(selection{"the first " + name, mine, endless}),
+		d.choose(selection{"the second " + name, func(i int) bool { return !mine(i) }, endless})
 }
 
 // Shard keeps one worker's rows: those whose position divided by workers leaves index. After [Dataset.Shuffle] with
@@ -52,7 +56,11 @@ func (d *Dataset) Shard(index, workers int) *Dataset {
 	if s, ok := d.source.(Sharder); ok {
 		return d.with(s.Shard(index, workers))
 	}
-	return d.choose(selection{func(i int) bool { return i%workers == index }, endless})
+	return d.choose(shard(index, workers))
+}
+
+func shard(index, workers int) selection {
+	return selection{fmt.Sprintf("Shard(%d, %d)", index, workers), func(i int) bool { return i%workers == index }, endless}
 }
 
 // RandomShard keeps one worker's rows: each goes to a worker that is a function of seed and of the row's position alone, so that
@@ -62,14 +70,15 @@ func (d *Dataset) RandomShard(seed uint64, index, workers int) *Dataset {
 	if workers < 1 || index < 0 || index >= workers {
 		return d.fail("RandomShard(%d, %d): want an index from 0 to below the number of workers", index, workers)
 	}
-	mine := func(i int) bool {
+	name := fmt.Sprintf("RandomShard(%d, %d, %d)", seed, index, workers)
+	mine := selection{name, func(i int) bool {
 		w, _ := bits.Mul64(mix(^seed^mix(uint64(i)+1)), uint64(workers)) // ^: not the draws of Split
 		return int(w) == index
-	}
+	}, endless}
 	if f, ok := d.source.(*Files); ok {
 		return d.with(f.only(mine))
 	}
-	return d.choose(selection{mine, endless})
+	return d.choose(mine)
 }
 
 func (d *Dataset) choose(s selection) *Dataset {
@@ -88,7 +97,11 @@ func (s selection) view(v *view) *view {
 			n++
 		}
 	}
-	return v.then(n, func(order []int, _ int) []int {
+	why := v.why
+	if n == 0 && v.len > 0 {
+		why = s.leavesNone(v.len, "rows")
+	}
+	return v.then(n, why, func(order []int, _ int) []int {
 		kept := order[:0]
 		for i, row := range order[:end] {
 			if s.keep(i) {

@@ -13,7 +13,7 @@ func (d *Dataset) Shuffle(seed uint64) *Dataset {
 	if !ok {
 		return d.fail("Shuffle: rows stream by; call Load first, or shuffle within ShuffleWindow")
 	}
-	return d.with(v.then(v.len, func(order []int, epoch int) []int {
+	return d.with(v.then(v.len, v.why, func(order []int, epoch int) []int {
 		permute(order, seed, epoch, 0)
 		return order
 	}))

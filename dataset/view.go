@@ -8,25 +8,29 @@ type view struct {
 	Indexed
 	len   int
 	order func(epoch int) []int // freshly made at each call
+	why   string                // there are no rows, if there are none
 }
 
 func newView(s Indexed) *view {
-	return &view{Indexed: s, len: s.Len(), order: func(int) []int { return count(s.Len()) }}
+	return &view{Indexed: s, len: s.Len(), order: func(int) []int { return count(s.Len()) }, why: sourceIsEmpty}
 }
 
 // Len is the number of rows that go by, which may be fewer than the source has.
 func (v *view) Len() int { return v.len }
 
-func (v *view) Open(epoch int) (Reader, error) { return &viewReader{v.Indexed, v.order(epoch)}, nil }
+func (v *view) Open(epoch int) (Reader, error) {
+	return &viewReader{v.Indexed, v.order(epoch), v.why}, nil
+}
 
-// then is v with its order passed through f, which gets a slice it may change and returns n rows.
-func (v *view) then(n int, f func(order []int, epoch int) []int) *view {
-	return &view{v.Indexed, n, func(epoch int) []int { return f(v.order(epoch), epoch) }}
+// then is v with its order passed through f, which gets a slice it may change and returns n rows; why, if it is none.
+func (v *view) then(n int, why string, f func(order []int, epoch int) []int) *view {
+	return &view{v.Indexed, n, func(epoch int) []int { return f(v.order(epoch), epoch) }, why}
 }
 
 type viewReader struct {
 	source Indexed
 	rest   []int
+	why    string
 }
 
 func (r *viewReader) Read(t *Table, n int) (int, error) {

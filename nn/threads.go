@@ -18,11 +18,11 @@ import (
 //
 //	workers, threads := f.WorkerNum(), 4
 //	res, err := nn.TrainThreads(ctx, net.Graph, threads, func(thread int) iter.Seq2[dataset.Batch, error] {
-//		return train.Shard(f.WorkerIndex()*threads+thread, workers*threads).Batches(512)
+//		return train.Shard(f.WorkerIndex()*threads+thread, workers*threads).MayBeEmpty().Batches(512)
 //	}, nn.TrainOptions{Fetch: []*nn.Node{net.AUC}})
 //
 // The result, and what Progress reports, are of all threads, but for the fetches: those are the first thread's. An error of one
-// thread ends the others.
+// thread ends the others. A thread may have no batches, if another has some.
 func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(thread int) iter.Seq2[map[string]*tensor.Dense, error],
 	o TrainOptions) (TrainResult, error) {
 	if threads < 1 {
@@ -44,6 +44,9 @@ func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(threa
 	c.report.finish(c.res)
 	if ctx.Err() != nil {
 		return c.res, context.Cause(ctx)
+	}
+	if err := o.trained(c.res); err != nil {
+		return c.res, err
 	}
 	_, trainer := g.bound()
 	return c.res, trainer.EndEpoch(ctx)

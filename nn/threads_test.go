@@ -134,3 +134,16 @@ func TestTrainThreadsReports(t *testing.T) {
 		}
 	})
 }
+
+// TestThreadsOfNothing: that all threads have no batches is an error, unless they may.
+func TestThreadsOfNothing(t *testing.T) {
+	n := newToy(1)
+	k := newThreads(n)
+	none := func(int) stream { return recycled(nil) }
+	if _, err := TrainThreads(t.Context(), n.g, 3, none, TrainOptions{}); !errors.Is(err, ErrNoBatches) || k.epochs.Load() != 0 {
+		t.Errorf("got %v, %d epochs", err, k.epochs.Load())
+	}
+	if _, err := TrainThreads(t.Context(), n.g, 3, none, TrainOptions{MayBeEmpty: true}); err != nil || k.epochs.Load() != 1 {
+		t.Errorf("where there may be none: %v, %d epochs", err, k.epochs.Load())
+	}
+}

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -15,6 +16,20 @@ type TrainOptions struct {
 	Fetch []*Node
 	// Progress reports while the loop runs; nil reports nothing.
 	Progress *Progress
+	// MayBeEmpty lets an epoch have no batches, for a worker that may have no rows of its own: the epoch ends at once. By default that is
+	// [ErrNoBatches].
+	MayBeEmpty bool
+}
+
+// ErrNoBatches says that a training loop was given no batch, so that nothing was trained.
+var ErrNoBatches = errors.New("nn: the epoch had no batches")
+
+// trained says whether there was anything to train on.
+func (o TrainOptions) trained(res TrainResult) error {
+	if res.Steps > 0 || o.MayBeEmpty {
+		return nil
+	}
+	return fmt.Errorf("%w: look at the data, or set TrainOptions.MayBeEmpty where there may be none", ErrNoBatches)
 }
 
 // TrainResult is what a training loop did.
@@ -39,7 +54,7 @@ func (r TrainResult) Rate() float64 {
 
 // TrainFrom trains on every batch, in order, and ends the epoch. It takes one batch ahead, so that the trainer hears of the
 // next step's ids early: a batch has to stay as it is until two more have been yielded. After an error, of the batches or of a
-// step, the result says how far it came; the epoch has not ended then.
+// step, the result says how far it came; the epoch has not ended then. An epoch without batches is such an error too ([ErrNoBatches]).
 func (e *Executor) TrainFrom(
 	ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions,
 ) (TrainResult, error) {
@@ -49,6 +64,9 @@ func (e *Executor) TrainFrom(
 	}
 	l.report = o.Progress.start(o.Fetch)
 	err := l.run(ctx, batches)
+	if err == nil {
+		err = o.trained(l.res)
+	}
 	if err == nil {
 		_, trainer := e.graph.bound()
 		err = trainer.EndEpoch(ctx)

@@ -106,9 +106,15 @@ func TestTrainFromLooksAhead(t *testing.T) {
 func TestTrainFromNothing(t *testing.T) {
 	n := newToy(1)
 	k := minimise(t, n.loss, 0.1)
-	res, err := NewExecutor(n.g).TrainFrom(t.Context(), recycled(nil), TrainOptions{Fetch: []*Node{n.auc}, Progress: &Progress{Out: &bytes.Buffer{}}})
-	if err != nil || res.Steps != 0 || res.Last != nil || res.Rate() != 0 || k.epochs != 1 {
+	o := TrainOptions{Fetch: []*Node{n.auc}, Progress: &Progress{Out: &bytes.Buffer{}}}
+	res, err := NewExecutor(n.g).TrainFrom(t.Context(), recycled(nil), o)
+	if !errors.Is(err, ErrNoBatches) || res.Steps != 0 || res.Last != nil || res.Rate() != 0 || k.epochs != 0 {
 		t.Errorf("%+v, %v, %d epochs", res, err, k.epochs)
+	}
+	o.MayBeEmpty = true
+	res, err = NewExecutor(n.g).TrainFrom(t.Context(), recycled(nil), o)
+	if err != nil || res.Steps != 0 || k.epochs != 1 {
+		t.Errorf("where there may be none: %+v, %v, %d epochs", res, err, k.epochs)
 	}
 }
 

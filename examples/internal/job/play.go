@@ -63,7 +63,7 @@ func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func
 			Progress: &nn.Progress{Out: out, Label: fmt.Sprintf("epoch %d/%d", epoch+1, c.Epochs), Total: total}}
 		if c.Threads > 1 {
 			last, err = nn.TrainThreads(ctx, g, c.Threads, func(thread int) iter.Seq2[dataset.Batch, error] {
-				return mine.Shard(thread, c.Threads).Prefetch(2).Batches(c.Batch)
+				return mine.Shard(thread, c.Threads).Prefetch(2).MayBeEmpty().Batches(c.Batch)
 			}, options)
 		} else {
 			last, err = exe.TrainFrom(ctx, mine.Prefetch(2).Batches(c.Batch), options)
@@ -90,7 +90,7 @@ func LoadAlone(ctx context.Context, f *fleet.Fleet, dir string) error {
 // and all are told the same.
 func Evaluate(ctx context.Context, f *fleet.Fleet, metric *nn.Node, rows *dataset.Dataset) (value float64, err error) {
 	exe := nn.NewExecutor(metric.Graph())
-	for batch, err := range rows.Shard(f.WorkerIndex(), f.WorkerNum()).Batches(2048) {
+	for batch, err := range rows.Shard(f.WorkerIndex(), f.WorkerNum()).MayBeEmpty().Batches(2048) {
 		if err != nil {
 			return 0, err
 		}
