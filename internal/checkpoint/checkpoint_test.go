@@ -64,6 +64,7 @@ func trained(t testing.TB, n int) []*table.Store {
 				_, err := s.Tables[0].Push([]uint64{id}, []float32{float32(id), 1, -1}, step)
 				check(t, err)
 			}
+			s.Finish(step)
 		}
 	}
 	return all

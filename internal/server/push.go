@@ -322,6 +322,7 @@ func (s *Server) take(workers []int) update {
 func (s *Server) update(u update) {
 	s.mu.Unlock()
 	dropped, err := s.fold(u)
+	s.store.Finish(u.step)
 	s.mu.Lock()
 	s.applying--
 	before := s.version.Add(1) - 1

@@ -97,13 +97,13 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 		}
 		h.see(c.clock)
 		if t.sweeps {
-			t.replay(c, h, c.step-1)
+			t.replay(c, h, t.steps.before(c.step))
 		}
 		if t.marked {
 			c.state.Show = c.marks(it).show
 		}
 		t.rule.Update(t.weights(h), c.row(it, t.dim), t.slots(h), &c.state)
-		h.step = max(h.step, c.step)
+		t.stepped(h, c.step)
 		h.updates++
 		if h.updates%hotEvery == 0 && h.updates > s.hot.floor {
 			s.hot.note(h.id, h.updates)
@@ -142,6 +142,16 @@ func (t *Sparse) initSlots(slots []float32) {
 	if t.state > 0 {
 		optimizer.InitState(t.rule, slots)
 	}
+}
+
+// stepped notes that the update number step has changed a row. Under a rule that sweeps, updates that run beside each other may come to
+// the row in any order: so it counts them, and replay adds what is missing of those that are finished.
+func (t *Sparse) stepped(h *header, step int64) {
+	if t.sweeps && t.steps != nil {
+		h.step++
+		return
+	}
+	h.step = max(h.step, step)
 }
 
 // replay gives a row the steps it missed, each an update with a zero gradient.

@@ -5,7 +5,7 @@ import "unsafe"
 // header is what a row begins with. Weights and state follow it in the same arena chunk.
 type header struct {
 	id      uint64
-	step    int64  // the last step that was applied; below 0: the row is free
+	step    int64  // the last step that was applied, with a rule that sweeps how many; below 0: the row is free
 	seen    uint32 // the table's clock when the row was last pulled or pushed
 	updates uint32 // how often it was pushed
 }

@@ -34,6 +34,7 @@ type Sparse struct {
 	rule   optimizer.Rule
 	sweeps bool
 	rester optimizer.Rester // nil when the rule can't tell
+	steps  *progress        // of the store's updates; nil for a table by itself, whose updates follow each other
 	counts bool             // ids wait until pushes have counted enough
 	draws  bool             // ids are drawn by lot
 

@@ -2,7 +2,6 @@ package table
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -23,7 +22,7 @@ type Store struct {
 
 	blocks map[string]int
 	tables map[string]int
-	step   atomic.Int64
+	steps  progress
 }
 
 // AddBlock adds a dense block. Its name must be new.
@@ -53,6 +52,7 @@ func (s *Store) AddTable(t *Sparse) error {
 	}
 	s.tables[t.param.Name] = len(s.Tables)
 	s.Tables = append(s.Tables, t)
+	t.steps = &s.steps
 	return nil
 }
 
@@ -74,11 +74,15 @@ func (s *Store) Table(name string) (*Sparse, bool) {
 	return s.Tables[i], true
 }
 
-// Step is the number of updates that are finished; it is kept by whoever decides what an update is.
-func (s *Store) Step() int64 { return s.step.Load() }
+// Step is the last update that is finished, as all before it are: what reads bring rows of a rule that sweeps up to. Whoever decides
+// what an update is counts them.
+func (s *Store) Step() int64 { return s.steps.finished.Load() }
 
-// Advance begins the next update and returns its number.
-func (s *Store) Advance() int64 { return s.step.Add(1) }
+// Advance begins the next update and returns its number. [Store.Finish] ends it; others may begin, and end, meanwhile.
+func (s *Store) Advance() int64 { return s.steps.begin() }
+
+// Finish says that an update has been applied to every block and table.
+func (s *Store) Finish(step int64) { s.steps.finish(step) }
 
 // SetStep sets the number of updates that are finished, after a load.
-func (s *Store) SetStep(step int64) { s.step.Store(step) }
+func (s *Store) SetStep(step int64) { s.steps.set(step) }

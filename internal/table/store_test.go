@@ -54,7 +54,14 @@ func TestStoreRefuses(t *testing.T) {
 func TestStoreSteps(t *testing.T) {
 	var s Store
 	s.SetStep(41)
-	if got := s.Advance(); got != 42 || s.Step() != 42 {
-		t.Errorf("step %d and %d, want 42", got, s.Step())
+	for want := int64(42); want < 45; want++ {
+		if got := s.Advance(); got != want {
+			t.Errorf("update %d began, want %d", got, want)
+		}
+	}
+	for _, tt := range []struct{ ends, finished int64 }{{43, 41}, {42, 43}, {42, 43}, {44, 44}} {
+		if s.Finish(tt.ends); s.Step() != tt.finished {
+			t.Errorf("after the end of update %d all up to %d are finished, want %d", tt.ends, s.Step(), tt.finished)
+		}
 	}
 }

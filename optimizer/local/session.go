@@ -136,6 +136,7 @@ func (s *session) apply(ctx context.Context, step *optimizer.Step) error {
 	optimizer.ClipGradients(s.trainer.rule, s.params, step.Rows)
 	number := s.trainer.store.Advance()
 	s.dropped = 0
+	defer s.trainer.store.Finish(number)
 	for _, v := range s.dense {
 		if v.param.Frozen {
 			continue

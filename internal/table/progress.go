@@ -1,0 +1,58 @@
+package table
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// progress numbers the updates of a store and knows up to which all are finished. Updates may run beside each other, and end in
+// any order.
+type progress struct {
+	mu   sync.Mutex
+	last int64
+	open []int64 // begun and not finished, ascending
+
+	finished atomic.Int64 // this update and all before it
+}
+
+// begin returns the number of the next update.
+func (p *progress) begin() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last++
+	p.open = append(p.open, p.last)
+	return p.last
+}
+
+// finish notes that an update has been applied.
+func (p *progress) finish(step int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i, ok := slices.BinarySearch(p.open, step); ok {
+		p.open = slices.Delete(p.open, i, i+1)
+	}
+	if len(p.open) > 0 {
+		p.finished.Store(p.open[0] - 1)
+	} else {
+		p.finished.Store(p.last)
+	}
+}
+
+// set makes step the last update, which is finished, as all before it are.
+func (p *progress) set(step int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last, p.open = step, nil
+	p.finished.Store(step)
+}
+
+// before is the last update that is finished while the given one is applied: reads and pushes bring rows up to it, and no further,
+// since updates that have only begun have yet to give the rows that they touch their gradients. A nil progress is that of updates
+// that follow each other.
+func (p *progress) before(step int64) int64 {
+	if p == nil {
+		return step - 1
+	}
+	return min(step-1, p.finished.Load())
+}
