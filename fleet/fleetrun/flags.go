@@ -99,7 +99,19 @@ func (o *options) check() error {
 				"with --servers and --workers", o.ips)
 		}
 	}
-	return o.checkRunMode()
+	return errors.Join(o.checkNames(), o.checkRunMode())
+}
+
+// checkNames refuses a flag under both of its names, of which the last would count.
+func (o *options) checkNames() error {
+	typed := map[string]bool{}
+	o.flags.Visit(func(f *flag.Flag) { typed[f.Name] = true })
+	for name, other := range map[string]string{"worker_num": "trainer_num", "workers": "trainers"} {
+		if typed[name] && typed[other] {
+			return fmt.Errorf("--%s and --%s are one flag: leave one out", name, other)
+		}
+	}
+	return nil
 }
 
 // checkRunMode holds --run_mode to what the rest of the command line makes of the job.

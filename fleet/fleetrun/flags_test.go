@@ -62,6 +62,8 @@ func TestParseArgsErrors(t *testing.T) {
 		{"--max_restart=3 p", "the roles it was started with"},
 		{"--backend=gloo p", "gofleet's own transport"},
 		{"--job_id=x p", "a --log_dir of its own"},
+		{"--worker_num=2 --trainer_num=3 p", "--worker_num and --trainer_num are one flag: leave one out"},
+		{"--trainers=a --workers=b p", "--workers and --trainers are one flag: leave one out"},
 		{"--nonsense=1 p", "not defined: -nonsense"},
 	}
 	for _, tt := range tests {
