@@ -32,7 +32,7 @@ func (a accuracy) infer(in []*Node) ([]int, error) {
 	return []int{1}, err
 }
 
-func (accuracy) limit(n *Node) limit { return classLimit(n) }
+func (accuracy) limits(n *Node) []limit { return []limit{classLimit(n)} }
 
 func (a accuracy) forward(c *cell) {
 	t, pred := c.tally.(*hits), c.in[0]

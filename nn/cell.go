@@ -33,6 +33,7 @@ type cell struct {
 	floats        []float32 // scratch of the op
 	ints          []int32   // scratch of the op
 	doubles       []float64 // scratch of the op
+	casts         []float32 // labels that were fed as int64
 	out           fetched
 }
 

@@ -18,7 +18,7 @@ func (crossEntropy) kind() string { return "cross_entropy" }
 
 func (crossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in[0], in[1]) }
 
-func (crossEntropy) limit(n *Node) limit { return classLimit(n) }
+func (crossEntropy) limits(n *Node) []limit { return []limit{classLimit(n)} }
 
 // classLimit is the limit of the second input, labels, that the width of the first sets.
 func classLimit(n *Node) limit {
@@ -31,7 +31,7 @@ func perLabel(pred, label *Node) ([]int, error) {
 		return nil, err
 	}
 	if !isInt(label) {
-		return nil, fmt.Errorf("label %v is not an int64 feed", label)
+		return nil, fmt.Errorf("label %v is not int64", label)
 	}
 	if len(pred.shape) != 2 || pred.shape[0] != batch || label.perExample() != 1 {
 		return nil, fmt.Errorf("shapes [N classes] and [N 1] are needed, not %v and %v", pred, label)

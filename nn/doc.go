@@ -27,7 +27,8 @@
 //   - tables: [Embedding], and [EmbeddingPool] for slots, with padding ids; weights of any shape: [Graph.Parameter]
 //   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [Dropout]
 //   - functions: [ReLU], [LeakyReLU], [ELU], [GELU], [Swish], [Softplus], [Tanh], [Sigmoid], [Softmax], [LogSoftmax], [Clip], [Scale]
-//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [Max], [Concat], [Reshape]
+//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [Max], [Concat], [Reshape],
+//     [Cast]
 //   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
 //     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
 //     classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]

@@ -98,7 +98,7 @@ func (embedding) overwritable() {}
 
 func (embedding) infer(in []*Node) ([]int, error) {
 	ids, table := in[0], in[1]
-	if !isInt(ids) {
+	if !isInt(ids) || !isFeed(ids) {
 		return nil, fmt.Errorf("input %v is not an int64 feed, whose ids %v could look up", ids, table)
 	}
 	if !isTable(table) {

@@ -79,7 +79,9 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 		return err
 	}
 	e.fillOwn(b)
-	e.forward(p)
+	if err := e.forward(p); err != nil {
+		return e.abandon(ctx, err)
+	}
 	if p.train {
 		e.backward(p)
 		e.steps++

@@ -83,7 +83,7 @@ func covers(offsets []int64, n int) bool {
 }
 
 // find is the feed of that name, if its memory is plain and of the type.
-func find(batch map[string]*tensor.Dense, name string, want dtype) (*tensor.Dense, error) {
+func find(batch map[string]*tensor.Dense, name string, want DType) (*tensor.Dense, error) {
 	t := batch[name]
 	if t == nil {
 		return nil, fmt.Errorf("nn: feed %q is missing: the batch has %q", name, slices.Sorted(maps.Keys(batch)))
@@ -115,24 +115,11 @@ func isPlain(t *tensor.Dense) bool {
 	return size == 0 || !t.RequiresIterator() && !t.DataOrder().IsColMajor()
 }
 
-func (d dtype) tensor() tensor.Dtype {
-	if d == float32s {
+func (d DType) tensor() tensor.Dtype {
+	if d == Float32 {
 		return tensor.Float32
 	}
 	return tensor.Int64
-}
-
-// check refuses ids that are negative or not below what an op sets.
-func (b *feedBatch) check(p *plan, l limit) error {
-	at := slices.Index(p.feeds, l.feed)
-	for i, id := range b.ids[at] {
-		bad := id < 0 || l.below > 0 && id >= l.below
-		if bad && (l.except == nil || id != *l.except) {
-			row, column := position(l.feed.node, b.offsets[at], i)
-			return l.refuse(row, column, id)
-		}
-	}
-	return nil
 }
 
 // position is the row and column of the i-th id of a feed.
@@ -142,14 +129,6 @@ func position(n *Node, offsets []int64, i int) (row, column int) {
 		return row - 1, i - int(offsets[row-1])
 	}
 	return i / n.perExample(), i % n.perExample()
-}
-
-func (l limit) refuse(row, column int, id int64) error {
-	name := l.feed.node.name
-	if id < 0 {
-		return fmt.Errorf("nn: feed %q, row %d, column %d: %d is negative", name, row, column, id)
-	}
-	return fmt.Errorf("nn: feed %q, row %d, column %d: %d is not below %d, %s", name, row, column, id, l.below, l.why)
 }
 
 // collect brings together the ids of each table, lookup after lookup, and makes them unique.

@@ -2,35 +2,37 @@ package nn
 
 import "fmt"
 
-// dtype is what a feed holds.
-type dtype string
+// DType is what the elements of a node are.
+type DType string
 
+// The types of feeds, and of what [Cast] makes of them. All other values are float32.
 const (
-	float32s dtype = "float32"
-	int64s   dtype = "int64"
-	slots    dtype = "slot" // int64, of varying length
+	Float32 DType = "float32"
+	Int64   DType = "int64"
+
+	slots DType = "slot" // int64, of varying length
 )
 
 // feed is a node whose value the user brings.
 type feed struct {
-	Type dtype `json:"type"`
+	Type DType `json:"type"`
 	Dims []int `json:"dims"` // of one example
 }
 
 // Input declares a float32 feed. dims are the dimensions of one example: a batch of N has shape [N dims...].
 func (g *Graph) Input(name string, dims ...int) *Node {
-	return g.add(name, feed{float32s, dims})
+	return g.add(name, feed{Float32, dims})
 }
 
 // IDs declares an int64 feed of shape [N dims...]: ids to look up in an embedding, or class labels. They are not negative.
 func (g *Graph) IDs(name string, dims ...int) *Node {
-	return g.add(name, feed{int64s, dims})
+	return g.add(name, feed{Int64, dims})
 }
 
 func (feed) kind() string { return "input" }
 
 func (f feed) infer([]*Node) ([]int, error) {
-	if f.Type != float32s && f.Type != int64s && (f.Type != slots || len(f.Dims) > 0) {
+	if f.Type != Float32 && f.Type != Int64 && (f.Type != slots || len(f.Dims) > 0) {
 		return nil, fmt.Errorf("type %q with dimensions %v is not known", f.Type, f.Dims)
 	}
 	for i, d := range f.Dims {
@@ -49,7 +51,18 @@ func isSlot(n *Node) bool {
 	return ok && f.Type == slots
 }
 
+// isInt says whether the node's elements are int64, as those of a feed or of a cast.
 func isInt(n *Node) bool {
-	f, ok := n.op.(feed)
-	return ok && f.Type == int64s
+	switch o := n.op.(type) {
+	case feed:
+		return o.Type == Int64
+	case cast:
+		return o.To == Int64
+	}
+	return false
+}
+
+func isFeed(n *Node) bool {
+	_, ok := n.op.(feed)
+	return ok
 }

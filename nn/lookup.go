@@ -16,10 +16,10 @@ type padded struct {
 
 func (p padded) padding() *int64 { return p.PaddingIdx }
 
-func (p padded) limit(n *Node) limit {
+func (p padded) limits(n *Node) []limit {
 	table := n.in[1]
 	why := fmt.Sprintf("the height of embedding %q", table.name)
-	return limit{below: int64(table.shape[0]), why: why, except: p.PaddingIdx}
+	return []limit{{below: int64(table.shape[0]), why: why, except: p.PaddingIdx}}
 }
 
 // add brings the ids of one lookup to the table's.

@@ -64,6 +64,12 @@ func mistakes(g *Graph) []mistake {
 		try(o, ids(1), x(1))
 		only(0)
 	}
+	try(cast{Int64}, table())
+	try(cast{Float32}, g.Slot("cast slot"))
+	try(cast{Int64}, ids(2))
+	try(cast{Float32}, x(2))
+	try(cast{"float64"}, x(2))
+	try(embedding{}, Cast(x(2), Int64), table())
 	try(add{}, x(2), x(3))
 	try(add{}, x(2), w(3, 2))
 	try(add{}, x(), x(2))

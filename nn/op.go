@@ -22,26 +22,14 @@ type inPlacer interface{ inPlace() }
 // overwritable is an op whose backward does not read its own output, so that the node after it may overwrite it.
 type overwritable interface{ overwritable() }
 
-// limiter is an op that reads int64 feeds and knows which values make sense.
-type limiter interface {
-	// limit is the limit that node n sets.
-	limit(n *Node) limit
-}
-
-// limit is a bound on the values of an int64 feed. They are never negative.
-type limit struct {
-	input  int    // of the node that sets it
-	below  int64  // 0 is no bound
-	why    string // what sets it
-	except *int64 // a value that is always right
-	feed   *cell  // the feed, in a plan
-}
-
 // wantFloat refuses int64 feeds and tables where numbers are needed.
 func wantFloat(in []*Node) error {
 	for _, n := range in {
-		if isInt(n) || isSlot(n) {
+		if isSlot(n) {
 			return fmt.Errorf("input %v holds int64, float32 is needed", n)
+		}
+		if isInt(n) {
+			return fmt.Errorf("input %v holds int64, float32 is needed: Cast makes it float32", n)
 		}
 		if isTable(n) {
 			return fmt.Errorf("input %v is a table: look ids up in it with Embedding", n)
@@ -56,7 +44,9 @@ func sameShape(in []*Node) error {
 		return err
 	}
 	if !equalShapes(in[0].shape, in[1].shape) {
-		return fmt.Errorf("shapes differ: %v and %v", in[0], in[1])
+		return differ(in)
 	}
 	return nil
 }
+
+func differ(in []*Node) error { return fmt.Errorf("shapes differ: %v and %v", in[0], in[1]) }

@@ -14,8 +14,10 @@ type plan struct {
 
 	feeds   []*cell
 	lookups []*cell // embeddings
-	limits  []limit
-	shared  []bool // by position in cells: the cell works in its input's memory
+	limits  []limit // on feeds
+	shared  []bool  // by position in cells: the cell works in its input's memory
+	// computed are the limits on what a cell is given that is no feed, by position in cells.
+	computed [][]limit
 }
 
 // plan returns the plan for these fetches, kept from earlier steps or made now.
@@ -59,7 +61,7 @@ func (e *Executor) collect(p *plan, needed []*Node) {
 
 // take adds a cell to the plan and to the lists of its kind.
 func (p *plan) take(c *cell) {
-	p.cells = append(p.cells, c)
+	p.cells, p.computed = append(p.cells, c), append(p.computed, nil)
 	if _, ok := c.node.op.(feed); ok {
 		p.feeds = append(p.feeds, c)
 	}
@@ -67,9 +69,9 @@ func (p *plan) take(c *cell) {
 		p.lookups = append(p.lookups, c)
 	}
 	if l, ok := c.node.op.(limiter); ok {
-		set := l.limit(c.node)
-		set.feed = c.in[set.input]
-		p.limits = append(p.limits, set)
+		for _, set := range l.limits(c.node) {
+			p.limit(c, set)
+		}
 	}
 }
 
@@ -87,8 +89,11 @@ func (e *Executor) planBack(p *plan) {
 
 // trained says whether gradients are wanted behind the cell; its inputs have been asked before.
 func (e *Executor) trained(c *cell) bool {
+	if isInt(c.node) {
+		return false
+	}
 	if v, ok := c.node.op.(variable); ok {
-		return !v.param.Frozen && !isInt(c.node)
+		return !v.param.Frozen
 	}
 	return slices.ContainsFunc(c.in, func(in *cell) bool { return in.wanted })
 }

@@ -27,6 +27,7 @@ var recipes = map[string]recipe{
 	"softplus":                         {decode[softplus], 1, 1},
 	"clip":                             {decode[clip], 1, 1},
 	"log_softmax":                      {decode[logSoftmax], 1, 1},
+	"cast":                             {decode[cast], 1, 1},
 	"concat":                           {decode[concat], 1, maxInputs},
 	"reshape":                          {decode[reshape], 1, 1},
 	"add":                              {decode[add], 2, 2},

@@ -56,6 +56,10 @@ func (c *cell) bind(shared bool) {
 		c.value, c.grad = c.in[0].value, c.in[0].grad
 		return
 	}
+	if isInt(c.node) {
+		c.ids = grown(c.ids, n)
+		return
+	}
 	c.values = grown(c.values, n)
 	c.value = c.values
 	if c.train && c.wanted {
@@ -64,10 +68,16 @@ func (c *cell) bind(shared bool) {
 	}
 }
 
-func (e *Executor) forward(p *plan) {
-	for _, c := range p.cells {
+func (e *Executor) forward(p *plan) error {
+	for i, c := range p.cells {
+		for _, l := range p.computed[i] {
+			if err := l.check(c.node); err != nil {
+				return err
+			}
+		}
 		c.node.op.forward(c)
 	}
+	return nil
 }
 
 // backward runs from the loss to the parameters. What no path of gradients reached has a gradient of zero.

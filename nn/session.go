@@ -99,6 +99,16 @@ func (e *Executor) begin(ctx context.Context) error {
 	return nil
 }
 
+// abandon gives up a step that has begun. An evaluation just ends; the trainer waits for gradients that will not come, so that
+// the session is over.
+func (e *Executor) abandon(ctx context.Context, cause error) error {
+	if e.step.Eval {
+		return errors.Join(cause, e.end(ctx))
+	}
+	e.ended = cause
+	return cause
+}
+
 func (e *Executor) end(ctx context.Context) error {
 	if e.session == nil {
 		return nil

@@ -19,7 +19,7 @@ func (softmaxCrossEntropy) kind() string { return "softmax_with_cross_entropy" }
 
 func (softmaxCrossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in[0], in[1]) }
 
-func (softmaxCrossEntropy) limit(n *Node) limit { return classLimit(n) }
+func (softmaxCrossEntropy) limits(n *Node) []limit { return []limit{classLimit(n)} }
 
 // forward keeps the probabilities for backward.
 func (softmaxCrossEntropy) forward(c *cell) {
