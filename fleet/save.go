@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
@@ -98,8 +98,10 @@ func saveLocal(dir string, store *table.Store, j *job) error {
 	return checkpoint.Commit(dir, m)
 }
 
-// SaveInferenceModel writes a model that can be used without a fleet: graph.json, and weights.safetensors with the newest
-// weights of every dense parameter and every row that was ever trained. Package nn loads it, and Python reads its weights.
+// SaveInferenceModel writes a model that can be used without a fleet: graph.json, weights.safetensors with the newest
+// weights of every dense parameter and every row that was ever trained, and model.json with their checksums. Package nn loads it, and
+// Python reads its weights. A model that was in the directory is replaced as a whole: whoever loads it while the new one is written, or
+// after a crash at any moment, has the old one or the new one.
 func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) error {
 	if _, err := f.workerCall("SaveInferenceModel"); err != nil {
 		return err
@@ -136,19 +138,35 @@ func (f *Fleet) source(call string) (source, error) {
 }
 
 func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	dense, err := src.dense(ctx)
+	s, err := modelfiles.Begin(dir)
 	if err != nil {
 		return err
+	}
+	defer s.Abandon()
+	if err := s.Write(modelfiles.Graph, m.WriteGraph); err != nil {
+		return err
+	}
+	file, err := weightsOf(ctx, m, src)
+	if err != nil {
+		return err
+	}
+	if err := s.Write(modelfiles.Weights, file.write); err != nil {
+		return err
+	}
+	return s.Commit()
+}
+
+func weightsOf(ctx context.Context, m optimizer.Model, src source) (*tensorFile, error) {
+	dense, err := src.dense(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var file tensorFile
 	for _, p := range m.Params() {
 		if p.Embedding {
 			ids, rows, err := src.rows(ctx, p.Name)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			put(&file, p.Name+".ids", []int{len(ids)}, ids)
 			put(&file, p.Name, []int{len(ids), p.Dim()}, rows)
@@ -160,10 +178,7 @@ func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) e
 		}
 		put(&file, p.Name, p.Shape, w)
 	}
-	if err := checkpoint.WriteFile(filepath.Join(dir, "weights.safetensors"), file.write); err != nil {
-		return err
-	}
-	return checkpoint.WriteFile(filepath.Join(dir, "graph.json"), m.WriteGraph)
+	return &file, nil
 }
 
 // tensorFile is a safetensors file in the making.

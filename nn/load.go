@@ -2,12 +2,12 @@ package nn
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -32,24 +32,28 @@ func (m *Model) Output(name string) *Node {
 // A dense parameter is an F32 tensor of its name. An embedding is an F32 tensor of its name, of shape [rows dim], and its ids
 // are a U64 or I64 tensor of the name with .ids behind, in as many files as there are; rows that no file has read as their initial
 // values when the embedding has a height, and as zeros when not.
+//
+// model.json, which a fleet's SaveInferenceModel writes, has the sizes and checksums of the other files. A file that is missing, cut,
+// changed, or of another save than the rest, is an error then. A directory without model.json, such as another program writes or has
+// changed, is read as it is.
 func Load(dir string) (*Model, error) {
-	w, err := openWeights(dir)
+	f, err := modelfiles.Open(context.Background(), dir)
 	if err != nil {
 		return nil, fmt.Errorf("nn: loading %s: %w", dir, err)
 	}
-	defer w.close()
-	data, err := os.ReadFile(filepath.Join(dir, "graph.json"))
+	defer f.Close()
+	data, err := f.Graph()
 	if err != nil {
 		return nil, fmt.Errorf("nn: loading a model: %w", err)
 	}
-	m, err := readModel(data, w)
+	m, err := readModel(data, f)
 	if err != nil {
 		return nil, fmt.Errorf("nn: loading %s: graph.json: %w", dir, err)
 	}
 	return m, nil
 }
 
-func readModel(data []byte, w *weightFiles) (*Model, error) {
+func readModel(data []byte, f *modelfiles.Files) (*Model, error) {
 	var s savedGraph
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -62,7 +66,7 @@ func readModel(data []byte, w *weightFiles) (*Model, error) {
 	g := NewGraph(s.Seed)
 	g.tables = map[string]rowSource{}
 	for _, n := range s.Nodes {
-		if err := g.restore(n, w); err != nil {
+		if err := g.restore(n, f); err != nil {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 	}
@@ -85,12 +89,12 @@ func (g *Graph) model(outputs []string) (*Model, error) {
 }
 
 // restore adds a saved node, which its inputs have to come before.
-func (g *Graph) restore(s savedNode, w *weightFiles) error {
+func (g *Graph) restore(s savedNode, f *modelfiles.Files) error {
 	if s.Name == "" {
 		return errors.New("it has no name")
 	}
 	if s.Op == "parameter" || s.Op == "table" {
-		return g.restoreVariable(s, w)
+		return g.restoreVariable(s, f)
 	}
 	r, ok := recipes[s.Op]
 	if !ok {
@@ -113,7 +117,7 @@ func (g *Graph) restore(s savedNode, w *weightFiles) error {
 	return g.Err()
 }
 
-func (g *Graph) restoreVariable(s savedNode, w *weightFiles) error {
+func (g *Graph) restoreVariable(s savedNode, f *modelfiles.Files) error {
 	var v savedVariable
 	if err := json.Unmarshal(s.Attrs, &v); err != nil {
 		return fmt.Errorf("attributes: %w", err)
@@ -127,10 +131,10 @@ func (g *Graph) restoreVariable(s savedNode, w *weightFiles) error {
 		return g.Err()
 	}
 	if p.Embedding {
-		g.tables[p.Name], err = w.table(p)
+		g.tables[p.Name], err = loadTable(f, p)
 		return err
 	}
-	p.W, err = w.dense(p)
+	p.W, err = loadDense(f, p)
 	if !p.Frozen && err == nil {
 		p.G = make([]float32, len(p.W))
 	}

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -11,13 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // save writes a model as a fleet does: the graph, and the keeper's weights in parts, each with some rows of every table. The
 // last part's rows are not in order.
-func save(t *testing.T, dir string, m optimizer.Model, k *keeper, parts int) {
+func save(t testing.TB, dir string, m optimizer.Model, k *keeper, parts int) {
 	t.Helper()
 	var graph bytes.Buffer
 	if err := m.WriteGraph(&graph); err != nil {
@@ -36,7 +38,7 @@ func save(t *testing.T, dir string, m optimizer.Model, k *keeper, parts int) {
 	}
 }
 
-func savePart(t *testing.T, f io.Writer, params []*optimizer.Param, k *keeper, part, parts int) {
+func savePart(t testing.TB, f io.Writer, params []*optimizer.Param, k *keeper, part, parts int) {
 	t.Helper()
 	var tensors []safetensors.Tensor
 	var put []func(w *safetensors.Writer) error
@@ -216,6 +218,10 @@ func TestLoadRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var looks bytes.Buffer
+	if err := Inference(n.a).WriteGraph(&looks); err != nil {
+		t.Fatal(err)
+	}
 	edits := map[string][2]string{
 		"format is":                  {"gofleet graph 1", "gofleet graph 9"},
 		`op "linearly" is not known`: {`"op": "linear"`, `"op": "linearly"`},
@@ -226,8 +232,8 @@ func TestLoadRefuses(t *testing.T) {
 		`output "sigmoid_9"`: {`"outputs": [
   "sigmoid_0"`, `"outputs": [
   "sigmoid_9"`},
-		"has it with shape [15 8]": {"15,\n     8", "8,\n     15"},
-		"has 1 inputs":             {`"op": "sigmoid"`, `"op": "add"`},
+		"weights have shape [15 8]": {"15,\n     8", "8,\n     15"},
+		"has 1 inputs":              {`"op": "sigmoid"`, `"op": "add"`},
 		"too many elements": {`"dims": [
      4`, `"dims": [
      4294967296`},
@@ -245,7 +251,8 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	loadFails(t, "graph.json", map[string][]byte{"w.safetensors": weights})
 	loadFails(t, "none of 0 weight files", map[string][]byte{"graph.json": graph})
-	loadFails(t, "a second file", map[string][]byte{"graph.json": graph, "w.safetensors": weights, "v.safetensors": weights})
+	loadFails(t, "comes twice", map[string][]byte{"graph.json": graph, "w.safetensors": weights, "v.safetensors": weights})
+	loadFails(t, "none of 0 weight files has rows", map[string][]byte{"graph.json": looks.Bytes()})
 	loadFails(t, "w.safetensors", map[string][]byte{"graph.json": graph, "w.safetensors": weights[:len(weights)/2]})
 }
 
@@ -262,32 +269,11 @@ func loadFails(t *testing.T, want string, files map[string][]byte) {
 	}
 }
 
-// TestLoadedIDs: ids may be signed, and a part without them is refused.
+// TestLoadedIDs: ids may be signed and come in any order, and a part without them, with too few, or with one twice is refused.
 func TestLoadedIDs(t *testing.T) {
 	p := &optimizer.Param{Name: "t", Shape: []int{0, 2}, Embedding: true}
-	read := func(tensors []safetensors.Tensor, put func(w *safetensors.Writer) error) (rowSource, error) {
-		var file bytes.Buffer
-		w, err := safetensors.NewWriter(&file, tensors, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := put(w); err != nil {
-			t.Fatal(err)
-		}
-		f, err := safetensors.Parse(file.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return (&weightFiles{names: []string{"w"}, files: []*safetensors.File{f}}).table(p)
-	}
 	rows := safetensors.Tensor{Name: "t", DType: safetensors.F32, Shape: []int{2, 2}}
-	putRows := func(w *safetensors.Writer) error { return safetensors.Put(w, "t", []float32{1, 2, 3, 4}) }
-	source, err := read([]safetensors.Tensor{{Name: "t.ids", DType: safetensors.I64, Shape: []int{2}}, rows}, func(w *safetensors.Writer) error {
-		if err := safetensors.Put(w, "t.ids", []int64{9, -1}); err != nil {
-			return err
-		}
-		return putRows(w)
-	})
+	source, err := readTable(t, p, rows, []int64{9, -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,33 +281,77 @@ func TestLoadedIDs(t *testing.T) {
 	if !source.Row(got, 9) || got[0] != 1 || !source.Row(got, 1<<64-1) || got[0] != 3 || source.Row(got, 5) {
 		t.Errorf("rows are not found: %v", got)
 	}
-	if _, err := read([]safetensors.Tensor{rows}, putRows); err == nil || !strings.Contains(err.Error(), "t.ids") {
-		t.Errorf("got %v", err)
+	if source, err = readTable(t, p, rows, []int64{9, 4}); err != nil || !source.Row(got, 4) || got[0] != 3 || !source.Row(got, 9) || got[0] != 1 {
+		t.Errorf("rows whose ids decrease are not found: %v, error %v", got, err)
 	}
-	short := []safetensors.Tensor{{Name: "t.ids", DType: safetensors.U64, Shape: []int{1}}, rows}
-	_, err = read(short, func(w *safetensors.Writer) error {
-		if err := safetensors.Put(w, "t.ids", []uint64{9}); err != nil {
-			return err
+	wide := &optimizer.Param{Name: "t", Shape: []int{0, 3}, Embedding: true}
+	for want, c := range map[string]struct {
+		p   *optimizer.Param
+		ids []int64
+	}{
+		"t.ids": {p, nil}, "1 ids for rows of shape [2 2]": {p, []int64{9}}, "id 9 comes twice": {p, []int64{9, 9}},
+		"rows have 2 numbers, the graph's 3": {wide, []int64{1, 2}},
+	} {
+		if _, err := readTable(t, c.p, rows, c.ids); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
 		}
-		return putRows(w)
-	})
-	if err == nil || !strings.Contains(err.Error(), "4 numbers for 1 rows of 2") {
-		t.Errorf("got %v", err)
 	}
+}
+
+// readTable writes the rows 1, 2 and 3, 4 with their ids to a file, and reads them.
+func readTable(t *testing.T, p *optimizer.Param, rows safetensors.Tensor, ids []int64) (rowSource, error) {
+	t.Helper()
+	tensors := []safetensors.Tensor{rows}
+	if ids != nil {
+		tensors = []safetensors.Tensor{{Name: "t.ids", DType: safetensors.I64, Shape: []int{len(ids)}}, rows}
+	}
+	dir := t.TempDir()
+	file, err := os.Create(filepath.Join(dir, "w.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w, err := safetensors.NewWriter(file, tensors, nil)
+	if err == nil && ids != nil {
+		err = safetensors.Put(w, "t.ids", ids)
+	}
+	if err == nil {
+		err = safetensors.Put(w, "t", []float32{1, 2, 3, 4})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := modelfiles.Open(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return loadTable(f, p)
 }
 
 // FuzzReadModel: no graph.json panics, and one that loads evaluates or says why not.
 func FuzzReadModel(f *testing.F) {
 	n := newToy(1)
-	var graph bytes.Buffer
-	if err := Inference(n.pred, n.auc).WriteGraph(&graph); err != nil {
+	k := minimise(f, n.loss, 0.1)
+	if _, err := NewExecutor(n.g).Train(f.Context(), n.batch(1, 4)); err != nil {
 		f.Fatal(err)
 	}
-	f.Add(graph.Bytes())
+	dir := f.TempDir()
+	save(f, dir, Inference(n.pred, n.auc), k, 1)
+	files, err := modelfiles.Open(context.Background(), dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(files.Close)
+	graph, err := files.Graph()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(graph)
 	f.Add([]byte(`{"format":"gofleet graph 1","nodes":[{"name":"x","op":"input","attrs":{"type":"float32","dims":[3]}},` +
 		`{"name":"y","op":"softmax","in":["x"]},{"name":"z","op":"linear","in":["y","y"]}],"outputs":["z"]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := readModel(data, &weightFiles{})
+		m, err := readModel(data, files)
 		if err != nil {
 			return
 		}

@@ -1,10 +1,8 @@
 package nn
 
 import (
-	"bytes"
 	"testing"
 
-	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -53,7 +51,7 @@ func checkSaved(t *testing.T, out *Node, feed batchOf, seen map[string]bool) {
 	}
 }
 
-// reload saves a node's graph, with the keeper's weights, and reads it back, in memory.
+// reload saves a node's graph, with the keeper's weights, and reads it back.
 func reload(t *testing.T, out *Node, k *keeper) *Model {
 	t.Helper()
 	model := Inference(out)
@@ -62,16 +60,9 @@ func reload(t *testing.T, out *Node, k *keeper) *Model {
 			p.Init = optimizer.Constant{} // given values can't be saved; every row that is read was trained
 		}
 	}
-	var graph, weights bytes.Buffer
-	if err := model.WriteGraph(&graph); err != nil {
-		t.Fatal(err)
-	}
-	savePart(t, &weights, model.Params(), k, 0, 1)
-	f, err := safetensors.Parse(weights.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := readModel(graph.Bytes(), &weightFiles{names: []string{"w"}, files: []*safetensors.File{f}})
+	dir := t.TempDir()
+	save(t, dir, model, k, 1)
+	m, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

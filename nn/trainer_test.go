@@ -14,7 +14,7 @@ import (
 // keeper is the smallest trainer: plain SGD over a map, with what it was given kept for tests to look at. It checks that the
 // executor keeps the contract of a session.
 type keeper struct {
-	t      *testing.T
+	t      testing.TB
 	lr     float32
 	dense  map[string][]float32
 	rows   map[string]map[uint64][]float32
@@ -27,7 +27,7 @@ type keeper struct {
 	fail   error // what the next Begin returns
 }
 
-func newKeeper(t *testing.T, lr float32) *keeper {
+func newKeeper(t testing.TB, lr float32) *keeper {
 	return &keeper{
 		t: t, lr: lr, dense: map[string][]float32{}, rows: map[string]map[uint64][]float32{},
 		grads: map[string][]float32{}, rowG: map[string]map[uint64][]float32{},
@@ -36,7 +36,7 @@ func newKeeper(t *testing.T, lr float32) *keeper {
 }
 
 // minimise binds a loss to a keeper.
-func minimise(t *testing.T, loss *Node, lr float32) *keeper {
+func minimise(t testing.TB, loss *Node, lr float32) *keeper {
 	t.Helper()
 	k := newKeeper(t, lr)
 	loss.Bind(k)

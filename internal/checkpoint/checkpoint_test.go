@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -210,9 +211,9 @@ func TestPartsLieBesideTheManifest(t *testing.T) {
 func TestWritesThatFail(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, manifestName)
-	check(t, WriteFile(name, func(w io.Writer) error { _, err := w.Write([]byte("old")); return err }))
+	check(t, files.Write(name, func(w io.Writer) error { _, err := w.Write([]byte("old")); return err }))
 	errFull := errors.New("disk full")
-	err := WriteFile(name, func(w io.Writer) error {
+	err := files.Write(name, func(w io.Writer) error {
 		if _, err := w.Write(make([]byte, 3<<20)); err != nil {
 			return err
 		}

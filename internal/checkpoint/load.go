@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
@@ -105,12 +106,12 @@ func (to *loading) claim(s span) error {
 
 func (l *loader) part(p Part) error {
 	name := filepath.Join(l.dir, p.File)
-	sum, err := sumFile(l.ctx, name)
+	sum, err := files.SumFile(l.ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("it is missing: %w: %w", ErrDamaged, err)
 	case err != nil:
-		return err
+		return fmt.Errorf("reading it: %w", err)
 	}
 	if sum != p.Sum {
 		return fmt.Errorf("checksum %s, the manifest says %s: %w", sum, p.Sum, ErrDamaged)
@@ -125,7 +126,7 @@ func (l *loader) part(p Part) error {
 		return fmt.Errorf("table of contents: %w: %w", ErrDamaged, err)
 	}
 	for _, b := range c.Blocks {
-		if err := first(func() error { return ended(l.ctx) }, func() error { return l.block(f, b) }); err != nil {
+		if err := first(func() error { return files.Ended(l.ctx) }, func() error { return l.block(f, b) }); err != nil {
 			return err
 		}
 	}
@@ -213,7 +214,7 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 	}
 	to.SetClock(t.Clock)
 	for at := 0; at < t.Rows; at += rowsAtOnce {
-		if err := ended(l.ctx); err != nil {
+		if err := files.Ended(l.ctx); err != nil {
 			return err
 		}
 		if err := l.rows(f, t, to, index, at, min(rowsAtOnce, t.Rows-at)); err != nil {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cespare/xxhash/v2"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -53,7 +53,6 @@ const (
 	format       = "gofleet-checkpoint"
 	version      = 1
 	manifestName = "manifest.json"
-	tempSuffix   = ".tmp" // of files that are being written
 	partPrefix   = "part-"
 	partSuffix   = ".safetensors"
 )
@@ -89,8 +88,8 @@ func Commit(dir string, m Manifest) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	write := func(w io.Writer) error { _, err := w.Write(append(data, '\n')); return err }
-	if err := WriteFile(filepath.Join(dir, manifestName), write); err != nil {
-		return err
+	if err := files.Write(filepath.Join(dir, manifestName), write); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return removeOthers(dir, m)
 }
@@ -102,9 +101,7 @@ func (m Manifest) sum() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
 	}
-	h := xxhash.New()
-	h.Write(data)
-	return sumText(h), nil
+	return files.SumOf(data), nil
 }
 
 func visible(dir string, p Part) error {
@@ -131,7 +128,7 @@ func removeOthers(dir string, m Manifest) error {
 	for _, e := range entries {
 		name := e.Name()
 		part := strings.HasPrefix(name, partPrefix) && strings.HasSuffix(name, partSuffix)
-		torn := strings.HasSuffix(name, tempSuffix) && (strings.HasPrefix(name, "."+partPrefix) || strings.HasPrefix(name, "."+manifestName))
+		torn := strings.HasSuffix(name, files.TempSuffix) && (strings.HasPrefix(name, "."+partPrefix) || strings.HasPrefix(name, "."+manifestName))
 		if (part || torn) && !slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == name }) {
 			if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)

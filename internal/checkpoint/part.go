@@ -3,9 +3,11 @@ package checkpoint
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/internal/table"
 )
@@ -54,19 +56,19 @@ func WritePart(dir, file string, store *table.Store) (Part, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	f, err := createAtomic(filepath.Join(dir, file))
+	f, err := files.Create(filepath.Join(dir, file))
 	if err != nil {
-		return Part{}, err
+		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}
 	rows, err := writeStore(f, store)
 	if err != nil {
-		f.abandon()
+		f.Abandon()
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
 	}
-	if err := f.commit(); err != nil {
-		return Part{}, err
+	if err := f.Commit(); err != nil {
+		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	return Part{File: file, Bytes: f.size, Sum: sumText(f.sum), Rows: rows}, nil
+	return Part{File: file, Bytes: f.Size(), Sum: f.Sum(), Rows: rows}, nil
 }
 
 // snapshot is what is written of a store: small things copied, rows by their ids.
@@ -118,7 +120,7 @@ func (s *snapshot) declare() []safetensors.Tensor {
 	return ts
 }
 
-func writeStore(f *atomicFile, store *table.Store) (rows int64, err error) {
+func writeStore(f io.Writer, store *table.Store) (rows int64, err error) {
 	s := snapshotOf(store)
 	meta, err := json.Marshal(s.contents)
 	if err != nil {

@@ -24,17 +24,17 @@ var house = map[string][]string{
 	"internal/accumulate": {"internal/kernels", "internal/mode", "optimizer", "strategy"},
 	"internal/replica": {"internal/collective", "internal/kernels", "internal/layout", "internal/mode", "optimizer", "optimizer/local",
 		"strategy"},
-	"internal/checkpoint": {"internal/mode", "internal/safetensors", "internal/table", "optimizer"},
+	"internal/modelfiles": {"internal/files", "internal/safetensors"},
+	"internal/checkpoint": {"internal/files", "internal/mode", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/client": {"internal/checkpoint", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
 		"strategy", "strategy/placement", "transport"},
 	"internal/server": {"internal/checkpoint", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
 		"strategy", "strategy/placement", "transport"},
 
-	"nn": {"internal/histogram", "internal/kernels", "internal/safetensors", "optimizer"},
+	"nn": {"internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
 
-	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/layout", "internal/replica",
-		"internal/safetensors", "internal/server", "internal/table",
-		"optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/files", "internal/layout",
+		"internal/modelfiles", "internal/replica", "internal/safetensors", "internal/server", "internal/table", "optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/fleettest": {"fleet", "rolemaker", "strategy", "transport"},
 
@@ -45,6 +45,7 @@ var house = map[string][]string{
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
 var houseTests = map[string][]string{
+	"nn":                      {"internal/safetensors"},
 	"optimizer/local":         {"nn"},
 	"internal/client":         {"internal/server"},
 	"internal/server":         {"internal/client"},
@@ -56,15 +57,15 @@ var houseTests = map[string][]string{
 
 // outside says which other modules a package may use. A package without a row has the standard library alone.
 var outside = map[string][]string{
-	"dataset":             {"golang.org/x/sync", "gorgonia.org/tensor"},
-	"optimizer":           {"golang.org/x/sys"},
-	"nn":                  {"go4.org/unsafe/assume-no-moving-gc", "golang.org/x/term", "gorgonia.org/tensor"},
-	"transport":           {"github.com/valyala/fasthttp"},
-	"transport/codec":     {"github.com/klauspost/compress"},
-	"internal/checkpoint": {"github.com/cespare/xxhash/v2"},
-	"internal/kernels":    {"golang.org/x/sys"},
-	"fleet/fleetrun":      {"golang.org/x/sys", "golang.org/x/term"},
-	"examples/...":        {"golang.org/x/term", "gorgonia.org/tensor"},
+	"dataset":          {"golang.org/x/sync", "gorgonia.org/tensor"},
+	"optimizer":        {"golang.org/x/sys"},
+	"nn":               {"go4.org/unsafe/assume-no-moving-gc", "golang.org/x/term", "gorgonia.org/tensor"},
+	"transport":        {"github.com/valyala/fasthttp"},
+	"transport/codec":  {"github.com/klauspost/compress"},
+	"internal/files":   {"github.com/cespare/xxhash/v2"},
+	"internal/kernels": {"golang.org/x/sys"},
+	"fleet/fleetrun":   {"golang.org/x/sys", "golang.org/x/term"},
+	"examples/...":     {"golang.org/x/term", "gorgonia.org/tensor"},
 }
 
 // outsideTests may be used by every test file.

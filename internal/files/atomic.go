@@ -1,0 +1,116 @@
+package files
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// TempSuffix ends the names of files that are being written. They begin with a dot and the name that is to be theirs.
+const TempSuffix = ".tmp"
+
+// File is a file in the making.
+type File struct {
+	*bufio.Writer
+	name string
+	tmp  *os.File
+	sum  *Hash
+	size int64
+}
+
+// Create begins a file of that name.
+func Create(name string) (*File, error) {
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*"+TempSuffix)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{name: name, tmp: tmp, sum: NewHash()}
+	f.Writer = bufio.NewWriterSize(counter{f}, 1<<20)
+	return f, nil
+}
+
+// counter writes to the temporary file and keeps size and checksum.
+type counter struct{ f *File }
+
+func (c counter) Write(b []byte) (int, error) {
+	n, err := c.f.tmp.Write(b)
+	c.f.size += int64(n)
+	c.f.sum.Write(b[:n])
+	return n, err
+}
+
+// Size is the number of bytes written so far, without those that are buffered.
+func (f *File) Size() int64 { return f.size }
+
+// Sum is the checksum of those bytes.
+func (f *File) Sum() string { return f.sum.String() }
+
+// Temp is the name, without its directory, under which the file lies until it is committed.
+func (f *File) Temp() string { return filepath.Base(f.tmp.Name()) }
+
+// Finish makes what was written durable under the temporary name, and ends the writing. A file that fails is removed.
+func (f *File) Finish() error {
+	err := f.Flush()
+	if err == nil {
+		err = f.tmp.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.tmp.Sync()
+	}
+	if err = errors.Join(err, f.tmp.Close()); err != nil {
+		os.Remove(f.tmp.Name())
+		return fmt.Errorf("writing %s: %w", f.name, err)
+	}
+	return nil
+}
+
+// Commit is Finish, and gives the file its name. A file that fails is removed.
+func (f *File) Commit() error {
+	if err := f.Finish(); err != nil {
+		return err
+	}
+	err := os.Rename(f.tmp.Name(), f.name)
+	if err == nil {
+		err = SyncDir(filepath.Dir(f.name))
+	}
+	if err != nil {
+		os.Remove(f.tmp.Name())
+		return fmt.Errorf("writing %s: %w", f.name, err)
+	}
+	return nil
+}
+
+// Abandon removes what was written.
+func (f *File) Abandon() {
+	f.tmp.Close()
+	os.Remove(f.tmp.Name())
+}
+
+// Write writes a file that appears under its name whole and durable, or not at all.
+func Write(name string, write func(io.Writer) error) error {
+	f, err := Create(name)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Abandon()
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return f.Commit()
+}
+
+// SyncDir makes renames in a directory durable. Systems that can't sync a directory do without.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, os.ErrInvalid) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+package files
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// scheme is how URLs begin. One letter is a drive.
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
+
+// CheckLocal refuses a URL where the name of a local file or directory is wanted: as a name it would be one of a directory "hdfs:"
+// or the like here, which nobody looks into. The error does not say who refuses.
+func CheckLocal(name string) error {
+	at := scheme.FindString(name)
+	switch {
+	case at == "":
+		return nil
+	case strings.EqualFold(at, "file:/"):
+		return fmt.Errorf("%q is a URL: give the path alone, as in %s", name, "/"+strings.TrimLeft(name[len(at):], "/"))
+	}
+	return fmt.Errorf("%q is not a path on this machine: only local and mounted file systems are read and written: mount it (NFS, FUSE), or copy"+
+		" from and to a local directory", name)
+}

@@ -1,0 +1,195 @@
+package modelfiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/safetensors"
+)
+
+// Files are the files of a saved model, opened.
+type Files struct {
+	dir     string
+	graph   []byte // nil when there is none
+	weights []weightFile
+}
+
+// weightFile is a file of tensors.
+type weightFile struct {
+	*safetensors.File
+	file *os.File
+	name string
+	// stray says that the directory's record does not name it.
+	stray bool
+}
+
+// tensors ends the names of weight files.
+const tensors = ".safetensors"
+
+// tries is how often a directory is read anew into which another model is saved meanwhile.
+const tries = 10
+
+// Open opens the model in a directory, and reads all of it once to see that it is what its record says. A directory in which there is
+// none is [ErrNone], one that is not what was saved [ErrDamaged].
+func Open(ctx context.Context, dir string) (*Files, error) {
+	if err := files.CheckLocal(dir); err != nil {
+		return nil, err
+	}
+	var f *Files
+	before, err := readRecord(dir)
+	for try := 0; err == nil; try++ {
+		f, err = open(ctx, dir, before)
+		now, again := readRecord(dir)
+		if again != nil || same(before, now) || try == tries {
+			break
+		}
+		if err == nil {
+			f.Close() // parts of two models may be among these files
+		}
+		before, err = now, nil
+	}
+	return f, err
+}
+
+func same(a, b *record) bool { return a == nil && b == nil || a != nil && b != nil && a.Sum == b.Sum }
+
+// open opens the files that lie in a directory now.
+func open(ctx context.Context, dir string, r *record) (*Files, error) {
+	f := &Files{dir: dir}
+	if err := f.open(ctx, r); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if r == nil && f.graph == nil && len(f.weights) == 0 {
+		return nil, fmt.Errorf("%s has neither %s nor files *.safetensors: %w", dir, Graph, ErrNone)
+	}
+	return f, nil
+}
+
+func (f *Files) open(ctx context.Context, r *record) error {
+	if r != nil {
+		for _, e := range r.Files {
+			if err := f.named(ctx, e); err != nil {
+				return err
+			}
+		}
+	} else if err := f.read(Graph); err != nil {
+		return err
+	}
+	return f.others(r)
+}
+
+// named opens a file that the record names.
+func (f *Files) named(ctx context.Context, e entry) error {
+	file, err := os.Open(filepath.Join(f.dir, e.Written))
+	if errors.Is(err, fs.ErrNotExist) {
+		file, err = os.Open(filepath.Join(f.dir, e.File))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing, which %s names: %w: %w", e.File, Record, ErrDamaged, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.verify(ctx, file); err != nil {
+		file.Close()
+		return err
+	}
+	return f.take(e.File, file, false)
+}
+
+// verify reads a file to see that it is what was saved.
+func (e entry) verify(ctx context.Context, file *os.File) error {
+	st, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Size() != e.Bytes {
+		return fmt.Errorf("%s has %d bytes, %s says %d%s: %w", e.File, st.Size(), Record, e.Bytes, advice, ErrDamaged)
+	}
+	sum, err := files.SumReader(ctx, io.NewSectionReader(file, 0, e.Bytes))
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", e.File, err)
+	}
+	if sum != e.Sum {
+		return fmt.Errorf("%s has checksum %s, %s says %s%s: %w", e.File, sum, Record, e.Sum, advice, ErrDamaged)
+	}
+	return nil
+}
+
+// advice is for who has written into a directory by hand.
+const advice = " (save the model again; if a file was changed on purpose, remove " + Record + ")"
+
+// read reads a file that needs no opening, if it is there.
+func (f *Files) read(name string) error {
+	file, err := os.Open(filepath.Join(f.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.take(name, file, false)
+}
+
+// take makes an open file one of the model's.
+func (f *Files) take(name string, file *os.File, stray bool) error {
+	st, err := file.Stat()
+	if err == nil && strings.HasSuffix(name, tensors) {
+		w := weightFile{file: file, name: name, stray: stray}
+		if w.File, err = safetensors.Open(file, st.Size()); err == nil {
+			f.weights = append(f.weights, w)
+			return nil
+		}
+	} else if err == nil && name == Graph {
+		f.graph, err = io.ReadAll(io.NewSectionReader(file, 0, st.Size()))
+	}
+	file.Close()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// others opens the files of tensors that no record names.
+func (f *Files) others(r *record) error {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), tensors) || r.names(e.Name()) {
+			continue
+		}
+		file, err := os.Open(filepath.Join(f.dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		if err := f.take(e.Name(), file, r != nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Graph is the text of graph.json.
+func (f *Files) Graph() ([]byte, error) {
+	if f.graph == nil {
+		return nil, fmt.Errorf("%s has no %s: %w", f.dir, Graph, ErrNone)
+	}
+	return f.graph, nil
+}
+
+// Close closes the files. Nothing can be lost by it.
+func (f *Files) Close() {
+	for _, w := range f.weights {
+		w.file.Close()
+	}
+}

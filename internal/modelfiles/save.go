@@ -1,0 +1,122 @@
+package modelfiles
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/files"
+)
+
+// Save is a model that is being written. Nothing of it counts before Commit.
+type Save struct {
+	dir       string
+	record    record
+	committed bool
+}
+
+// Begin begins to save a model to a directory, which is made if need be.
+func Begin(dir string) (*Save, error) {
+	if err := files.CheckLocal(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return &Save{dir: dir}, nil
+}
+
+// Write writes a file of the model, durably, under a temporary name.
+func (s *Save) Write(name string, write func(io.Writer) error) error {
+	f, err := files.Create(filepath.Join(s.dir, name))
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Abandon()
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	if err := f.Finish(); err != nil {
+		return err
+	}
+	s.record.Files = append(s.record.Files, entry{File: name, Bytes: f.Size(), Sum: f.Sum(), Written: f.Temp()})
+	return nil
+}
+
+// Commit makes what was written the directory's model: from the moment at which the record has its name. Then it gives the files theirs, and
+// removes what saves that never got that far have left. Of several processes that save into one directory the last one to commit counts.
+func (s *Save) Commit() error {
+	unlock := lock(s.dir)
+	defer unlock()
+	if err := files.SyncDir(s.dir); err != nil {
+		return err
+	}
+	before, _ := readRecord(s.dir) // a damaged one is replaced
+	if err := s.record.write(s.dir); err != nil {
+		return err
+	}
+	s.committed = true
+	for _, e := range s.record.Files {
+		if err := os.Rename(filepath.Join(s.dir, e.Written), filepath.Join(s.dir, e.File)); err != nil {
+			return err // readers find it under the name that it has
+		}
+	}
+	if err := files.SyncDir(s.dir); err != nil {
+		return err
+	}
+	return s.clean(before)
+}
+
+// Abandon removes what was written, unless it was committed.
+func (s *Save) Abandon() {
+	if s.committed {
+		return
+	}
+	for _, e := range s.record.Files {
+		os.Remove(filepath.Join(s.dir, e.Written))
+	}
+}
+
+// longAgo is how old the last write to a file is whose writer has died.
+const longAgo = 24 * time.Hour
+
+// clean removes what the record before named and never gave its name, and files whose writers died long ago.
+func (s *Save) clean(before *record) error {
+	var errs []error
+	remove := func(name string) {
+		if err := os.Remove(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if before != nil {
+		for _, e := range before.Files {
+			remove(e.Written)
+		}
+	}
+	entries, err := os.ReadDir(s.dir)
+	errs = append(errs, err)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && s.torn(e.Name()) && time.Since(info.ModTime()) > longAgo {
+			remove(e.Name())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// torn says whether a file is one that this save would write, under a temporary name.
+func (s *Save) torn(name string) bool {
+	if !strings.HasSuffix(name, files.TempSuffix) {
+		return false
+	}
+	for _, e := range append(s.record.Files, entry{File: Record}) {
+		if strings.HasPrefix(name, "."+e.File+".") {
+			return true
+		}
+	}
+	return false
+}

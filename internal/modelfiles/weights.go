@@ -1,0 +1,153 @@
+package modelfiles
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+)
+
+// Dense reads a dense parameter, which one file alone has to have: its elements, row-major, and its shape.
+func (f *Files) Dense(name string) ([]float32, []int, error) {
+	with, err := f.with(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(with) > 1 {
+		return nil, nil, fmt.Errorf("%s has the weights of %q, and a second file, %s, has them too: remove one", with[0].name, name, with[1].name)
+	}
+	if len(with) == 0 {
+		return nil, nil, fmt.Errorf("none of %d weight files has the weights of %q", len(f.weights), name)
+	}
+	w, err := safetensors.Read[float32](with[0].File, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", with[0].name, err)
+	}
+	info, _ := with[0].Tensor(name)
+	return w, info.Shape, nil
+}
+
+// Has says whether a file has a tensor of that name: a dense parameter's, or an embedding's rows.
+func (f *Files) Has(name string) bool {
+	with, err := f.with(name)
+	return err != nil || len(with) > 0
+}
+
+// with are the files that have a tensor of that name. A file that the record does not name must not: nobody could say what counts.
+func (f *Files) with(name string) (all []weightFile, err error) {
+	for _, w := range f.weights {
+		if _, ok := w.Tensor(name); !ok {
+			continue
+		}
+		if w.stray {
+			return nil, fmt.Errorf("%s has %q, but %s does not name that file: remove the one or the other", w.name, name, Record)
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+// rowsBytes is about the memory of the rows that Rows hands over at once.
+const rowsBytes = 1 << 20
+
+// Rows reads an embedding: it calls do with some ids and their rows after the other, len(w)/len(ids) numbers each, which are valid until
+// it returns. Within a file they come as they lie there, which is by ascending id where a [Save] of package fleet wrote it. An
+// embedding without rows is no call; one that no file knows is an error.
+func (f *Files) Rows(name string, do func(ids []uint64, w []float32) error) error {
+	with, err := f.embedding(name)
+	if err != nil {
+		return err
+	}
+	for _, w := range with {
+		if err := w.rows(name, do); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+	}
+	return nil
+}
+
+// RowCount is the number of rows that Rows will bring.
+func (f *Files) RowCount(name string) (n int, err error) {
+	with, err := f.embedding(name)
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range with {
+		ids, _ := w.Tensor(name + ".ids")
+		n += ids.Elements()
+	}
+	return n, nil
+}
+
+// embedding are the files that have some of an embedding, of which each has ids and rows.
+func (f *Files) embedding(name string) ([]weightFile, error) {
+	with, err := f.with(name)
+	if err == nil && len(with) == 0 {
+		err = fmt.Errorf("none of %d weight files has rows of %q: is a file missing? An embedding that has none yet is an F32 tensor of shape [0 dim] with"+
+			" ids of shape [0]", len(f.weights), name)
+	}
+	for _, w := range with {
+		if err == nil {
+			err = w.check(name)
+		}
+	}
+	return with, err
+}
+
+// check says what is wrong with the tensors of an embedding.
+func (w weightFile) check(name string) error {
+	rows, _ := w.Tensor(name)
+	ids, ok := w.Tensor(name + ".ids")
+	if !ok {
+		return fmt.Errorf("%s: the ids of its rows are missing: tensor %s.ids", w.name, name)
+	}
+	switch n, numbers := ids.Elements(), rows.Elements(); {
+	case ids.DType != safetensors.U64 && ids.DType != safetensors.I64:
+		return fmt.Errorf("%s: tensor %s.ids holds %s, not U64 or I64", w.name, name, ids.DType)
+	case n == 0 && numbers == 0:
+		return nil // whatever it is called: earlier versions wrote U64 where there are no rows
+	case rows.DType != safetensors.F32:
+		return fmt.Errorf("%s: tensor %s holds %s, not F32", w.name, name, rows.DType)
+	case n == 0 || numbers%n != 0 || len(rows.Shape) > 1 && rows.Shape[0] != n:
+		return fmt.Errorf("%s: %d ids for rows of shape %v of %q", w.name, n, rows.Shape, name)
+	}
+	return nil
+}
+
+// rows is Rows of one file.
+func (w weightFile) rows(name string, do func(ids []uint64, w []float32) error) error {
+	info, _ := w.Tensor(name + ".ids")
+	n := info.Elements()
+	if n == 0 {
+		return nil
+	}
+	all, _ := w.Tensor(name)
+	dim := all.Elements() / n
+	page := min(n, max(1, rowsBytes/(8+4*dim)))
+	ids, rows := make([]uint64, page), make([]float32, page*dim)
+	for at := 0; at < n; at += page {
+		ids, rows = ids[:min(page, n-at)], rows[:min(page, n-at)*dim]
+		if err := w.ids(info, ids, at); err != nil {
+			return err
+		}
+		if err := safetensors.ReadAt(w.File, name, rows, at*dim); err != nil {
+			return err
+		}
+		if err := do(ids, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ids reads ids from number at on.
+func (w weightFile) ids(t safetensors.Info, ids []uint64, at int) error {
+	if t.DType == safetensors.U64 {
+		return safetensors.ReadAt(w.File, t.Name, ids, at)
+	}
+	signed := make([]int64, len(ids))
+	err := safetensors.ReadAt(w.File, t.Name, signed, at)
+	for i, id := range signed {
+		ids[i] = uint64(id)
+	}
+	return err
+}
