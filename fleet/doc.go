@@ -58,6 +58,10 @@
 //	PaddleCloudRoleMaker, UserDefinedRoleMaker,    PaddleCloud, UserDefined and MPISymmetric of package rolemaker
 //	MPISymetricRoleMaker
 //	distributed_optimizer(opt, strategy)           DistributedOptimizer(rule, strategy), then Minimize(loss), on every role
+//	grad_clip=ClipGradByValue, ClipGradByNorm,     ClipByValue, ClipByNorm, ClipByGlobalNorm around the rule; in mode sync they clip
+//	ClipGradByGlobalNorm                           the mean of all workers' gradients, there each worker clips its own: see
+//	                                               "Where clips act" of package optimizer
+//	ParamAttr(need_clip=False)                     Except of the clips by norm
 //	DistributedStrategy, StrategyFactory,          package strategy, whose documentation has each of their options
 //	DistributeTranspilerConfig
 //	is_worker, worker_index, worker_num, …         IsWorker, WorkerIndex, WorkerNum, …

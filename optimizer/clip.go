@@ -36,7 +36,8 @@ func Spares(c GradientClipper, p *Param) bool {
 func ClipperOf(r Rule) (GradientClipper, bool) { return find[GradientClipper](r) }
 
 // ClipGradients changes the gradients of a step, in place, as the rule asks before it is applied; most rules ask for nothing.
-// Trainers call it once a step, on the worker.
+// A trainer that has a step's gradients in one place calls it once a step: a process that is alone, and a worker whose pushes are
+// updates. In mode sync it is not called: servers clip the round's mean by [NormClipper]. The package's documentation has a table.
 func ClipGradients(r Rule, params []*Param, rows []Rows) {
 	if c, ok := find[GradientClipper](r); ok {
 		c.ClipGradients(params, rows)
@@ -44,7 +45,8 @@ func ClipGradients(r Rule, params []*Param, rows []Rows) {
 }
 
 // ClipByNorm shortens the gradient of each variable to Norm where it is longer: g·Norm/‖g‖. The gradient of an embedding is
-// that of all rows in the step together.
+// that of all rows in the step together. In mode sync, and in collective jobs, the step is the round: the mean of all workers'
+// gradients is clipped, not each, as the package's documentation has it.
 type ClipByNorm struct {
 	Rule
 	Norm float64
@@ -63,7 +65,8 @@ func (c ClipByNorm) Factors(factors []float32, squares []float64) {
 }
 
 // ClipByGlobalNorm shortens the gradients of all variables by the same factor where all together are longer than Norm:
-// g·Norm/√Σ‖g‖². Directions stay.
+// g·Norm/√Σ‖g‖². Directions stay. In mode sync, and in collective jobs, the mean of all workers' gradients is clipped, not each, as
+// the package's documentation has it.
 type ClipByGlobalNorm struct {
 	Rule
 	Norm float64

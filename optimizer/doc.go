@@ -22,4 +22,22 @@
 // what is minimised (a loss node of package nn, or a user's own): it lists its params and is bound to a [Trainer], which
 // brings weights before a step and takes gradients after it. The trainer may be a fleet of servers or package
 // optimizer/local; the objective can't tell.
+//
+// # Where clips act
+//
+// A clip is for the gradient of an update, so it acts where that gradient is whole: [ClipByNorm] and [ClipByGlobalNorm] before all
+// updates of a step, [ClipByValue] (as [Decay], and every wrapper with an Update of its own) within each.
+//
+//	trainer                         by norm, by global norm              by value
+//	package local, a fleet alone    the batch's gradient                 the same
+//	mode sync                       the mean of the round, on servers    the same
+//	collective                      the mean of all, on every worker     the same
+//	collective with LocalSGD        the worker's own, on the worker      the same
+//	mode async, half_async, ssp     a thread's own, on the worker,       each push, on servers, merged gradients
+//	                                before it is merged with others      as one
+//	mode geo                        a thread's own, on the worker        the same
+//
+// In rounds, N workers so train as one process on the joined batch does. It is not what PaddlePaddle does, whose workers clip their
+// own gradients in every mode: where two have 3 and 0.5, clipped to 1, a rate of 0.1 moves a weight by 0.075 there and by 0.1 here.
+// With gradient merge, clips act on the merged gradient, as if the batch were larger. Params that are frozen are never clipped.
 package optimizer
