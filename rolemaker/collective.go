@@ -16,7 +16,8 @@ import (
 //	PADDLE_TRAINERS_NUM       number of workers (optional; checked against the list)
 //	PADDLE_TRAINING_ROLE      or TRAINING_ROLE: TRAINER, if it is there
 //
-// Where none of the endpoints is set, the process trains alone, as [Local] does.
+// Where none of the endpoints is set, the process trains alone, as [Local] does, unless a launcher has started it as one of several: that is
+// an error, as with [PaddleCloud].
 type Collective struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string
@@ -66,8 +67,10 @@ func (e env) collectiveAlone() (Identity, error) {
 	case set && n > 1:
 		return Identity{}, fmt.Errorf("%s is %d, but %s is not set; it lists the endpoints of all workers, \"ip:port,ip:port\"",
 			envWorkerNum, n, envWorkers)
+	case set:
+		return Local{}.Identity()
 	}
-	return Local{}.Identity()
+	return e.alone(envWorkers)
 }
 
 // rank is this worker's place in the list, by its number, its endpoint or both.

@@ -18,6 +18,12 @@
 //   - [Local] is a process alone, worker 0 of 1 without servers;
 //   - [FromEnvironment] looks which of them the environment speaks of.
 //
+// # Never alone by mistake
+//
+// A process trains alone where nothing says that it is one of several, or where the program says [Local]. Launchers that no role maker reads (TF_CONFIG of
+// TensorFlow's operators, VC_* of Volcano, RANK and WORLD_SIZE of torchrun, DMLC_* of ps-lite and their like) are seen, and refused
+// with what to set. Numbers of independent tasks, such as JOB_COMPLETION_INDEX and SLURM_ARRAY_TASK_ID, say nothing: each task is a process of its own.
+//
 // # Two machines by hand
 //
 // A server needs the list of all servers, its own place in it, and the number of workers; a worker needs its number:

@@ -14,11 +14,11 @@ func paddleNames() []string {
 }
 
 // FromEnvironment is the role maker that the environment speaks of: [Collective] if PADDLE_CURRENT_ENDPOINT and the list of workers
-// are set and no server is named; [PaddleCloud] if any of its variables is set; otherwise [MPISymmetric] if mpirun, mpiexec or srun started more than one rank; otherwise [Local]. getenv looks a variable
-// up; nil means os.Getenv.
+// are set and no server is named; [PaddleCloud] if any of its variables is set; otherwise [MPISymmetric] if mpirun, mpiexec or srun
+// started more than one rank; otherwise [Local]. getenv looks a variable up; nil means os.Getenv.
 //
-// A job is never taken for a process alone: where variables are missing or contradict each other, Identity returns an error
-// that names them.
+// A job is never taken for a process alone: where variables are missing or contradict each other, or where another launcher says that there
+// are several processes (TF_CONFIG, VC_*, RANK and WORLD_SIZE, DMLC_* and their like), Identity returns an error that names them.
 func FromEnvironment(getenv func(string) string) RoleMaker {
 	e := environment(getenv)
 	if e.speaksOfCollective() {
@@ -28,15 +28,16 @@ func FromEnvironment(getenv func(string) string) RoleMaker {
 		return found{PaddleCloud{Getenv: getenv}, names}
 	}
 	w, err := e.world()
-	switch {
-	case errors.Is(err, errNoRank):
-		return Local{}
-	case err != nil:
-		return failed{fmt.Errorf("rolemaker: the environment is of no job that can be told: %w", err)}
-	case w.size == 1:
-		return Local{}
+	if w.size > 1 {
+		return MPISymmetric{Getenv: getenv}
 	}
-	return MPISymmetric{Getenv: getenv}
+	if err == nil || errors.Is(err, errNoRank) {
+		err = e.strangers()
+	}
+	if err != nil {
+		return failed{fmt.Errorf("rolemaker: the environment is of no job that can be told: %w", err)}
+	}
+	return Local{}
 }
 
 // speaksOfCollective says whether the variables are those of a collective job. TRAINING_ROLE is of jobs with servers.

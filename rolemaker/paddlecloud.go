@@ -30,8 +30,9 @@ import (
 //
 // Where none of the variables is set, the process trains alone, as [Local] does: the program needs no other role maker to run
 // without a cluster. POD_IP and PADDLE_PORT by themselves say nothing, since clusters set them for any process. Where some are
-// set and others are missing, Identity returns an error that names what is missing; and one of several ranks of MPI or Slurm is
-// never alone: there [FromEnvironment] or [MPISymmetric] is meant.
+// set and others are missing, Identity returns an error that names what is missing. One of several ranks of MPI or Slurm is
+// never alone: there [FromEnvironment] or [MPISymmetric] is meant. Nor is a process that another launcher has started as one of several, of which
+// TF_CONFIG, VC_TASK_INDEX, RANK and WORLD_SIZE and their like speak: it is refused, with what was seen.
 type PaddleCloud struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string
@@ -68,7 +69,7 @@ func (p PaddleCloud) Identity() (Identity, error) {
 
 func (e env) paddle() (id Identity, err error) {
 	if len(e.found(paddleNames())) == 0 {
-		return e.alone()
+		return e.alone(envRole)
 	}
 	if id.Role, err = e.role(); err != nil {
 		return id, err
@@ -90,15 +91,18 @@ func (e env) paddle() (id Identity, err error) {
 	return id, err
 }
 
-// alone is the identity where no variable of PaddleCloud is set.
-func (e env) alone() (Identity, error) {
+// alone is the identity of a process by itself, where no variable of a job is set, such as missing.
+func (e env) alone(missing string) (Identity, error) {
 	w, err := e.world()
 	switch {
 	case err != nil && !errors.Is(err, errNoRank):
 		return Identity{}, err
 	case w.size > 1:
 		return Identity{}, fmt.Errorf("%s is not set, but %s is %d: for ranks of %s use FromEnvironment or MPISymmetric",
-			envRole, w.launcher.size, w.size, w.launcher.name)
+			missing, w.launcher.size, w.size, w.launcher.name)
+	}
+	if err := e.strangers(); err != nil {
+		return Identity{}, err
 	}
 	return Local{}.Identity()
 }
