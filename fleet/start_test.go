@@ -1,7 +1,11 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // TestAWorkerThatNeverComes: a server waits for it as long as the strategy says, and then ends the job, which names it.
@@ -33,6 +38,78 @@ func TestAWorkerThatNeverComes(t *testing.T) {
 				if err := errs[role]; err == nil || !strings.Contains(err.Error(), "worker 1 (has not joined)") {
 					t.Errorf("%s: %v, want worker 1 to be missing", role, err)
 				}
+			}
+		})
+	}
+}
+
+// late is a network on which no name resolves until a moment.
+type late struct {
+	transport.Transport
+	from time.Time
+}
+
+func (n late) lookup(endpoint string) error {
+	if time.Now().Before(n.from) {
+		return &net.DNSError{Err: "no such host", Name: endpoint, IsNotFound: true}
+	}
+	return nil
+}
+
+// Listen implements [transport.Transport].
+func (n late) Listen(endpoint string) (transport.Listener, error) {
+	if err := n.lookup(endpoint); err != nil {
+		return nil, err
+	}
+	return n.Transport.Listen(endpoint)
+}
+
+// Call implements [transport.Transport].
+func (n late) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if err := n.lookup(endpoint); err != nil {
+		return errors.Join(transport.ErrUnreachable, err)
+	}
+	return n.Transport.Call(ctx, endpoint, req, read)
+}
+
+// TestNamesThatResolveLate: a job whose processes begin before their names are known waits for them, with a reason, and trains.
+func TestNamesThatResolveLate(t *testing.T) {
+	for _, servers := range []int{0, 2} {
+		var log bytes.Buffer
+		c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
+		c.Simulate(t, func(inner transport.Transport) transport.Transport { return late{inner, time.Now().Add(time.Minute)} },
+			func(ctx context.Context, f *fleet.Fleet) error {
+				return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 3, nil)
+			})
+		want := map[string]int{"own name does not resolve, still waiting": 2, "why=": 2}
+		if servers > 0 {
+			want["server not ready, still waiting"] = 2
+		}
+		for what, n := range want {
+			if strings.Count(log.String(), what) < n || !strings.Contains(log.String(), "no such host") {
+				t.Errorf("%d servers: the log does not say %q:\n%s", servers, what, log.String())
+			}
+		}
+	}
+}
+
+// TestANameThatNeverResolves ends a server and a worker of a collective job after StartTimeout.
+func TestANameThatNeverResolves(t *testing.T) {
+	s := strategy.Sync()
+	s.StartTimeout = strategy.Duration(time.Minute)
+	for _, servers := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Transport: late{transport.NewMemory(), time.Now().Add(time.Hour)}}}
+			began := time.Now()
+			for role, err := range c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				return train(ctx, f, optimizer.SGD{LR: 0.1}, s, 3, nil)
+			}) {
+				if err == nil || !strings.Contains(err.Error(), "no such host") {
+					t.Errorf("%s: %v, want what failed", role, err)
+				}
+			}
+			if took := time.Since(began); took < time.Minute || took > time.Minute+time.Second {
+				t.Errorf("%d servers: it took %v, StartTimeout is a minute", servers, took)
 			}
 		})
 	}

@@ -76,7 +76,7 @@ func (e env) collectiveAlone() (Identity, error) {
 // rank is this worker's place in the list, by its number, its endpoint or both.
 func (e env) rank(workers []string) (int, error) {
 	current := strings.TrimSpace(e(envCurrent))
-	at := slices.Index(workers, current)
+	at := indexEndpoint(workers, current)
 	n, numbered, err := e.integer(envWorkerID)
 	switch {
 	case err != nil:

@@ -32,6 +32,10 @@
 //	TRAINING_ROLE=PSERVER POD_IP=10.89.176.11 PADDLE_PORT=36000 ./train &
 //	TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 ./train
 //
+// The list may have names. A pod that doesn't know its own in it is told its number, PADDLE_PSERVER_ID; a name that doesn't resolve yet is waited for,
+// on the server too, until the strategy's StartTimeout. Behind the address of a service, NAT or a published port a server listens where
+// FLEET_LISTEN says ("0.0.0.0", ":36000", "10.0.0.7:36000"; in a program transport.FastHTTP.ListenAddr), and the list has what others call.
+//
 // # MPI and Slurm
 //
 //	mpirun -n 4 ./train                                      # one machine: nothing else to say

@@ -3,6 +3,8 @@ package rolemaker
 import (
 	"fmt"
 	"net"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,6 +22,26 @@ func checkEndpoints(list []string) error {
 		seen[e] = true
 	}
 	return nil
+}
+
+// joinHostPort is net.JoinHostPort for hosts that may have the brackets of an IPv6 address already.
+func joinHostPort(host, port string) string {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.TrimSuffix(inner, "]")
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// indexEndpoint is the place of an endpoint in a list, however its address is written, or -1.
+func indexEndpoint(list []string, e string) int {
+	return slices.IndexFunc(list, func(other string) bool { return other == e || sameAddress(other, e) })
+}
+
+// sameAddress says whether two endpoints are one IP address and port.
+func sameAddress(a, b string) bool {
+	x, errX := netip.ParseAddrPort(a)
+	y, errY := netip.ParseAddrPort(b)
+	return errX == nil && errY == nil && x == y
 }
 
 func checkEndpoint(e string) error {

@@ -3,7 +3,6 @@ package rolemaker
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 )
@@ -19,7 +18,8 @@ import (
 //	PADDLE_PSERVERS_NUM           number of servers (optional; checked against the list)
 //
 // A worker also needs PADDLE_TRAINER_ID, its index. A server needs POD_IP and PADDLE_PORT, which together are one endpoint of
-// the list, or PADDLE_PSERVER_ID, its index.
+// the list, or PADDLE_PSERVER_ID, its index, which is enough by itself: the list may then have names, or addresses of services, that the pod
+// doesn't know as its own. Where a server listens at another address than the list has, FLEET_LISTEN says so (package transport).
 //
 // Older names are understood: PADDLE_TRAINING_ROLE (which makes PADDLE_TRAINERS_NUM 1 if that is not set), PADDLE_CURRENT_IP
 // for POD_IP, and for the list PADDLE_PSERVERS (ips) with PADDLE_PORT (one port for all or one for each, 6174 if not set).
@@ -153,7 +153,7 @@ func (e env) oldServers() ([]string, error) {
 			envServerIPs, e(envServerIPs), envPort, e(envPort))
 	}
 	for i := range list {
-		list[i] = net.JoinHostPort(list[i], ports[i%len(ports)])
+		list[i] = joinHostPort(list[i], ports[i%len(ports)])
 	}
 	if err := checkEndpoints(list); err != nil {
 		return nil, fmt.Errorf("%s is %q and %s is %q: %w", envServerIPs, e(envServerIPs), envPort, e(envPort), err)
@@ -221,32 +221,30 @@ func (e env) serverIndex(servers []string) (int, error) {
 		return 0, fmt.Errorf("%s is not set; with %s it makes this server's endpoint, which must be one of %s",
 			ipName, envPort, strings.Join(servers, ","))
 	}
-	at, err := e.find(ip, ipName, servers)
-	if err == nil && numbered && at != n {
-		err = fmt.Errorf("%s is %d, but endpoint %s is number %d of the servers", envServerID, n, servers[at], at)
-	}
-	return at, err
-}
-
-// find is the place of this server's own endpoint in the list.
-func (e env) find(ip, ipName string, servers []string) (int, error) {
-	ports := e.ports()
-	if len(ports) == 0 {
-		return 0, fmt.Errorf("%s is not set; with %s it makes this server's endpoint", envPort, ipName)
-	}
-	var at []int
-	for _, port := range ports {
-		if k := slices.Index(servers, net.JoinHostPort(ip, port)); k >= 0 && !slices.Contains(at, k) {
-			at = append(at, k)
-		}
-	}
-	switch len(at) {
-	case 0:
-		return 0, fmt.Errorf("%s is %q and %s is %q, but %s is not one of the servers %s",
-			ipName, ip, envPort, strings.Join(ports, ","), net.JoinHostPort(ip, ports[0]), strings.Join(servers, ","))
-	case 1:
+	at, ports := e.find(ip, servers), e.ports()
+	switch {
+	case numbered && len(at) > 0 && !slices.Contains(at, n):
+		return 0, fmt.Errorf("%s is %d, but endpoint %s is number %d of the servers", envServerID, n, servers[at[0]], at[0])
+	case numbered:
+		return n, nil // the list may have names, or addresses of services, where the pod knows its own address
+	case len(at) == 1:
 		return at[0], nil
+	case len(ports) == 0:
+		return 0, fmt.Errorf("%s is not set; with %s it makes this server's endpoint", envPort, ipName)
+	case len(at) == 0:
+		return 0, fmt.Errorf("%s is %q and %s is %q, but %s is not one of the servers %s; where these are names, %s says which this one is",
+			ipName, ip, envPort, strings.Join(ports, ","), joinHostPort(ip, ports[0]), strings.Join(servers, ","), envServerID)
 	}
 	return 0, fmt.Errorf("%s is %q and %s is %q, which are several servers' (%v); give %s one port",
 		ipName, ip, envPort, e(envPort), at, envPort)
+}
+
+// find are the places in the list that this server's own endpoint may be.
+func (e env) find(ip string, servers []string) (at []int) {
+	for _, port := range e.ports() {
+		if k := indexEndpoint(servers, joinHostPort(ip, port)); k >= 0 && !slices.Contains(at, k) {
+			at = append(at, k)
+		}
+	}
+	return at
 }

@@ -41,13 +41,13 @@ func staysHere(endpoint string) bool {
 	return strings.HasPrefix(endpoint, "unix:") || strings.HasPrefix(endpoint, "localhost:") || onThisMachine("tcp", endpoint)
 }
 
-// named is the endpoint that clients call: the host as it was written, the port as it was given.
+// named is the endpoint that clients call: as it was written, with the port that was given in place of 0.
 func named(endpoint string, ln net.Listener) string {
 	tcp, ok := ln.Addr().(*net.TCPAddr)
-	if !ok {
+	host, port, err := net.SplitHostPort(endpoint)
+	if !ok || err != nil || port != "0" {
 		return endpoint
 	}
-	host, _, _ := net.SplitHostPort(endpoint)
 	return net.JoinHostPort(host, fmt.Sprint(tcp.Port))
 }
 

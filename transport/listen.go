@@ -16,9 +16,9 @@ import (
 
 // Listen implements [Transport].
 func (f *FastHTTP) Listen(endpoint string) (Listener, error) {
-	network, addr, err := address(endpoint)
+	network, addr, err := bindAddress(endpoint, f.ListenAddr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("transport: listen %s: %w", endpoint, err)
 	}
 	config, err := f.serverTLS()
 	if err != nil {
@@ -31,7 +31,7 @@ func (f *FastHTTP) Listen(endpoint string) (Listener, error) {
 	lc := net.ListenConfig{Control: f.guard(config, "listen on")}
 	ln, err := lc.Listen(context.Background(), network, addr)
 	if err != nil {
-		return nil, fmt.Errorf("transport: listen %s: %w", endpoint, err)
+		return nil, fmt.Errorf("transport: listen %s: %w", endpoint, bindError(addr, err))
 	}
 	if network == "unix" && !strings.HasPrefix(addr, "@") {
 		if err := os.Chmod(addr, 0o600); err != nil {

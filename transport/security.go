@@ -10,14 +10,15 @@ import (
 	"strconv"
 )
 
-// FromEnv returns a FastHTTP that is secured as the environment says:
+// FromEnv returns a FastHTTP that is secured, and listens, as the environment says:
 //
 //	FLEET_TLS_DIR    a directory with ca.pem, cert.pem and key.pem (FastHTTP.TLSDir)
 //	FLEET_TOKEN      a secret shared by all processes, for use with FLEET_TLS_DIR (FastHTTP.Token)
 //	FLEET_INSECURE   1: plaintext between machines (FastHTTP.Insecure)
 //	FLEET_CLUSTER    a name of the cluster, the same for all its processes (FastHTTP.Cluster)
+//	FLEET_LISTEN     where to listen, if not at the endpoint that others call (FastHTTP.ListenAddr)
 func FromEnv() (*FastHTTP, error) {
-	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: os.Getenv("FLEET_TOKEN"), Cluster: os.Getenv("FLEET_CLUSTER")}
+	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: os.Getenv("FLEET_TOKEN"), Cluster: os.Getenv("FLEET_CLUSTER"), ListenAddr: os.Getenv("FLEET_LISTEN")}
 	if v := os.Getenv("FLEET_INSECURE"); v != "" {
 		insecure, err := strconv.ParseBool(v)
 		if err != nil {

@@ -273,6 +273,7 @@ func TestFromEnv(t *testing.T) {
 		t.Setenv("FLEET_TLS_DIR", c.dir)
 		t.Setenv("FLEET_TOKEN", c.token)
 		t.Setenv("FLEET_INSECURE", c.insecure)
+		t.Setenv("FLEET_LISTEN", "[::1]:7")
 		f, err := transport.FromEnv()
 		if c.wrong != "" {
 			if err == nil || !strings.Contains(err.Error(), c.wrong) {
@@ -280,7 +281,7 @@ func TestFromEnv(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || f.TLSDir != c.dir || f.Token != c.token || f.Insecure != (c.insecure == "1") {
+		if err != nil || f.TLSDir != c.dir || f.Token != c.token || f.Insecure != (c.insecure == "1") || f.ListenAddr != "[::1]:7" {
 			t.Errorf("%s: %+v, %v", c.name, f, err)
 		}
 	}

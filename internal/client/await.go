@@ -48,7 +48,7 @@ func (c *Client) awaitServers(ctx context.Context) error {
 			}
 			wait[a.server] = a.err
 		case <-say.C:
-			c.log.Warn("server not ready, still waiting", "not ready endpoints", wait.endpoints(c.c.Servers), "waited", time.Since(began).Round(time.Second))
+			c.log.Warn("server not ready, still waiting", "not ready endpoints", wait.endpoints(c.c.Servers), "waited", time.Since(began).Round(time.Second), "why", wait.reason())
 		case <-ctx.Done():
 			return c.neverCame(wait, time.Since(began), context.Cause(ctx))
 		}

@@ -33,8 +33,9 @@ func TestWorkersFirst(t *testing.T) {
 			t.Errorf("joined after %v, the server came after 10s", took)
 		}
 		said := strings.Count(log.String(), "server not ready, still waiting")
-		if said != 3 || strings.Count(log.String(), j.endpoints[1]) != 3 || strings.Contains(log.String(), j.endpoints[0]) {
-			t.Errorf("in ten seconds it said, want three times that %s is not ready:\n%s", j.endpoints[1], log.String())
+		why := strings.Count(log.String(), `why="transport: call `+j.endpoints[1]+": endpoint unreachable")
+		if said != 3 || why != 3 || strings.Contains(log.String(), j.endpoints[0]) {
+			t.Errorf("in ten seconds it said, want three times that %s is not ready, and why:\n%s", j.endpoints[1], log.String())
 		}
 	})
 }

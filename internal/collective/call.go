@@ -32,6 +32,7 @@ func (g *Group) call(ctx context.Context, rank int, msg [][]byte, silence time.D
 		if err == nil {
 			return nil
 		}
+		g.noteTrouble(ctx, rank, err)
 		var refused refusal
 		switch {
 		case ctx.Err() != nil:
@@ -50,6 +51,28 @@ func (g *Group) call(ctx context.Context, rank int, msg [][]byte, silence time.D
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// noteTrouble remembers why a rank has not answered, unless that is the end of ctx.
+func (g *Group) noteTrouble(ctx context.Context, rank int, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.trouble[rank] = err
+}
+
+// why is what is known of ranks that have not answered: the first one's trouble.
+func (g *Group) why(ranks []int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range ranks {
+		if g.trouble[r] != nil {
+			return g.trouble[r]
+		}
+	}
+	return errors.New("no answer yet")
 }
 
 // once makes one attempt.

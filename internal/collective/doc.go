@@ -1,6 +1,6 @@
 // Package collective lets the workers of a job that has no servers add their gradients up among themselves.
 //
-//	g, err := collective.New(collective.Config{Rank: 1, Endpoints: endpoints, Transport: t})
+//	g, err := collective.New(ctx, collective.Config{Rank: 1, Endpoints: endpoints, Transport: t})
 //	err = g.Join(ctx)                                           // until every rank is there
 //	err = collective.AllReduce(ctx, g, collective.Sum, w, b)    // w and b hold the sums now, the same bits on every rank
 //	all, err := g.AllGather(ctx, []byte("what I have"))         // by rank

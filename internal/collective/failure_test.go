@@ -204,7 +204,7 @@ func TestJoinSaysWhoIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := onMemory(t, 2)
 		c.StartTimeout, c.Logger = 8*time.Second, slog.New(slog.NewTextHandler(&log, nil))
-		g, err := collective.New(c)
+		g, err := collective.New(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestJoinNamesWhoIsMissing(t *testing.T) {
 	for _, r := range []int{0, 2} {
 		own := c
 		own.Rank = r
-		g, err := collective.New(own)
+		g, err := collective.New(t.Context(), own)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestRestartIsNoticed(t *testing.T) {
 		if err := g.Close(ctx, nil); err != nil {
 			return err
 		}
-		again, err := collective.New(own)
+		again, err := collective.New(t.Context(), own)
 		if err != nil {
 			return err
 		}
@@ -304,10 +304,10 @@ func TestStrangersAreRefused(t *testing.T) {
 
 func TestMisuse(t *testing.T) {
 	ctx := t.Context()
-	if _, err := collective.New(collective.Config{Rank: 2, Endpoints: []string{"a", "b"}, Transport: transport.NewMemory()}); err == nil {
+	if _, err := collective.New(t.Context(), collective.Config{Rank: 2, Endpoints: []string{"a", "b"}, Transport: transport.NewMemory()}); err == nil {
 		t.Error("rank 2 of 2 was accepted")
 	}
-	g, err := collective.New(onMemory(t, 2))
+	g, err := collective.New(t.Context(), onMemory(t, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		c := onMemory(t, 2)
 		c.Rank = 1
-		g, err := collective.New(c)
+		g, err := collective.New(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,6 +68,7 @@ type Group struct {
 	generation uint64     // 0 until all have joined
 	lives      []uint64   // by rank, 0 where unknown
 	seen       []time.Time
+	trouble    []error // by rank, why the last attempt to call it had no answer
 	bye        []bool
 	byes       chan struct{} // closed when all have said goodbye
 	number     uint64        // of the last collective
@@ -77,19 +78,21 @@ type Group struct {
 	left       bool
 }
 
-// New claims this rank's endpoint and begins to listen there. Close or Leave ends the group.
-func New(c Config) (*Group, error) {
+// New claims this rank's endpoint, whose name has StartTimeout to resolve, and begins to listen there. Close or Leave ends the group.
+func New(ctx context.Context, c Config) (*Group, error) {
 	if c.Rank < 0 || c.Rank >= len(c.Endpoints) {
 		return nil, fmt.Errorf("collective: rank %d of %d endpoints", c.Rank, len(c.Endpoints))
 	}
 	c = c.withDefaults()
-	l, err := c.Transport.Listen(c.Endpoints[c.Rank])
+	ctx, cancel := context.WithTimeout(ctx, c.StartTimeout)
+	defer cancel()
+	l, err := transport.ListenWait(ctx, c.Transport, c.Endpoints[c.Rank], c.Logger.With("rank", c.Rank))
 	if err != nil {
 		return nil, fmt.Errorf("collective: rank %d: %w", c.Rank, err)
 	}
 	n := len(c.Endpoints)
 	g := &Group{c: c, log: c.Logger.With("rank", c.Rank), listener: l, self: rand.Uint64() | 1, turn: make(chan struct{}, 1),
-		lives: make([]uint64, n), seen: make([]time.Time, n), bye: make([]bool, n), byes: make(chan struct{}), changed: make(chan struct{})}
+		lives: make([]uint64, n), seen: make([]time.Time, n), trouble: make([]error, n), bye: make([]bool, n), byes: make(chan struct{}), changed: make(chan struct{})}
 	g.life, g.end = context.WithCancelCause(context.Background())
 	g.lives[c.Rank], g.bye[c.Rank] = g.self, true
 	g.serving.Go(func() {

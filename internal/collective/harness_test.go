@@ -57,7 +57,7 @@ func run(t testing.TB, c collective.Config, f func(ctx context.Context, g *colle
 	for r := range c.Endpoints {
 		own := c
 		own.Rank = r
-		g, err := collective.New(own)
+		g, err := collective.New(t.Context(), own)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,8 @@ func (g *Group) Join(ctx context.Context) error {
 		return err
 	})
 	if errors.Is(err, errLate) {
-		err = fmt.Errorf("%w: waited %v for %s to start", ErrDead, time.Since(began).Round(time.Millisecond), g.names(arrived.missing()))
+		missing := arrived.missing()
+		err = fmt.Errorf("%w: waited %v for %s to start (the last attempt: %v)", ErrDead, time.Since(began).Round(time.Millisecond), g.names(missing), g.why(missing))
 	}
 	if err != nil {
 		return g.fail(err)
@@ -57,7 +58,8 @@ func (g *Group) sayMissing(a *arrivals) (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				g.log.Warn("worker not ready, still waiting", "not ready", g.names(a.missing()), "waited", time.Since(began).Round(time.Second))
+				missing := a.missing()
+				g.log.Warn("worker not ready, still waiting", "not ready", g.names(missing), "waited", time.Since(began).Round(time.Second), "why", g.why(missing))
 			case <-ended:
 				return
 			}

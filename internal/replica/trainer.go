@@ -31,16 +31,18 @@ type Config struct {
 
 // Trainer is one worker's copy of the weights. It implements [optimizer.Trainer].
 type Trainer struct {
-	c      Config
-	local  *local.Trainer
-	weigh  mode.Weighting
-	mu     sync.Mutex // guards what follows
-	group  *collective.Group
-	joined bool
-	left   bool
-	trains *opened // the session that trains
-	parker session // takes part in others' steps; made when it is first needed
-	drift  *drift  // with LocalSGD
+	c     Config
+	local *local.Trainer
+	weigh mode.Weighting
+	mu    sync.Mutex // guards what follows
+	group *collective.Group
+	// claimed says that group is there or in the making.
+	claimed bool
+	joined  bool
+	left    bool
+	trains  *opened // the session that trains
+	parker  session // takes part in others' steps; made when it is first needed
+	drift   *drift  // with LocalSGD
 }
 
 var (
@@ -91,7 +93,7 @@ func (t *Trainer) Local() *local.Trainer { return t.local }
 
 // Join finds the other workers, compares with them what is trained, and takes the dense weights of rank 0.
 func (t *Trainer) Join(ctx context.Context) error {
-	g, err := t.claim()
+	g, err := t.claim(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,16 +112,22 @@ func (t *Trainer) Join(ctx context.Context) error {
 	return nil
 }
 
-// claim makes the group, once.
-func (t *Trainer) claim() (g *collective.Group, err error) {
+// claim makes the group, once. That may take as long as StartTimeout.
+func (t *Trainer) claim(ctx context.Context) (*collective.Group, error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.group != nil {
+	claimed := t.claimed
+	t.claimed = true
+	t.mu.Unlock()
+	if claimed {
 		return nil, ErrJoined
 	}
-	g, err = collective.New(t.c.Group)
-	if err == nil {
-		t.group = g
+	g, err := collective.New(ctx, t.c.Group)
+	t.mu.Lock()
+	t.group, t.claimed = g, err == nil
+	left := t.left
+	t.mu.Unlock()
+	if err == nil && left { // Close came meanwhile, and had nothing to close
+		return nil, errors.Join(ErrClosed, g.Close(ctx, ErrClosed))
 	}
 	return g, err
 }
@@ -128,7 +136,7 @@ func (t *Trainer) claim() (g *collective.Group, err error) {
 func (t *Trainer) Joined() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.group != nil
+	return t.claimed
 }
 
 // agree compares this worker's model, rule and strategy with the others', and how far each has come.

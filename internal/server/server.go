@@ -126,7 +126,7 @@ var ErrWorkersDied = errors.New("workers died")
 
 // Run serves until every worker has stopped or died, or ctx ends.
 func (s *Server) Run(ctx context.Context) error {
-	l, err := s.c.Transport.Listen(s.c.Endpoints[s.c.Index])
+	l, err := s.listen(ctx)
 	if err != nil {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
 	}
@@ -148,7 +148,14 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, l.Close(closeCtx))
 }
 
-// closeGrace is how long the last replies may take to leave the house.
+// listen claims this server's endpoint, whose name has StartTimeout to resolve.
+func (s *Server) listen(ctx context.Context) (transport.Listener, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.c.Strategy.StartTimeout.Std())
+	defer cancel()
+	return transport.ListenWait(ctx, s.c.Transport, s.c.Endpoints[s.c.Index], s.log)
+}
+
+// closeGrace is how long Run waits for replies in flight when it closes.
 const closeGrace = 5 * time.Second
 
 // awaitEnd returns when the job is over, with what went wrong.
