@@ -1,7 +1,9 @@
 package dataset
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 )
@@ -13,6 +15,12 @@ import (
 // again: that is another pass, in the same order unless [Dataset.Epoch] says otherwise. A pass without a batch yields [ErrNoRows], unless
 // [Dataset.MayBeEmpty] was said.
 func (d *Dataset) Batches(size int) iter.Seq2[Batch, error] {
+	return d.BatchesContext(context.Background(), size)
+}
+
+// BatchesContext is [Dataset.Batches] with a context: when it ends, so does the pass, with an error that has the cause, also while it
+// waits for a file that is a pipe, for a pipe command, or for a source of one's own that is a [ContextSource].
+func (d *Dataset) BatchesContext(ctx context.Context, size int) iter.Seq2[Batch, error] {
 	if size < 1 {
 		d = d.fail("Batches(%d): want 1 row or more in a batch", size)
 	}
@@ -21,15 +29,17 @@ func (d *Dataset) Batches(size int) iter.Seq2[Batch, error] {
 			yield(nil, d.err)
 			return
 		}
-		p := &pass{Dataset: d, size: size}
+		ctx, cancel := context.WithCancel(ctx) // a loop that breaks waits for no data
+		defer cancel()
+		p := &pass{Dataset: d, size: size, ctx: ctx}
 		var err error
-		if p.reader, err = d.source.Open(d.epoch); err != nil {
+		if p.reader, err = open(ctx, d.source, d.epoch); err != nil {
 			yield(nil, err)
 			return
 		}
 		defer p.reader.Close()
 		if d.ahead > 0 {
-			p.runAhead(yield)
+			p.runAhead(cancel, yield)
 		} else {
 			p.run(yield)
 		}
@@ -39,6 +49,7 @@ func (d *Dataset) Batches(size int) iter.Seq2[Batch, error] {
 // pass is one range over batches.
 type pass struct {
 	*Dataset
+	ctx    context.Context
 	reader Reader
 	size   int
 	made   int // batches
@@ -60,10 +71,21 @@ func (p *pass) run(yield func(Batch, error) bool) {
 	}
 }
 
+// ended says that the context has ended, and how far the pass came.
+func (p *pass) ended(batches int) error {
+	if p.ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("dataset: after %d batches: %w", batches, context.Cause(p.ctx))
+}
+
 // fill makes the next batch in s; io.EOF after the last one.
 func (p *pass) fill(s *slot) (Batch, error) {
 	s.table.reset()
 	for s.table.Len() < p.size {
+		if err := p.ended(p.made); err != nil {
+			return nil, err
+		}
 		_, err := p.reader.Read(s.table, p.size-s.table.Len())
 		if errors.Is(err, io.EOF) {
 			break

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -74,7 +75,8 @@ func (d *Dataset) Map(f func(Batch) error) *Dataset {
 	return &next
 }
 
-// Load reads all rows into memory, so that they can be shuffled and counted. Maps are kept, not applied.
+// Load reads all rows into memory, so that they can be shuffled and counted. Maps are kept, not applied. It ends with ctx as
+// [Dataset.BatchesContext] does.
 func (d *Dataset) Load(ctx context.Context) (*Dataset, error) {
 	t, why, err := d.read(ctx)
 	if err != nil {
@@ -96,22 +98,24 @@ func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error)
 	if d.err != nil {
 		return nil, "", d.err
 	}
-	r, err := d.source.Open(d.epoch)
+	r, err := open(ctx, d.source, d.epoch)
 	if err != nil {
 		return nil, "", err
 	}
 	defer r.Close()
 	t := newTable(d.Columns())
 	for {
-		if err := context.Cause(ctx); err != nil {
-			return nil, "", fmt.Errorf("dataset: load after %d rows: %w", t.Len(), err)
+		_, err := r.Read(t, loadRows)
+		if ended := context.Cause(ctx); ended != nil && !errors.Is(err, ended) {
+			return nil, "", fmt.Errorf("dataset: load after %d rows: %w", t.Len(), ended)
 		}
-		if _, err := r.Read(t, loadRows); err == io.EOF {
+		if err == io.EOF {
 			if t.Len() == 0 {
 				why = whyEmpty(r)
 			}
 			return t, why, nil
-		} else if err != nil {
+		}
+		if err != nil {
 			return nil, "", err
 		}
 	}

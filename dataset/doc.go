@@ -30,6 +30,11 @@
 //
 // [Dataset.RandomShard] gives each worker random rows of files that are too long for memory.
 //
+// # Waiting for data
+//
+// Loading ends with its context, and so does a loop over [Dataset.BatchesContext], also where a pipe or a pipe command writes nothing
+// more: the command ends with all that it has started. So it does when a loop breaks.
+//
 // # Bad data
 //
 // A line that can't be understood ends the pass with an error that tells file, line, field, what was wanted and what

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -80,24 +81,27 @@ func (f *Files) only(mine selection) Source {
 }
 
 // Open starts a pass. Epoch makes no difference.
-func (f *Files) Open(int) (Reader, error) {
+func (f *Files) Open(epoch int) (Reader, error) { return f.OpenContext(context.Background(), epoch) }
+
+// OpenContext is Open with a context that ends the pass, and with it the pipe command and all that it has started.
+func (f *Files) OpenContext(ctx context.Context, _ int) (Reader, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	if f.used != nil && f.used.Swap(true) {
 		return nil, fmt.Errorf("%w: %s", ErrOnePass, f.Paths[0])
 	}
-	return &filesReader{Files: f, paths: f.Paths}, nil
+	return &filesReader{Files: f, ctx: ctx, paths: f.Paths}, nil
 }
 
 // open opens the file at path, or the reader that stands for it.
-func (f *Files) open(path string) (io.ReadCloser, error) {
+func (f *Files) open(ctx context.Context, path string) (io.ReadCloser, error) {
 	if f.reader == nil {
-		return openFile(f.FS, path, f.PipeCommand)
+		return openFile(ctx, f.FS, path, f.PipeCommand)
 	}
-	r, err := unpack(f.reader)
+	r, err := unpack(interruptible(ctx, io.NopCloser(f.reader), f.reader))
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}
-	return io.NopCloser(r), nil
+	return r, nil
 }

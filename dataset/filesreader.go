@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 // filesReader is one pass over files.
 type filesReader struct {
 	*Files
+	ctx    context.Context
 	paths  []string // still to be opened
 	path   string   // open now
 	file   io.Closer
@@ -80,11 +82,14 @@ func (r *filesReader) nextFile() error {
 		return io.EOF
 	}
 	r.path, r.paths = r.paths[0], r.paths[1:]
+	if ended := context.Cause(r.ctx); ended != nil {
+		return fmt.Errorf("dataset: before %s: %w", r.path, ended)
+	}
 	parser, err := r.Format.NewParser()
 	if err != nil {
 		return err
 	}
-	f, err := r.open(r.path)
+	f, err := r.open(r.ctx, r.path)
 	if err != nil {
 		return err
 	}

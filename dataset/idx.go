@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,15 +25,15 @@ const (
 // ReadIDX reads an IDX file, plain or gzip. Its values must be unsigned bytes, as those of MNIST and its kin are, and
 // as many as its dimensions say.
 func ReadIDX(r io.Reader) (*IDX, error) {
-	r, err := unpack(r)
+	f, err := unpack(io.NopCloser(r))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrIDX, err)
 	}
-	dims, size, err := readIDXHeader(r)
+	dims, size, err := readIDXHeader(f)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(r, int64(size)+1)) // grows with what is there, whatever the header says
+	data, err := io.ReadAll(io.LimitReader(f, int64(size)+1)) // grows with what is there, whatever the header says
 	if err != nil {
 		return nil, fmt.Errorf("%w of dimensions %v: %w", ErrIDX, dims, err)
 	}
@@ -107,7 +108,7 @@ func mnistPart(fsys fs.FS, prefixes ...string) (*Dataset, error) {
 func readIDXFile(fsys fs.FS, name string, prefixes []string) (*IDX, error) {
 	for _, prefix := range prefixes {
 		for _, end := range []string{".gz", ""} {
-			f, err := openFile(fsys, prefix+name+end, "")
+			f, err := openFile(context.Background(), fsys, prefix+name+end, "")
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,27 +13,26 @@ import (
 
 // openFile opens a file of fsys, or of the machine when fsys is nil, has the command, if there is one, make of it what it does, and
 // unpacks that if it is gzip.
-func openFile(fsys fs.FS, path, command string) (io.ReadCloser, error) {
+func openFile(ctx context.Context, fsys fs.FS, path, command string) (io.ReadCloser, error) {
 	f, err := openRaw(fsys, path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
 	if command != "" {
-		p, err := pipeThrough(command, f)
+		p, err := pipeThrough(ctx, command, f)
 		if err != nil {
 			return nil, fmt.Errorf("dataset: %s: %w", path, err)
 		}
 		f = p
+	} else {
+		f = interruptible(ctx, f, f)
 	}
 	r, err := unpack(f)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{r, f}, nil
+	return r, nil
 }
 
 func openRaw(fsys fs.FS, path string) (io.ReadCloser, error) {
@@ -44,11 +44,18 @@ func openRaw(fsys fs.FS, path string) (io.ReadCloser, error) {
 
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// unpack reads r as it is, or through gzip where it begins as gzip does, whatever its name.
-func unpack(r io.Reader) (io.Reader, error) {
-	b := bufio.NewReaderSize(r, 64<<10)
+// unpacked reads what a file holds and closes the file.
+type unpacked struct {
+	io.Reader
+	io.Closer
+}
+
+// unpack reads f as it is, or through gzip where it begins as gzip does, whatever its name.
+func unpack(f io.ReadCloser) (io.ReadCloser, error) {
+	b := bufio.NewReaderSize(f, 64<<10)
 	if head, _ := b.Peek(len(gzipMagic)); !bytes.Equal(head, gzipMagic) {
-		return b, nil
+		return unpacked{b, f}, nil
 	}
-	return gzip.NewReader(b)
+	z, err := gzip.NewReader(b)
+	return unpacked{z, f}, err
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 // piped is what a shell command makes of a file, which it reads as its standard input.
 type piped struct {
+	ctx     context.Context
 	command string
 	file    io.Closer
 	run     *exec.Cmd
@@ -20,19 +22,19 @@ type piped struct {
 	ended   bool
 }
 
-// pipeThrough starts the command, which reads file.
-func pipeThrough(command string, file io.ReadCloser) (*piped, error) {
-	p := &piped{command: command, file: file, run: exec.Command("sh", "-c", command)}
+// pipeThrough starts the command, which reads file, and ends with ctx.
+func pipeThrough(ctx context.Context, command string, file io.ReadCloser) (*piped, error) {
+	p := &piped{ctx: ctx, command: command, file: file, run: exec.CommandContext(ctx, "sh", "-c", command)}
+	p.run.Cancel = p.kill
 	p.run.Stdin, p.run.Stderr, p.run.WaitDelay = file, &p.told, time.Second
 	groupOf(p.run)
-	out, err := p.run.StdoutPipe()
-	if err == nil {
+	var err error
+	if p.out, err = p.run.StdoutPipe(); err == nil {
 		err = p.run.Start()
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("pipe command %q: %w", command, err), file.Close())
 	}
-	p.out = out
 	return p, nil
 }
 
@@ -51,6 +53,9 @@ func (p *piped) Read(b []byte) (int, error) {
 			p.err = p.failed(failed)
 		}
 	}
+	if ended := context.Cause(p.ctx); ended != nil {
+		p.err = fmt.Errorf("pipe command %q was ended: %w", p.command, ended)
+	}
 	return n, p.err
 }
 
@@ -66,11 +71,16 @@ func (p *piped) failed(err error) error {
 func (p *piped) Close() error {
 	if !p.ended {
 		p.ended = true
-		p.out.Close()
-		killGroup(p.run)
+		_ = p.kill()
 		_ = p.run.Wait() // that it was killed is no news
 	}
 	return p.file.Close()
+}
+
+// kill ends the command and all that it has started, and a Read that waits for what a process writes that has left them.
+func (p *piped) kill() error {
+	killGroup(p.run)
+	return p.out.Close()
 }
 
 // tail keeps the end of what is written to it.

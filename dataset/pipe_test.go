@@ -99,7 +99,7 @@ func TestPipeCommandIsEnded(t *testing.T) {
 			break
 		}
 	}
-	p, err := pipeThrough("sleep 1000 & echo 1; wait", readCloser("x"))
+	p, err := pipeThrough(t.Context(), "sleep 1000 & echo 1; wait", readCloser("x"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,12 @@
 package dataset
 
-import "io"
+import (
+	"context"
+	"io"
+)
 
-// Prefetch makes up to n batches ahead of the loop, on a goroutine that ends with it: when the loop breaks, the loop
-// waits for the batch in the making. 0, the default, makes each batch when it is asked for.
+// Prefetch makes up to n batches ahead of the loop, on a goroutine that ends with it: when the loop breaks, it waits for a Read that is
+// under way, of files and a [ContextSource] no longer than there are data. 0, the default, makes each batch when it is asked for.
 func (d *Dataset) Prefetch(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Prefetch(%d): want 0 or more batches", n)
@@ -21,24 +24,28 @@ type made struct {
 }
 
 // runAhead runs the maker and hands its batches to the loop. Slots go round: free, filled, ready, yielded, free.
-func (p *pass) runAhead(yield func(Batch, error) bool) {
+func (p *pass) runAhead(cancel context.CancelFunc, yield func(Batch, error) bool) {
 	free := make(chan *slot, held+p.ahead)
 	for range held + p.ahead {
 		free <- nil // made when first used
 	}
 	// One made batch waits in the maker's hand, the rest in the queue.
-	ready, stop, ended := make(chan made, p.ahead-1), make(chan struct{}), make(chan struct{})
+	ready, ended := make(chan made, p.ahead-1), make(chan struct{})
 	go func() {
 		defer close(ended)
 		defer close(ready)
-		p.makeAhead(free, ready, stop)
+		p.makeAhead(free, ready)
 	}()
 	defer func() { <-ended }()
-	defer close(stop)
+	defer cancel()
 
 	var ring [held]*slot
 	for i := 0; ; i++ {
 		m, open := <-ready
+		if err := p.ended(i); err != nil {
+			yield(nil, err)
+			return
+		}
 		if !open || !yield(m.batch, m.err) || m.err != nil {
 			return
 		}
@@ -50,13 +57,13 @@ func (p *pass) runAhead(yield func(Batch, error) bool) {
 	}
 }
 
-// makeAhead makes batches until the last one, an error, or stop.
-func (p *pass) makeAhead(free <-chan *slot, ready chan<- made, stop <-chan struct{}) {
+// makeAhead makes batches until the last one, an error, or the end of the pass's context.
+func (p *pass) makeAhead(free <-chan *slot, ready chan<- made) {
 	for {
 		var m made
 		select {
 		case m.slot = <-free:
-		case <-stop:
+		case <-p.ctx.Done():
 			return
 		}
 		if m.slot == nil {
@@ -67,7 +74,7 @@ func (p *pass) makeAhead(free <-chan *slot, ready chan<- made, stop <-chan struc
 		}
 		select {
 		case ready <- m:
-		case <-stop:
+		case <-p.ctx.Done():
 			return
 		}
 		if m.err != nil {

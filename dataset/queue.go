@@ -1,6 +1,9 @@
 package dataset
 
-import "iter"
+import (
+	"context"
+	"iter"
+)
 
 // QueueDataset streams a list of files through a queue of batches that one goroutine fills: nothing is kept in memory,
 // and nothing can be shuffled. It is the original's name for this over [Dataset].
@@ -22,8 +25,13 @@ type QueueDataset struct {
 // SetFileList names the files of the next pass.
 func (d *QueueDataset) SetFileList(files ...string) { d.FileList = files }
 
-// Batches passes over the files once; see [Dataset.Batches].
+// Batches passes over the files once; see [Dataset.Batches]. A loop that breaks does not wait for what a pipe command may still write.
 func (d *QueueDataset) Batches() iter.Seq2[Batch, error] {
+	return d.BatchesContext(context.Background())
+}
+
+// BatchesContext is Batches with a context that ends the pass; see [Dataset.BatchesContext].
+func (d *QueueDataset) BatchesContext(ctx context.Context) iter.Seq2[Batch, error] {
 	capacity := d.Capacity
 	if capacity == 0 {
 		capacity = 4
@@ -32,7 +40,7 @@ func (d *QueueDataset) Batches() iter.Seq2[Batch, error] {
 	if d.MayBeEmpty {
 		rows = rows.MayBeEmpty()
 	}
-	return rows.Prefetch(capacity).Batches(sizeOrOne(d.BatchSize))
+	return rows.Prefetch(capacity).BatchesContext(ctx, sizeOrOne(d.BatchSize))
 }
 
 func (d *QueueDataset) files() *Dataset {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -118,8 +119,10 @@ type chosen struct {
 	selection
 }
 
-func (c *chosen) Open(epoch int) (Reader, error) {
-	r, err := c.Source.Open(epoch)
+func (c *chosen) Open(epoch int) (Reader, error) { return c.OpenContext(context.Background(), epoch) }
+
+func (c *chosen) OpenContext(ctx context.Context, epoch int) (Reader, error) {
+	r, err := open(ctx, c.Source, epoch)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"io"
 	"math/bits"
 	"math/rand/v2"
@@ -33,8 +34,10 @@ type windowed struct {
 	seed uint64
 }
 
-func (w *windowed) Open(epoch int) (Reader, error) {
-	r, err := w.Source.Open(epoch)
+func (w *windowed) Open(epoch int) (Reader, error) { return w.OpenContext(context.Background(), epoch) }
+
+func (w *windowed) OpenContext(ctx context.Context, epoch int) (Reader, error) {
+	r, err := open(ctx, w.Source, epoch)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,7 @@
 package dataset
 
+import "context"
+
 // Source is where rows come from: a file format, a generator, a user's own reader. [New] makes a [Dataset] of it.
 type Source interface {
 	// Columns describes the rows. It is the same at every call.
@@ -7,6 +9,22 @@ type Source interface {
 	// Open starts a pass over the rows. What differs from pass to pass (an order, a random draw) is a function of epoch
 	// alone. The passes of one source may run at the same time.
 	Open(epoch int) (Reader, error)
+}
+
+// ContextSource is a source whose passes end with a context, also while a Read waits for data: [Dataset.BatchesContext] and
+// [Dataset.Load] give theirs. The context of a loop ends with the loop.
+type ContextSource interface {
+	Source
+	// OpenContext is Open with a context: soon after it has ended, a Read returns an error that has its cause.
+	OpenContext(ctx context.Context, epoch int) (Reader, error)
+}
+
+// open starts a pass that ends with ctx, if the source can.
+func open(ctx context.Context, s Source, epoch int) (Reader, error) {
+	if c, ok := s.(ContextSource); ok {
+		return c.OpenContext(ctx, epoch)
+	}
+	return s.Open(epoch)
 }
 
 // Reader is one pass over a source. It is used by one goroutine.
