@@ -102,6 +102,6 @@
 // Of what else DistributedStrategy has, localsgd, adaptive_localsgd and gradient_merge are fields; gradient_merge's avg is Sum with
 // the opposite meaning, and fuse_grad_size_in_MB is FuseGradSizeInMB. lars and lamb are rules of package optimizer, and gradient
 // clips are too; both are exact with servers. In mode sync and in collective jobs a clip is of the mean of all workers' gradients, not
-// of each worker's as in the original; package optimizer has a table of where clips act in every mode. What is for GPUs or for models in parts (amp, recompute, dgc, sharding, pipeline,
-// nccl_comm_num, …) gofleet has no use for: [Read] refuses it, and says why.
+// of each worker's as in the original; package optimizer has a table of where clips act in every mode. What is for GPUs or for models
+// in parts (amp, recompute, dgc, sharding, pipeline, nccl_comm_num, …) gofleet has no use for: [Read] refuses it, and says why.
 package strategy

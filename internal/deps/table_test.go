@@ -46,6 +46,7 @@ var house = map[string][]string{
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
 var houseTests = map[string][]string{
 	"nn":                      {"internal/safetensors"},
+	"optimizer":               {"optimizer/local"},
 	"optimizer/local":         {"nn"},
 	"internal/client":         {"internal/server"},
 	"internal/server":         {"internal/client"},
