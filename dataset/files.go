@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"sync/atomic"
@@ -27,6 +28,7 @@ type Files struct {
 
 	reader io.Reader // read once, in place of paths
 	used   *atomic.Bool
+	sum    hash.Hash  // of all lines, if it is wanted
 	mine   *selection // which lines are this worker's; nil: all
 }
 

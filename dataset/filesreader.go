@@ -68,6 +68,10 @@ func (r *filesReader) next() ([]byte, error) {
 		if err != nil {
 			return nil, r.place(err)
 		}
+		if r.sum != nil {
+			r.sum.Write(line)
+			r.sum.Write(lineEnd)
+		}
 		number := r.number
 		r.number++
 		if r.mine == nil || r.mine.keep(number) {
@@ -75,6 +79,8 @@ func (r *filesReader) next() ([]byte, error) {
 		}
 	}
 }
+
+var lineEnd = []byte("\n")
 
 // nextFile opens the next file and gives its first line to a parser that wants it.
 func (r *filesReader) nextFile() error {

@@ -11,8 +11,9 @@ import (
 // name and way of working over [Dataset], and like the original's it is used by one goroutine.
 //
 //	d := &dataset.InMemoryDataset{Format: format, BatchSize: 512, PipeCommand: "./parse"}
-//	d.SetFileList(files...)
-//	err := d.GlobalShuffle(ctx, f, day) // f is the fleet: this worker reads a random share of all rows
+//	d.SetFileList(files...)                // those of this worker
+//	err := d.LoadIntoMemory(ctx)
+//	err = d.GlobalShuffle(ctx, f, day)     // f is the fleet: the workers exchange rows
 //	for batch, err := range d.Batches() {
 //		…
 //	}
@@ -31,20 +32,17 @@ type InMemoryDataset struct {
 
 	loaded   *Dataset
 	shuffled *Dataset
+	held     bool     // by LoadIntoMemory or PreloadIntoMemory
+	paths    []string // of what is loaded, nil after an exchange
 	shuffles int
 	coming   chan preloaded // under way, nil if nothing is
 }
 
 // preloaded is what a PreloadIntoMemory came to.
 type preloaded struct {
-	rows *Dataset
-	err  error
-}
-
-// Worker is a process's place among the workers, as *fleet.Fleet knows it.
-type Worker interface {
-	WorkerIndex() int
-	WorkerNum() int
+	rows  *Dataset
+	paths []string
+	err   error
 }
 
 // SetFileList names the files of the next LoadIntoMemory.
@@ -52,7 +50,8 @@ func (d *InMemoryDataset) SetFileList(files ...string) { d.FileList = files }
 
 // LoadIntoMemory reads all files, in place of what was there.
 func (d *InMemoryDataset) LoadIntoMemory(ctx context.Context) error {
-	return d.take(d.files().Load(ctx))
+	rows, err := d.files().Load(ctx)
+	return d.take(preloaded{rows, d.FileList, err})
 }
 
 func (d *InMemoryDataset) files() *Dataset {
@@ -60,11 +59,11 @@ func (d *InMemoryDataset) files() *Dataset {
 }
 
 // take puts rows in the place of those that were there.
-func (d *InMemoryDataset) take(rows *Dataset, err error) error {
-	if err != nil {
-		return err
+func (d *InMemoryDataset) take(p preloaded) error {
+	if p.err != nil {
+		return p.err
 	}
-	d.loaded, d.shuffled = rows, rows
+	d.loaded, d.shuffled, d.held, d.paths = p.rows, p.rows, true, p.paths
 	return nil
 }
 
@@ -74,10 +73,10 @@ func (d *InMemoryDataset) PreloadIntoMemory(ctx context.Context) error {
 	if d.coming != nil {
 		return errors.New("dataset: InMemoryDataset.PreloadIntoMemory: one is under way; call WaitPreloadDone first")
 	}
-	files, coming := d.files(), make(chan preloaded, 1)
+	files, paths, coming := d.files(), d.FileList, make(chan preloaded, 1)
 	go func() { // ends in WaitPreloadDone, or with ctx
 		rows, err := files.Load(ctx)
-		coming <- preloaded{rows, err}
+		coming <- preloaded{rows, paths, err}
 	}()
 	d.coming = coming
 	return nil
@@ -90,18 +89,7 @@ func (d *InMemoryDataset) WaitPreloadDone() error {
 	}
 	p := <-d.coming
 	d.coming = nil
-	return d.take(p.rows, p.err)
-}
-
-// GlobalShuffle gives this worker its random share of the rows of all files, in a random order. All workers must have the same
-// files and give the same seed; then each row is one worker's. Rows do not travel between workers: each reads all files, and parses
-// and keeps its own lines, in place of what was in memory. Another seed, such as the number of the pass, is another share.
-func (d *InMemoryDataset) GlobalShuffle(ctx context.Context, w Worker, seed uint64) error {
-	rows, err := d.files().RandomShard(seed, w.WorkerIndex(), w.WorkerNum()).Load(ctx)
-	if err := d.take(rows, err); err != nil {
-		return err
-	}
-	return d.LocalShuffle(seed)
+	return d.take(p)
 }
 
 // LocalShuffle puts this worker's rows in a random order: the first call after a seed in one, the next in another. The
@@ -147,7 +135,9 @@ func (d *InMemoryDataset) MemoryDataSize() int {
 }
 
 // ReleaseMemory forgets the rows.
-func (d *InMemoryDataset) ReleaseMemory() { d.loaded, d.shuffled = nil, nil }
+func (d *InMemoryDataset) ReleaseMemory() {
+	d.loaded, d.shuffled, d.held, d.paths = nil, nil, false, nil
+}
 
 func errNotLoaded(call string) error {
 	return fmt.Errorf("dataset: InMemoryDataset.%s: nothing is in memory; call LoadIntoMemory first", call)

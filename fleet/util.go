@@ -71,6 +71,20 @@ func (u UtilBase) AllGather(ctx context.Context, x []float64) ([][]float64, erro
 	return all, nil
 }
 
+// AllGatherBytes is AllGather for bytes, such as rows that workers exchange. With servers, server 0 holds what all give and sends it to
+// each: give pieces of a megabyte or so.
+func (u UtilBase) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, error) {
+	if data == nil {
+		data = []byte{}
+	}
+	return u.f.gather(ctx, "AllGatherBytes", "", data)
+}
+
+// AllGatherBytes is [UtilBase.AllGatherBytes]: a fleet is what the GlobalShuffle of package dataset asks for.
+func (f *Fleet) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, error) {
+	return f.Util().AllGatherBytes(ctx, data)
+}
+
 // Barrier is [Fleet.BarrierWorker].
 func (u UtilBase) Barrier(ctx context.Context) error { return u.f.BarrierWorker(ctx) }
 

@@ -15,6 +15,7 @@ type gathers struct {
 }
 
 type gathering struct {
+	n     uint64
 	call  string // all that must be the same on every worker
 	first int    // the worker that came first
 	err   error  // says which workers made different calls
@@ -37,7 +38,7 @@ func (s *Server) gather(f *wire.Frame, r *reply) error {
 	if _, err := s.member(&f.Header); err != nil {
 		return err
 	}
-	g := s.gathers.get(msg.N, func() *gathering { return newGathering(msg.Call, int(f.Worker), len(s.members)) })
+	g := s.gathers.get(msg.N, func() *gathering { return newGathering(msg.N, msg.Call, int(f.Worker), len(s.members)) })
 	if g.call != msg.Call {
 		return s.differ(g, int(f.Worker), msg.Call)
 	}
@@ -76,6 +77,7 @@ func (s *Server) complete(g *gathering) bool {
 			}
 		}
 		g.done = true
+		s.gathers.release(g.n - 1)
 	}
 	return true
 }
@@ -90,8 +92,15 @@ func (s *Server) absentees(g *gathering) string {
 	return strings.Join(names, ", ")
 }
 
-func newGathering(call string, first, workers int) *gathering {
-	return &gathering{call: call, first: first, data: make([][]byte, workers), have: make([]bool, workers)}
+func newGathering(n uint64, call string, first, workers int) *gathering {
+	return &gathering{n: n, call: call, first: first, data: make([][]byte, workers), have: make([]bool, workers)}
+}
+
+// release forgets what collective n brought: who has come to the next has its answer. So a server holds the data of two.
+func (g *gathers) release(n uint64) {
+	if past := g.byNumber[n]; past != nil {
+		clear(past.data)
+	}
 }
 
 // get is collective n, which begins with the first request for it.

@@ -1,0 +1,179 @@
+package dataset
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"slices"
+	"strings"
+)
+
+// Worker is a process's place among the workers, as *fleet.Fleet knows it.
+type Worker interface {
+	WorkerIndex() int
+	WorkerNum() int
+}
+
+// Exchanger is a worker that can meet the others, as *fleet.Fleet can once InitWorker has returned.
+type Exchanger interface {
+	Worker
+	// AllGatherBytes returns what each worker gave, by its index, when all have made this call as often; nil stands for a worker that
+	// has left the job.
+	AllGatherBytes(ctx context.Context, data []byte) ([][]byte, error)
+}
+
+// GlobalShuffle gives each worker a random share of the rows that LoadIntoMemory or PreloadIntoMemory have brought to all of them, in a
+// random order: rows travel, whatever files each has read, and none is lost. Where all workers have loaded the same files, none travels,
+// and each row becomes one worker's.
+//
+// Where neither has been called, GlobalShuffle reads FileList itself, each time, in place of what the last GlobalShuffle brought. If the
+// list is the same on all workers, each parses and keeps its own lines alone, which takes no more memory than they do.
+//
+// All workers must call it, with the same seed; with servers or several processes after InitWorker. Another seed, such as the number
+// of the pass, is another share. A w that is no [Exchanger] can only read a list that must be the same on all workers.
+func (d *InMemoryDataset) GlobalShuffle(ctx context.Context, w Worker, seed uint64) error {
+	rows, err := d.deal(ctx, w, seed)
+	if err != nil {
+		return err
+	}
+	d.loaded, d.shuffled, d.paths = rows, rows, nil
+	return d.LocalShuffle(seed)
+}
+
+// deal is this worker's share.
+func (d *InMemoryDataset) deal(ctx context.Context, w Worker, seed uint64) (*Dataset, error) {
+	x, meets := w.(Exchanger)
+	switch {
+	case d.held && w.WorkerNum() == 1:
+		return d.loaded, nil
+	case d.held && !meets:
+		return nil, fmt.Errorf("dataset: GlobalShuffle: a %T can't exchange the rows that are in memory: give it the fleet", w)
+	case d.held:
+		return d.dealHeld(ctx, x, seed)
+	}
+	files, sum := d.files(), sha256.New()
+	if f, ok := files.source.(*Files); ok && meets {
+		f.sum = sum
+	}
+	own, err := files.RandomShard(seed, w.WorkerIndex(), w.WorkerNum()).Load(ctx)
+	if w.WorkerNum() == 1 || !meets {
+		return own, err
+	}
+	m, err := meet(ctx, x, d.card(seed, d.FileList, sum), err)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.alike && len(m.living) == w.WorkerNum():
+		return own, nil
+	case m.alike:
+		return m.share(files).Load(ctx)
+	}
+	all, err := files.Load(ctx)
+	return m.exchange(ctx, all, err)
+}
+
+// dealHeld is deal for rows that were loaded.
+func (d *InMemoryDataset) dealHeld(ctx context.Context, x Exchanger, seed uint64) (*Dataset, error) {
+	mine := card{Seed: seed, Columns: fmt.Sprint(d.loaded.Columns())}
+	if d.paths != nil {
+		sum := sha256.New()
+		tableOf(d.loaded).writeTo(sum)
+		mine = d.card(seed, d.paths, sum)
+	}
+	m, err := meet(ctx, x, mine, nil)
+	if err != nil {
+		return nil, err
+	}
+	if m.alike {
+		return m.share(d.loaded).Load(ctx)
+	}
+	return m.exchange(ctx, d.loaded, nil)
+}
+
+// card is what this worker shows of files and what stood in them.
+func (d *InMemoryDataset) card(seed uint64, paths []string, sum hash.Hash) card {
+	fmt.Fprintf(sum, "held %v, of %q", d.held, paths)
+	return card{Seed: seed, Columns: fmt.Sprint(d.files().Columns()), Print: fmt.Sprintf("%x", sum.Sum(nil))}
+}
+
+// tableOf is the table of rows that were loaded.
+func tableOf(d *Dataset) *Table { return d.source.(*view).Indexed.(tableSource).Table }
+
+// writeTo sums the rows up.
+func (t *Table) writeTo(sum hash.Hash) {
+	var b []byte
+	for r := range t.rows {
+		b = t.appendRow(b[:0], r)
+		sum.Write(b)
+	}
+}
+
+// card is what workers show when they meet to shuffle.
+type card struct {
+	Seed    uint64
+	Columns string
+	Print   string // of the files and rows of this worker; "" is like no other
+	Err     string // why this worker has no rows to give
+}
+
+// meeting is workers that shuffle their rows together.
+type meeting struct {
+	x      Exchanger
+	seed   uint64
+	living []int // workers that have not left the job
+	alike  bool  // all have the same rows
+}
+
+// meet shows this worker's card, and looks at those of the others.
+func meet(ctx context.Context, x Exchanger, mine card, failed error) (*meeting, error) {
+	if failed != nil {
+		mine.Err = failed.Error()
+	}
+	data, err := json.Marshal(mine)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: GlobalShuffle: %w", err)
+	}
+	all, err := x.AllGatherBytes(ctx, data)
+	if failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dataset: GlobalShuffle: %w", err)
+	}
+	m := &meeting{x: x, seed: mine.Seed, alike: true}
+	for w, data := range all {
+		if data == nil {
+			continue
+		}
+		var theirs card
+		if err := json.Unmarshal(data, &theirs); err != nil {
+			return nil, fmt.Errorf("dataset: GlobalShuffle: worker %d is at another call: %w", w, err)
+		}
+		if err := mine.fits(theirs, x.WorkerIndex(), w); err != nil {
+			return nil, err
+		}
+		m.living = append(m.living, w)
+		m.alike = m.alike && theirs.Print == mine.Print && mine.Print != ""
+	}
+	return m, nil
+}
+
+// share is this worker's part of rows that all have.
+func (m *meeting) share(rows *Dataset) *Dataset {
+	return rows.RandomShard(m.seed, slices.Index(m.living, m.x.WorkerIndex()), len(m.living))
+}
+
+// fits says why two workers can't shuffle together.
+func (c card) fits(theirs card, me, w int) error {
+	switch {
+	case theirs.Err != "":
+		return fmt.Errorf("dataset: GlobalShuffle: worker %d has no rows to give: %s", w, strings.TrimPrefix(theirs.Err, "dataset: "))
+	case theirs.Seed != c.Seed:
+		return fmt.Errorf("%w GlobalShuffle: worker %d has the seed %d, worker %d has %d: give the same on all", ErrOption, me, c.Seed, w, theirs.Seed)
+	case theirs.Columns != c.Columns:
+		return fmt.Errorf("%w GlobalShuffle: worker %d has the columns %s, worker %d has %s", ErrOption, me, c.Columns, w, theirs.Columns)
+	}
+	return nil
+}
