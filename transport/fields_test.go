@@ -1,0 +1,194 @@
+package transport_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"reflect"
+	"strings"
+
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/transport"
+)
+
+// TestEveryFieldActs holds each field of the transports to what calls, or listeners, do otherwise with it. A new field has no case, and
+// fails.
+func TestEveryFieldActs(t *testing.T) {
+	dir := certificates(t)
+	memory := map[string]func(*testing.T){"MaxMessage": func(t *testing.T) {
+		for limit, want := range map[int]error{0: nil, 1000: transport.ErrTooLarge} {
+			tr := transport.NewMemory()
+			tr.MaxMessage = limit
+			endpoint, _ := start(t, tr, "a:1")
+			if _, err := ask(tr, endpoint, strings.Repeat("x", 2000)); !errors.Is(err, want) {
+				t.Errorf("limit %d: %v, want %v", limit, err, want)
+			}
+		}
+	}}
+	actsOn(t, transport.Memory{}, memory)
+	actsOn(t, transport.FastHTTP{}, map[string]func(*testing.T){
+		"MaxMessage": func(t *testing.T) {
+			for limit, want := range map[int]error{0: nil, 1000: transport.ErrTooLarge} {
+				endpoint, _ := start(t, &transport.FastHTTP{}, "127.0.0.1:0")
+				if _, err := ask(&transport.FastHTTP{MaxMessage: limit}, endpoint, strings.Repeat("x", 2000)); !errors.Is(err, want) {
+					t.Errorf("limit %d: %v, want %v", limit, err, want)
+				}
+			}
+		},
+		"MaxInFlight": func(t *testing.T) {
+			held := func(limit int64) int64 {
+				endpoint, arrived, release, most := holding(t, &transport.FastHTTP{})
+				client := &transport.FastHTTP{MaxInFlight: limit}
+				defer client.CloseIdleConnections()
+				one, two := send(client, t.Context(), endpoint, mb), send(client, t.Context(), endpoint, mb)
+				if <-arrived; limit == 0 {
+					<-arrived
+				}
+				close(release)
+				if err := errors.Join(<-one, <-two); err != nil {
+					t.Error(err)
+				}
+				return most.Load()
+			}
+			if free, bounded := held(0), held(mb*3/2); free != 2*mb || bounded != mb {
+				t.Errorf("the server holds %d bytes at a time, with room for one call %d", free, bounded)
+			}
+		},
+		"IdleConns": func(t *testing.T) {
+			if some, one := dialled(t, &transport.FastHTTP{}), dialled(t, &transport.FastHTTP{IdleConns: 1}); some != 3 || one != 5 {
+				t.Errorf("twice three calls at once make %d connections, and %d if one is kept; want 3 and 5", some, one)
+			}
+		},
+		"DialTimeout": func(t *testing.T) {
+			silent, err := net.Listen("tcp", "127.0.0.1:0") // which answers no handshake
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer silent.Close()
+			for limit, over := range map[time.Duration]bool{0: true, time.Millisecond: false} {
+				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+				err := (&transport.FastHTTP{TLSDir: dir, DialTimeout: limit}).Call(ctx, silent.Addr().String(), nil, func([]byte) error { return nil })
+				if err == nil || (ctx.Err() != nil) != over {
+					t.Errorf("dialling for at most %v: %v, the context: %v", limit, err, ctx.Err())
+				}
+				cancel()
+			}
+		},
+		"StallTimeout": func(t *testing.T) {
+			for limit, closed := range map[time.Duration]bool{0: false, 20 * time.Millisecond: true} {
+				endpoint, _ := start(t, &transport.FastHTTP{StallTimeout: limit}, "127.0.0.1:0")
+				conn, err := net.Dial("tcp", endpoint)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = conn.SetReadDeadline(time.Now().Add(map[bool]time.Duration{true: 20 * time.Second, false: 200 * time.Millisecond}[closed]))
+				if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) == closed {
+					t.Errorf("stalled for %v: %v", limit, err)
+				}
+				conn.Close()
+			}
+		},
+		"Checksum": func(t *testing.T) {
+			if !(&transport.FastHTTP{}).Guards("127.0.0.1:1") || (&transport.FastHTTP{Checksum: true}).Guards("127.0.0.1:1") {
+				t.Error("loopback needs no checksum, unless one is asked for")
+			}
+		},
+		"TLSDir":  func(t *testing.T) { strangers(t, &transport.FastHTTP{TLSDir: dir}) },
+		"TLS":     func(t *testing.T) { strangers(t, &transport.FastHTTP{TLS: tlsConfig(t, dir)}) },
+		"Token":   func(t *testing.T) { strangers(t, &transport.FastHTTP{Token: "secret"}) },
+		"Cluster": func(t *testing.T) { strangers(t, &transport.FastHTTP{Cluster: "of today"}) },
+		"Insecure": func(t *testing.T) {
+			for insecure, want := range map[bool]error{false: transport.ErrRefused, true: nil} {
+				l, err := (&transport.FastHTTP{Insecure: insecure}).Listen("0.0.0.0:0")
+				if !errors.Is(err, want) {
+					t.Errorf("insecure %t: %v", insecure, err)
+				}
+				if err == nil {
+					_ = l.Close(t.Context())
+				}
+			}
+		},
+		"Logger": func(t *testing.T) {
+			var log bytes.Buffer
+			server := &transport.FastHTTP{TLSDir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			t.Run("refused", func(t *testing.T) {
+				endpoint, _ := start(t, server, "127.0.0.1:0")
+				if _, err := ask(&transport.FastHTTP{}, endpoint, "x"); !errors.Is(err, transport.ErrRefused) {
+					t.Error(err)
+				}
+			})
+			if !strings.Contains(log.String(), "connection refused") {
+				t.Errorf("the log has %q", log.String())
+			}
+		},
+	})
+}
+
+// actsOn runs the case of each exported field of a struct.
+func actsOn(t *testing.T, of any, cases map[string]func(*testing.T)) {
+	t.Helper()
+	typ := reflect.TypeOf(of)
+	for f := range typ.Fields() {
+		shows, ok := cases[f.Name]
+		switch {
+		case !f.IsExported():
+		case !ok:
+			t.Errorf("nothing shows what %s.%s does", typ.Name(), f.Name)
+		default:
+			t.Run(typ.Name()+"."+f.Name, shows)
+		}
+		delete(cases, f.Name)
+	}
+	for name := range cases {
+		t.Errorf("%s has no %s", typ.Name(), name)
+	}
+}
+
+// strangers fails the test unless processes with these settings talk to each other, and to none without.
+func strangers(t *testing.T, settings *transport.FastHTTP) {
+	t.Helper()
+	settings.Logger = quietLogger()
+	endpoint, _ := start(t, settings, "127.0.0.1:0")
+	if _, err := ask(settings, endpoint, "x"); err != nil {
+		t.Errorf("a member: %v", err)
+	}
+	if _, err := ask(&transport.FastHTTP{}, endpoint, "x"); !errors.Is(err, transport.ErrRefused) {
+		t.Errorf("a stranger: %v", err)
+	}
+}
+
+// dialled is how many connections it takes to make three calls at once, twice.
+func dialled(t *testing.T, client *transport.FastHTTP) int64 {
+	t.Helper()
+	l, err := (&transport.FastHTTP{}).Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrived, leave, served := make(chan bool), make(chan bool), make(chan error, 1)
+	go func() { served <- l.Serve(func([]byte, *transport.Reply) { arrived <- true; <-leave }) }()
+	for range 2 {
+		var calls [3]<-chan error
+		for k := range calls {
+			calls[k] = send(client, t.Context(), l.Endpoint(), 1000)
+			<-arrived
+		}
+		for range calls {
+			leave <- true
+		}
+		for _, done := range calls {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	client.CloseIdleConnections()
+	if err := errors.Join(l.Close(t.Context()), <-served); err != nil {
+		t.Error(err)
+	}
+	return client.Stats().Dials
+}
