@@ -31,7 +31,8 @@
 //	geo         none: workers train, and  nobody                        slow networks; a model that fits into each worker, and
 //	            changes are added up                                    plain gradient descent
 //
-// Without servers, in a collective job, the mode is sync. A process that is alone trains the same in every mode.
+// Without servers, in a collective job, the mode is sync. A process that is alone trains the same in every mode: NotFinite and
+// GradientMerge act there, and it takes the other fields as they are, so that the program of a cluster runs.
 //
 // # Fields
 //

@@ -28,6 +28,13 @@ func TestDocTellsOfEveryField(t *testing.T) {
 	}
 }
 
+// merged asks for a way to merge, and in async, where they are merged only if that is asked for, for gradients to merge.
+func merged(s *strategy.Strategy) {
+	if s.Merge = strategy.MergeMean; s.Mode == strategy.ModeAsync {
+		s.MaxMergeVarNum = 2
+	}
+}
+
 // TestFieldsOfModes holds the doc's table to what Validate accepts.
 func TestFieldsOfModes(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
@@ -38,7 +45,7 @@ func TestFieldsOfModes(t *testing.T) {
 		"Weighting":                func(s *strategy.Strategy) { s.Weighting = strategy.WeightEqual },
 		"GradientMerge":            func(s *strategy.Strategy) { s.GradientMerge.KSteps = 2 },
 		"Staleness":                func(s *strategy.Strategy) { s.Staleness = 2 },
-		"Merge":                    func(s *strategy.Strategy) { s.Merge = strategy.MergeMean },
+		"Merge":                    merged,
 		"MaxMergeVarNum":           func(s *strategy.Strategy) { s.MaxMergeVarNum = 2 },
 		"SendQueueSize":            func(s *strategy.Strategy) { s.SendQueueSize = 2 },
 		"SendWaitTimes":            func(s *strategy.Strategy) { s.SendWaitTimes, s.MaxMergeVarNum = 2, 2 },

@@ -22,7 +22,8 @@ type Strategy struct {
 	GeoRest GeoRest `json:"geo_rest,omitempty"`
 
 	// Merge is how gradients that travel together in modes async and half_async become one: "mean", weighted by samples, or
-	// "sum". Empty means sum for async with plain SGD, which is what pushing them one by one does, and mean otherwise.
+	// "sum". Empty means sum for async with plain SGD, which is what pushing them one by one does, and mean otherwise. In async
+	// gradients travel together where MaxMergeVarNum is above 1.
 	Merge Merge `json:"merge,omitempty"`
 	// MaxMergeVarNum is how many gradients that wait to be sent may be merged into one push, in mode async; 0 means 1.
 	MaxMergeVarNum int `json:"max_merge_var_num,omitempty"`

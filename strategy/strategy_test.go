@@ -78,6 +78,10 @@ func TestDefaultsKeepWhatIsSet(t *testing.T) {
 	if got := set.WithDefaults(); got != set {
 		t.Errorf("defaults changed what was set: %v", got)
 	}
+	drifting := strategy.Strategy{LocalSGD: strategy.LocalSGD{KSteps: 2}, AdaptiveLocalSGD: strategy.AdaptiveLocalSGD{InitKSteps: 2}}.WithDefaults()
+	if drifting.LocalSGD.BeginStep != 1 || drifting.AdaptiveLocalSGD.BeginStep != 1 {
+		t.Errorf("workers that meet seldom begin to at steps %d and %d, want 1", drifting.LocalSGD.BeginStep, drifting.AdaptiveLocalSGD.BeginStep)
+	}
 }
 
 // Filling in defaults twice changes nothing, and never makes a valid strategy invalid.

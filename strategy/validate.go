@@ -93,6 +93,10 @@ func (s Strategy) checkModeFields() error {
 			errs = append(errs, fmt.Errorf("strategy: %s is %v, but only mode %s has it; leave it out", f.name, f.value, list(f.modes)))
 		}
 	}
+	if s.Merge != "" && s.Mode == ModeAsync && s.MaxMergeVarNum <= 1 {
+		errs = append(errs, fmt.Errorf("strategy: merge is %q, but max_merge_var_num is %d: no gradients travel together; raise the one or leave out the other",
+			s.Merge, s.MaxMergeVarNum))
+	}
 	if s.SendWaitTimes > 0 && s.MaxMergeVarNum <= 1 {
 		errs = append(errs, fmt.Errorf("strategy: send_wait_times is %d, but max_merge_var_num is %d: there is nothing to wait for; raise the one or leave out the other",
 			s.SendWaitTimes, s.MaxMergeVarNum))
