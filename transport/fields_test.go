@@ -93,6 +93,17 @@ func TestEveryFieldActs(t *testing.T) {
 				conn.Close()
 			}
 		},
+		"ListenAddr": func(t *testing.T) {
+			for addr, listens := range map[string]bool{"": false, "127.0.0.1:0": true} {
+				l, err := (&transport.FastHTTP{ListenAddr: addr}).Listen("192.0.2.1:7000") // an address that no machine has
+				if err == nil {
+					err = l.Close(t.Context())
+				}
+				if (err == nil) != listens {
+					t.Errorf("listening at %q: %v", addr, err)
+				}
+			}
+		},
 		"Checksum": func(t *testing.T) {
 			if !(&transport.FastHTTP{}).Guards("127.0.0.1:1") || (&transport.FastHTTP{Checksum: true}).Guards("127.0.0.1:1") {
 				t.Error("loopback needs no checksum, unless one is asked for")
