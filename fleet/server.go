@@ -33,9 +33,11 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, params []strin
 		return fmt.Errorf("fleet: %s: %w", call, err)
 	}
 	switch {
+	case dir == "" && len(params) == 0:
+		err = s.Begin(ctx)
 	case dir != "":
 		err = s.Load(ctx, dir, params...)
-	case len(params) > 0:
+	default:
 		err = fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", params, checkpoint.ErrNone)
 	}
 	if err != nil {

@@ -59,7 +59,8 @@ type savedNode struct {
 }
 
 // savedVariable are the attributes of a parameter. Initial values are kept for tables alone: their rows may be asked for
-// before they exist.
+// before they exist, and are born when a loaded model is trained further. Of a table without a height, whose rows read as zeros until
+// then, those that can't be saved are left out: its new rows are born as zeros.
 type savedVariable struct {
 	Shape  []int      `json:"shape"`
 	Frozen bool       `json:"frozen,omitempty"`
@@ -109,10 +110,13 @@ func attributes(o op) (any, error) {
 		return o, nil
 	}
 	s := savedVariable{Shape: v.param.Shape, Frozen: v.param.Frozen}
-	if !v.param.Embedding || v.param.Height() == 0 {
+	if !v.param.Embedding {
 		return s, nil
 	}
 	init, err := saveInit(v.param.Init)
+	if v.param.Height() == 0 {
+		err = nil // rows that were never trained are zeros
+	}
 	s.Init = init
 	return s, err
 }

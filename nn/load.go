@@ -36,6 +36,9 @@ func (m *Model) Output(name string) *Node {
 // model.json, which a fleet's SaveInferenceModel writes, has the sizes and checksums of the other files. A file that is missing, cut,
 // changed, or of another save than the rest, is an error then. A directory without model.json, such as another program writes or has
 // changed, is read as it is.
+//
+// The model may be trained further: a loss of its outputs, or of what is built on them, is minimised as any other, and training begins
+// with the loaded weights and rows, in every kind of job. Every process of the job has to load the same model.
 func Load(dir string) (*Model, error) {
 	f, err := modelfiles.Open(context.Background(), dir)
 	if err != nil {
@@ -131,8 +134,12 @@ func (g *Graph) restoreVariable(s savedNode, f *modelfiles.Files) error {
 		return g.Err()
 	}
 	if p.Embedding {
-		g.tables[p.Name], err = loadTable(f, p)
-		return err
+		rows, err := loadTable(f, p)
+		if err != nil {
+			return err
+		}
+		g.tables[p.Name], p.Rows = rows, rows
+		return nil
 	}
 	p.W, err = loadDense(f, p)
 	if !p.Frozen && err == nil {

@@ -36,7 +36,7 @@ func (e *Executor) openSession(objective *Node, trainer optimizer.Trainer) error
 	params := objective.Params()
 	own := make([]*optimizer.Param, len(params))
 	for i, p := range params {
-		own[i] = e.own(p)
+		own[i] = e.take(p)
 	}
 	s, err := trainer.Open(own)
 	if err != nil {
@@ -74,18 +74,22 @@ func (e *Executor) forget() {
 	e.cells, e.plans, e.tables, e.step.Rows = nil, nil, nil, nil
 }
 
-// own is the param that this executor works on: the graph's, or a copy when it has a session and another executor works on the
-// graph's. Without a session nothing writes to a param, so that all may read the graph's.
-func (e *Executor) own(p *optimizer.Param) *optimizer.Param {
-	if o := e.params[p]; o != nil {
-		return o
-	}
+// take gives the executor a param of the session to work on: the graph's, or a copy when another executor works on the graph's.
+func (e *Executor) take(p *optimizer.Param) *optimizer.Param {
 	o := p
-	if _, trainer := e.graph.bound(); trainer != nil && !e.borrowed {
+	if !e.borrowed {
 		o = copyParam(p)
 	}
 	e.params[p] = o
 	return o
+}
+
+// own is the param that this executor works on. Those that no session has brought nothing writes to, so that all may read the graph's.
+func (e *Executor) own(p *optimizer.Param) *optimizer.Param {
+	if o := e.params[p]; o != nil {
+		return o
+	}
+	return p
 }
 
 func (e *Executor) begin(ctx context.Context) error {

@@ -2,7 +2,10 @@ package nn
 
 import (
 	"cmp"
+	bin "encoding/binary"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/modelfiles"
@@ -19,7 +22,7 @@ func loadDense(f *modelfiles.Files, p *optimizer.Param) ([]float32, error) {
 }
 
 // loadTable reads the rows of an embedding from all files.
-func loadTable(f *modelfiles.Files, p *optimizer.Param) (rowSource, error) {
+func loadTable(f *modelfiles.Files, p *optimizer.Param) (*loadedTable, error) {
 	n, err := f.RowCount(p.Name)
 	if err != nil {
 		return nil, err
@@ -81,6 +84,29 @@ func (t *loadedTable) find(id uint64) (int, bool) {
 		return 0, false
 	}
 	return t.order[i], true
+}
+
+// rowsAtOnce is how many rows a table gives at a time.
+const rowsAtOnce = 4096
+
+// EachRow implements [optimizer.RowSource].
+func (t *loadedTable) EachRow(do func(ids []uint64, w []float32) error) error {
+	for at := 0; at < len(t.ids); at += rowsAtOnce {
+		end := min(at+rowsAtOnce, len(t.ids))
+		if err := do(t.ids[at:end], t.rows[at*t.dim:end*t.dim]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String implements [optimizer.RowSource].
+func (t *loadedTable) String() string {
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	_ = t.EachRow(func(ids []uint64, w []float32) error { // a hash takes everything
+		return errors.Join(bin.Write(sum, bin.LittleEndian, ids), bin.Write(sum, bin.LittleEndian, w))
+	})
+	return fmt.Sprintf("%d loaded rows (sum %08x)", len(t.ids), sum.Sum32())
 }
 
 // Row implements rowSource.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Param is one trainable variable: a dense array, or (Embedding true) a table of rows.
@@ -12,7 +13,10 @@ import (
 // {height, dim}: a height of 0 means that every uint64 is an id, otherwise ids are below height. An embedding's W and G are
 // nil: its rows travel in [Rows].
 //
-// W changes only inside [Session.Begin] and [Session.End]; G is read only inside [Session.End].
+// Training begins with what W holds, in every kind of job: with servers and in a collective job with worker 0's. While all of W is zero,
+// as make leaves it, it begins with the initial values. An embedding begins with its Rows.
+//
+// From then on W changes only inside [Session.Begin] and [Session.End]; G is read only inside [Session.End].
 type Param struct {
 	Name      string
 	Shape     []int
@@ -20,7 +24,10 @@ type Param struct {
 
 	W, G []float32
 
-	// Init gives the values before the first update; nil means zeros.
+	// Rows are those that an embedding begins with, such as a loaded model's: they are in the tables before the first step, whatever its
+	// Entry says, and stay when nothing trains them. Nil is none.
+	Rows RowSource
+	// Init gives the values before the first update, to rows when they are born; nil means zeros.
 	Init Initializer
 	// Seed makes the initial values of one job: they are a pure function of (Seed, Name, row, column).
 	Seed uint64
@@ -57,6 +64,15 @@ func (p *Param) Height() int { return p.Shape[0] }
 
 // InitDense sets w, all elements of a dense param, to the initial values.
 func (p *Param) InitDense(w []float32) { fill(p.Init, w, Key(p.Seed, p.Name)) }
+
+// First sets w, all elements of a dense param, to the weights that training begins with. It may be W itself.
+func (p *Param) First(w []float32) {
+	if slices.ContainsFunc(p.W, func(v float32) bool { return v != 0 }) {
+		copy(w, p.W)
+		return
+	}
+	p.InitDense(w)
+}
 
 // InitRow sets w, one row of an embedding, to the initial values of that id.
 func (p *Param) InitRow(w []float32, id uint64) {
@@ -97,8 +113,8 @@ func (p *Param) Check() error {
 		}
 		return p.checkRows()
 	}
-	if p.Entry != (Entry{}) || p.MaxBytes != 0 {
-		return fmt.Errorf("optimizer: param %q is dense: Entry and MaxBytes are for embeddings", p.Name)
+	if p.Entry != (Entry{}) || p.MaxBytes != 0 || p.Rows != nil {
+		return fmt.Errorf("optimizer: param %q is dense: Entry, MaxBytes and Rows are for embeddings", p.Name)
 	}
 	if len(p.W) != p.Size() {
 		return fmt.Errorf("optimizer: param %q of shape %v needs %d weights, has %d", p.Name, p.Shape, p.Size(), len(p.W))

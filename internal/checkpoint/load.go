@@ -16,9 +16,9 @@ import (
 )
 
 // Load fills store from the checkpoint in dir, which may have been written by any number of servers: its dense blocks must
-// be covered whole, and of the rows of table t it takes those that owns says it has. params are those of the whole model. A
-// checkpoint that is not what its manifest says, or that another rule or model wrote, is refused, and then the store is not
-// to be used.
+// be covered whole, and of the rows of table t it takes those that owns says it has, in the place of
+// what the table had. params are those of the whole model. A checkpoint that is not what its manifest says, or that another rule or model
+// wrote, is refused, and then the store is not to be used.
 //
 // A frozen dense param keeps its values if the checkpoint does not hold it, as those of earlier versions don't, and Absent of the manifest
 // names it. Of one that was trained when it was saved it takes the weights.
@@ -42,6 +42,11 @@ func Load(ctx context.Context, dir string, store *table.Store, rule string, para
 	for _, b := range store.Blocks {
 		w, state, _ := b.Values.Snapshot()
 		l.blocks = append(l.blocks, loading{w: w, state: state, left: len(w), frozen: b.Param.Frozen})
+	}
+	for _, t := range store.Tables {
+		if l.takes(t.Param().Name) {
+			t.Clear() // of the rows that its param begins with
+		}
 	}
 	for _, p := range m.Parts {
 		if err := l.part(p); err != nil {

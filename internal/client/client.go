@@ -93,6 +93,11 @@ var (
 // Join waits for the servers, begins this worker's life in the job and brings the first dense weights: worker 0 publishes
 // what its params hold where servers have nothing, and everybody pulls, what is frozen too if servers have it from a checkpoint.
 func (c *Client) Join(ctx context.Context) error {
+	for _, p := range c.c.Layout.Params {
+		if !p.Embedding {
+			p.First(p.W)
+		}
+	}
 	if err := c.awaitServers(ctx); err != nil {
 		return err
 	}

@@ -23,6 +23,11 @@ func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
 			f = append(f, fmt.Sprintf("param %q entry %+v max bytes %d", p.Name, p.Entry, p.MaxBytes))
 		}
 	}
+	for _, p := range l.Params {
+		if p.Rows != nil {
+			f = append(f, fmt.Sprintf("param %q begins with %v", p.Name, p.Rows))
+		}
+	}
 	for _, b := range l.Plan.Blocks {
 		f = append(f, fmt.Sprintf("block %s at %d of %d on server %d", b.Name, b.Offset, b.Size, b.Server))
 	}

@@ -68,11 +68,14 @@ func remember(ids []string, id string) []string {
 
 // Load fills the tables from a checkpoint, which any number of servers may have written; with names, those of these params alone.
 func (s *Server) Load(ctx context.Context, dir string, names ...string) error {
-	m, err := checkpoint.Load(ctx, dir, s.store, s.c.Rule.Name(), s.c.Layout.Params, func(t int, id uint64) bool {
-		return s.c.Layout.Owns(s.c.Index, s.c.Layout.Embeddings[t], id)
-	}, names...)
+	m, err := checkpoint.Load(ctx, dir, s.store, s.c.Rule.Name(), s.c.Layout.Params, s.owns, names...)
 	if err != nil {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
+	}
+	if len(names) > 0 {
+		if err := s.Begin(ctx, names...); err != nil {
+			return err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,6 +88,24 @@ func (s *Server) Load(ctx context.Context, dir string, names ...string) error {
 	s.markPublished()
 	s.log.Info("loaded checkpoint", "dir", dir, "step", m.Step)
 	return nil
+}
+
+// Begin gives the tables the rows that their params begin with, but for those of these names; no name is none.
+func (s *Server) Begin(ctx context.Context, except ...string) error {
+	for i, t := range s.store.Tables {
+		if slices.Contains(except, t.Param().Name) {
+			continue
+		}
+		if err := t.Begin(ctx, func(id uint64) bool { return s.owns(i, id) }); err != nil {
+			return fmt.Errorf("server %d: %w", s.c.Index, err)
+		}
+	}
+	return nil
+}
+
+// owns says whether row id of table t lives on this server.
+func (s *Server) owns(t int, id uint64) bool {
+	return s.c.Layout.Owns(s.c.Index, s.c.Layout.Embeddings[t], id)
 }
 
 // keepLoaded has worker 0 publish around the dense params of those names. mu is held.

@@ -33,8 +33,8 @@ func Minimize(o optimizer.Objective, rule optimizer.Rule) (*Trainer, error) {
 	return t, nil
 }
 
-// New returns a trainer for params at their initial values. W of the params is neither read nor kept: [Trainer.SetDense] and
-// [Trainer.SetRows] give other values to begin with.
+// New returns a trainer for params with the weights that they begin with, as [optimizer.Param] says. [Trainer.SetDense] and
+// [Trainer.SetRows] give others.
 func New(params []*optimizer.Param, rule optimizer.Rule) (*Trainer, error) {
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("local: %w", err)
@@ -58,13 +58,16 @@ func (t *Trainer) add(p *optimizer.Param) error {
 	rule := optimizer.RuleFor(t.rule, p)
 	if p.Embedding {
 		rows, err := table.NewSparse(p, rule, table.Options{})
+		if err == nil {
+			err = rows.Begin(context.Background(), func(uint64) bool { return true })
+		}
 		if err != nil {
 			return err
 		}
 		return t.store.AddTable(rows)
 	}
 	w := make([]float32, p.Size())
-	p.InitDense(w)
+	p.First(w)
 	values := table.NewDense(len(w), rule)
 	if err := values.Set(w); err != nil {
 		return err

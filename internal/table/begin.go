@@ -1,0 +1,49 @@
+package table
+
+import (
+	"context"
+	"fmt"
+)
+
+// Begin gives an empty table the rows that its param begins with, those of them that owns says it has. A context that ends is an error.
+func (t *Sparse) Begin(ctx context.Context, owns func(id uint64) bool) error {
+	if t.param.Rows == nil {
+		return nil
+	}
+	return t.param.Rows.EachRow(func(ids []uint64, w []float32) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if len(w) != len(ids)*t.dim {
+			return fmt.Errorf("%w: %q begins with %d ids and %d numbers, want %d for each", ErrShape, t.param.Name, len(ids), len(w), t.dim)
+		}
+		return t.set(ids, w, owns)
+	})
+}
+
+// set sets those rows of a portion that are owned.
+func (t *Sparse) set(ids []uint64, w []float32, owns func(id uint64) bool) error {
+	mine, rows := make([]uint64, 0, len(ids)), make([]float32, 0, len(w))
+	for i, id := range ids {
+		if owns(id) {
+			mine, rows = append(mine, id), append(rows, w[i*t.dim:][:t.dim]...)
+		}
+	}
+	return t.Set(mine, rows, 0)
+}
+
+// Clear drops all rows and forgets the ids that wait.
+func (t *Sparse) Clear() {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.Lock()
+		for row := range s.arena.rows {
+			if h := s.arena.at(row); h.step != isFree {
+				_, hash := t.shardOf(h.id)
+				s.drop(hash, row, h)
+			}
+		}
+		s.waiting = waiting{}
+		s.Unlock()
+	}
+}
