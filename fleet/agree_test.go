@@ -74,7 +74,7 @@ func TestProcessesMustAgree(t *testing.T) {
 				cluster = fleettest.Cluster{Workers: 2}
 			}
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			checkRefused(t, cluster, pair, fmt.Sprintf("strategy: %s is ", name))
+			checkRefused(t, cluster, pair, fmt.Sprintf(" has strategy %s ", name))
 		})
 	}
 }

@@ -200,7 +200,7 @@ func TestCollectiveRefuses(t *testing.T) {
 			opt, err := f.DistributedOptimizer(optimizer.SGD{}, strategy.Strategy{})
 			return errors.Join(err, opt.Minimize(o))
 		},
-		"trains something else: here: rule": func(ctx context.Context, f *fleet.Fleet) error {
+		"builds another job: worker ": func(ctx context.Context, f *fleet.Fleet) error {
 			_, err := minimized(f, optimizer.SGD{LR: float64(1 + f.WorkerIndex())})
 			return errors.Join(err, f.InitWorker(ctx))
 		},

@@ -23,7 +23,7 @@
 // # Without servers
 //
 // A collective job has workers alone: started by "fleetrun --nproc_per_node=2", or with [rolemaker.Collective] and
-// [rolemaker.UserDefinedCollective]. The program is the same, less the servers' part, in mode sync. Every worker keeps all weights;
+// [rolemaker.UserDefinedCollective]. The program is the same without the server branch, in mode sync. Every worker keeps all weights;
 // gradients are added up among the workers, rows of embeddings gathered and merged, and each makes the update that servers would
 // have made, to the last bit. Worker 0's first weights are everybody's, and worker 0 writes checkpoints, which every worker
 // reads by LoadModel. What is frozen, as the statistics of batch norm, is each worker's own, with servers too: all begin with

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/accumulate"
@@ -237,7 +238,11 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if plainSGD(rule) && s.Mode == strategy.ModeAsync && s.Merge == "" {
 		s.Merge = strategy.MergeSum
 	}
-	facts := append(s.Lines(), fmt.Sprintf("workers %d", f.id.Workers))
+	facts := []string{layout.Fact("workers", f.id.Workers)}
+	for _, line := range s.Lines() {
+		field, value, _ := strings.Cut(strings.TrimPrefix(line, "strategy: "), " is ")
+		facts = append(facts, layout.Fact("strategy "+field, value))
+	}
 	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, facts...), transport: t}, nil
 }
 

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -69,7 +70,9 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 		return fmt.Errorf("fleet: RunServer was called already: %w", ErrOrder)
 	}
 	err := s.Run(ctx)
-	f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
+	if !errors.Is(err, server.ErrListen) {
+		f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
+	}
 	if err != nil {
 		return fmt.Errorf("fleet: RunServer: %w", err)
 	}

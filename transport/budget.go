@@ -61,6 +61,6 @@ func (b *budget) giveUp(t *ticket, limit int64) bool {
 		return false
 	}
 	b.waiting = slices.Delete(b.waiting, i, i+1)
-	b.admit(limit) // who stood behind may be smaller
+	b.admit(limit) // a smaller message further back may fit now
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -46,6 +47,7 @@ func newClientConn(conn, raw net.Conn, token, cluster string) *clientConn {
 		close(c.aborted)
 	}
 	c.probe.watch(raw)
+	c.answer.SetNoDefaultContentType(true) // gofleet's servers send none
 	c.head.SetMethod(fasthttp.MethodPost)
 	c.head.SetRequestURI(requestPath)
 	c.head.SetHost("gofleet")
@@ -92,7 +94,11 @@ func (c *clientConn) roundTrip(req [][]byte, size, limit int) (*buffer, error) {
 	}
 	n := c.answer.ContentLength()
 	c.broken = c.broken || c.answer.ConnectionClose() || n < 0
-	if status := c.answer.StatusCode(); status != fasthttp.StatusOK {
+	switch status := c.answer.StatusCode(); {
+	case len(c.answer.ContentType()) > 0:
+		c.broken = true
+		return nil, c.foreign(status, n)
+	case status != fasthttp.StatusOK:
 		return nil, c.refusal(status, n)
 	}
 	return c.body(n, limit)
@@ -117,10 +123,36 @@ func (c *clientConn) receive() error {
 	if err == nil {
 		err = c.answer.Read(c.br)
 	}
-	if err != nil {
-		return readError(err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = readError(err)
+	if begin, _ := c.br.Peek(min(c.br.Buffered(), len("HTTP/"))); len(begin) > 0 && string(begin) != "HTTP/" {
+		line, _ := c.br.Peek(min(c.br.Buffered(), lineLimit))
+		err = fmt.Errorf("is this a gofleet server? It answered %q: %w", firstLine(line), err)
+	}
+	return err
+}
+
+// foreign says what answered in place of a gofleet server, in a line. Of a proxy whose server is not there yet it is no refusal: that may come.
+func (c *clientConn) foreign(status, n int) error {
+	said := string(c.answer.ContentType())
+	if text, _ := c.br.Peek(min(max(n, 0), lineLimit)); strings.HasPrefix(said, "text/plain") && len(text) > 0 {
+		said = fmt.Sprintf("%q", firstLine(text))
+	}
+	err := fmt.Errorf("not a gofleet server: it answered %d %s, %s; look at the list of servers", status, fasthttp.StatusMessage(status), said)
+	switch status {
+	case fasthttp.StatusBadGateway, fasthttp.StatusServiceUnavailable, fasthttp.StatusGatewayTimeout:
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrRefused, err)
+}
+
+const lineLimit = 80 // of what a stranger says
+
+func firstLine(text []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return strings.TrimSpace(line)
 }
 
 func (c *clientConn) body(n, limit int) (*buffer, error) {

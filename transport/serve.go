@@ -106,7 +106,7 @@ func (c *serverConn) relax() {
 	}
 }
 
-// shakeHands secures a connection. A client that is refused is told, and heard out for a moment so that it can read why.
+// shakeHands secures a connection. A client that is refused is sent the reason, and its data is drained so that it reads it.
 func (l *listener) shakeHands(raw net.Conn) (net.Conn, error) {
 	_ = raw.SetDeadline(time.Now().Add(l.f.dialTimeout()))
 	secured := tls.Server(raw, l.tls)

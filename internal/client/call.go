@@ -77,7 +77,7 @@ const (
 	goneAfter = 300 * time.Millisecond
 )
 
-// outage is a row of attempts that failed.
+// outage is a run of failed attempts.
 type outage struct {
 	began       time.Time
 	unreachable time.Time // since when every one of them found nobody; zero if the last did not

@@ -15,7 +15,7 @@ func checkStep(c *Client, st *optimizer.Step) error {
 	for e, i := range l.Embeddings {
 		r := &st.Rows[e]
 		if r.Param == nil || r.Param.Name != l.Params[i].Name {
-			return fmt.Errorf("a step's rows %d are not those of embedding %q", e, l.Params[i].Name)
+			return fmt.Errorf("step.Rows[%d] is for %s, want %q", e, nameOf(r.Param), l.Params[i].Name)
 		}
 		if want := len(r.IDs) * r.Param.Dim(); len(r.W) != want || !st.Eval && len(r.G) != want {
 			return fmt.Errorf("embedding %q: %d ids need %d values, have %d weights and %d gradients", r.Param.Name, len(r.IDs), want, len(r.W), len(r.G))
@@ -43,4 +43,12 @@ func increasing(ids []uint64) error {
 		}
 	}
 	return nil
+}
+
+// nameOf is a param's name for an error.
+func nameOf(p *optimizer.Param) string {
+	if p == nil {
+		return "no param"
+	}
+	return fmt.Sprintf("%q", p.Name)
 }

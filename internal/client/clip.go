@@ -5,7 +5,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// clipper shortens a step's gradients by their lengths on the worker, where a push is an update by itself. In mode sync servers
+// clipper clips a step's gradients by norm on the worker, where a push is an update by itself. In mode sync servers
 // do it, since the rule is for the gradient of a whole round.
 type clipper struct {
 	rule   optimizer.Rule     // nil: nothing to do

@@ -164,7 +164,7 @@ func TestWrongStepsStayHere(t *testing.T) {
 		says   string
 	}{
 		"no rows":          {change: func(_ *thread, st *optimizer.Step) { st.Rows = nil }, says: "rows of 0 embeddings"},
-		"another's rows":   {change: func(th *thread, st *optimizer.Step) { st.Rows[0].Param = th.params[0] }, says: `not those of embedding "emb"`},
+		"another's rows":   {change: func(th *thread, st *optimizer.Step) { st.Rows[0].Param = th.params[0] }, says: `step.Rows[0] is for "w", want "emb"`},
 		"too few weights":  {change: func(_ *thread, st *optimizer.Step) { st.Rows[0].W = st.Rows[0].W[:3] }, says: "2 ids need 4 values, have 3 weights"},
 		"too many":         {change: func(_ *thread, st *optimizer.Step) { st.Rows[0].G = make([]float32, 6) }, says: "6 gradients"},
 		"ids twice":        {change: func(_ *thread, st *optimizer.Step) { st.Rows[0].IDs = []uint64{2, 2} }, says: "id 2 after 2"},

@@ -66,7 +66,7 @@ func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) 
 
 func (c *Client) checkFreed(server int, f wire.Freed) error {
 	if n := len(c.c.Layout.Embeddings); len(f.Rows) != n || len(f.Waiting) != n {
-		return c.name(server, fmt.Errorf("it told of %d tables, %d were to shrink", len(f.Rows), n))
+		return c.name(server, fmt.Errorf("it answered for %d tables, want %d", len(f.Rows), n))
 	}
 	return nil
 }

@@ -3,24 +3,33 @@ package layout
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Fingerprint describes, a line for each fact, all that processes of a job must have in common: rule, strategy, placement, params
-// and initial values.
+// Fingerprint describes, a [Fact] a line, all that processes of a job must have in common: rule, strategy, placement, params and initial
+// values.
 type Fingerprint []string
+
+// Fact is a line of a fingerprint: what something is. No two lines have one key.
+func Fact(key string, value any) string { return fmt.Sprintf("%s\t%+v", key, value) }
 
 // Fingerprint is that of a job with this layout; facts are what there is to say of its strategy.
 func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
-	f := Fingerprint{fmt.Sprintf("rule %T%+v", rule, rule)}
+	f := Fingerprint{Fact("rule", typed(rule))}
 	f = append(f, facts...)
-	f = append(f, fmt.Sprintf("servers %d placed by %s", l.Plan.Servers, l.Plan.Policy))
+	f = append(f, Fact("servers", l.Plan.Servers), Fact("placement", l.Plan.Policy))
 	for _, p := range l.Params {
-		f = append(f, fmt.Sprintf("param %q shape %v embedding %t frozen %t seed %d from %T%+v", p.Name, p.Shape, p.Embedding, p.Frozen, p.Seed, p.Init, p.Init))
-		if p.Entry != (optimizer.Entry{}) || p.MaxBytes != 0 {
-			f = append(f, fmt.Sprintf("param %q entry %+v max bytes %d", p.Name, p.Entry, p.MaxBytes))
+		name := fmt.Sprintf("param %q ", p.Name)
+		f = append(f, Fact(name+"shape", p.Shape), Fact(name+"embedding", p.Embedding), Fact(name+"frozen", p.Frozen), Fact(name+"seed", p.Seed),
+			Fact(name+"initializer", typed(p.Init)))
+		if p.Entry != (optimizer.Entry{}) {
+			f = append(f, Fact(name+"entry", p.Entry))
+		}
+		if p.MaxBytes != 0 {
+			f = append(f, Fact(name+"max bytes", p.MaxBytes))
 		}
 	}
 	for _, p := range l.Params {
@@ -29,10 +38,12 @@ func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
 		}
 	}
 	for _, b := range l.Plan.Blocks {
-		f = append(f, fmt.Sprintf("block %s at %d of %d on server %d", b.Name, b.Offset, b.Size, b.Server))
+		f = append(f, Fact(fmt.Sprintf("block %s at %d of %d", b.Name, b.Offset, b.Size), fmt.Sprintf("on server %d", b.Server)))
 	}
 	return f
 }
+
+func typed(v any) string { return fmt.Sprintf("%T%+v", v, v) }
 
 // Sum is a short form of the fingerprint.
 func (f Fingerprint) Sum() uint64 {
@@ -41,19 +52,72 @@ func (f Fingerprint) Sum() uint64 {
 	return h.Sum64()
 }
 
-// Difference is the first line in which other differs, as "here … there …"; empty if none does.
-func (f Fingerprint) Difference(other Fingerprint) string {
+// Difference is the first fact in which other differs, with both values and whose they are; empty if none does.
+func (f Fingerprint) Difference(mine string, other Fingerprint, theirs string) string {
 	for i := range max(len(f), len(other)) {
-		if a, b := f.line(i), other.line(i); a != b {
-			return fmt.Sprintf("here: %s; there: %s", a, b)
+		if f.line(i) == other.line(i) {
+			continue
 		}
+		key, a := f.fact(i)
+		otherKey, b := other.fact(i)
+		switch {
+		case key == otherKey:
+			a, b = excerpts(a, b)
+			return fmt.Sprintf("%s has %s %s, %s has %s%s", mine, key, a, theirs, b, remedies[key])
+		case key != "" && !other.knows(key):
+			return fmt.Sprintf("%s has %s %s, %s has none", mine, key, excerpt(a, 0), theirs)
+		case otherKey != "" && !f.knows(otherKey):
+			return fmt.Sprintf("%s has %s %s, %s has none", theirs, otherKey, excerpt(b, 0), mine)
+		}
+		return fmt.Sprintf("%s has %s where %s has %s: they come in another order", mine, key, theirs, otherKey)
 	}
 	return ""
+}
+
+// remedies are where processes are told what often differs.
+var remedies = map[string]string{
+	"workers": ": PADDLE_TRAINERS_NUM, or what else tells each process the number of workers",
+	"servers": ": PADDLE_PSERVERS_IP_PORT_LIST, or what else tells each process of all servers",
 }
 
 func (f Fingerprint) line(i int) string {
 	if i < len(f) {
 		return f[i]
 	}
-	return "nothing"
+	return ""
+}
+
+func (f Fingerprint) fact(i int) (key, value string) {
+	key, value, _ = strings.Cut(f.line(i), "\t")
+	return key, value
+}
+
+func (f Fingerprint) knows(key string) bool {
+	return slices.ContainsFunc(f, func(line string) bool { return strings.HasPrefix(line, key+"\t") })
+}
+
+// excerpts are two different values, or of long ones the parts where they begin to differ.
+func excerpts(a, b string) (string, string) {
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	return excerpt(a, same), excerpt(b, same)
+}
+
+// excerpt is a value, or of a long one what lies around a place.
+func excerpt(v string, at int) string {
+	const before, after = 20, 60
+	if len(v) <= before+after {
+		return v
+	}
+	from, to := max(0, at-before), min(len(v), at+after)
+	out := strings.ToValidUTF8(v[from:to], "")
+	if from > 0 {
+		out = "…" + out
+	}
+	if to < len(v) {
+		out += "…"
+	}
+	return out
 }

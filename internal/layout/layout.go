@@ -23,7 +23,7 @@ type Layout struct {
 	variable []int // index of a param in the plan, -1 if it has no place there (dense and frozen)
 }
 
-// Part is a row of dense blocks, such as those that one server holds.
+// Part is the list of dense blocks, such as those that one server holds.
 type Part struct {
 	Blocks []Block
 	// Floats is the number of elements in Blocks.

@@ -92,25 +92,32 @@ func TestCutAgainstOwns(t *testing.T) {
 }
 
 func TestFingerprintNamesTheFirstDifference(t *testing.T) {
-	job := func(lr float64, width int) Fingerprint {
-		l, err := New([]*optimizer.Param{dense("w", 4, width)}, 2, placement.Options{})
+	of := func(name string, width int, lr float64, servers int, facts ...string) Fingerprint {
+		l, err := New([]*optimizer.Param{dense(name, 4, width)}, servers, placement.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return l.Fingerprint(optimizer.SGD{LR: lr}, "{}")
+		return l.Fingerprint(optimizer.SGD{LR: lr}, facts...)
 	}
-	a := job(0.1, 3)
-	if d := a.Difference(job(0.1, 3)); d != "" || a.Sum() != job(0.1, 3).Sum() {
-		t.Errorf("equal jobs differ: %s", d)
-	}
-	if d := a.Difference(job(0.2, 3)); !strings.Contains(d, "SGD") || !strings.Contains(d, "0.2") {
-		t.Errorf("rules differ, but: %s", d)
-	}
-	if d := a.Difference(job(0.1, 5)); !strings.Contains(d, `param "w" shape [4 3]`) || !strings.Contains(d, "[4 5]") {
-		t.Errorf("shapes differ, but: %s", d)
-	}
-	if a.Sum() == job(0.2, 3).Sum() {
-		t.Error("different jobs have one sum")
+	long := func(end string) string { return Fact("value", strings.Repeat("x", 1000)+end) }
+	base, x := of("w", 3, 0.1, 2), strings.Repeat("x", 20)
+	for want, c := range map[string][2]Fingerprint{
+		"": {base, of("w", 3, 0.1, 2)},
+		"server 0 has rule optimizer.SGD{LR:0.1 Schedule:<nil>}, worker 1 has optimizer.SGD{LR:0.2 Schedule:<nil>}": {base, of("w", 3, 0.2, 2)},
+		`server 0 has param "w" shape [4 3], worker 1 has [4 5]`:                                                    {base, of("w", 5, 0.1, 2)},
+		"server 0 has servers 2, worker 1 has 3" + remedies["servers"]:                                              {base, of("w", 3, 0.1, 3)},
+		"server 0 has workers 2, worker 1 has 3" + remedies["workers"]:                                              {of("w", 3, 0.1, 2, Fact("workers", 2)), of("w", 3, 0.1, 2, Fact("workers", 3))},
+		`server 0 has param "w" shape [4 3], worker 1 has none`:                                                     {base, of("v", 3, 0.1, 2)},
+		"worker 1 has workers 2, server 0 has none":                                                                 {base, of("w", 3, 0.1, 2, Fact("workers", 2))},
+		"server 0 has a where worker 1 has b: they come in another order":                                           {{Fact("a", 1), Fact("b", 1)}, {Fact("b", 1), Fact("a", 1)}},
+		"server 0 has value …" + x + "1, worker 1 has …" + x + "2":                                                  {{long("1")}, {long("2")}},
+	} {
+		if d := c[0].Difference("server 0", c[1], "worker 1"); d != want {
+			t.Errorf("the difference is %q, want %q", d, want)
+		}
+		if same := c[0].Sum() == c[1].Sum(); same != (want == "") {
+			t.Errorf("%q: one sum: %v", want, same)
+		}
 	}
 }
 

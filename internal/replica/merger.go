@@ -69,7 +69,7 @@ func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Pa
 	return m.out, nil
 }
 
-var errRows = errors.New("damaged")
+var errRows = errors.New("truncated or malformed rows")
 
 // append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count, ids, floats, and
 // of one that counts shows and clicks u64 the number of these, 0 or two for each id, and they. Floats are filled up with zeros to a

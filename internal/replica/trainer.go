@@ -142,7 +142,7 @@ func (t *Trainer) Joined() bool {
 // agree compares this worker's model, rule and strategy with the others', and how far each has come.
 func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 	mine := append(layout.Fingerprint{}, t.c.Fingerprint...)
-	mine = append(mine, fmt.Sprintf("step %d (of the checkpoint that was loaded, 0 without one)", t.local.Step()))
+	mine = append(mine, layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.local.Step()))
 	data, err := json.Marshal(mine)
 	if err != nil {
 		return err
@@ -156,8 +156,8 @@ func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 		if err := json.Unmarshal(data, &theirs); err != nil {
 			return fmt.Errorf("replica: fingerprint of worker %d: %w", rank, err)
 		}
-		if d := mine.Difference(theirs); d != "" {
-			return fmt.Errorf("replica: worker %d trains something else: %s", rank, d)
+		if d := mine.Difference(fmt.Sprintf("worker %d", t.c.Group.Rank), theirs, fmt.Sprintf("worker %d", rank)); d != "" {
+			return fmt.Errorf("replica: worker %d builds another job: %s", rank, d)
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func (s *Server) serve(f *wire.Frame, r *reply) error {
 		return r.JSON(w)
 	}
 	if f.Job != s.job {
-		return wire.Refuse(wire.StatusMismatch, "worker %d belongs to another job than server %d", f.Worker, s.c.Index)
+		return wire.Refuse(wire.StatusMismatch, "worker %d belongs to another job than server %d: start all processes from one program, with the same options and FLEET_CLUSTER", f.Worker, s.c.Index)
 	}
 	switch f.Op {
 	case wire.OpStep:

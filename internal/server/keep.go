@@ -60,7 +60,7 @@ func (s *Server) keep(f *wire.Frame) error {
 	case c == nil || c.id != msg.ID || c.worker != int(f.Worker) || c.writing:
 		return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): save again", msg.ID)
 	case w == nil || from > len(c.frozen):
-		return wire.Refuse(wire.StatusRefused, "checkpoint %s: frozen values %d to %d of %d come after %d, with %d in the message", msg.ID, from, to, n, len(c.frozen), len(w))
+		return wire.Refuse(wire.StatusRefused, "checkpoint %s: expected frozen values from %d on, got %d to %d of %d (%d values)", msg.ID, len(c.frozen), from, to, n, len(w))
 	case to > len(c.frozen):
 		c.frozen = append(c.frozen[:from], w...)
 	}

@@ -73,13 +73,15 @@ func (s *Server) join(f *wire.Frame) (wire.Welcome, error) {
 	if err := f.JSON(&hello); err != nil {
 		return wire.Welcome{}, err
 	}
-	if d := s.fingerprint.Difference(hello.Fingerprint); d != "" {
-		return wire.Welcome{}, wire.Refuse(wire.StatusMismatch, "worker %d builds another job than server %d (here is the server): %s", f.Worker, s.c.Index, d)
+	me, sender := fmt.Sprintf("server %d", s.c.Index), fmt.Sprintf("worker %d", f.Worker)
+	if d := s.fingerprint.Difference(me, hello.Fingerprint, sender); d != "" {
+		return wire.Welcome{}, wire.Refuse(wire.StatusMismatch, "%s builds another job than %s: %s", sender, me, d)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if int64(f.Worker) >= int64(len(s.members)) {
-		return wire.Welcome{}, wire.Refuse(wire.StatusMismatch, "worker %d: server %d was told of %d workers", f.Worker, s.c.Index, len(s.members))
+		return wire.Welcome{}, wire.Refuse(wire.StatusMismatch, "server %d has workers 0 to %d, and this is worker %d: "+
+			"give all processes the same number of workers (PADDLE_TRAINERS_NUM)", s.c.Index, len(s.members)-1, f.Worker)
 	}
 	m := &s.members[f.Worker]
 	epoch := f.Epoch

@@ -18,7 +18,7 @@ import (
 // the same updates in the same order: before each, all send the sums of squares of their parts to server 0, and go on with the
 // sums of all. They are exact, so that every server scales by the same factors, whoever holds what.
 
-// norms is what a server knows of that.
+// norms holds the per-round sums of squares that clipping by global norm needs.
 type norms struct {
 	clip optimizer.NormClipper // nil where servers have nothing to clip
 	// byRound are, on server 0, the sums that have come.

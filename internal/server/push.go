@@ -227,7 +227,7 @@ func (s *Server) awaitTurn(f *wire.Frame, m *member) error {
 		return err
 	}
 	if m.state != alive || m.fenced || m.epoch != f.Epoch {
-		return wire.Refuse(wire.StatusStale, "worker %d is out of the job", f.Worker)
+		return wire.Refuse(wire.StatusStale, "worker %d has stopped, was declared dead or was replaced (life %d, current %d): start it again where the mode allows it", f.Worker, f.Epoch, m.epoch)
 	}
 	return nil
 }

@@ -121,6 +121,9 @@ func serverRule(c Config) optimizer.Rule {
 	return c.Rule
 }
 
+// ErrListen says that a server could not begin.
+var ErrListen = errors.New("can't listen")
+
 // ErrWorkersDied says that the job ended with fewer workers than it began with.
 var ErrWorkersDied = errors.New("workers died")
 
@@ -128,7 +131,7 @@ var ErrWorkersDied = errors.New("workers died")
 func (s *Server) Run(ctx context.Context) error {
 	l, err := s.listen(ctx)
 	if err != nil {
-		return fmt.Errorf("server %d: %w", s.c.Index, err)
+		return fmt.Errorf("server %d %w: %w", s.c.Index, ErrListen, err)
 	}
 	s.log.Info("server listening", "endpoint", l.Endpoint())
 	served := make(chan error, 1)
