@@ -6,14 +6,16 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
 )
 
 // Progress describes how a training loop tells how it goes: rate, loss, the fetches of one element, and the time left when
-// the total is known. On a terminal it is one line that moves, elsewhere a plain line now and then. The environment variable
-// FLEET_PROGRESS decides otherwise: live, plain or off. A live line that does not go to a terminal is as wide as COLUMNS says.
+// the total is known. On a terminal it is one line that moves, elsewhere a plain line now and then. Ranks of MPI or Slurm write plain lines, and
+// where their launcher gives them terminals, as Open MPI does, only worker 0 does. The environment variable FLEET_PROGRESS decides
+// otherwise: live, plain or off. A live line that does not go to a terminal is as wide as COLUMNS says.
 type Progress struct {
 	// Out is where lines go; nil is os.Stdout.
 	Out io.Writer
@@ -77,11 +79,23 @@ func (p *Progress) style(env string) style {
 	case "off":
 		return off
 	}
-	if _, ok := terminal(p.Out); ok {
+	if env != "" {
+		warnStyle.Do(func() {
+			slog.Warn("nn: FLEET_PROGRESS can be live, plain or off; it is ignored", "FLEET_PROGRESS", env)
+		})
+	}
+	rank, launched := launchedRank()
+	switch _, shown := terminal(p.Out); {
+	case shown && launched && rank > lastShown:
+		return off
+	case shown && !launched:
 		return live
 	}
 	return plain
 }
+
+// warnStyle tells of a FLEET_PROGRESS that says nothing, once.
+var warnStyle sync.Once
 
 // terminal returns the file descriptor of a writer that is a terminal.
 func terminal(w io.Writer) (int, bool) {
