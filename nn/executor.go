@@ -24,6 +24,7 @@ type Executor struct {
 	ended   error // why the session is over
 	step    optimizer.Step
 	steps   uint64 // training steps so far
+	culprit culprit
 	batches [2]*feedBatch
 	out     []*tensor.Dense // what the last step returned
 }
@@ -86,9 +87,15 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 		e.backward(p)
 		e.steps++
 		e.step.Loss = float64(p.loss.value[0])
+		e.suspect(p)
 	}
-	if err := e.end(ctx); err != nil || !p.train {
+	err := e.end(ctx)
+	if !p.train {
 		return err
+	}
+	if err != nil {
+		e.note(p)
+		return e.blame(err)
 	}
 	return e.publish()
 }
@@ -123,7 +130,7 @@ func (e *Executor) Close(ctx context.Context) error {
 		e.giveBack()
 		return nil
 	}
-	e.session, e.ended = nil, nil
+	e.session, e.ended, e.culprit = nil, nil, culprit{}
 	defer e.giveBack() // the session may push once more
 	return s.Close(ctx)
 }

@@ -69,7 +69,7 @@ func (e *Executor) TrainFrom(
 	}
 	if err == nil {
 		_, trainer := e.graph.bound()
-		err = trainer.EndEpoch(ctx)
+		err = e.blame(trainer.EndEpoch(ctx))
 	}
 	l.report.finish(l.res)
 	return l.res, err

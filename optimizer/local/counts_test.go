@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -51,4 +52,23 @@ func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
 	if _, err := local.Minimize(nn.Mean(pred), optimizer.SGD{LR: 0.1}); err != nil {
 		t.Errorf("a loss after them: %v", err)
 	}
+}
+
+// TestWhatIsNotFiniteIsRefused: a NaN that was fed is named and changes no weight.
+func TestWhatIsNotFiniteIsRefused(t *testing.T) {
+	g := nn.NewGraph(1)
+	loss := nn.Mean(nn.Linear(g.Input("num", 2), 1, nn.LinearOptions{}))
+	trainer, err := local.Minimize(loss, optimizer.SGD{LR: 0.1})
+	check(t, err)
+	before, err := trainer.Dense("fc_0.w_0")
+	check(t, err)
+	x := tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]float32{1, 2, 3, float32(math.NaN())}))
+	_, err = nn.NewExecutor(g).Train(t.Context(), map[string]*tensor.Dense{"num": x})
+	want := `nn: feed "num", row 1, column 1 is NaN: local: the gradient of "fc_0.w_0" is NaN at element 1, and the loss NaN`
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v does not say %q", err, want)
+	}
+	after, err := trainer.Dense("fc_0.w_0")
+	check(t, err)
+	same(t, "weights", before, after)
 }

@@ -157,7 +157,7 @@ func (s *session) apply(ctx context.Context, step *optimizer.Step) error {
 	return nil
 }
 
-// check refuses a step that would be applied in part.
+// check refuses a step that would be applied in part, or would spoil the weights.
 func (s *session) check(step *optimizer.Step) error {
 	for _, r := range step.Rows {
 		if _, err := s.trainer.table(r.Param.Name); err != nil {
@@ -171,7 +171,30 @@ func (s *session) check(step *optimizer.Step) error {
 			return fmt.Errorf("local: %w", err)
 		}
 	}
+	return s.checkFinite(step)
+}
+
+// checkFinite refuses the gradients of a loss that is not finite if they are not either: every weight that they reach would be lost.
+func (s *session) checkFinite(step *optimizer.Step) error {
+	if step.Loss-step.Loss == 0 {
+		return nil
+	}
+	for _, p := range s.params {
+		if i := notFinite(p.G); i >= 0 && !p.Frozen {
+			return fmt.Errorf("local: the gradient of %q is %v at element %d, and the loss %v: lower the learning rate or look at the batch", p.Name, p.G[i], i, step.Loss)
+		}
+	}
+	for _, r := range step.Rows {
+		if i := notFinite(r.G); i >= 0 && !r.Param.Frozen {
+			return fmt.Errorf("local: the gradient of row %d of %q is %v, and the loss %v: lower the learning rate or look at the batch",
+				r.IDs[i/r.Param.Dim()], r.Param.Name, r.G[i], step.Loss)
+		}
+	}
 	return nil
+}
+
+func notFinite(g []float32) int {
+	return slices.IndexFunc(g, func(v float32) bool { return v-v != 0 })
 }
 
 func (s *session) push(r optimizer.Rows, number int64) error {

@@ -1,0 +1,67 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
+
+// culprit is a number that was fed and is not finite. The trainer knows gradients alone, and with merged gradients those of several
+// steps, so that the executor looks for it: in a step whose loss is not finite, and when the trainer refuses. Good steps cost nothing,
+// and a trainer that takes such gradients gets them.
+type culprit struct {
+	what string // feed, row and column; empty when there is none
+	step uint64
+}
+
+// suspect notes what was fed to a step whose loss is not finite.
+func (e *Executor) suspect(p *plan) {
+	if loss := e.step.Loss; math.IsNaN(loss) || math.IsInf(loss, 0) {
+		e.note(p)
+	}
+}
+
+// note finds the first number behind the loss that is not finite.
+func (e *Executor) note(p *plan) {
+	loss := e.graph.objective
+	behind := ancestors(e.graph, append(e.graph.counting([]*Node{loss}), loss))
+	for _, c := range p.feeds {
+		i := kernels.FirstNotFinite(c.value)
+		if i < 0 || !behind[c.node.index] {
+			continue
+		}
+		row, column := position(c.node, nil, i)
+		e.culprit = culprit{fmt.Sprintf("feed %q, row %d, column %d is %v", c.node.name, row, column, c.value[i]), e.steps}
+		return
+	}
+}
+
+// blame adds the culprit to the error of a step, if there is one and what the trainer got is not finite.
+func (e *Executor) blame(cause error) error {
+	if cause == nil || e.culprit.what == "" || e.finite() {
+		return cause
+	}
+	when := ""
+	if ago := e.steps - e.culprit.step; ago > 0 {
+		when = fmt.Sprintf(", in the batch %d before this", ago)
+	}
+	return fmt.Errorf("nn: %s%s: %w", e.culprit.what, when, cause)
+}
+
+// finite says whether all numbers that the trainer has of the step are finite.
+func (e *Executor) finite() bool {
+	for _, own := range e.params {
+		if kernels.FirstNotFinite(own.G) >= 0 {
+			return false
+		}
+	}
+	for _, r := range e.step.Rows {
+		for _, numbers := range [][]float32{r.G, r.Show, r.Click} {
+			if kernels.FirstNotFinite(numbers) >= 0 {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,52 @@
+package nn
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// picky is a trainer that refuses, or takes, whatever it is given.
+type picky struct {
+	still
+	err error
+}
+
+func (p *picky) Open([]*optimizer.Param) (optimizer.Session, error) { return p, nil }
+func (p *picky) End(context.Context, *optimizer.Step) error         { return p.err }
+
+// TestCulprit: what was fed is named if it is not finite, the loss depends on it and so do the gradients that were refused; for any
+// other error it is not.
+func TestCulprit(t *testing.T) {
+	refused, inf := errors.New("refused"), float32(math.Inf(-1))
+	for name, c := range map[string]struct {
+		x, unused, click []float32
+		want             string
+	}{
+		"good":         {[]float32{1, 2, 3, 4}, []float32{1, 2}, []float32{0, 1}, "refused"},
+		"not used":     {[]float32{1, 2, 3, 4}, []float32{1, inf}, []float32{0, 1}, "refused"},
+		"infinity":     {[]float32{1, 2, inf, 4}, []float32{inf, 2}, []float32{0, 1}, `nn: feed "x", row 1, column 0 is -Inf: refused`},
+		"of the count": {[]float32{1, 2, 3, 4}, []float32{1, 2}, []float32{0, inf}, `nn: feed "click", row 1, column 0 is -Inf: refused`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewGraph(1)
+			x, unused := g.Input("x", 2), g.Input("unused", 1)
+			ids := Embedding(g.IDs("id", 1), EmbeddingOptions{Dim: 1, Entry: optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 1}}, Click: g.Input("click", 1)})
+			loss := Mean(Linear(Concat(x, ids), 1, LinearOptions{}))
+			loss.Bind(&picky{err: refused})
+			feed := batchOf{"x": floats([]int{2, 2}, c.x...), "unused": floats([]int{2, 1}, c.unused...), "id": int64sOf([]int{2, 1}, 1, 2),
+				"click": floats([]int{2, 1}, c.click...)}
+			_, err := NewExecutor(g).Train(t.Context(), feed, unused)
+			if !errors.Is(err, refused) || err.Error() != c.want {
+				t.Errorf("got %q, want %q", err, c.want)
+			}
+			if !strings.Contains(err.Error(), "refused") {
+				t.Errorf("the cause is lost: %v", err)
+			}
+		})
+	}
+}
