@@ -83,6 +83,7 @@
 //	util.all_reduce, all_gather, barrier,          Util().AllReduce, …; among workers, since servers hold nothing to add up
 //	get_file_shard, print_on_rank
 //	metrics.auc, acc, mae, mse, rmse, sum, …       package fleet/metrics, of what Executor.Histogram and its kin have counted
+//	static.accuracy, static.auc                    nn.BatchAccuracy; nn.AUC and nn.SlidingAUC
 //	fleetrun, python -m paddle.distributed.launch  fleetrun, with the same flags
 //
 // The package knows nothing of neural networks or files of data: whatever implements [optimizer.Objective] can be minimised.

@@ -29,10 +29,10 @@ func Example_collective() {
 	}
 	// Output:
 	// loss: [2.52], acc: [0.06]
-	// loss: [2.35], acc: [0.09]
-	// loss: [2.35], acc: [0.14]
-	// loss: [2.23], acc: [0.15]
-	// loss: [1.79], acc: [0.21]
+	// loss: [2.35], acc: [0.12]
+	// loss: [2.35], acc: [0.22]
+	// loss: [2.23], acc: [0.19]
+	// loss: [1.79], acc: [0.44]
 }
 
 func collectiveTrainer(ctx context.Context, train *dataset.Dataset, out io.Writer) error {

@@ -27,10 +27,10 @@ func Example_mnist() {
 	}
 	// Output:
 	// loss: [2.52], acc: [0.06]
-	// loss: [2.35], acc: [0.09]
-	// loss: [2.35], acc: [0.14]
-	// loss: [2.23], acc: [0.15]
-	// loss: [1.79], acc: [0.21]
+	// loss: [2.35], acc: [0.12]
+	// loss: [2.35], acc: [0.22]
+	// loss: [2.23], acc: [0.19]
+	// loss: [1.79], acc: [0.44]
 }
 
 func mnistOnMLP() (g *nn.Graph, cost, acc *nn.Node) {
@@ -40,7 +40,7 @@ func mnistOnMLP() (g *nn.Graph, cost, acc *nn.Node) {
 	fc2 := nn.Linear(fc1, 128, nn.LinearOptions{Act: nn.Tanh})
 	prediction := nn.Linear(fc2, 10, nn.LinearOptions{Act: nn.Softmax})
 	cost = nn.Mean(nn.CrossEntropy(prediction, y))
-	acc = nn.Accuracy(prediction, y)
+	acc = nn.BatchAccuracy(prediction, y)
 	return g, cost, acc
 }
 

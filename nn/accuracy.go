@@ -6,13 +6,22 @@ import (
 )
 
 // Accuracy is the share of examples, over all batches since [Executor.ResetMetrics], whose label has the highest score; its
-// shape is [1]. pred has shape [N classes], label is int64 of shape [N 1]. A single probability has [BinaryAccuracy].
+// shape is [1]. pred has shape [N classes], label is int64 of shape [N 1]. A single probability has [BinaryAccuracy]; the original's
+// accuracy is [BatchAccuracy].
 func Accuracy(pred, label *Node) *Node { return TopK(pred, label, 1) }
 
 // TopK is Accuracy that also counts a label among the k highest scores. Of equal scores the one of the lower class is higher;
 // a NaN is higher than nothing.
 func TopK(pred, label *Node, k int) *Node {
 	return apply("", accuracy{K: k}, pred, label)
+}
+
+// BatchAccuracy is the Accuracy of the batch alone, as the original's is, beside that of all batches.
+func BatchAccuracy(pred, label *Node) *Node { return BatchTopK(pred, label, 1) }
+
+// BatchTopK is the TopK of the batch alone.
+func BatchTopK(pred, label *Node, k int) *Node {
+	return apply("", batchAccuracy{accuracy{K: k}}, pred, label)
 }
 
 type accuracy struct {
@@ -48,7 +57,19 @@ func (a accuracy) forward(c *cell) {
 
 func (accuracy) backward(*cell) {}
 
-func (accuracy) tally() tally { return &hits{} }
+func (accuracy) tally() tally       { return &hits{} }
+func (accuracy) of(t tally) float32 { return t.(*hits).share() }
+
+// batchAccuracy is an accuracy that forgets the batches before.
+type batchAccuracy struct{ accuracy }
+
+func (batchAccuracy) kind() string { return "batch_accuracy" }
+func (batchAccuracy) batchAlone()  {}
+
+func (b batchAccuracy) forward(c *cell) {
+	c.tally.reset()
+	b.accuracy.forward(c)
+}
 
 // place is the number of scores that are above that of the label.
 func place(scores []float32, label int) int {
@@ -79,6 +100,7 @@ func (t *hits) reset()         { *t = hits{} }
 func (t *hits) problem() error { return nil }
 
 // Hits returns the counts behind an Accuracy, TopK, BinaryAccuracy, Precision or Recall node in this executor: right answers, and all.
+// Those of a metric of the batch alone are the last batch's.
 func (e *Executor) Hits(accuracy *Node) (hit, total int64, err error) {
 	if accuracy == nil || accuracy.bad || accuracy.graph != e.graph {
 		return 0, 0, errors.New("nn: Hits: the node is not one of the executor's graph")

@@ -60,7 +60,7 @@ func binary(pred, label *Node) error {
 	return wantFloat([]*Node{pred, label})
 }
 
-func (auc) forward(c *cell) { c.value[0] = float32(c.countScores().AUC()) }
+func (a auc) forward(c *cell) { c.value[0] = a.of(c.countScores()) }
 
 // countScores adds this batch to the histogram.
 func (c *cell) countScores() *Histogram {
@@ -73,12 +73,14 @@ func (c *cell) countScores() *Histogram {
 
 func (auc) backward(*cell) {}
 
-func (a auc) tally() tally { return newHistogram(a.thresholds()) }
+func (a auc) tally() tally     { return newHistogram(a.thresholds()) }
+func (auc) of(t tally) float32 { return float32(t.(*Histogram).AUC()) }
 
 // batchAUC is an auc that forgets the batches before.
 type batchAUC struct{ auc }
 
 func (batchAUC) kind() string { return "batch_auc" }
+func (batchAUC) batchAlone()  {}
 
 func (b batchAUC) forward(c *cell) {
 	c.tally.reset()

@@ -14,4 +14,5 @@ type bucketError struct{ auc }
 
 func (bucketError) kind() string { return "bucket_error" }
 
-func (bucketError) forward(c *cell) { c.value[0] = float32(c.countScores().BucketError()) }
+func (bucketError) of(t tally) float32 { return float32(t.(*Histogram).BucketError()) }
+func (b bucketError) forward(c *cell)  { c.value[0] = b.of(c.countScores()) }

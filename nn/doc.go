@@ -32,8 +32,8 @@
 //   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
 //     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
 //     classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]
-//   - metrics: [AUC], [BatchAUC], [SlidingAUC], [BucketError], [MAE], [MSE], [RMSE], [Accuracy], [TopK], [BinaryAccuracy], [Precision],
-//     [Recall]
+//   - metrics: [AUC], [BatchAUC], [SlidingAUC], [BucketError], [MAE], [MSE], [RMSE], [Accuracy], [TopK], [BatchAccuracy], [BatchTopK],
+//     [BinaryAccuracy], [Precision], [Recall]
 //
 // # Training
 //

@@ -42,8 +42,8 @@ type misses struct {
 func (m *misses) reset()         { *m = misses{} }
 func (m *misses) problem() error { return nil }
 
-// of is a sum for each element that was counted.
-func (m *misses) of(sum float64) float64 { return sum / float64(max(m.n, 1)) }
+// mean is a sum for each element that was counted.
+func (m *misses) mean(sum float64) float64 { return sum / float64(max(m.n, 1)) }
 
 // miss adds this batch's errors to those before.
 func (c *cell) miss() *misses {
@@ -68,27 +68,33 @@ type mae struct{ measured }
 
 func (mae) kind() string { return "mae" }
 
-func (mae) forward(c *cell) {
-	m := c.miss()
-	c.value[0] = float32(m.of(m.abs))
+func (m mae) forward(c *cell) { c.value[0] = m.of(c.miss()) }
+
+func (mae) of(t tally) float32 {
+	m := t.(*misses)
+	return float32(m.mean(m.abs))
 }
 
 type mse struct{ measured }
 
 func (mse) kind() string { return "mse" }
 
-func (mse) forward(c *cell) {
-	m := c.miss()
-	c.value[0] = float32(m.of(m.sqr))
+func (m mse) forward(c *cell) { c.value[0] = m.of(c.miss()) }
+
+func (mse) of(t tally) float32 {
+	m := t.(*misses)
+	return float32(m.mean(m.sqr))
 }
 
 type rmse struct{ measured }
 
 func (rmse) kind() string { return "rmse" }
 
-func (rmse) forward(c *cell) {
-	m := c.miss()
-	c.value[0] = float32(math.Sqrt(m.of(m.sqr)))
+func (r rmse) forward(c *cell) { c.value[0] = r.of(c.miss()) }
+
+func (rmse) of(t tally) float32 {
+	m := t.(*misses)
+	return float32(math.Sqrt(m.mean(m.sqr)))
 }
 
 // Errors returns the sums behind an MAE, MSE or RMSE node in this executor: of absolute errors, of squared ones, and the number of

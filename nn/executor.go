@@ -38,7 +38,7 @@ func NewExecutor(g *Graph) *Executor {
 
 // Train runs one step on a batch: it computes the loss that was minimised and the fetches, hands the gradients to the trainer
 // and returns the fetched values, as they were computed from the weights before the step. The tensors are valid until the
-// executor's next call.
+// executor's next call. If the trainer refuses gradients that are not finite, the error names the number that was fed and is not.
 func (e *Executor) Train(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
 	return e.run(ctx, batch, fetch, true)
 }

@@ -5,6 +5,14 @@ type metric interface {
 	op
 	// tally returns empty counts for one executor.
 	tally() tally
+	// of is the metric of what was counted.
+	of(t tally) float32
+}
+
+// ofBatch is a metric that forgets the batches before.
+type ofBatch interface {
+	metric
+	batchAlone()
 }
 
 // tally is what a metric has counted in one executor since it was reset.

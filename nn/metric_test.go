@@ -267,6 +267,41 @@ func TestBatchAUC(t *testing.T) {
 	}
 }
 
+// TestBatchAccuracy: it is the accuracy of one batch, whatever came before, also in a graph that was saved; k of the best count there too.
+func TestBatchAccuracy(t *testing.T) {
+	g := NewGraph(1)
+	p, y := g.Input("p", 3), g.IDs("y", 1)
+	all, one, top := Accuracy(p, y), BatchAccuracy(p, y), BatchTopK(p, y, 2)
+	m := reload(t, top, nil)
+	e, saved := NewExecutor(g), NewExecutor(m.Graph)
+	for _, s := range []struct {
+		labels        []int64
+		all, one, top float32
+	}{
+		{[]int64{2, 0}, 1, 1, 1},
+		{[]int64{1, 2}, 0.5, 0, 0.5},
+		{[]int64{2, 1}, 0.5, 0.5, 1},
+	} {
+		feed := batchOf{"p": floats([]int{2, 3}, .1, .2, .7, .6, .3, .1), "y": int64sOf([]int{2, 1}, s.labels...)}
+		out, err := e.Eval(t.Context(), feed, all, one, top)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []float32{s.all, s.one, s.top} {
+			if got := out[i].Float32s()[0]; got != want {
+				t.Errorf("labels %v: fetch %d is %v, want %v", s.labels, i, got, want)
+			}
+		}
+		if hit, total, err := e.Hits(one); hit != int64(2*s.one) || total != 2 || err != nil {
+			t.Errorf("labels %v: %d of %d, %v", s.labels, hit, total, err)
+		}
+		again, err := saved.Eval(t.Context(), feed, m.Outputs...)
+		if err != nil || again[0].Float32s()[0] != s.top {
+			t.Errorf("saved: %v, error %v, want %v", again, err, s.top)
+		}
+	}
+}
+
 // TestSlidingAUC: it is the AUC of as many batches as it says, and forgets at a reset; a graph that was saved does the same.
 func TestSlidingAUC(t *testing.T) {
 	g := NewGraph(1)

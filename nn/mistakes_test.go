@@ -48,7 +48,7 @@ func mistakes(g *Graph) []mistake {
 		try(o, x())
 	}
 	try(reshape{[]int{5}}, x(2, 3))
-	for _, o := range []op{crossEntropy{}, softmaxCrossEntropy{}, accuracy{K: 1}} {
+	for _, o := range []op{crossEntropy{}, softmaxCrossEntropy{}, accuracy{K: 1}, batchAccuracy{accuracy{K: 1}}} {
 		try(o, x(3), ids(2))
 		try(o, x(3, 3), ids(1))
 		try(o, x(), ids(1))

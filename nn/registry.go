@@ -65,6 +65,7 @@ var recipes = map[string]recipe{
 	"mse":                              {decode[mse], 2, 2},
 	"rmse":                             {decode[rmse], 2, 2},
 	"accuracy":                         {decode[accuracy], 2, 2},
+	"batch_accuracy":                   {decode[batchAccuracy], 2, 2},
 	"precision":                        {decode[precision], 2, 2},
 	"recall":                           {decode[recall], 2, 2},
 	"binary_accuracy":                  {decode[binaryAccuracy], 2, 2},

@@ -10,7 +10,7 @@ import (
 // the same. Together the cases have every op that a saved graph may contain.
 func TestEveryOpIsSaved(t *testing.T) {
 	seen := map[string]bool{"input": true, "dropout": true, // tests of their own
-		"auc": true, "batch_auc": true, "accuracy": true, "precision": true, "recall": true, "binary_accuracy": true,
+		"auc": true, "batch_auc": true, "accuracy": true, "batch_accuracy": true, "precision": true, "recall": true, "binary_accuracy": true,
 		"sliding_auc": true, "bucket_error": true, "mae": true, "mse": true, "rmse": true}
 	for _, c := range gradientCases {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,10 +19,10 @@ func parse(args []string) (job.Flags, error) {
 	return c, c.Parse(args)
 }
 
-// model is the perceptron of the original's quick start.
+// model is the perceptron of the original's quick start. acc is that of a batch, as there; all counts over batches.
 type model struct {
-	graph                 *nn.Graph
-	prediction, cost, acc *nn.Node
+	graph                      *nn.Graph
+	prediction, cost, acc, all *nn.Node
 }
 
 func newModel(seed uint64) model {
@@ -31,7 +31,8 @@ func newModel(seed uint64) model {
 	h := nn.Linear(nn.Reshape(x, 784), 128, nn.LinearOptions{Act: nn.Tanh})
 	h = nn.Linear(h, 128, nn.LinearOptions{Act: nn.Tanh})
 	prediction := nn.Linear(h, 10, nn.LinearOptions{Act: nn.Softmax})
-	return model{graph: g, prediction: prediction, cost: nn.Mean(nn.CrossEntropy(prediction, y)), acc: nn.Accuracy(prediction, y)}
+	return model{graph: g, prediction: prediction, cost: nn.Mean(nn.CrossEntropy(prediction, y)),
+		acc: nn.BatchAccuracy(prediction, y).Named("acc"), all: nn.Accuracy(prediction, y)}
 }
 
 // run is the program of every role. It returns the accuracy on the digits held back.
@@ -50,7 +51,7 @@ func run(ctx context.Context, f *fleet.Fleet, c job.Flags, out io.Writer) (accur
 		if _, err := job.Epochs(ctx, f, net.graph, c, rows, out, net.acc); err != nil {
 			return err
 		}
-		if accuracy, err = job.Evaluate(ctx, f, net.acc, test); err != nil || !f.IsFirstWorker() {
+		if accuracy, err = job.Evaluate(ctx, f, net.all, test); err != nil || !f.IsFirstWorker() {
 			return err
 		}
 		fmt.Fprintf(out, "test accuracy %.4f\n", accuracy)
