@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"errors"
 	"fmt"
 )
 
@@ -102,12 +101,17 @@ func (t *hits) problem() error { return nil }
 // Hits returns the counts behind an Accuracy, TopK, BinaryAccuracy, Precision or Recall node in this executor: right answers, and all.
 // Those of a metric of the batch alone are the last batch's.
 func (e *Executor) Hits(accuracy *Node) (hit, total int64, err error) {
-	if accuracy == nil || accuracy.bad || accuracy.graph != e.graph {
-		return 0, 0, errors.New("nn: Hits: the node is not one of the executor's graph")
+	t, err := e.tally("Hits", accuracy)
+	if err != nil {
+		return 0, 0, err
 	}
-	t, ok := e.cell(accuracy).tally.(*hits)
+	return hitsOf(accuracy, t)
+}
+
+func hitsOf(n *Node, t tally) (hit, total int64, err error) {
+	h, ok := t.(*hits)
 	if !ok {
-		return 0, 0, fmt.Errorf("nn: Hits: %s counts no right answers", accuracy.label())
+		return 0, 0, fmt.Errorf("nn: Hits: %s counts no right answers", n.label())
 	}
-	return t.hit, t.total, nil
+	return h.hit, h.total, nil
 }

@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -166,12 +165,17 @@ func (h *Histogram) problem() error {
 // Histogram returns the counts behind an AUC or a BucketError node in this executor: the number of examples with a positive and a negative
 // label in each bucket. The slices belong to the executor.
 func (e *Executor) Histogram(auc *Node) (pos, neg []int64, err error) {
-	if auc == nil || auc.bad || auc.graph != e.graph {
-		return nil, nil, errors.New("nn: Histogram: the node is not one of the executor's graph")
+	t, err := e.tally("Histogram", auc)
+	if err != nil {
+		return nil, nil, err
 	}
-	h, ok := e.cell(auc).tally.(*Histogram)
+	return histogramOf(auc, t)
+}
+
+func histogramOf(n *Node, t tally) (pos, neg []int64, err error) {
+	h, ok := t.(*Histogram)
 	if !ok {
-		return nil, nil, fmt.Errorf("nn: Histogram: %s is not an AUC", auc.label())
+		return nil, nil, fmt.Errorf("nn: Histogram: %s is not an AUC", n.label())
 	}
 	return h.Pos, h.Neg, nil
 }

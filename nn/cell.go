@@ -25,9 +25,11 @@ type cell struct {
 	param *optimizer.Param // of a variable: the executor's own
 	table *table           // of an embedding's table
 	tally tally            // of a metric
-	moved []float32        // of a moving average: what this executor made of it, nil while that is nothing
-	news  bool             // moved holds what the trainer has not been told
-	step  uint64           // counts training steps, for ops that draw random numbers
+	// shared guards the tally where other executors count into it too.
+	shared *sharedCounts
+	moved  []float32 // of a moving average: what this executor made of it, nil while that is nothing
+	news   bool      // moved holds what the trainer has not been told
+	step   uint64    // counts training steps, for ops that draw random numbers
 
 	values, grads []float32 // memory of value and grad
 	floats        []float32 // scratch of the op

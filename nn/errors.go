@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"errors"
 	"fmt"
 	"math"
 )
@@ -100,10 +99,15 @@ func (rmse) of(t tally) float32 {
 // Errors returns the sums behind an MAE, MSE or RMSE node in this executor: of absolute errors, of squared ones, and the number of
 // elements.
 func (e *Executor) Errors(node *Node) (abs, sqr float64, n int64, err error) {
-	if node == nil || node.bad || node.graph != e.graph {
-		return 0, 0, 0, errors.New("nn: Errors: the node is not one of the executor's graph")
+	t, err := e.tally("Errors", node)
+	if err != nil {
+		return 0, 0, 0, err
 	}
-	m, ok := e.cell(node).tally.(*misses)
+	return errorsOf(node, t)
+}
+
+func errorsOf(node *Node, t tally) (abs, sqr float64, n int64, err error) {
+	m, ok := t.(*misses)
 	if !ok {
 		return 0, 0, 0, fmt.Errorf("nn: Errors: %s measures no errors", node.label())
 	}

@@ -25,6 +25,7 @@ type Executor struct {
 	step    optimizer.Step
 	steps   uint64 // training steps so far
 	culprit culprit
+	counts  *sharedCounts // that it counts into, nil for its own
 	batches [2]*feedBatch
 	out     []*tensor.Dense // what the last step returned
 }
@@ -104,8 +105,8 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 func (e *Executor) results(p *plan, dst []*tensor.Dense) ([]*tensor.Dense, error) {
 	for _, c := range p.fetched {
 		if c.tally != nil {
-			if err := c.tally.problem(); err != nil {
-				return nil, fmt.Errorf("nn: %s: %w", c.node.label(), err)
+			if err := c.problem(); err != nil {
+				return nil, err
 			}
 		}
 		dst = append(dst, c.fetch())

@@ -29,8 +29,16 @@ func (e *Executor) equip(c *cell) {
 		c.value, c.grad = c.param.W, c.param.G
 	}
 	if m, ok := c.node.op.(metric); ok {
-		c.tally = m.tally()
+		e.equipMetric(c, m)
 	}
+}
+
+func (e *Executor) equipMetric(c *cell, m metric) {
+	if e.counts == nil || forgets(m) {
+		c.tally = m.tally()
+		return
+	}
+	c.tally, c.shared = e.counts.of(c.node, m), e.counts
 }
 
 // bind points the cells to this step's memory, growing it where the batch is larger than any before.
@@ -75,7 +83,7 @@ func (e *Executor) forward(p *plan) error {
 				return err
 			}
 		}
-		c.node.op.forward(c)
+		c.forward()
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ import (
 //		return train.Shard(f.WorkerIndex()*threads+thread, workers*threads).MayBeEmpty().Batches(512)
 //	}, nn.TrainOptions{Fetch: []*nn.Node{net.AUC}})
 //
-// The result, and what Progress reports, are of all threads, but for the fetches: those are the first thread's. An error of one
-// thread ends the others. A thread may have no batches, if another has some.
+// The result, and what Progress reports, are of all threads, and metrics that run over batches count the examples of all. Other fetches, those of
+// one batch, are the thread's that made the step; the result's are the first thread's that made any. An error of one thread ends the others.
+// A thread may have no batches, if another has some.
 func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(thread int) iter.Seq2[map[string]*tensor.Dense, error],
 	o TrainOptions) (TrainResult, error) {
 	if threads < 1 {
@@ -30,17 +31,18 @@ func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(threa
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &crowd{began: time.Now(), report: o.Progress.start(o.Fetch)}
+	c := &crowd{began: time.Now(), report: o.Progress.start(o.Fetch), loops: make([]trainLoop, threads), counts: &sharedCounts{}}
 	var running sync.WaitGroup
 	for thread := range threads {
 		running.Go(func() {
-			if err := c.train(ctx, g, thread, batches(thread), o.Fetch); err != nil {
+			if err := c.train(ctx, g, &c.loops[thread], batches(thread), o.Fetch); err != nil {
 				cancel(fmt.Errorf("thread %d: %w", thread, err)) // the first cause stays
 			}
 		})
 	}
 	running.Wait()
 	c.res.Elapsed = time.Since(c.began)
+	c.conclude()
 	c.report.finish(c.res)
 	if ctx.Err() != nil {
 		return c.res, context.Cause(ctx)
@@ -55,56 +57,60 @@ func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(threa
 // crowd is what threads that train together have in common.
 type crowd struct {
 	began  time.Time
-	report *report // the first thread's
+	loops  []trainLoop // of the threads
+	counts *sharedCounts
 
 	mu     sync.Mutex // guards what follows
+	report *report
 	res    TrainResult
 	losses float64
-	// What steps since the last report had, and the sum of their examples' losses.
-	samples int
-	recent  float64
 }
 
 // train is one thread.
-func (c *crowd) train(ctx context.Context, g *Graph, thread int, batches iter.Seq2[map[string]*tensor.Dense, error], fetch []*Node) error {
-	l := &trainLoop{exe: NewExecutor(g), crowd: c, began: c.began}
-	if thread == 0 {
-		l.report = c.report
-	}
+func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, batches iter.Seq2[map[string]*tensor.Dense, error], fetch []*Node) error {
+	*l = trainLoop{exe: NewExecutor(g), crowd: c, began: c.began}
+	l.exe.counts = c.counts
 	err := l.prepare(fetch)
 	if err == nil {
 		err = l.run(ctx, batches)
 	}
-	if thread == 0 {
-		c.keep(l.res.Last)
-	}
+	l.keep()
 	return errors.Join(err, l.exe.Close(ctx))
 }
 
-// step counts a thread's step. The first thread's steps report those of all.
+// step counts a thread's step, and reports it.
 func (c *crowd) step(l *trainLoop, loss float64, samples int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	sum := loss * float64(samples)
-	c.losses, c.recent, c.samples = c.losses+sum, c.recent+sum, c.samples+samples
+	c.losses += loss * float64(samples)
 	c.res.Steps++
 	c.res.Samples += samples
 	c.res.Loss = c.losses / float64(max(c.res.Samples, 1))
 	c.res.Elapsed = l.res.Elapsed
-	if l.report == nil {
-		return
-	}
 	now := c.res
 	now.Last = l.res.Last
-	l.report.step(now, c.recent/float64(max(c.samples, 1)), c.samples)
-	c.recent, c.samples = 0, 0
+	c.report.step(now, loss, samples)
 }
 
-// keep copies what the first thread fetched last, which its executor takes back.
-func (c *crowd) keep(last []*tensor.Dense) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range last {
-		c.res.Last = append(c.res.Last, t.Clone().(*tensor.Dense))
+// keep copies what a thread fetched last, which its executor takes back.
+func (l *trainLoop) keep() {
+	for i, t := range l.res.Last {
+		l.res.Last[i] = t.Clone().(*tensor.Dense)
+	}
+}
+
+// conclude gives the result the fetches of the first thread that made a step, with metrics as they are now that all threads have ended.
+func (c *crowd) conclude() {
+	for _, l := range c.loops {
+		if l.res.Steps == 0 {
+			continue
+		}
+		c.res.Last, c.res.counts = l.res.Last, l.res.counts
+		for i, n := range l.plan.fetch {
+			if m, ok := n.op.(metric); ok && !forgets(m) {
+				c.res.Last[i].Float32s()[0] = m.of(c.res.counts[n])
+			}
+		}
+		return
 	}
 }

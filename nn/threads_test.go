@@ -147,3 +147,107 @@ func TestThreadsOfNothing(t *testing.T) {
 		t.Errorf("where there may be none: %v, %d epochs", err, k.epochs.Load())
 	}
 }
+
+// metricsOfAll is what a training loop fetches of a net of two probabilities, and how it is read.
+func metricsOfAll() (g *Graph, loss *Node, fetch []*Node) {
+	g = NewGraph(1)
+	p, y := g.Input("p", 2), g.IDs("y", 1)
+	loss = Mean(Add(Linear(p, 1, LinearOptions{}), Linear(p, 1, LinearOptions{})))
+	score := Sigmoid(Reshape(Sum(p, 1), 1))
+	label := Cast(y, Float32)
+	return g, loss, []*Node{AUC(p, y), Accuracy(p, y), MAE(score, label), RMSE(score, label), BucketError(p, y), SlidingAUC(p, y, 1000),
+		Recall(p, y), BatchAUC(p, y), BatchAccuracy(p, y)}
+}
+
+// TestThreadsCountTogether: metrics are of the examples of all threads, in reports, in the result and in its counts, as if one loop had seen
+// them; those of a batch are one thread's. Each thread alone has labels of one class, of which there is no AUC.
+func TestThreadsCountTogether(t *testing.T) {
+	g, loss, fetch := metricsOfAll()
+	loss.Bind(&threads{own: map[*float32]bool{}})
+	part := func(thread int) []batchOf {
+		var all []batchOf
+		for i := range 20 * (1 + thread) {
+			seed := uint32(100*thread + i)
+			p, y := uniform(seed, 32, 0, 1), integers(seed, 16, 1)
+			for j := range y {
+				y[j] = int64(thread % 2)
+				p[2*j] = 1 - p[2*j+1]
+			}
+			all = append(all, batchOf{"p": floats([]int{16, 2}, p...), "y": int64sOf([]int{16, 1}, y...)})
+		}
+		return all
+	}
+	apart, err := TrainThreads(t.Context(), g, 3, func(thread int) stream { return recycled(part(thread)) }, TrainOptions{Fetch: fetch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, err := NewExecutor(g).TrainFrom(t.Context(), recycled(slices.Concat(part(0), part(1), part(2))), TrainOptions{Fetch: fetch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range fetch[:7] {
+		got, want := apart.Last[i].Float32s(), joined.Last[i].Float32s()
+		if err := near(got, want, 1e-5, 1e-6); err != nil || got[0] <= 0 || got[0] >= 1 {
+			t.Errorf("%v: %v", n, err)
+		}
+	}
+	for i, want := range map[int]float32{7: 0.5, 8: 0} {
+		if got := apart.Last[i].Float32s()[0]; (got == want) != (i == 7) || got == apart.Last[1].Float32s()[0] {
+			t.Errorf("%v is %v", fetch[i], got)
+		}
+	}
+	pos, neg, err := apart.Histogram(fetch[0])
+	wantPos, wantNeg, errs := joined.Histogram(fetch[0])
+	if !slices.Equal(pos, wantPos) || !slices.Equal(neg, wantNeg) || slices.Max(pos) == 0 || errors.Join(err, errs) != nil {
+		t.Errorf("histograms differ: %v, %v", err, errs)
+	}
+	if hit, total, err := apart.Hits(fetch[1]); total != 16*120 || hit <= 0 || hit >= total || err != nil {
+		t.Errorf("%d of %d are right: %v", hit, total, err)
+	}
+	if abs, sqr, n, err := apart.Errors(fetch[2]); n != 16*120 || !(sqr > 0 && abs > sqr) || err != nil {
+		t.Errorf("errors %v and %v of %d: %v", abs, sqr, n, err)
+	}
+}
+
+// TestCountsOfAResult: what was not fetched has no counts, and what counts otherwise is refused.
+func TestCountsOfAResult(t *testing.T) {
+	g, loss, fetch := metricsOfAll()
+	loss.Bind(still{})
+	feed := batchOf{"p": floats([]int{1, 2}, .5, .5), "y": int64sOf([]int{1, 1}, 1)}
+	res, err := NewExecutor(g).TrainFrom(t.Context(), recycled([]batchOf{feed}), TrainOptions{Fetch: fetch[:3]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[*Node]string{nil: "nil", fetch[4]: "TrainOptions.Fetch", fetch[1]: "is not an AUC"} {
+		if _, _, err := res.Histogram(n); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Histogram of %v: %v", n, err)
+		}
+	}
+	if _, _, err := res.Hits(fetch[0]); err == nil || !strings.Contains(err.Error(), "no right answers") {
+		t.Errorf("Hits: %v", err)
+	}
+	if _, _, _, err := res.Errors(fetch[0]); err == nil || !strings.Contains(err.Error(), "no errors") {
+		t.Errorf("Errors: %v", err)
+	}
+	if _, _, err := (TrainResult{}).Hits(fetch[1]); err == nil {
+		t.Error("an empty result has counts")
+	}
+	if _, _, _, err := (TrainResult{}).Errors(nil); err == nil {
+		t.Error("no node has errors")
+	}
+}
+
+// TestTheFirstThreadHasNothing: the result has fetches of a thread that made steps, and any thread's step is reported.
+func TestTheFirstThreadHasNothing(t *testing.T) {
+	t.Setenv("FLEET_PROGRESS", "plain")
+	n, out := newToy(1), &bytes.Buffer{}
+	newThreads(n)
+	res, err := TrainThreads(t.Context(), n.g, 2, func(thread int) stream { return recycled(n.batches([][]int{{}, {3, 4}}[thread]...)) },
+		TrainOptions{Fetch: []*Node{n.pred}, Progress: &Progress{Out: out, Steps: 1}})
+	if err != nil || len(res.Last) != 1 || res.Last[0].Shape()[0] != 4 {
+		t.Errorf("%v, %v", res.Last, err)
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != 3 {
+		t.Errorf("%d lines: %q", lines, out)
+	}
+}

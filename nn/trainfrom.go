@@ -42,6 +42,8 @@ type TrainResult struct {
 	Loss float64
 	// Last are the fetches of the last step, valid until the executor's next call; nil when there was no step.
 	Last []*tensor.Dense
+
+	counts map[*Node]tally // of metrics that were fetched
 }
 
 // Rate is the number of examples a second.
@@ -81,7 +83,7 @@ type trainLoop struct {
 	plan   *plan
 	report *report
 	began  time.Time
-	crowd  *crowd  // the threads that train together with this one, nil if there are none
+	crowd  *crowd  // the threads that train together with this one and report, nil if there are none
 	losses float64 // summed over examples
 	res    TrainResult
 }
@@ -89,6 +91,9 @@ type trainLoop struct {
 func (l *trainLoop) prepare(fetch []*Node) (err error) {
 	if err = l.exe.open(true); err == nil {
 		l.plan, err = l.exe.plan(fetch, true)
+	}
+	if err == nil {
+		l.res.counts = l.plan.counts()
 	}
 	return err
 }
