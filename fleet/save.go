@@ -3,15 +3,10 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/modelfiles"
-	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/internal/table"
-	"github.com/gofleet/gofleet/optimizer"
 )
 
 // SavePersistables writes a checkpoint to dir: weights, the rule's state and step counters, as one consistent cut. The servers
@@ -34,7 +29,7 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
 		return err
 	}
 	if c == nil {
-		err = saveLocal(dir, f.local.Store(), j)
+		err = f.local.Still(func() error { return saveLocal(ctx, dir, f.local.Store(), j) })
 	} else if dir, err = filepath.Abs(dir); err == nil {
 		err = c.Save(ctx, dir)
 	}
@@ -88,120 +83,12 @@ func (f *Fleet) loadServer(ctx context.Context, dir string, params []string) err
 	return f.initServer(ctx, "LoadModel", dir, params)
 }
 
-func saveLocal(dir string, store *table.Store, j *job) error {
+func saveLocal(ctx context.Context, dir string, store *table.Store, j *job) error {
 	id := fmt.Sprintf("%d-local", store.Step())
-	part, err := checkpoint.WritePart(dir, checkpoint.PartName(id, 0, 1), store)
+	part, err := checkpoint.WritePart(ctx, dir, checkpoint.PartName(id, 0, 1), store)
 	if err != nil {
 		return err
 	}
 	m := checkpoint.Manifest{ID: id, Rule: j.rule.Name(), Step: store.Step(), Params: checkpoint.Params(j.layout.Params), Parts: []checkpoint.Part{part}}
 	return checkpoint.Commit(dir, m)
-}
-
-// SaveInferenceModel writes a model that can be used without a fleet: graph.json, weights.safetensors with the newest
-// weights of every dense parameter and every row that was ever trained, and model.json with their checksums. Package nn loads it, and
-// Python reads its weights. A model that was in the directory is replaced as a whole: whoever loads it while the new one is written, or
-// after a crash at any moment, has the old one or the new one.
-func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) error {
-	if _, err := f.workerCall("SaveInferenceModel"); err != nil {
-		return err
-	}
-	src, err := f.source("SaveInferenceModel")
-	if err != nil {
-		return err
-	}
-	if err := saveModel(ctx, dir, m, src); err != nil {
-		return fmt.Errorf("fleet: SaveInferenceModel: %w", err)
-	}
-	return nil
-}
-
-// source is where the weights of a model come from.
-type source interface {
-	// dense returns the weights of the dense params, by name.
-	dense(ctx context.Context) (map[string][]float32, error)
-	// rows returns ids and rows of an embedding, by ascending id.
-	rows(ctx context.Context, name string) ([]uint64, []float32, error)
-	// each calls do with some ids and their rows after the other, which are valid until it returns.
-	each(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error
-}
-
-func (f *Fleet) source(call string) (source, error) {
-	c, err := f.joined(call)
-	if err != nil {
-		return nil, err
-	}
-	if c == nil {
-		return localSource{f.local}, nil
-	}
-	return clusterSource{c, f.job.layout}, nil
-}
-
-func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) error {
-	s, err := modelfiles.Begin(dir)
-	if err != nil {
-		return err
-	}
-	defer s.Abandon()
-	if err := s.Write(modelfiles.Graph, m.WriteGraph); err != nil {
-		return err
-	}
-	file, err := weightsOf(ctx, m, src)
-	if err != nil {
-		return err
-	}
-	if err := s.Write(modelfiles.Weights, file.write); err != nil {
-		return err
-	}
-	return s.Commit()
-}
-
-func weightsOf(ctx context.Context, m optimizer.Model, src source) (*tensorFile, error) {
-	dense, err := src.dense(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var file tensorFile
-	for _, p := range m.Params() {
-		if p.Embedding {
-			ids, rows, err := src.rows(ctx, p.Name)
-			if err != nil {
-				return nil, err
-			}
-			put(&file, p.Name+".ids", []int{len(ids)}, ids)
-			put(&file, p.Name, []int{len(ids), p.Dim()}, rows)
-			continue
-		}
-		w, ok := dense[p.Name]
-		if !ok {
-			w = p.W // frozen: the worker's own
-		}
-		put(&file, p.Name, p.Shape, w)
-	}
-	return &file, nil
-}
-
-// tensorFile is a safetensors file in the making.
-type tensorFile struct {
-	tensors []safetensors.Tensor
-	puts    []func(w *safetensors.Writer) error
-}
-
-// put declares a tensor, and has its data written when its turn comes.
-func put[T safetensors.Element](t *tensorFile, name string, shape []int, data []T) {
-	t.tensors = append(t.tensors, safetensors.Tensor{Name: name, DType: safetensors.TypeOf[T](), Shape: slices.Clone(shape)})
-	t.puts = append(t.puts, func(w *safetensors.Writer) error { return safetensors.Put(w, name, data) })
-}
-
-func (t *tensorFile) write(out io.Writer) error {
-	w, err := safetensors.NewWriter(out, t.tensors, map[string]string{"format": "gofleet"})
-	if err != nil {
-		return err
-	}
-	for _, put := range t.puts {
-		if err := put(w); err != nil {
-			return err
-		}
-	}
-	return w.Close()
 }

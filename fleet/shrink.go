@@ -59,16 +59,22 @@ func (f *Fleet) shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, err
 		if err := f.meet(ctx); err != nil {
 			return nil, err
 		}
-		return f.local.Store().EndDay(o)
+		return f.endDay(o)
 	}
 	c, err := f.joined("Shrink")
 	switch {
 	case err != nil:
 		return nil, err
 	case c == nil:
-		return f.local.Store().EndDay(o)
+		return f.endDay(o)
 	case j.strategy.Mode == strategy.ModeGeo:
 		return nil, fmt.Errorf("mode geo keeps every row on every worker, and servers can't drop those")
 	}
 	return c.Shrink(ctx, o)
+}
+
+// endDay ends the day of the tables of a process that has no servers.
+func (f *Fleet) endDay(o table.Shrink) (freed []table.Shrunk, err error) {
+	err = f.local.Still(func() error { freed, err = f.local.Store().EndDay(o); return err })
+	return freed, err
 }

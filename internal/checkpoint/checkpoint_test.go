@@ -76,7 +76,7 @@ func save(t testing.TB, dir, id string, all []*table.Store) Manifest {
 	t.Helper()
 	m := Manifest{ID: id, Rule: rule.Name(), Step: all[0].Step(), Params: Params(model())}
 	for i, s := range all {
-		p, err := WritePart(dir, PartName(id, i, len(all)), s)
+		p, err := WritePart(t.Context(), dir, PartName(id, i, len(all)), s)
 		check(t, err)
 		m.Parts = append(m.Parts, p)
 	}
@@ -225,10 +225,10 @@ func TestWritesThatFail(t *testing.T) {
 	store := trained(t, 1)[0]
 	part := PartName("a", 0, 1)
 	check(t, os.MkdirAll(filepath.Join(dir, part, "in the way"), 0o755))
-	if _, err := WritePart(dir, part, store); err == nil {
+	if _, err := WritePart(t.Context(), dir, part, store); err == nil {
 		t.Error("a part whose name is a directory's was written")
 	}
-	if _, err := WritePart(name, part, store); err == nil {
+	if _, err := WritePart(t.Context(), name, part, store); err == nil {
 		t.Error("a part was written below a file")
 	}
 	entries, err := os.ReadDir(dir)

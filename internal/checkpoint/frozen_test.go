@@ -17,7 +17,7 @@ func TestFrozenParamsStayWhereTheyAre(t *testing.T) {
 		params := append(model(), mean)
 		m := Manifest{ID: "1", Rule: rule.Name(), Params: Params(params)}
 		for i, s := range trained(t, 2) {
-			p, err := WritePart(dir, PartName("1", i, 2), s)
+			p, err := WritePart(t.Context(), dir, PartName("1", i, 2), s)
 			check(t, err)
 			m.Parts, m.Step = append(m.Parts, p), s.Step()
 		}

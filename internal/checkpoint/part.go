@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,8 +52,12 @@ func (t tableInfo) steps() string   { return t.Param + ".step" }
 func (t tableInfo) seen() string    { return t.Param + ".seen" }
 func (t tableInfo) updates() string { return t.Param + ".updates" }
 
-// WritePart writes all of store to dir/file. Nothing may push to the store meanwhile; rows born while it writes are left out.
-func WritePart(dir, file string, store *table.Store) (Part, error) {
+// WritePart writes all of store to dir/file. Nothing may push to the store meanwhile; rows born while it writes are left out. A ctx that ends ends
+// it.
+func WritePart(ctx context.Context, dir, file string, store *table.Store) (Part, error) {
+	if err := files.Ended(ctx); err != nil {
+		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -60,7 +65,7 @@ func WritePart(dir, file string, store *table.Store) (Part, error) {
 	if err != nil {
 		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	rows, err := writeStore(f, store)
+	rows, err := writeStore(ctx, f, store)
 	if err != nil {
 		f.Abandon()
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
@@ -120,7 +125,7 @@ func (s *snapshot) declare() []safetensors.Tensor {
 	return ts
 }
 
-func writeStore(f io.Writer, store *table.Store) (rows int64, err error) {
+func writeStore(ctx context.Context, f io.Writer, store *table.Store) (rows int64, err error) {
 	s := snapshotOf(store)
 	meta, err := json.Marshal(s.contents)
 	if err != nil {
@@ -139,7 +144,7 @@ func writeStore(f io.Writer, store *table.Store) (rows int64, err error) {
 		}
 	}
 	for i, t := range s.Tables {
-		if err := writeTable(w, t, store.Tables[i], s.ids[i], store.Step()); err != nil {
+		if err := writeTable(ctx, w, t, store.Tables[i], s.ids[i], store.Step()); err != nil {
 			return 0, err
 		}
 		if err := writeWaiters(w, t, s.waiting[i]); err != nil {
@@ -151,13 +156,16 @@ func writeStore(f io.Writer, store *table.Store) (rows int64, err error) {
 }
 
 // writeTable streams a table's rows; what is known of each row is kept until they are through.
-func writeTable(w *safetensors.Writer, t tableInfo, from *table.Sparse, ids []uint64, step int64) error {
+func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *table.Sparse, ids []uint64, step int64) error {
 	if err := safetensors.Put(w, t.ids(), ids); err != nil {
 		return err
 	}
 	steps, seen, updates := make([]int64, 0, len(ids)), make([]uint32, 0, len(ids)), make([]uint32, 0, len(ids))
 	var show, click []float32
 	for r := range from.RowsOf(ids, step) {
+		if err := files.Ended(ctx); err != nil {
+			return err
+		}
 		if err := safetensors.Put(w, t.rows(), r.W); err != nil {
 			return err
 		}

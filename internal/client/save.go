@@ -78,7 +78,7 @@ func (c *Client) abandon(msg wire.Save) {
 		c.log.Warn("a failed save still holds pushes", "error", err)
 		return
 	}
-	if msg.Discard = msg.Shrink == nil; msg.Discard {
+	if msg.Discard = msg.Shrink == nil && !msg.Read; msg.Discard {
 		if err := c.together(end); err != nil {
 			c.log.Warn("parts of a failed save may be left", "dir", msg.Dir, "error", err)
 		}
@@ -113,59 +113,4 @@ func (c *Client) together(do func(s int) error) error {
 		}
 	}
 	return nil
-}
-
-// scanBytes is about the size of a page of rows.
-const scanBytes = 4 << 20
-
-// Rows gives yield every row that the servers have of the embedding Params[param]: ids, ascending within a server, and
-// their weights. The slices are valid until yield returns.
-func (c *Client) Rows(ctx context.Context, param int, yield func(ids []uint64, w []float32) error) error {
-	page := max(1, scanBytes/(4*c.c.Layout.Params[param].Dim()))
-	for s := range c.c.Servers {
-		scan := wire.Scan{Table: uint32(param), Rows: page}
-		for done := false; !done; {
-			next, err := c.page(ctx, s, scan, yield)
-			if err != nil {
-				return fmt.Errorf("reading rows of %q: %w", c.c.Layout.Params[param].Name, err)
-			}
-			done, scan.Cursor = next.Done, next.Cursor
-		}
-	}
-	return nil
-}
-
-func (c *Client) page(ctx context.Context, s int, scan wire.Scan, yield func([]uint64, []float32) error) (next wire.Scanned, err error) {
-	var ids []uint64
-	var w []float32
-	var b wire.Builder
-	h := c.header(wire.OpScan)
-	h.Round = uint64(c.currentRound())
-	b.Reset(h)
-	if err := b.JSON(scan); err != nil {
-		return next, err
-	}
-	err = c.call(ctx, c.controlPatience(), s, b.Parts(), func(f *wire.Frame) error {
-		if err := f.JSON(&next); err != nil {
-			return err
-		}
-		for _, sec := range f.Sections {
-			if sec.Kind != wire.KindRows {
-				continue
-			}
-			if ids, err = sec.IDs(ids[:0]); err != nil {
-				return err
-			}
-			rows, err := sec.Rows()
-			if err != nil {
-				return err
-			}
-			w = append(w[:0], rows...)
-		}
-		return nil
-	})
-	if err == nil && len(ids) > 0 {
-		err = yield(ids, w)
-	}
-	return next, err
 }

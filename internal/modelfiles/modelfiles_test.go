@@ -155,17 +155,18 @@ func TestACrashLeavesTheOldModelOrTheNew(t *testing.T) {
 			}
 			want := before
 			s := after.write(t, dir)
+			r := s.finished(t)
 			if step > 0 {
-				check(t, s.record.write(dir))
+				check(t, r.write(dir))
 				want = after
 			}
-			for _, e := range s.record.Files[:min(max(step-1, 0), 2)] {
+			for _, e := range r.Files[:min(max(step-1, 0), 2)] {
 				check(t, os.Rename(filepath.Join(dir, e.Written), filepath.Join(dir, e.File)))
 			}
 			if got, err := readModel(dir); err != nil || !got.equal(want) {
 				t.Errorf("after step %d: got %v, error %v, want %v", step, got, err, want)
 			}
-			s.age(t, dir)
+			r.age(t, dir)
 			numbered(3).save(t, dir)
 			if got, err := readModel(dir); err != nil || !got.equal(numbered(3)) {
 				t.Errorf("saved over step %d: got %v, error %v", step, got, err)
@@ -177,11 +178,21 @@ func TestACrashLeavesTheOldModelOrTheNew(t *testing.T) {
 	}
 }
 
-// age makes what a save has written old.
-func (s *Save) age(t *testing.T, dir string) {
+// finished makes files durable, as Commit does first.
+func (s *Save) finished(t *testing.T) (r record) {
+	t.Helper()
+	for _, f := range s.files {
+		check(t, f.Finish())
+		r.Files = append(r.Files, entry{File: f.name, Bytes: f.Size(), Sum: f.Sum(), Written: f.Temp()})
+	}
+	return r
+}
+
+// age makes the files of a record that have no name of their own old.
+func (r record) age(t *testing.T, dir string) {
 	t.Helper()
 	old := time.Now().Add(-2 * longAgo)
-	for _, e := range s.record.Files {
+	for _, e := range r.Files {
 		if err := os.Chtimes(filepath.Join(dir, e.Written), old, old); !errors.Is(err, fs.ErrNotExist) {
 			check(t, err)
 		}

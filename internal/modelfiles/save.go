@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,9 +16,15 @@ import (
 
 // Save is a model that is being written. Nothing of it counts before Commit.
 type Save struct {
-	dir       string
-	record    record
-	committed bool
+	dir    string
+	files  []named
+	record record // since Commit
+}
+
+// named is a file in the making.
+type named struct {
+	*files.File
+	name string
 }
 
 // Begin begins to save a model to a directory, which is made if need be.
@@ -31,54 +38,65 @@ func Begin(dir string) (*Save, error) {
 	return &Save{dir: dir}, nil
 }
 
-// Write writes a file of the model, durably, under a temporary name.
+// Write writes a file of the model under a temporary name. Commit makes it durable.
 func (s *Save) Write(name string, write func(io.Writer) error) error {
 	f, err := files.Create(filepath.Join(s.dir, name))
 	if err != nil {
 		return err
 	}
+	s.files = append(s.files, named{f, name})
 	if err := write(f); err != nil {
-		f.Abandon()
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	if err := f.Finish(); err != nil {
-		return err
-	}
-	s.record.Files = append(s.record.Files, entry{File: name, Bytes: f.Size(), Sum: f.Sum(), Written: f.Temp()})
 	return nil
 }
 
 // Commit makes what was written the directory's model: from the moment at which the record has its name. Then it gives the files theirs, and
 // removes what saves that never got that far have left. Of several processes that save into one directory the last one to commit counts.
 func (s *Save) Commit() error {
+	var r record
+	for _, f := range s.files {
+		if err := f.Finish(); err != nil {
+			return err
+		}
+		r.Files = append(r.Files, entry{File: f.name, Bytes: f.Size(), Sum: f.Sum(), Written: f.Temp()})
+	}
+	if err := files.SyncDir(s.dir); err != nil {
+		return err
+	}
 	unlock := lock(s.dir)
 	defer unlock()
-	if err := files.SyncDir(s.dir); err != nil {
-		return err
-	}
 	before, _ := readRecord(s.dir) // a damaged one is replaced
-	if err := s.record.write(s.dir); err != nil {
+	err := r.write(s.dir)
+	if now, _ := readRecord(s.dir); err == nil || now != nil && slices.Equal(now.Files, r.Files) {
+		s.record = r // it counts, durable or not
+	}
+	if err != nil {
 		return err
 	}
-	s.committed = true
-	for _, e := range s.record.Files {
-		if err := os.Rename(filepath.Join(s.dir, e.Written), filepath.Join(s.dir, e.File)); err != nil {
-			return err // readers find it under the name that it has
-		}
-	}
-	if err := files.SyncDir(s.dir); err != nil {
+	if err := s.rename(); err != nil {
 		return err
 	}
 	return s.clean(before)
 }
 
+// rename gives the files their names. Readers find those that have none yet under the temporary ones.
+func (s *Save) rename() error {
+	for _, e := range s.record.Files {
+		if err := os.Rename(filepath.Join(s.dir, e.Written), filepath.Join(s.dir, e.File)); err != nil {
+			return err
+		}
+	}
+	return files.SyncDir(s.dir)
+}
+
 // Abandon removes what was written, unless it was committed.
 func (s *Save) Abandon() {
-	if s.committed {
+	if s.record.Files != nil {
 		return
 	}
-	for _, e := range s.record.Files {
-		os.Remove(filepath.Join(s.dir, e.Written))
+	for _, f := range s.files {
+		f.Abandon()
 	}
 }
 

@@ -117,11 +117,11 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	if err != nil {
 		return false, fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
 	}
-	for i, name := range s.names {
+	for i := range s.names {
 		mode.Return(s.snapshot[i], s.d[i])
-		if err := s.t.local.SetDense(name, s.snapshot[i]); err != nil {
-			return false, err
-		}
+	}
+	if err := s.t.local.SetAllDense(s.names, s.snapshot); err != nil {
+		return false, err
 	}
 	if err := s.turns.Met(rateOf(s.t.c.Rule, max(0, s.turns.Steps()-1)), float64(loss[0])); err != nil {
 		return false, err

@@ -96,7 +96,7 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 	old := newServer(t, strategy.Async())
 	s := newKeeper(t)
 	dir := t.TempDir()
-	part, err := checkpoint.WritePart(dir, checkpoint.PartName("a", 0, 1), old.store)
+	part, err := checkpoint.WritePart(t.Context(), dir, checkpoint.PartName("a", 0, 1), old.store)
 	if err != nil {
 		t.Fatal(err)
 	}

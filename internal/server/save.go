@@ -20,6 +20,9 @@ type cut struct {
 	// upTo are the last steps of each worker that the checkpoint holds; nil until they are known.
 	upTo    []uint64
 	writing bool
+	// reading says that the cut is reached and kept until its worker has read what it wants; ids are then the rows of tables that it has asked for.
+	reading bool
+	ids     map[uint32][]uint64
 	// frozen are, on server 0, the first so many of the saving worker's frozen dense values, which come in pieces.
 	frozen []float32
 }
@@ -219,7 +222,7 @@ func (s *Server) save(f *wire.Frame, r *reply) error {
 		return err
 	}
 	first, err := s.reach(f, &msg)
-	if err != nil {
+	if err != nil || msg.Read {
 		return err
 	}
 	switch {
@@ -245,7 +248,7 @@ func (s *Server) save(f *wire.Frame, r *reply) error {
 // write writes this server's part and ends the cut.
 func (s *Server) write(msg *wire.Save) {
 	step := s.store.Step()
-	part, err := checkpoint.WritePart(msg.Dir, checkpoint.PartName(msg.ID, s.c.Index, len(s.c.Endpoints)), s.store)
+	part, err := checkpoint.WritePart(context.Background(), msg.Dir, checkpoint.PartName(msg.ID, s.c.Index, len(s.c.Endpoints)), s.store)
 	if err == nil {
 		s.log.Info("wrote checkpoint", "dir", msg.Dir, "file", part.File, "bytes", part.Bytes, "rows", part.Rows)
 	}
@@ -260,7 +263,7 @@ func (s *Server) write(msg *wire.Save) {
 }
 
 // reach lets the pushes of the cut through and waits until they are applied. The first who asks for a save is to write it, and
-// others wait for him.
+// others wait for him. A cut for reading is kept.
 func (s *Server) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,12 +272,19 @@ func (s *Server) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 	}
 	c := s.cut
 	if c != nil && c.id == msg.ID && c.writing {
-		return false, s.await(func() bool { return s.cut != c }, func() string { return fmt.Sprintf("for checkpoint %s to be written", msg.ID) })
+		err := s.await(func() bool { return s.cut != c || c.reading }, func() string { return fmt.Sprintf("for checkpoint %s to be written", msg.ID) })
+		if err != nil || !msg.Read {
+			return false, err
+		}
+		c = s.cut
+	}
+	if c != nil && c.id == msg.ID && c.reading {
+		return false, nil
 	}
 	if c == nil || c.id != msg.ID || len(msg.Steps) != len(s.members) {
 		return false, wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): save again", msg.ID)
 	}
-	if n := s.frozenFloats(); msg.Shrink == nil && len(c.frozen) != n {
+	if n := s.frozenFloats(); msg.Shrink == nil && !msg.Read && len(c.frozen) != n {
 		return false, wire.Refuse(wire.StatusRefused, "checkpoint %s: %d of %d frozen values have come", msg.ID, len(c.frozen), n)
 	}
 	c.upTo, c.writing = msg.Steps, true
@@ -283,10 +293,26 @@ func (s *Server) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 	if err == nil {
 		err = s.takeFrozen(c)
 	}
+	if err == nil && msg.Read {
+		err = s.keepCut(f, c)
+	}
 	if err != nil {
 		s.thaw()
 	}
 	return true, err
+}
+
+// keepCut keeps a cut for reading, unless its worker has gone or given it up while it was waited for. mu is held.
+func (s *Server) keepCut(f *wire.Frame, c *cut) error {
+	if _, err := s.member(&f.Header); err != nil {
+		return err
+	}
+	if slices.Contains(s.saves.ended, c.id) {
+		return wire.Refuse(wire.StatusStale, "cut %s was given up", c.id)
+	}
+	c.writing, c.reading = false, true
+	s.broadcast()
+	return nil
 }
 
 // atCut says whether every step of the cut is in the tables; those of a worker that is gone never will be.

@@ -20,38 +20,86 @@ func (s *Server) scan(f *wire.Frame, r *reply) error {
 	if err != nil {
 		return err
 	}
-	ids, done := s.page(s.store.Tables[e], msg)
-	dim := s.store.Tables[e].Param().Dim()
-	rows := make([]float32, 0, len(ids)*dim)
-	for row := range s.store.Tables[e].RowsOf(ids, s.store.Step()) {
-		rows = append(rows, row.W...)
+	t := s.store.Tables[e]
+	all, err := s.listed(t, &msg)
+	if err != nil {
+		return err
 	}
-	answer := wire.Scanned{Done: done}
+	answer := wire.Scanned{All: len(all)}
+	var ids []uint64
+	if !msg.Count {
+		ids, answer.Done = page(all, &msg)
+		if answer.Done && msg.Cut == "" {
+			s.forget(msg.Table)
+		}
+	}
 	if len(ids) > 0 {
 		answer.Cursor = ids[len(ids)-1] + 1
 	}
-	if err := r.JSON(answer); err != nil {
+	if err := r.JSON(answer); err != nil || msg.Count {
 		return err
+	}
+	if msg.IDs {
+		r.IDs(msg.Table, ids)
+		return nil
+	}
+	rows := make([]float32, 0, len(ids)*t.Param().Dim())
+	for row := range t.RowsOf(ids, s.store.Step()) {
+		rows = append(rows, row.W...)
 	}
 	r.Rows(msg.Table, ids, rows)
 	return nil
 }
 
-// page is the ids of a scan's page. The sorted ids of a whole table are kept from one page to the next.
-func (s *Server) page(t *table.Sparse, msg wire.Scan) (ids []uint64, done bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.scanned == nil {
-		s.scanned = make(map[uint32][]uint64)
-	}
-	if msg.Cursor == 0 || s.scanned[msg.Table] == nil {
-		s.scanned[msg.Table] = t.IDs()
-	}
-	all := s.scanned[msg.Table]
+// page is the ids of a scan's page.
+func page(all []uint64, msg *wire.Scan) (ids []uint64, done bool) {
 	from, _ := slices.BinarySearch(all, msg.Cursor)
 	to := min(from+max(msg.Rows, 1), len(all))
-	if done = to == len(all); done {
-		delete(s.scanned, msg.Table)
+	return all[from:to], to == len(all)
+}
+
+// listed are the ids of a whole table, ascending. They are kept from one page to the next: those of a cut until it ends, so that all
+// pages are of the same rows, and others until a scan begins or ends.
+func (s *Server) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
+	s.mu.Lock()
+	lists, err := s.lists(msg.Cut)
+	all, ok := lists[msg.Table]
+	s.mu.Unlock()
+	if err != nil || ok && (msg.Cut != "" || msg.Cursor > 0) {
+		return all, err
 	}
-	return all[from:to], done
+	all = t.IDs() // takes a while in a large table: pushes go on meanwhile
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if lists, err = s.lists(msg.Cut); err != nil {
+		return nil, err
+	}
+	if first, ok := lists[msg.Table]; ok && msg.Cut != "" {
+		return first, nil // a request that came twice
+	}
+	lists[msg.Table] = all
+	return all, nil
+}
+
+// lists are where the ids of tables are kept, for a cut or for none. mu is held.
+func (s *Server) lists(cut string) (map[uint32][]uint64, error) {
+	at := &s.scanned
+	if cut != "" {
+		c := s.cut
+		if c == nil || c.id != cut || !c.reading {
+			return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent for too long): read again", cut)
+		}
+		at = &c.ids
+	}
+	if *at == nil {
+		*at = make(map[uint32][]uint64)
+	}
+	return *at, nil
+}
+
+// forget drops the ids of a table whose scan is over.
+func (s *Server) forget(table uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.scanned, table)
 }

@@ -58,11 +58,13 @@ type Norms struct {
 }
 
 // Save is the blob of OpFreeze, OpKeep (which needs its ID alone), OpSave and OpCommit: of what all servers do in one cut between steps, which is to write a
-// checkpoint, or with Shrink to end a day.
+// checkpoint, with Shrink to end a day, or with Read to let the worker read until it abandons the cut.
 type Save struct {
 	Dir string `json:"dir"`
 	// Shrink drops rows, and nothing is written.
 	Shrink *Shrink `json:"shrink,omitempty"`
+	// Read keeps the cut for the worker's reads, and nothing is written. An OpSave that comes again asks whether it is still kept.
+	Read bool `json:"read,omitempty"`
 	// Freed is what all servers have dropped (OpCommit).
 	Freed Freed `json:"freed,omitzero"`
 	// ID names one save: all its messages carry it, and its files have it in their names.
@@ -123,12 +125,19 @@ type Scan struct {
 	Table  uint32 `json:"table"`
 	Cursor uint64 `json:"cursor"`
 	Rows   int    `json:"rows"` // at most
+	// Cut names a cut that is kept for reading: the rows are those that there were when it was first asked for them.
+	Cut string `json:"cut,omitempty"`
+	// IDs wants no weights, Count neither ids nor weights.
+	IDs   bool `json:"ids,omitempty"`
+	Count bool `json:"count,omitempty"`
 }
 
-// Scanned answers it, with a section of rows.
+// Scanned answers it, with a section of rows, or of ids.
 type Scanned struct {
 	Cursor uint64 `json:"cursor"`
 	Done   bool   `json:"done"`
+	// All is the number of rows of the whole table on this server, before and after the cursor.
+	All int `json:"all"`
 }
 
 // JSON adds a control message as a blob.

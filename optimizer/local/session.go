@@ -134,6 +134,8 @@ func (s *session) apply(ctx context.Context, step *optimizer.Step) error {
 		return err
 	}
 	optimizer.ClipGradients(s.trainer.rule, s.params, step.Rows)
+	s.trainer.still.RLock()
+	defer s.trainer.still.RUnlock()
 	number := s.trainer.store.Advance()
 	s.dropped = 0
 	defer s.trainer.store.Finish(number)

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/table"
@@ -16,6 +17,7 @@ type Trainer struct {
 	store   table.Store
 	version atomic.Int64 // of the dense weights: how often they were changed
 	frozen  atomic.Int64 // of those that are frozen, which version does not count
+	still   sync.RWMutex // read-locked while weights change
 }
 
 var _ optimizer.Trainer = (*Trainer)(nil)
@@ -79,6 +81,13 @@ func (t *Trainer) add(p *optimizer.Param) error {
 // opened.
 func (t *Trainer) Store() *table.Store { return &t.store }
 
+// Still calls do between two updates: steps that end meanwhile wait. Rows may be born.
+func (t *Trainer) Still(do func() error) error {
+	t.still.Lock()
+	defer t.still.Unlock()
+	return do()
+}
+
 // Step is the number of updates so far.
 func (t *Trainer) Step() int64 { return t.store.Step() }
 
@@ -87,6 +96,22 @@ func (t *Trainer) EndEpoch(context.Context) error { return nil }
 
 // SetDense gives a dense param explicit weights.
 func (t *Trainer) SetDense(name string, w []float32) error {
+	return t.SetAllDense([]string{name}, [][]float32{w})
+}
+
+// SetAllDense gives several dense params explicit weights, as one change to those who see the weights by [Trainer.Still].
+func (t *Trainer) SetAllDense(names []string, w [][]float32) error {
+	t.still.RLock()
+	defer t.still.RUnlock()
+	for i, name := range names {
+		if err := t.setDense(name, w[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Trainer) setDense(name string, w []float32) error {
 	b, err := t.block(name)
 	if err != nil {
 		return err
@@ -115,6 +140,8 @@ func (t *Trainer) SetRows(name string, ids []uint64, w []float32) error {
 	if err != nil {
 		return err
 	}
+	t.still.RLock()
+	defer t.still.RUnlock()
 	return wrap(name, rows.Set(ids, w, t.Step()))
 }
 

@@ -1,0 +1,190 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Cut is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait.
+type Cut struct {
+	c  *Client
+	id string
+}
+
+// Cut makes the servers hold back pushes at the same steps of every worker, has do read the weights, and lets pushes go on.
+func (c *Client) Cut(ctx context.Context, do func(*Cut) error) error {
+	if err := c.Settle(ctx); err != nil {
+		return err
+	}
+	done, err := c.inTurn(ctx, "reading the model")
+	if err != nil {
+		return err
+	}
+	defer done()
+	msg := wire.Save{ID: c.saveID(), Read: true}
+	defer c.abandon(msg)
+	if msg.Steps, _, err = c.freeze(ctx, msg); err != nil {
+		return err
+	}
+	reached := func(s int) error { return c.control(ctx, s, wire.OpSave, msg, nil) }
+	if err := c.together(reached); err != nil {
+		return err
+	}
+	if err := do(&Cut{c, msg.ID}); err != nil {
+		return err
+	}
+	return c.together(reached) // as it has been all the time
+}
+
+// Dense brings what [Client.Dense] does.
+func (k *Cut) Dense(ctx context.Context) (map[string][]float32, error) { return k.c.Dense(ctx) }
+
+// Count is the number of rows of the embedding Params[param].
+func (k *Cut) Count(ctx context.Context, param int) (int, error) {
+	counts := make([]page, len(k.c.c.Servers))
+	scan := wire.Scan{Table: uint32(param), Cut: k.id, Count: true}
+	err := k.c.together(func(s int) error { return k.c.page(ctx, s, scan, &counts[s]) })
+	n := 0
+	for _, p := range counts {
+		n += p.All
+	}
+	return n, err
+}
+
+// IDs gives yield the ids of all rows, ascending. The slice is valid until yield returns.
+func (k *Cut) IDs(ctx context.Context, param int, yield func(ids []uint64) error) error {
+	return k.each(ctx, param, true, func(ids []uint64, _ []float32) error { return yield(ids) })
+}
+
+// Rows gives yield all rows, by ascending id. The slices are valid until yield returns.
+func (k *Cut) Rows(ctx context.Context, param int, yield func(ids []uint64, w []float32) error) error {
+	return k.each(ctx, param, false, yield)
+}
+
+func (k *Cut) each(ctx context.Context, param int, ids bool, yield func(ids []uint64, w []float32) error) error {
+	dim := 0
+	if !ids {
+		dim = k.c.c.Layout.Params[param].Dim()
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer stop()
+	streams := make([]*stream, len(k.c.c.Servers))
+	for s := range streams {
+		r := &stream{pages: make(chan *page)}
+		streams[s] = r // which merge drops when it ends
+		readers.Go(func() { r.read(ctx, k.c, s, k.c.scanOf(param, k.id, ids, 3*len(streams))) })
+	}
+	if err := merge(streams, dim, yield); err != nil {
+		return k.c.reading(param, err)
+	}
+	return nil
+}
+
+// stream is what comes of a scan of one server, page after page. While one is used the next is on its way.
+type stream struct {
+	pages chan *page // closed after the last, or when err is set
+	err   error
+	now   *page
+	at    int // of now
+}
+
+// read reads all pages.
+func (r *stream) read(ctx context.Context, c *Client, server int, scan wire.Scan) {
+	defer close(r.pages)
+	turns := [2]page{}
+	for i := 0; ; i++ {
+		p := &turns[i%2] // the other one is in use
+		if r.err = c.page(ctx, server, scan, p); r.err != nil {
+			return
+		}
+		done := p.Done
+		scan.Cursor = p.Cursor
+		select {
+		case r.pages <- p:
+		case <-ctx.Done():
+			r.err = context.Cause(ctx)
+			return
+		}
+		if done {
+			return
+		}
+	}
+}
+
+// head is the next id. It takes the next page when one is used up.
+func (r *stream) head() (id uint64, ok bool, err error) {
+	for r.now == nil || r.at == len(r.now.ids) {
+		r.now, r.at = <-r.pages, 0
+		if r.now == nil {
+			return 0, false, r.err
+		}
+	}
+	return r.now.ids[r.at], true, nil
+}
+
+// merge gives yield the rows of all streams, each by ascending id, as one. Servers share ids, so that none comes twice.
+func merge(streams []*stream, dim int, yield func(ids []uint64, w []float32) error) error {
+	var out page
+	for {
+		next, bound, err := smallest(&streams)
+		if err != nil {
+			return err
+		}
+		if next == nil {
+			return flush(&out, yield)
+		}
+		n := next.run(bound)
+		out.ids = append(out.ids, next.now.ids[next.at:next.at+n]...)
+		out.w = append(out.w, next.now.w[next.at*dim:(next.at+n)*dim]...)
+		if next.at += n; len(out.ids)*rowBytes(dim) >= scanBytes/8 {
+			if err := flush(&out, yield); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func flush(out *page, yield func(ids []uint64, w []float32) error) error {
+	if len(out.ids) == 0 {
+		return nil
+	}
+	err := yield(out.ids, out.w)
+	out.ids, out.w = out.ids[:0], out.w[:0]
+	return err
+}
+
+// smallest is the stream with the smallest id, and the smallest id of the others; streams that have ended are dropped.
+func smallest(streams *[]*stream) (least *stream, bound uint64, err error) {
+	bound, first := ^uint64(0), ^uint64(0)
+	for i := 0; i < len(*streams); {
+		r := (*streams)[i]
+		id, ok, err := r.head()
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case !ok:
+			*streams = slices.Delete(*streams, i, i+1)
+			continue
+		case least == nil || id < first:
+			least, first, bound = r, id, first
+		default:
+			bound = min(bound, id)
+		}
+		i++
+	}
+	return least, bound, nil
+}
+
+// run is how many ids of the page at hand are below bound, and at least one.
+func (r *stream) run(bound uint64) int {
+	ids, n := r.now.ids[r.at:], 1
+	for n < len(ids) && ids[n] < bound {
+		n++
+	}
+	return n
+}

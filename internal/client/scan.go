@@ -1,0 +1,89 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// scanBytes is about the memory of the pages of rows that are read at once, from one server or from all together.
+const scanBytes = 2 << 20
+
+// rowBytes is the most that an id and its row take in a frame.
+func rowBytes(dim int) int { return 10 + 4*dim }
+
+// Rows gives yield every row that the servers have of the embedding Params[param]: ids, ascending within a server, and
+// their weights. The slices are valid until yield returns.
+func (c *Client) Rows(ctx context.Context, param int, yield func(ids []uint64, w []float32) error) error {
+	for s := range c.c.Servers {
+		var p page
+		for scan := c.scanOf(param, "", false, 1); !p.Done; scan.Cursor = p.Cursor {
+			if err := c.page(ctx, s, scan, &p); err != nil {
+				return c.reading(param, err)
+			}
+			if len(p.ids) == 0 {
+				continue
+			}
+			if err := yield(p.ids, p.w); err != nil {
+				return c.reading(param, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Client) reading(param int, err error) error {
+	return fmt.Errorf("reading rows of %q: %w", c.c.Layout.Params[param].Name, err)
+}
+
+// scanOf begins a scan, of pages whose size lets so many of them be in memory, and each in a frame.
+func (c *Client) scanOf(param int, cut string, ids bool, at int) wire.Scan {
+	dim := 0
+	if !ids {
+		dim = c.c.Layout.Params[param].Dim()
+	}
+	bytes := min(scanBytes/at, c.maxFrame/2)
+	return wire.Scan{Table: uint32(param), Rows: max(1, bytes/rowBytes(dim)), Cut: cut, IDs: ids}
+}
+
+// page are rows of one server, and what it said of the scan.
+type page struct {
+	wire.Scanned
+	ids []uint64
+	w   []float32
+}
+
+// page reads the next page of a server into p.
+func (c *Client) page(ctx context.Context, s int, scan wire.Scan, p *page) error {
+	var b wire.Builder
+	h := c.header(wire.OpScan)
+	h.Round = uint64(c.currentRound())
+	b.Reset(h)
+	if err := b.JSON(scan); err != nil {
+		return err
+	}
+	return c.call(ctx, c.controlPatience(), s, b.Parts(), func(f *wire.Frame) error {
+		p.Scanned, p.ids, p.w = wire.Scanned{}, p.ids[:0], p.w[:0]
+		if err := f.JSON(&p.Scanned); err != nil {
+			return err
+		}
+		for _, sec := range f.Sections {
+			if sec.Kind == wire.KindRows || sec.Kind == wire.KindIDs {
+				if err := p.read(sec); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (p *page) read(sec wire.Section) (err error) {
+	if p.ids, err = sec.IDs(p.ids[:0]); err != nil || sec.Kind == wire.KindIDs {
+		return err
+	}
+	rows, err := sec.Rows()
+	p.w = append(p.w[:0], rows...)
+	return err
+}

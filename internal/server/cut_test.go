@@ -1,0 +1,116 @@
+package server
+
+import (
+	"bytes"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// scanning asks for the ids of the embedding, in a cut.
+func scanning(t *testing.T, s *Server, cut string) *wire.Builder {
+	t.Helper()
+	b := new(wire.Builder)
+	b.Reset(wire.Header{Op: wire.OpScan, Job: s.job, Epoch: 1})
+	if err := b.JSON(wire.Scan{Table: 1, Rows: 100, IDs: true, Cut: cut}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// statusOf sends a frame and returns the answer's status.
+func statusOf(t *testing.T, s *Server, b *wire.Builder) uint16 {
+	var reply transport.Reply
+	s.handle(bytes.Join(b.Parts(), nil), &reply)
+	defer reply.Done()
+	var f wire.Frame
+	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
+		t.Error(err)
+	}
+	return f.Status
+}
+
+// TestACutIsKeptForReading: from freeze to the end, pushes wait, and every page is of the same rows; messages that come twice change nothing,
+// and those that come late find no cut.
+func TestACutIsKeptForReading(t *testing.T) {
+	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Epoch: 1}, wire.Header{Op: wire.OpSave, Epoch: 1}, wire.Header{Op: wire.OpCommit, Epoch: 1}
+	for name, end := range map[string]func(s *Server, msg wire.Save){
+		"ended": func(s *Server, msg wire.Save) {
+			msg.Abandon = true
+			for range 2 {
+				send(t, s, saving(t, s, commit, msg), wire.StatusOK)
+			}
+			send(t, s, saving(t, s, freeze, msg), wire.StatusStale)
+		},
+		"its worker is gone": func(s *Server, _ wire.Save) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.depart(&s.members[0], 0, dead, false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(t, strategy.Async())
+				msg := wire.Save{ID: "a", Read: true}
+				send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+				send(t, s, scanning(t, s, "a"), wire.StatusStale)
+				for range 2 {
+					send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+				}
+				send(t, s, scanning(t, s, "a"), wire.StatusStale) // steps may be on their way
+				msg.Steps = []uint64{1}
+				for range 2 {
+					send(t, s, saving(t, s, save, msg), wire.StatusOK)
+				}
+				pushed := make(chan uint16, 1)
+				go func() { pushed <- statusOf(t, s, pushOf(s, wire.Header{Step: 2})) }()
+				send(t, s, scanning(t, s, "a"), wire.StatusOK)
+				if err := s.store.Tables[0].Pull([]uint64{3}, make([]float32, 2), 1); err != nil { // is born
+					t.Fatal(err)
+				}
+				send(t, s, scanning(t, s, "a"), wire.StatusOK)
+				if ids := s.cut.ids[1]; len(ids) != 1 || ids[0] != 7 {
+					t.Errorf("the cut has rows %v, want 7 alone", ids)
+				}
+				synctest.Wait()
+				if w := weight(t, s); w != -1 {
+					t.Errorf("weight %g while the cut is kept, want -1", w)
+				}
+				end(s, msg)
+				if status := <-pushed; (status == wire.StatusOK) != (name == "ended") {
+					t.Errorf("the push has status %d", status)
+				}
+				if s.cut != nil || s.saves.id != "" {
+					t.Error("the cut goes on")
+				}
+			})
+		})
+	}
+}
+
+// TestACutThatWasGivenUpEarly: its worker gives it up while the steps of the cut are waited for; when they come, nothing is kept.
+func TestACutThatWasGivenUpEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, strategy.Async())
+		msg := wire.Save{ID: "a", Read: true}
+		send(t, s, saving(t, s, wire.Header{Op: wire.OpFreeze, Epoch: 1}, msg), wire.StatusOK)
+		msg.Steps = []uint64{1}
+		done := make(chan bool)
+		go func() {
+			send(t, s, saving(t, s, wire.Header{Op: wire.OpSave, Epoch: 1}, msg), wire.StatusStale)
+			close(done)
+		}()
+		synctest.Wait()
+		msg.Abandon = true
+		send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Epoch: 1}, msg), wire.StatusOK)
+		send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+		<-done
+		if s.cut != nil || s.saves.id != "" {
+			t.Error("the cut goes on")
+		}
+		send(t, s, pushOf(s, wire.Header{Step: 2}), wire.StatusOK)
+	})
+}
