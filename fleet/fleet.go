@@ -74,7 +74,7 @@ var (
 )
 
 // New makes a fleet for the role that rm gives this process; nil looks at the environment: PADDLE_* variables, then MPI or
-// Slurm with more than one rank, then this process alone.
+// Slurm with more than one rank, then this process alone. A variable whose name is nearly that of one that gofleet reads is an error.
 //
 // Processes of an MPI or Slurm job meet to find out where each is, which takes until the last has started: New waits for
 // [strategy.DefaultStartTimeout]. [NewContext] waits as long as its context says.
@@ -92,6 +92,9 @@ func NewContext(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet,
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if err := checkVariables(o.Logger); err != nil {
+		return nil, err
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc

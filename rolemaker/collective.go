@@ -35,6 +35,9 @@ func (c Collective) Identity() (Identity, error) {
 }
 
 func (e env) collective() (id Identity, err error) {
+	if err = e.mistyped(); err != nil {
+		return id, err
+	}
 	role, name, err := e.either(envRole, envOldRole)
 	if err == nil && role != "" && role != roleWorkerValue {
 		err = fmt.Errorf("%s is %q; a collective job has workers alone, so it can be %s", name, role, roleWorkerValue)

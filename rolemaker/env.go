@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/gofleet/gofleet/internal/environ"
 )
 
 // env looks up environment variables. A variable that is set to nothing counts as not set.
@@ -74,4 +76,17 @@ func (e env) found(names []string) []string {
 		}
 	}
 	return found
+}
+
+// mistyped refuses a variable whose name is nearly that of one that is read, and which therefore says nothing.
+func (e env) mistyped() error {
+	known := append(paddleNames(), envIP, envOldIP, envPort, envCurrent)
+	for _, prefix := range []string{"PADDLE_", "TRAINING_"} {
+		for _, name := range environ.Unread(prefix, known) {
+			if meant := environ.Near(name, known); meant != "" && e(name) != "" {
+				return fmt.Errorf("%s is set, which nothing reads: %s is meant? unset the one, or set the other", name, meant)
+			}
+		}
+	}
+	return nil
 }

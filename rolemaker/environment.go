@@ -1,6 +1,7 @@
 package rolemaker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,7 +33,7 @@ func FromEnvironment(getenv func(string) string) RoleMaker {
 		return MPISymmetric{Getenv: getenv}
 	}
 	if err == nil || errors.Is(err, errNoRank) {
-		err = e.strangers()
+		err = cmp.Or(e.mistyped(), e.strangers())
 	}
 	if err != nil {
 		return failed{fmt.Errorf("rolemaker: the environment is of no job that can be told: %w", err)}

@@ -68,6 +68,9 @@ func (p PaddleCloud) Identity() (Identity, error) {
 }
 
 func (e env) paddle() (id Identity, err error) {
+	if err = e.mistyped(); err != nil {
+		return id, err
+	}
 	if len(e.found(paddleNames())) == 0 {
 		return e.alone(envRole)
 	}

@@ -113,3 +113,23 @@ func TestTasksOfAnyName(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestMistypedNames: a variable whose name is nearly right is refused, with the right name, where it would be as if it were not there.
+func TestMistypedNames(t *testing.T) {
+	for name, meant := range map[string]string{"PADDLE_PSERVER_IP_PORT_LIST": "PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_TRAINERS_ID": "PADDLE_TRAINER_ID",
+		"PADDLE_TRAINER_ENDPOINT": "PADDLE_TRAINER_ENDPOINTS", "TRAINING_ROLES": "TRAINING_ROLE"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "1")
+			for reader, rm := range map[string]rolemaker.RoleMaker{"FromEnvironment": rolemaker.FromEnvironment(nil), "PaddleCloud": rolemaker.PaddleCloud{},
+				"Collective": rolemaker.Collective{}} {
+				_, err := rm.Identity()
+				if err == nil || !strings.Contains(err.Error(), name+" is set, which nothing reads: "+meant+" is meant?") {
+					t.Errorf("%s: error %v", reader, err)
+				}
+			}
+			if _, err := (rolemaker.Local{}).Identity(); err != nil {
+				t.Errorf("a process that reads none: %v", err)
+			}
+		})
+	}
+}

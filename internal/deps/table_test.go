@@ -24,6 +24,7 @@ var house = map[string][]string{
 	"internal/accumulate": {"internal/kernels", "internal/mode", "optimizer", "strategy"},
 	"internal/replica": {"internal/collective", "internal/kernels", "internal/layout", "internal/mode", "optimizer", "optimizer/local",
 		"strategy"},
+	"rolemaker":           {"internal/environ"},
 	"internal/modelfiles": {"internal/files", "internal/safetensors"},
 	"internal/checkpoint": {"internal/files", "internal/mode", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/client": {"internal/checkpoint", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
@@ -33,7 +34,7 @@ var house = map[string][]string{
 
 	"nn": {"internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
 
-	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/files", "internal/layout",
+	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/files", "internal/layout",
 		"internal/modelfiles", "internal/replica", "internal/safetensors", "internal/server", "internal/table", "optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/fleettest": {"fleet", "rolemaker", "strategy", "transport"},

@@ -1,0 +1,36 @@
+package fleet
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/environ"
+)
+
+// variables are those that gofleet reads of its own: who talks to whom and how (package transport), where ranks meet (package rolemaker), how
+// progress is shown (package nn).
+var variables = []string{"FLEET_CLUSTER", "FLEET_INSECURE", "FLEET_LISTEN", "FLEET_PROGRESS", "FLEET_RENDEZVOUS", "FLEET_TLS_DIR", "FLEET_TOKEN"}
+
+// checkVariables refuses a variable whose name is nearly that of one that is read: a token that nobody looks at protects nothing. Others that begin
+// like ours are warned of, once; those that Kubernetes sets for a service of that name are its own.
+func checkVariables(log *slog.Logger) error {
+	var strange []string
+	for _, name := range environ.Unread("FLEET_", variables) {
+		if meant := environ.Near(name, variables); meant != "" {
+			return fmt.Errorf("fleet: %s is set, which nothing reads: %s is meant? unset the one, or set the other", name, meant)
+		}
+		if !strings.Contains(name, "_SERVICE_") && !strings.Contains(name, "_PORT") {
+			strange = append(strange, name)
+		}
+	}
+	if strange != nil {
+		warnVariables.Do(func() {
+			log.Warn("variables that begin with FLEET_ and that gofleet doesn't read", "variables", strange, "read", variables)
+		})
+	}
+	return nil
+}
+
+var warnVariables sync.Once

@@ -1,0 +1,69 @@
+package fleet_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/rolemaker"
+)
+
+// TestMistypedVariables: a name that is nearly right is refused, with the right one, by any role maker.
+func TestMistypedVariables(t *testing.T) {
+	for name, meant := range map[string]string{"FLEET_TOKENS": "FLEET_TOKEN", "FLEET_INSECUR": "FLEET_INSECURE", "FLEET_TLSDIR": "FLEET_TLS_DIR"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "1")
+			_, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+			if err == nil || !strings.Contains(err.Error(), name+" is set, which nothing reads: "+meant+" is meant?") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// TestStrangeVariables: other names that begin with FLEET_ are warned of, once, but for those of a service in Kubernetes.
+func TestStrangeVariables(t *testing.T) {
+	var log bytes.Buffer
+	o := fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	t.Setenv("FLEET_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("FLEET_PORT_80_TCP_ADDR", "10.0.0.1")
+	t.Setenv("FLEET_TELEMETRY", "on")
+	fleet.WarnAgain()
+	for range 2 {
+		if _, err := fleet.New(rolemaker.Local{}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(log.String(), "FLEET_TELEMETRY"); n != 1 || strings.Contains(log.String(), "10.0.0.1") || strings.Contains(log.String(), "FLEET_SERVICE") {
+		t.Errorf("it said:\n%s", log.String())
+	}
+}
+
+// TestVariablesAreKnown finds the variables that sources speak of.
+func TestVariablesAreKnown(t *testing.T) {
+	names := regexp.MustCompile(`\bFLEET_[A-Z_]*[A-Z]\b`)
+	found := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, name := range names.FindAllString(string(data), -1) {
+			found[name] = true
+		}
+		return err
+	})
+	if err != nil || len(found) != len(fleet.Variables) {
+		t.Errorf("sources speak of %v, known are %v, error %v", found, fleet.Variables, err)
+	}
+	for _, name := range fleet.Variables {
+		if !found[name] {
+			t.Errorf("nothing reads %s", name)
+		}
+	}
+}
