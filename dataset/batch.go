@@ -6,7 +6,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Batch is what one training step is fed: a tensor for every feed. A float32 or int64 column is [N, Shape...]; a
+// Batch is what one training step is fed: a tensor for every feed. A float32, int64 or uint64 column is [N, Shape...]; a
 // varying one is [total], with its offsets beside it.
 type Batch = map[string]*tensor.Dense
 
@@ -23,8 +23,7 @@ type slot struct {
 // bound is a fixed column's tensor and the first value it lies over.
 type bound struct {
 	tensor *tensor.Dense
-	float  *float32
-	int    *int64
+	first  any
 }
 
 func newSlot(columns []Column, size int) *slot {
@@ -42,10 +41,10 @@ func (s *slot) bind() (Batch, error) {
 	for c := range s.table.columns {
 		v := &s.table.columns[c]
 		if v.Varying {
-			if v.size() == 0 { // a tensor can't be empty
+			if v.len() == 0 { // a tensor can't be empty
 				return nil, fmt.Errorf("%w %q: no row of a batch has a value; pad empty rows with one", ErrColumn, v.Name)
 			}
-			s.batch[v.Name] = v.tensor(v.size())
+			s.batch[v.Name] = v.tensor(v.len())
 			s.batch[v.Name+".offsets"] = tensor.New(tensor.WithShape(len(v.offsets)), tensor.WithBacking(v.offsets))
 			continue
 		}
@@ -57,24 +56,8 @@ func (s *slot) bind() (Batch, error) {
 
 // bind lays the tensor over n rows of v, unless it lies there already.
 func (b *bound) bind(v *values, n int) {
-	if v.isFloat() {
-		if b.float == &v.floats[0] && b.tensor.Shape()[0] == n {
-			return
-		}
-		b.float = &v.floats[0]
-	} else {
-		if b.int == &v.ints[0] && b.tensor.Shape()[0] == n {
-			return
-		}
-		b.int = &v.ints[0]
+	if b.tensor != nil && b.first == v.first() && b.tensor.Shape()[0] == n {
+		return
 	}
-	b.tensor = v.tensor(v.batchShape(n)...)
-}
-
-// tensor is the column as a tensor over the same memory.
-func (v *values) tensor(shape ...int) *tensor.Dense {
-	if v.isFloat() {
-		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v.floats))
-	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v.ints))
+	b.first, b.tensor = v.first(), v.tensor(v.batchShape(n)...)
 }

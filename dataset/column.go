@@ -13,7 +13,7 @@ import (
 // shape [total], and N+1 offsets (int64) under Name + ".offsets": row r is values[offsets[r]:offsets[r+1]].
 type Column struct {
 	Name string
-	// Type is tensor.Float32 or tensor.Int64.
+	// Type is tensor.Float32, tensor.Int64, or tensor.Uint64 for ids.
 	Type tensor.Dtype
 	// Shape is the shape of one sample without the batch; empty means {1}.
 	Shape   []int
@@ -28,6 +28,12 @@ func Floats(name string, shape ...int) Column {
 // Ints is a fixed int64 column, such as ids or class labels. Without a shape a sample is one value: a batch is [N,1].
 func Ints(name string, shape ...int) Column {
 	return Column{Name: name, Type: tensor.Int64, Shape: shape}
+}
+
+// IDs is a fixed uint64 column, for ids from 0 to 2⁶⁴−1 that embeddings look up, as the original's slots of type uint64 are. Those of
+// Ints end at 2⁶³−1. Without a shape a sample is one value: a batch is [N,1].
+func IDs(name string, shape ...int) Column {
+	return Column{Name: name, Type: tensor.Uint64, Shape: shape}
 }
 
 // Varying is c with any number of values a row.
@@ -48,7 +54,24 @@ func (c Column) Width() int {
 	return n
 }
 
-func (c Column) isFloat() bool { return c.Type == tensor.Float32 }
+// kind is the type of a column's values.
+type kind uint8
+
+const (
+	floatKind kind = iota
+	intKind
+	idKind
+)
+
+func (c Column) kind() kind {
+	switch c.Type {
+	case tensor.Int64:
+		return intKind
+	case tensor.Uint64:
+		return idKind
+	}
+	return floatKind
+}
 
 // batchShape is the shape of n rows: [n, Shape...], and [n,1] where Shape is empty.
 func (c Column) batchShape(n int) []int {
@@ -62,8 +85,8 @@ func (c Column) check() error {
 	if c.Name == "" {
 		return fmt.Errorf("%w: it has no name", ErrColumn)
 	}
-	if c.Type != tensor.Float32 && c.Type != tensor.Int64 {
-		return fmt.Errorf("%w %q: its type is %v, want float32 or int64", ErrColumn, c.Name, c.Type)
+	if c.Type != tensor.Float32 && c.Type != tensor.Int64 && c.Type != tensor.Uint64 {
+		return fmt.Errorf("%w %q: its type is %v, want float32, int64 or uint64", ErrColumn, c.Name, c.Type)
 	}
 	if c.Varying && len(c.Shape) > 0 {
 		return fmt.Errorf("%w %q: it is varying, so it can't have a shape %v", ErrColumn, c.Name, c.Shape)

@@ -70,15 +70,13 @@ func (c CSVColumn) check() error {
 	if c.Varying || c.Width() != len(c.fields()) {
 		return fmt.Errorf("%w %q: %d values a row can't come from %d fields", ErrColumn, c.Name, c.Width(), len(c.fields()))
 	}
-	if c.Hash < 0 || c.Hash > 0 && c.isFloat() {
-		return fmt.Errorf("%w %q: Hash is %d; want 1 or more, and an int64 column", ErrColumn, c.Name, c.Hash)
+	if c.Hash < 0 || c.Hash > 0 && c.kind() == floatKind {
+		return fmt.Errorf("%w %q: Hash is %d; want 1 or more, and a column of Ints or IDs", ErrColumn, c.Name, c.Hash)
 	}
 	if c.Missing == "" {
 		return nil
 	}
-	_, isInt := parseInt([]byte(c.Missing))
-	_, isFloat := parseFloat([]byte(c.Missing))
-	if c.isFloat() && !isFloat || !c.isFloat() && !isInt {
+	if !c.kind().check([]byte(c.Missing)) {
 		return fmt.Errorf("%w %q: Missing is %q; want a number of the column's type", ErrColumn, c.Name, c.Missing)
 	}
 	return nil
@@ -113,7 +111,7 @@ type fieldUse struct {
 	from   int // field of the line
 	column int
 	at     int
-	float  bool
+	kind   kind
 	hash   hasher // height 0: a number
 	filler []byte // stands for a missing number; nil: there must be one
 }
@@ -127,7 +125,7 @@ func (p *csvParser) bind(names []string) error {
 			if from < 0 {
 				return &LineError{Field: strconv.Quote(name), Want: "a field of that name", Got: fmt.Sprintf("only %q", names)}
 			}
-			use := fieldUse{name: name, from: from, column: column, at: at, float: c.isFloat()}
+			use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind()}
 			if c.Hash > 0 {
 				use.hash = newHasher(name, c.Hash)
 			}
@@ -164,27 +162,34 @@ func (u *fieldUse) set(row Row, text []byte, missing bool) error {
 		if missing {
 			text = nil
 		}
-		row.Ints(u.column)[u.at] = u.hash.id(text)
+		u.setInt(row, u.hash.id(text))
 		return nil
 	}
 	if missing && u.filler != nil {
 		text = u.filler
 	}
-	if u.float {
-		x, ok := parseFloat(text)
-		row.Floats(u.column)[u.at] = x
-		return u.need(ok, "a number", text)
+	var ok bool
+	switch u.kind {
+	case floatKind:
+		row.Floats(u.column)[u.at], ok = parseFloat(text)
+	case idKind:
+		row.IDs(u.column)[u.at], ok = parseID(text)
+	default:
+		row.Ints(u.column)[u.at], ok = parseInt(text)
 	}
-	x, ok := parseInt(text)
-	row.Ints(u.column)[u.at] = x
-	return u.need(ok, "an integer", text)
+	if !ok {
+		return badField(u.name, u.kind.want(text), text)
+	}
+	return nil
 }
 
-func (u *fieldUse) need(ok bool, want string, text []byte) error {
-	if ok {
-		return nil
+// setInt sets a hash, in a column of either kind of id.
+func (u *fieldUse) setInt(row Row, id int64) {
+	if u.kind == idKind {
+		row.IDs(u.column)[u.at] = uint64(id)
+	} else {
+		row.Ints(u.column)[u.at] = id
 	}
-	return badField(u.name, want, text)
 }
 
 // csvHeaderParser takes the names of fields from the first line.

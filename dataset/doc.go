@@ -10,7 +10,7 @@
 //		}
 //	}
 //
-// A [Batch] is a map from feed name to tensor: float32 or int64, [N, Shape...]. It belongs to the loop until two more
+// A [Batch] is a map from feed name to tensor: float32, int64 or, for ids of 64 bits, uint64, [N, Shape...]. It belongs to the loop until two more
 // batches have been yielded; then its memory is used again, so that a steady loop allocates nothing.
 //
 // # Sources
@@ -47,6 +47,7 @@
 //	set_sample_generator(reader)                                  Generate, or New with a Source
 //	InMemoryDataset, QueueDataset                                 InMemoryDataset, QueueDataset
 //	  init(batch_size, use_var, pipe_command)                     BatchSize, the columns of Format, PipeCommand
+//	  a slot of type uint64                                       IDs, or Varying(IDs(…))
 //	  thread_num                                                  TrainThreads of package nn, with a Shard for each thread
 //	  set_filelist, load_into_memory, release_memory              SetFileList, LoadIntoMemory, ReleaseMemory
 //	  preload_into_memory, wait_preload_done                      PreloadIntoMemory, WaitPreloadDone

@@ -157,32 +157,3 @@ func (t *Table) readRow(b []byte) (rest []byte, err error) {
 	t.commit()
 	return b, nil
 }
-
-// bytesEach is the size of a value in bytes.
-func (v *values) bytesEach() int {
-	if v.isFloat() {
-		return 4
-	}
-	return 8
-}
-
-func (v *values) appendBytes(b []byte, lo, hi int) []byte {
-	if v.isFloat() {
-		b, _ = binary.Append(b, binary.LittleEndian, v.floats[lo:hi])
-	} else {
-		b, _ = binary.Append(b, binary.LittleEndian, v.ints[lo:hi])
-	}
-	return b
-}
-
-// readBytes appends n values of b.
-func (v *values) readBytes(b []byte, n int) (rest []byte) {
-	if v.isFloat() {
-		v.floats = zeros(v.floats, n)
-		n, _ = binary.Decode(b, binary.LittleEndian, v.floats[len(v.floats)-n:])
-	} else {
-		v.ints = zeros(v.ints, n)
-		n, _ = binary.Decode(b, binary.LittleEndian, v.ints[len(v.ints)-n:])
-	}
-	return b[n:]
-}

@@ -9,10 +9,12 @@ import (
 	"strconv"
 )
 
-// Slot is one slot of a sample that a generator makes: its name and its values, whole numbers or others.
+// Slot is one slot of a sample that a generator makes: its name and its values, in one of three forms: whole numbers,
+// ids, which may be larger, or others.
 type Slot struct {
 	Name   string
 	Ints   []int64
+	IDs    []uint64
 	Floats []float32
 }
 
@@ -73,10 +75,13 @@ func (w *slotWriter) write(slots ...Slot) error {
 	}
 	w.line = w.line[:0]
 	for _, s := range slots {
-		w.line = strconv.AppendInt(w.line, int64(len(s.Ints)+len(s.Floats)), 10)
+		w.line = strconv.AppendInt(w.line, int64(len(s.Ints)+len(s.IDs)+len(s.Floats)), 10)
 		w.line = append(w.line, ' ')
 		for _, v := range s.Ints {
 			w.line = append(strconv.AppendInt(w.line, v, 10), ' ')
+		}
+		for _, v := range s.IDs {
+			w.line = append(strconv.AppendUint(w.line, v, 10), ' ')
 		}
 		for _, v := range s.Floats {
 			w.line = append(strconv.AppendFloat(w.line, float64(v), 'g', -1, 32), ' ')
@@ -93,10 +98,10 @@ func (w *slotWriter) check(slots []Slot) error {
 	}
 	for _, s := range slots {
 		switch {
-		case len(s.Ints)+len(s.Floats) == 0:
+		case len(s.Ints)+len(s.IDs)+len(s.Floats) == 0:
 			return fmt.Errorf("slot %q has no values: pad it, with a 0 for instance", s.Name)
-		case s.Ints != nil && s.Floats != nil:
-			return fmt.Errorf("slot %q has Ints and Floats: give one of them", s.Name)
+		case s.Ints != nil && s.Floats != nil || s.IDs != nil && (s.Ints != nil || s.Floats != nil):
+			return fmt.Errorf("slot %q has two of Ints, IDs and Floats: give one of them", s.Name)
 		}
 	}
 	if w.names == nil {

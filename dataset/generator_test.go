@@ -71,7 +71,7 @@ func TestGeneratorErrors(t *testing.T) {
 		{[][]dataset.Slot{{slot("a", 1)}, {slot("a")}}, `line 2: slot "a" has no values: pad it`},
 		{[][]dataset.Slot{{slot("a", 1)}, {slot("a", 1), slot("b", 1)}}, `line 2: the sample has 2 slots, the first one 1: ["a"]`},
 		{[][]dataset.Slot{{slot("a", 1)}, {slot("b", 1)}}, `line 2: slot 1 is "b", and "a" in the first sample`},
-		{[][]dataset.Slot{{{Name: "a", Ints: []int64{1}, Floats: []float32{1}}}}, `slot "a" has Ints and Floats`},
+		{[][]dataset.Slot{{{Name: "a", Ints: []int64{1}, Floats: []float32{1}}}}, `slot "a" has two of Ints, IDs and Floats`},
 	} {
 		n := 0
 		g := dataset.MultiSlotDataGenerator{Generate: func(_ string, emit func(...dataset.Slot) error) error {

@@ -2,25 +2,28 @@ package dataset
 
 import (
 	"fmt"
-
-	"gorgonia.org/tensor"
+	"reflect"
 )
 
 // Values are a column and all its values, row by row.
 type Values struct {
 	Column
-	floats []float32
-	ints   []int64
+	store store
 }
 
 // FloatValues is a float32 column with its values; without a shape a sample is one value. The slice is used, not copied.
 func FloatValues(name string, values []float32, shape ...int) Values {
-	return Values{Column: Floats(name, shape...), floats: values}
+	return Values{Column: Floats(name, shape...), store: &cells[float32]{values}}
 }
 
 // IntValues is an int64 column with its values; without a shape a sample is one value. The slice is used, not copied.
 func IntValues(name string, values []int64, shape ...int) Values {
-	return Values{Column: Ints(name, shape...), ints: values}
+	return Values{Column: Ints(name, shape...), store: &cells[int64]{values}}
+}
+
+// IDValues is a uint64 column with its ids; without a shape a sample is one id. The slice is used, not copied.
+func IDValues(name string, values []uint64, shape ...int) Values {
+	return Values{Column: IDs(name, shape...), store: &cells[uint64]{values}}
 }
 
 // FromColumns is a dataset of columns in memory, which must have as many rows each.
@@ -36,7 +39,7 @@ func FromColumns(columns ...Values) *Dataset {
 			err = e
 		}
 		t.rows = n
-		t.columns = append(t.columns, values{Column: v.Column, width: v.Width(), floats: v.floats, ints: v.ints})
+		t.columns = append(t.columns, values{Column: v.Column, width: v.Width(), store: v.values()})
 	}
 	d := FromIndexed(tableSource{t})
 	if err != nil {
@@ -45,14 +48,20 @@ func FromColumns(columns ...Values) *Dataset {
 	return d
 }
 
+// values is none where Values were not made by a constructor, or of another type.
+func (v Values) values() store {
+	none := newStore(v.Type)
+	if reflect.TypeOf(v.store) != reflect.TypeOf(none) {
+		return none
+	}
+	return v.store
+}
+
 func (v Values) rows() (int, error) {
 	if err := v.check(); err != nil {
 		return 0, err
 	}
-	size := len(v.floats)
-	if v.Type == tensor.Int64 {
-		size = len(v.ints)
-	}
+	size := v.values().len()
 	if size%v.Width() != 0 {
 		return 0, fmt.Errorf("%w %q: %d values are no whole number of rows of %d", ErrColumn, v.Name, size, v.Width())
 	}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // powers of ten that float64 holds exactly.
@@ -63,6 +64,42 @@ func parseFloatSlow(b []byte) (float32, bool) {
 	}
 	f, err := strconv.ParseFloat(string(b), 32)
 	return float32(f), err == nil
+}
+
+// check says whether text is a number of the kind.
+func (k kind) check(text []byte) (ok bool) {
+	switch k {
+	case intKind:
+		_, ok = parseInt(text)
+	case idKind:
+		_, ok = parseID(text)
+	default:
+		_, ok = parseFloat(text)
+	}
+	return ok
+}
+
+// want is what a text that is no number of the kind should be.
+func (k kind) want(text []byte) string {
+	switch k {
+	case floatKind:
+		return "a number"
+	case idKind:
+		return "an id, from 0 to 18446744073709551615"
+	}
+	if _, wide := parseID(text); wide {
+		return "an integer below 9223372036854775808 (a column made with dataset.IDs takes larger ids)"
+	}
+	return "an integer"
+}
+
+// parseID is strconv.ParseUint(string(b), 10, 64) that takes a plus.
+func parseID(b []byte) (uint64, bool) {
+	if n, ok := parseInt(b); ok {
+		return uint64(n), n >= 0 && b[0] != '-'
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(string(b), "+"), 10, 64)
+	return n, err == nil
 }
 
 // parseInt is strconv.ParseInt(string(b), 10, 64).

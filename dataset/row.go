@@ -1,7 +1,5 @@
 package dataset
 
-import "slices"
-
 // Row is a row of a [Table] while it is written. It is valid until the function that was given it returns.
 type Row struct {
 	table *Table
@@ -9,37 +7,44 @@ type Row struct {
 
 // Floats are the row's values of fixed float32 column c, to be set; they begin as zeros.
 func (r Row) Floats(c int) []float32 {
-	v := &r.table.columns[c]
-	return v.floats[len(v.floats)-v.width:]
+	return last(in[float32](r.table.columns[c].store), r.table.columns[c].width)
 }
 
 // Ints are the row's values of fixed int64 column c, to be set; they begin as zeros.
 func (r Row) Ints(c int) []int64 {
-	v := &r.table.columns[c]
-	return v.ints[len(v.ints)-v.width:]
+	return last(in[int64](r.table.columns[c].store), r.table.columns[c].width)
+}
+
+// IDs are the row's ids of fixed uint64 column c, to be set; they begin as zeros.
+func (r Row) IDs(c int) []uint64 {
+	return last(in[uint64](r.table.columns[c].store), r.table.columns[c].width)
 }
 
 // AppendFloat adds a value to varying float32 column c.
 func (r Row) AppendFloat(c int, x float32) {
-	v := &r.table.columns[c]
-	v.floats = append(v.floats, x)
+	v := r.table.columns[c].store.(*cells[float32])
+	v.v = append(v.v, x)
 }
 
 // AppendInt adds a value to varying int64 column c.
 func (r Row) AppendInt(c int, x int64) {
-	v := &r.table.columns[c]
-	v.ints = append(v.ints, x)
+	v := r.table.columns[c].store.(*cells[int64])
+	v.v = append(v.v, x)
 }
+
+// AppendID adds an id to varying uint64 column c.
+func (r Row) AppendID(c int, x uint64) {
+	v := r.table.columns[c].store.(*cells[uint64])
+	v.v = append(v.v, x)
+}
+
+// last is the last n values.
+func last[T any](v []T, n int) []T { return v[len(v)-n:] }
 
 // begin starts a row of zeros after the last one; commit or truncate must follow.
 func (t *Table) begin() Row {
 	for c := range t.columns {
-		v := &t.columns[c]
-		if v.isFloat() {
-			v.floats = zeros(v.floats, v.width)
-		} else {
-			v.ints = zeros(v.ints, v.width)
-		}
+		t.columns[c].zeros(t.columns[c].width)
 	}
 	return Row{t}
 }
@@ -50,11 +55,4 @@ func (t *Table) commit() {
 		t.columns[c].close()
 	}
 	t.rows++
-}
-
-// zeros appends n zeros to s.
-func zeros[T float32 | int64](s []T, n int) []T {
-	s = slices.Grow(s, n)[:len(s)+n]
-	clear(s[len(s)-n:])
-	return s
 }

@@ -39,7 +39,7 @@ type slotUse struct {
 	table int // the column
 	at    int // the first value
 	size  int // how many values it must have; 0: any number
-	float bool
+	kind  kind
 }
 
 // slotLayout is where slots go.
@@ -75,7 +75,7 @@ func (l *slotLayout) add(column int, c SlotColumn) error {
 			return fmt.Errorf("%w %q: slot %q is used twice", ErrColumn, c.Name, name)
 		}
 		l.byName[name] = len(l.uses)
-		l.uses = append(l.uses, slotUse{name, column, i * share, share, c.isFloat()})
+		l.uses = append(l.uses, slotUse{name, column, i * share, share, c.kind()})
 	}
 	return nil
 }
@@ -103,36 +103,39 @@ func (p *slotParser) set(u int, text []byte, row Row) error {
 		return badCount(use.name, use.size, n+1, "values, not more")
 	}
 	p.counts[u]++
-	if use.float {
-		x, ok := parseFloat(text)
-		if !ok {
-			return badField(use.name, "a number", text)
-		}
-		use.setFloat(row, n, x)
-		return nil
+	if !use.set(row, n, text) {
+		return badField(use.name, use.kind.want(text), text)
 	}
-	x, ok := parseInt(text)
-	if !ok {
-		return badField(use.name, "an integer", text)
-	}
-	use.setInt(row, n, x)
 	return nil
 }
 
-func (u *slotUse) setFloat(row Row, n int, x float32) {
-	if u.size == 0 {
-		row.AppendFloat(u.table, x)
-	} else {
-		row.Floats(u.table)[u.at+n] = x
+// set sets value n of the slot, if text is one.
+func (u *slotUse) set(row Row, n int, text []byte) bool {
+	switch u.kind {
+	case floatKind:
+		x, ok := parseFloat(text)
+		if u.size == 0 {
+			row.AppendFloat(u.table, x)
+		} else {
+			row.Floats(u.table)[u.at+n] = x
+		}
+		return ok
+	case idKind:
+		x, ok := parseID(text)
+		if u.size == 0 {
+			row.AppendID(u.table, x)
+		} else {
+			row.IDs(u.table)[u.at+n] = x
+		}
+		return ok
 	}
-}
-
-func (u *slotUse) setInt(row Row, n int, x int64) {
+	x, ok := parseInt(text)
 	if u.size == 0 {
 		row.AppendInt(u.table, x)
 	} else {
 		row.Ints(u.table)[u.at+n] = x
 	}
+	return ok
 }
 
 // end checks that every slot had its values, or leaves (or puts) zeros where it may pad, and begins the next line.
@@ -144,10 +147,8 @@ func (p *slotParser) end(row Row) error {
 		case n > 0 && (n == use.size || use.size == 0):
 		case !p.pad:
 			return badCount(use.name, max(use.size, 1), n, "values")
-		case use.size == 0 && use.float:
-			row.AppendFloat(use.table, 0)
 		case use.size == 0:
-			row.AppendInt(use.table, 0)
+			row.table.columns[use.table].zeros(1)
 		}
 	}
 	return nil

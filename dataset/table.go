@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"slices"
 )
 
 // Table is rows held in memory, column by column. It is what a [Reader] appends to; it is not safe for concurrent use.
@@ -11,12 +10,11 @@ type Table struct {
 	rows    int
 }
 
-// values is one column of a table: floats or ints, and for a varying column where each row ends.
+// values is one column of a table, and for a varying column where each row ends.
 type values struct {
 	Column
+	store
 	width   int
-	floats  []float32
-	ints    []int64
 	offsets []int64 // of a varying column: rows+1 of them, the first 0
 }
 
@@ -31,7 +29,7 @@ func NewTable(columns ...Column) (*Table, error) {
 func newTable(columns []Column) *Table {
 	t := &Table{columns: make([]values, len(columns))}
 	for i, c := range columns {
-		t.columns[i] = values{Column: c, width: c.Width()}
+		t.columns[i] = values{Column: c, store: newStore(c.Type), width: c.Width()}
 		if c.Varying {
 			t.columns[i].offsets = []int64{0}
 		}
@@ -51,11 +49,14 @@ func (t *Table) Columns() []Column {
 	return out
 }
 
-// Floats are all values of float32 column c, row by row; nil when the column is int64. They belong to the table.
-func (t *Table) Floats(c int) []float32 { return t.columns[c].floats }
+// Floats are all values of float32 column c, row by row; nil when the column is of another type. They belong to the table.
+func (t *Table) Floats(c int) []float32 { return in[float32](t.columns[c].store) }
 
-// Ints are all values of int64 column c, row by row; nil when the column is float32. They belong to the table.
-func (t *Table) Ints(c int) []int64 { return t.columns[c].ints }
+// Ints are all values of int64 column c, row by row; nil when the column is of another type. They belong to the table.
+func (t *Table) Ints(c int) []int64 { return in[int64](t.columns[c].store) }
+
+// IDs are all ids of uint64 column c, row by row; nil when the column is of another type. They belong to the table.
+func (t *Table) IDs(c int) []uint64 { return in[uint64](t.columns[c].store) }
 
 // Add appends one row: fill gets it as zeros and sets it. If fill returns an error the row is taken back, and Add
 // returns the error.
@@ -125,18 +126,11 @@ func (t *Table) keep(first int, ok func(i int) bool) {
 // reserve makes room for n rows of the fixed columns.
 func (t *Table) reserve(n int) {
 	for c := range t.columns {
-		v := &t.columns[c]
-		if v.isFloat() {
-			v.floats = slices.Grow(v.floats, n*v.width)
-		} else {
-			v.ints = slices.Grow(v.ints, n*v.width)
-		}
+		t.columns[c].grow(n * t.columns[c].width)
 	}
 }
 
-func (v *values) isFloat() bool { return v.Column.isFloat() }
-
-// span is where row r lies in floats or ints.
+// span is where row r lies in the store.
 func (v *values) span(r int) (lo, hi int) {
 	if v.Varying {
 		return int(v.offsets[r]), int(v.offsets[r+1])
@@ -144,22 +138,16 @@ func (v *values) span(r int) (lo, hi int) {
 	return r * v.width, (r + 1) * v.width
 }
 
-func (v *values) size() int { return max(len(v.floats), len(v.ints)) }
-
 // close ends the row being written.
 func (v *values) close() {
 	if v.Varying {
-		v.offsets = append(v.offsets, int64(v.size()))
+		v.offsets = append(v.offsets, int64(v.len()))
 	}
 }
 
 func (v *values) copyRow(from *values, r int) {
 	lo, hi := from.span(r)
-	if v.isFloat() {
-		v.floats = append(v.floats, from.floats[lo:hi]...)
-	} else {
-		v.ints = append(v.ints, from.ints[lo:hi]...)
-	}
+	v.append(from.store, lo, hi)
 	v.close()
 }
 
@@ -167,11 +155,7 @@ func (v *values) copyRow(from *values, r int) {
 func (v *values) moveRow(to, r int) {
 	lo, hi := v.span(r)
 	at, _ := v.span(to)
-	if v.isFloat() {
-		copy(v.floats[at:], v.floats[lo:hi])
-	} else {
-		copy(v.ints[at:], v.ints[lo:hi])
-	}
+	v.move(at, lo, hi)
 	if v.Varying {
 		v.offsets[to+1] = int64(at + hi - lo)
 	}
@@ -183,9 +167,5 @@ func (v *values) truncate(rows int) {
 		v.offsets = v.offsets[:rows+1]
 		end = int(v.offsets[rows])
 	}
-	if v.isFloat() {
-		v.floats = v.floats[:end]
-	} else {
-		v.ints = v.ints[:end]
-	}
+	v.store.truncate(end)
 }

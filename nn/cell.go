@@ -14,6 +14,7 @@ type cell struct {
 	shape   []int     // of this step's value
 	value   []float32 // row-major; of a parameter its W
 	ids     []int64   // the value of an int64 feed
+	wide    bool      // ids are uint64
 	offsets []int64   // of a slot: where its examples begin, and the end of the last
 	index   []int32   // of an embedding: the row of its table for each id
 	train   bool      // this step has a backward pass
@@ -98,10 +99,22 @@ type fetched struct {
 
 // fetch returns the value as a tensor over the cell's memory.
 func (c *cell) fetch() *tensor.Dense {
-	if isInt(c.node) {
+	switch {
+	case c.wide:
+		return fetchOf(&c.out, widened(c.ids), c.shape)
+	case isInt(c.node):
 		return fetchOf(&c.out, c.ids, c.shape)
 	}
 	return fetchOf(&c.out, c.value, c.shape)
+}
+
+// widened is a copy of ids as the uint64 that were fed.
+func widened(ids []int64) []uint64 {
+	out := make([]uint64, len(ids))
+	for i, id := range ids {
+		out[i] = uint64(id)
+	}
+	return out
 }
 
 func fetchOf[T any](f *fetched, data []T, shape []int) *tensor.Dense {

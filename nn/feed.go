@@ -13,6 +13,7 @@ type feedBatch struct {
 	rows    int
 	floats  [][]float32 // by position in plan.feeds
 	ids     [][]int64
+	wide    []bool    // ids that were fed as uint64: those from 2⁶³ on are negative in ids
 	offsets [][]int64 // of slots
 	tables  []*idSet  // by index of the table
 }
@@ -21,9 +22,9 @@ type feedBatch struct {
 func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) error {
 	b.rows = -1
 	n := len(p.feeds)
-	b.floats, b.ids, b.offsets = grown(b.floats, n), grown(b.ids, n), grown(b.offsets, n)
-	for i, c := range p.feeds {
-		if err := b.loadFeed(i, c.node, batch); err != nil {
+	b.floats, b.ids, b.wide, b.offsets = grown(b.floats, n), grown(b.ids, n), grown(b.wide, n), grown(b.offsets, n)
+	for i := range p.feeds {
+		if err := b.loadFeed(i, p, batch); err != nil {
 			return err
 		}
 	}
@@ -38,21 +39,26 @@ func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) e
 }
 
 // loadFeed finds and checks one feed.
-func (b *feedBatch) loadFeed(i int, n *Node, batch map[string]*tensor.Dense) error {
-	b.floats[i], b.ids[i], b.offsets[i] = nil, nil, nil
-	if isSlot(n) {
-		return b.loadSlot(i, n, batch)
+func (b *feedBatch) loadFeed(i int, p *plan, batch map[string]*tensor.Dense) error {
+	n := p.feeds[i].node
+	b.floats[i], b.ids[i], b.wide[i], b.offsets[i] = nil, nil, false, nil
+	want := n.op.(feed).Type
+	if t := batch[n.name]; t != nil && t.Dtype() == tensor.Uint64 && !slices.Contains(p.numbers, p.feeds[i]) {
+		b.wide[i], want = true, wideIDs
 	}
-	t, err := find(batch, n.name, n.op.(feed).Type)
+	t, err := find(batch, n.name, want)
 	if err != nil {
 		return err
+	}
+	if isSlot(n) {
+		return b.loadSlot(i, n, t, batch)
 	}
 	shape := t.Shape()
 	if len(shape) == 0 || !slices.Equal(shape[1:], n.shape[1:]) {
 		return fmt.Errorf("nn: feed %q has shape %v, the graph declares %s", n.name, shape, shapeString(n.shape))
 	}
 	if isInt(n) {
-		b.ids[i] = t.Int64s()
+		b.ids[i] = t.Int64s() // of a uint64 tensor the same bits
 	} else {
 		b.floats[i] = t.Float32s()
 	}
@@ -60,11 +66,7 @@ func (b *feedBatch) loadFeed(i int, n *Node, batch map[string]*tensor.Dense) err
 }
 
 // loadSlot finds and checks ids and offsets of a slot.
-func (b *feedBatch) loadSlot(i int, n *Node, batch map[string]*tensor.Dense) error {
-	ids, err := find(batch, n.name, slots)
-	if err != nil {
-		return err
-	}
+func (b *feedBatch) loadSlot(i int, n *Node, ids *tensor.Dense, batch map[string]*tensor.Dense) error {
 	offsets, err := find(batch, n.name+".offsets", slots)
 	if err != nil {
 		return err
@@ -116,8 +118,11 @@ func isPlain(t *tensor.Dense) bool {
 }
 
 func (d DType) tensor() tensor.Dtype {
-	if d == Float32 {
+	switch d {
+	case Float32:
 		return tensor.Float32
+	case wideIDs:
+		return tensor.Uint64
 	}
 	return tensor.Int64
 }
@@ -140,11 +145,20 @@ func (b *feedBatch) collect(e *Executor, p *plan) {
 		s.reset()
 	}
 	for _, c := range p.lookups {
-		b.set(c).add(b.idsOf(p, c), c.node.op.(lookup).padding())
+		b.set(c).add(b.idsOf(p, c), b.padding(p, c))
 	}
 	for _, s := range b.tables {
 		s.finish()
 	}
+}
+
+// padding is the id that a lookup leaves out, nil if none of the feed's can be that.
+func (b *feedBatch) padding(p *plan, c *cell) *int64 {
+	id := c.node.op.(lookup).padding()
+	if id != nil && *id < 0 && b.wide[slices.Index(p.feeds, c.in[0])] {
+		return nil
+	}
+	return id
 }
 
 // set is what the batch asks of the table of a lookup, and idsOf what that lookup looks up.
@@ -153,7 +167,7 @@ func (b *feedBatch) idsOf(p *plan, c *cell) []int64 { return b.ids[slices.Index(
 
 // take gives a lookup the rows of its ids.
 func (b *feedBatch) take(p *plan, c *cell) []int32 {
-	return b.set(c).take(c, b.idsOf(p, c), c.node.op.(lookup).padding())
+	return b.set(c).take(c, b.idsOf(p, c), b.padding(p, c))
 }
 
 // unique are the ids that the batch asks of a table, nil for no batch.

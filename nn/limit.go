@@ -58,7 +58,7 @@ func (p *plan) limit(c *cell, l limit) {
 // check refuses values of a feed that are out of bounds.
 func (b *feedBatch) check(p *plan, l limit) error {
 	feed, at := l.at.node, slices.Index(p.feeds, l.at)
-	i, wrong := l.first(b.ids[at], b.floats[at])
+	i, wrong := l.first(b.ids[at], b.wide[at], b.floats[at])
 	if i < 0 {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (b *feedBatch) check(p *plan, l limit) error {
 
 // check refuses computed values of an op's input that are out of bounds.
 func (l limit) check(n *Node) error {
-	i, wrong := l.first(l.at.ids, l.at.value)
+	i, wrong := l.first(l.at.ids, false, l.at.value)
 	if i < 0 {
 		return nil
 	}
@@ -77,9 +77,14 @@ func (l limit) check(n *Node) error {
 }
 
 // first is the first value that is out of bounds, with what is wrong with it, or -1.
-func (l limit) first(ids []int64, floats []float32) (at int, wrong string) {
+func (l limit) first(ids []int64, wide bool, floats []float32) (at int, wrong string) {
 	for i, id := range ids {
-		if !l.takes(id) && (l.except == nil || id != *l.except) {
+		switch {
+		case wide && id < 0:
+			if l.below > 0 {
+				return i, fmt.Sprintf("%d is not below %d, %s", uint64(id), l.below, l.why)
+			}
+		case !l.takes(id) && (l.except == nil || id != *l.except):
 			return i, l.refuse(id)
 		}
 	}

@@ -14,6 +14,7 @@ type plan struct {
 
 	feeds   []*cell
 	lookups []*cell // embeddings
+	numbers []*cell // feeds that are more than ids to look up
 	limits  []limit // on feeds
 	shared  []bool  // by position in cells: the cell works in its input's memory
 	// computed are the limits on what a cell is given that is no feed, by position in cells.
@@ -57,6 +58,9 @@ func (e *Executor) collect(p *plan, needed []*Node) {
 			p.take(e.cell(n))
 		}
 	}
+	for _, n := range e.graph.counting(needed) {
+		p.numbers = append(p.numbers, e.cell(n))
+	}
 }
 
 // take adds a cell to the plan and to the lists of its kind.
@@ -67,6 +71,8 @@ func (p *plan) take(c *cell) {
 	}
 	if _, ok := c.node.op.(lookup); ok {
 		p.lookups = append(p.lookups, c)
+	} else {
+		p.numbers = append(p.numbers, c.in...) // tables and computed nodes do no harm
 	}
 	if l, ok := c.node.op.(limiter); ok {
 		for _, set := range l.limits(c.node) {

@@ -44,7 +44,7 @@ func (e *Executor) equipMetric(c *cell, m metric) {
 // bind points the cells to this step's memory, growing it where the batch is larger than any before.
 func (e *Executor) bind(p *plan, b *feedBatch) {
 	for i, c := range p.feeds {
-		c.value, c.ids, c.offsets = b.floats[i], b.ids[i], b.offsets[i]
+		c.value, c.ids, c.wide, c.offsets = b.floats[i], b.ids[i], b.wide[i], b.offsets[i]
 	}
 	for i, c := range p.cells {
 		c.train, c.step = p.train, e.steps
