@@ -74,6 +74,19 @@ func TestWrappersForward(t *testing.T) {
 	}
 }
 
+// calm is a rule of a user with powers that its settings switch off.
+type calm struct{ optimizer.SGD }
+
+func (calm) WholeVariable() bool { return false }
+func (calm) Random() bool        { return false }
+func (calm) Sweeps() bool        { return false }
+
+func TestPowersCanBeOff(t *testing.T) {
+	if r := (calm{}); optimizer.NeedsWhole(r) || optimizer.IsRandom(r) || optimizer.Sweeps(r) {
+		t.Error("a rule that says no is not believed")
+	}
+}
+
 // stepOf is a dense gradient of length 5, a frozen one and rows with a gradient of length 12.
 func stepOf() ([]*optimizer.Param, []optimizer.Rows) {
 	dense := &optimizer.Param{Name: "w", Shape: []int{2}, G: []float32{3, -4}}

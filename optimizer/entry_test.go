@@ -21,6 +21,7 @@ func TestEntryCheck(t *testing.T) {
 		{Entry{ShowClick: ShowClick{Threshold: 10}}, ""},
 		{Entry{ShowClick: ShowClick{Threshold: 10, ShowCoeff: 0.2, ClickCoeff: 3}}, ""},
 		{Entry{CountFilter: -1}, "CountFilter is -1"},
+		{Entry{CountFilter: math.MaxInt32 + 1}, "CountFilter is 2147483648"},
 		{Entry{Probability: -0.1}, "Probability is -0.1"},
 		{Entry{Probability: 1.5}, "Probability is 1.5"},
 		{Entry{Probability: math.NaN()}, "Probability is NaN"},

@@ -67,17 +67,26 @@ func askCheck(v reflect.Value) error {
 func inspectStruct(v reflect.Value, in bool) error {
 	var errs []error
 	for i := range v.NumField() {
-		f, held := v.Type().Field(i), v.Field(i)
-		var err error
-		if held.Kind() != reflect.Interface && !f.Anonymous { // a type that is embedded lends its Check
-			err = askCheck(held)
+		f := v.Type().Field(i)
+		look := inspectPart
+		if f.Anonymous { // what is embedded has lent its Check
+			look = inspect
 		}
-		if err == nil {
-			err = inspect(held, in)
+		if err := look(v.Field(i), in); err != nil {
+			errs = append(errs, within(fmt.Sprintf("%s of %v", f.Name, v.Type()), err))
 		}
-		errs = append(errs, within(fmt.Sprintf("%s of %v", f.Name, v.Type()), err))
 	}
 	return errors.Join(errs...)
+}
+
+// inspectPart is inspect for a field or an element, which may be a Checker without an interface around it.
+func inspectPart(v reflect.Value, in bool) error {
+	if v.Kind() != reflect.Interface {
+		if err := askCheck(v); err != nil {
+			return err
+		}
+	}
+	return inspect(v, in)
 }
 
 func inspectAll(v reflect.Value, in bool) error {
@@ -86,11 +95,9 @@ func inspectAll(v reflect.Value, in bool) error {
 	}
 	var errs []error
 	for k, e := range v.Seq2() {
-		err := inspect(e, in)
-		if err == nil && e.Kind() != reflect.Interface {
-			err = askCheck(e)
+		if err := inspectPart(e, in); err != nil {
+			errs = append(errs, within(fmt.Sprintf("[%#v]", k), err))
 		}
-		errs = append(errs, within(fmt.Sprintf("[%#v]", k), err))
 	}
 	return errors.Join(errs...)
 }

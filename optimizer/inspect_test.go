@@ -2,6 +2,8 @@ package optimizer_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -27,9 +29,13 @@ type (
 	named    struct {
 		rate  func() float64
 		after optimizer.Schedule
+		note  any
 	}
-	strict struct{ Inner optimizer.Schedule }
-	setter struct{ rate float64 }
+	strict   struct{ Inner optimizer.Schedule }
+	labelled func(n int64) float64
+	parts    struct{ Of []strict }
+	lenient  struct{ optimizer.Adam }
+	setter   struct{ rate float64 }
 )
 
 func (s shared) Rate(int64) float64     { return *s.rate }
@@ -38,6 +44,10 @@ func (s named) Rate(int64) float64      { return s.rate() }
 func (named) String() string            { return "named" }
 func (s strict) Rate(n int64) float64   { return s.Inner.Rate(n) }
 func (s strict) Check() error           { return errors.New("strict is never content") }
+func (f labelled) Rate(n int64) float64 { return f(n) }
+func (labelled) String() string         { return "labelled" }
+func (parts) Rate(int64) float64        { return 1 }
+func (lenient) Check() error            { return nil }
 func (s *setter) Rate(int64) float64    { return s.rate }
 
 // TestPointersAreRefused: a pointer in a rule is another type than the one that trainers know, and prints as an address. It is refused wherever it
@@ -66,10 +76,15 @@ func TestPointersAreRefused(t *testing.T) {
 		"after of optimizer_test.named: *optimizer.StepDecay":               optimizer.SGD{Schedule: named{after: &optimizer.StepDecay{}}},
 		"hidden of optimizer_test.own: *optimizer.SGD":                      own{hidden: &sgd},
 	} {
-		refuses(t, optimizer.CheckRule(rule), says)
+		err := optimizer.CheckRule(rule)
+		refuses(t, err, says)
+		if text := fmt.Sprint(err); !strings.HasPrefix(text, "optimizer: ") || strings.Count(text, "optimizer: ") > 1 {
+			t.Errorf("%q: want the package's name before it, once", text)
+		}
 	}
 	for _, rule := range []optimizer.Rule{by(optimizer.Decay{Rule: sgd}), own{Rule: sgd}, own{hidden: sgd},
-		optimizer.SGD{Schedule: named{rate: func() float64 { return 1 }}}, optimizer.SGD{Schedule: shared{}},
+		optimizer.SGD{Schedule: named{rate: func() float64 { return 1 }, note: &rate}}, optimizer.SGD{Schedule: labelled(math1)},
+		lenient{optimizer.Adam{Beta1: 7}}, optimizer.SGD{Schedule: shared{}},
 		optimizer.SGD{Schedule: optimizer.LambdaDecay{Name: "one", LR: 1, Factor: func(int64) float64 { return 1 }}},
 	} {
 		if err := optimizer.CheckRule(rule); err != nil {
@@ -82,14 +97,16 @@ func TestPointersAreRefused(t *testing.T) {
 func TestEveryCheckerIsAsked(t *testing.T) {
 	bad := optimizer.Adam{Beta1: 7}
 	for says, rule := range map[string]optimizer.Rule{
-		"Rule of optimizer_test.own: adam: Beta1 is 7":              own{Rule: bad},
-		"Rule of optimizer_test.own: adam: Beta1":                   own{hidden: bad},
-		"Rule of optimizer.Decay: there is no update rule":          own{Rule: optimizer.Decay{}},
-		"Rule of optimizer.Decay: Rule of optimizer_test.own: adam": optimizer.Decay{Rule: own{Rule: bad}},
-		"Schedule of optimizer.Adam: strict is never content":       optimizer.Adam{Schedule: strict{}},
-		"After of optimizer.LinearWarmup: strict is never":          optimizer.Adam{Schedule: optimizer.LinearWarmup{Steps: 1, End: 1, After: strict{}}},
-		"optimizer_test.own around a PerParam would do nothing":     own{Rule: optimizer.PerParam{Rule: optimizer.SGD{}}},
-		"ClipByNorm: one clip by norm inside another":               optimizer.ClipByNorm{Norm: 1, Rule: own{Rule: optimizer.ClipByNorm{Norm: 1, Rule: optimizer.SGD{}}}},
+		"Rule of optimizer_test.own: adam: Beta1 is 7":                own{Rule: bad},
+		"Rule of optimizer_test.own: adam: Beta1":                     own{hidden: bad},
+		"Rule of optimizer.Decay: there is no update rule":            own{Rule: optimizer.Decay{}},
+		"Rule of optimizer.Decay: Rule of optimizer_test.own: adam":   optimizer.Decay{Rule: own{Rule: bad}},
+		"Schedule of optimizer.Adam: strict is never content":         optimizer.Adam{Schedule: strict{}},
+		`Of of optimizer_test.parts: [0]: strict is never`:            optimizer.Adam{Schedule: parts{[]strict{{}}}},
+		`param "w": Rule of optimizer.Decay: there is no update rule`: optimizer.PerParam{Rule: plain, By: map[string]optimizer.Rule{"w": optimizer.Decay{}}},
+		"After of optimizer.LinearWarmup: strict is never":            optimizer.Adam{Schedule: optimizer.LinearWarmup{Steps: 1, End: 1, After: strict{}}},
+		"optimizer_test.own around a PerParam would do nothing":       own{Rule: optimizer.PerParam{Rule: optimizer.SGD{}}},
+		"ClipByNorm: one clip by norm inside another":                 optimizer.ClipByNorm{Norm: 1, Rule: own{Rule: optimizer.ClipByNorm{Norm: 1, Rule: optimizer.SGD{}}}},
 	} {
 		refuses(t, optimizer.CheckRule(rule), says)
 	}
@@ -106,12 +123,19 @@ func (t table) Check() error {
 	return nil
 }
 
+// blend is a user's initializer that prints itself.
+type blend struct{ Of optimizer.Initializer }
+
+func (blend) Fill([]float32, uint64) {}
+func (blend) String() string         { return "blend" }
+
 func TestInitializersAreInspected(t *testing.T) {
 	param := func(init optimizer.Initializer) error {
 		p := optimizer.Param{Name: "w", Shape: []int{1}, W: make([]float32, 1), G: make([]float32, 1), Init: init}
 		return p.Check()
 	}
 	refuses(t, param(&optimizer.Normal{}), `optimizer: Init of param "w": *optimizer.Normal is a pointer: write optimizer.Normal{…}`)
+	refuses(t, param(blend{&optimizer.Normal{}}), `Of of optimizer_test.blend: *optimizer.Normal is a pointer`)
 	refuses(t, param(table{}), `Init of param "w": there are no rows`)
 	for _, init := range []optimizer.Initializer{nil, optimizer.Normal{Std: 1}, optimizer.Assign([]float32{1}), table{map[uint64][]float32{1: {2}}}} {
 		if err := param(init); err != nil {

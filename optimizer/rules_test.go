@@ -63,6 +63,25 @@ func TestAdamDefaults(t *testing.T) {
 	}
 }
 
+// TestBiasIsCorrected: under a gradient that stays the same, means that began at zero are corrected to it, whatever they decay by, so
+// that every update is as long as the rate.
+func TestBiasIsCorrected(t *testing.T) {
+	for _, rule := range []optimizer.Rule{
+		optimizer.Adam{LR: 0.1, Beta1: 0.5, Beta2: 0.6}, optimizer.AdamW{LR: 0.1, Beta1: 0.5, Beta2: 0.6, WeightDecay: optimizer.Zero},
+		optimizer.Adamax{LR: 0.1, Beta1: 0.5, Beta2: 0.6}, optimizer.Lamb{LR: 0.1, Beta1: 0.5, Beta2: 0.6, WeightDecay: optimizer.Zero},
+		optimizer.SparseAdam{LR: 0.1, Beta1: 0.5, Beta2: 0.6}, optimizer.SparseSharedAdam{LR: 0.1, Beta1: 0.5, Beta2: 0.6},
+	} {
+		w, state := []float32{1, 2}, make([]float32, rule.StateLen(2))
+		optimizer.InitState(rule, state)
+		for step := int64(1); step <= 5; step++ {
+			rule.Update(w, []float32{0.5, 0.5}, state, &optimizer.State{Step: step})
+			if want := 1 - 0.1*float64(step); math.Abs(float64(w[0])-want) > 1e-5 || math.Abs(float64(w[1])-want-1) > 1e-5 {
+				t.Errorf("%T: after %d updates %v, want %v and 1 more", rule, step, w, want)
+			}
+		}
+	}
+}
+
 func TestAdagrad(t *testing.T) {
 	for _, initial := range []float64{0, 0.1} {
 		rule := optimizer.Adagrad{LR: 0.1, InitialAccumulator: initial}

@@ -171,6 +171,11 @@ func TestSchedulesThatTrainNothing(t *testing.T) {
 	} {
 		refuses(t, optimizer.CheckRule(optimizer.SGD{Schedule: s}), says)
 	}
+	for _, s := range []optimizer.Schedule{optimizer.PolynomialDecay{LR: 5e-5, Steps: 9, End: 1e-5}, optimizer.OneCycleLR{Max: 5e-5, Steps: 9, End: 1e-5}} {
+		if err := optimizer.CheckRule(optimizer.SGD{Schedule: s}); err != nil {
+			t.Error(err)
+		}
+	}
 	refuses(t, optimizer.CheckRule(optimizer.Adam{Epsilon: optimizer.Zero}), "Epsilon is 5e-324, which is 0 for a float32")
 }
 
@@ -195,6 +200,22 @@ func TestSchedulesEndAtZero(t *testing.T) {
 			if rule.Update(w, g, state, &optimizer.State{Step: 11}); w[0] != before && rule.Name() != "lars_momentum" { // which goes on by its velocity
 				t.Errorf("%+v: at the end %v becomes %v", rule, before, w[0])
 			}
+		}
+	}
+}
+
+// TestStepZeroIsTheFirst: a step that was never set has the rate of the first.
+func TestStepZeroIsTheFirst(t *testing.T) {
+	s := optimizer.ExponentialDecay{LR: 0.1, Gamma: 0.5}
+	for _, rule := range []optimizer.Rule{optimizer.SGD{Schedule: s}, optimizer.Adam{Schedule: s}, optimizer.AdamW{Schedule: s},
+		optimizer.Adamax{Schedule: s}, optimizer.Lamb{Schedule: s}, optimizer.Lars{Schedule: s}} {
+		var w [2][]float32
+		for step := range w {
+			w[step] = []float32{1, -2}
+			rule.Update(w[step], []float32{0.5, 0.25}, make([]float32, rule.StateLen(2)), &optimizer.State{Step: int64(step)})
+		}
+		if !slices.Equal(w[0], w[1]) {
+			t.Errorf("%T: step 0 gives %v, step 1 %v", rule, w[0], w[1])
 		}
 	}
 }
