@@ -91,7 +91,7 @@ var options = []struct {
 	{from: optimizer.Entry{}, to: optimizer.Entry{CountFilter: 3, Probability: 0.5, ShowClick: once}},
 	{from: once, to: optimizer.ShowClick{Threshold: 2, ShowCoeff: 0.2, ClickCoeff: 0.5}},
 	{from: optimizer.Param{Init: optimizer.Uniform{}},
-		to: optimizer.Param{Init: optimizer.Normal{}, Seed: 1, Entry: optimizer.Entry{CountFilter: 3}, Frozen: true}},
+		to: optimizer.Param{Init: optimizer.Normal{}, Seed: 1, Entry: optimizer.Entry{CountFilter: 3}, Rows: oneRow{}, Frozen: true}},
 }
 
 // noOptions are the exported structs, and fields, that are for something else.
@@ -101,6 +101,14 @@ var noOptions = map[string]string{
 	"Param.W": "values", "Param.G": "values", "Param.MaxBytes": "shown to act where there are many rows, in internal/table",
 	"CyclicMode": "values of CyclicLR.Mode", "LambdaDecay.Name": "stands for Factor in print", "MultiplicativeDecay.Name": "stands for Factor in print",
 }
+
+// oneRow is a source of row 5.
+type oneRow struct{}
+
+func (oneRow) EachRow(do func([]uint64, []float32) error) error {
+	return do([]uint64{5}, []float32{7, 8})
+}
+func (oneRow) String() string { return "one row" }
 
 func math1(n int64) float64 { return 1 / float64(n+1) }
 func math2(n int64) float64 { return 2 / float64(n+2) }

@@ -266,13 +266,15 @@ func TestReduceOnPlateau(t *testing.T) {
 		{"cooling", optimizer.ReduceOnPlateau{LR: 1, Patience: -1, Cooldown: 2}, []float64{1, 2, 2, 2}, 0.1},
 		{"cooled", optimizer.ReduceOnPlateau{LR: 1, Patience: -1, Cooldown: 2}, []float64{1, 2, 2, 2, 2}, 0.01},
 		{"the floor", optimizer.ReduceOnPlateau{LR: 1, Patience: -1, Factor: 0.5, Min: 0.4}, []float64{1, 2, 2, 2, 2}, 0.4},
+		{"better by too little", optimizer.ReduceOnPlateau{LR: 1, Patience: -1}, []float64{1, 1 - 5e-5}, 0.1},
+		{"too small a fall by default", optimizer.ReduceOnPlateau{LR: 1e-8, Patience: -1}, []float64{1, 2}, 1e-8},
 		{"too small a fall", optimizer.ReduceOnPlateau{LR: 1, Patience: -1, Epsilon: 0.95}, []float64{1, 2}, 1},
 	}
 	for _, tt := range tests {
 		for _, m := range tt.metrics {
 			tt.plateau.Step(m)
 		}
-		if got := tt.plateau.Rate(); math.Abs(got-tt.rate) > 1e-12 {
+		if got := tt.plateau.Rate(); math.Abs(got-tt.rate) > 1e-6*tt.rate {
 			t.Errorf("%s: rate %v, want %v", tt.name, got, tt.rate)
 		}
 	}

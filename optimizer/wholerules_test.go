@@ -165,7 +165,11 @@ func TestBounds(t *testing.T) {
 	if w[0] != 10 || w[1] != -10 || w[2] != 0.5 {
 		t.Errorf("%v, want 10, -10 and 0.5", w)
 	}
-	refuses(t, optimizer.CheckRule(optimizer.SparseNaive{Bounds: optimizer.Bounds{Low: 1, High: -1}}), "Bounds are [1, -1]")
+	none := optimizer.Bounds{Low: 1, High: -1}
+	for _, rule := range []optimizer.Rule{optimizer.SparseNaive{Bounds: none}, optimizer.SparseAdagrad{Bounds: none}, optimizer.StdAdagrad{Bounds: none},
+		optimizer.SparseAdam{Bounds: none}, optimizer.SparseSharedAdam{Bounds: none}} {
+		refuses(t, optimizer.CheckRule(rule), "Bounds are [1, -1]")
+	}
 	refuses(t, optimizer.CheckRule(optimizer.SparseAdam{Beta2: 3}), "sparse_adam: Beta2 is 3")
 	refuses(t, optimizer.CheckRule(optimizer.SparseAdagrad{Initial: -3}), "Initial is -3")
 	refuses(t, optimizer.CheckRule(optimizer.StdAdagrad{LR: -3}), "std_adagrad: LR")
