@@ -45,7 +45,10 @@ func Conv2D(x *Node, filters int, o ConvOptions) *Node {
 	if !o.NoBias {
 		in = append(in, g.dense(name+".b_0", []int{filters}, o.BiasInit, false))
 	}
-	y := apply(name, conv2d{window{o.Kernel, max(o.Stride, 1), o.Padding}}, in...)
+	if o.Stride == 0 {
+		o.Stride = 1
+	}
+	y := apply(name, conv2d{window{o.Kernel, o.Stride, o.Padding}}, in...)
 	if o.Act != nil {
 		y = o.Act(y)
 	}

@@ -15,7 +15,8 @@ type NormOptions struct {
 	Name string
 	// Epsilon is added to the variance; 0 is 1e-5.
 	Epsilon float32
-	// Momentum is the share that batch norm's moving mean and variance keep in a step; 0 is 0.9. Layer norm has none.
+	// Momentum is the share that batch norm's moving mean and variance keep in a step; 0 is 0.9. Layer norm has none, and refuses
+	// to be given any.
 	Momentum float32
 }
 
@@ -43,6 +44,10 @@ func (g *Graph) scaleAndShift(name string, size int) (scale, shift *Node) {
 func LayerNorm(x *Node, o NormOptions) *Node {
 	if x == nil || x.bad {
 		return apply("", layerNorm{}, x)
+	}
+	if o.Momentum != 0 {
+		return (&Node{graph: x.graph, op: layerNorm{}, name: o.Name}).spoil(
+			fmt.Errorf("Momentum is %v, but layer norm has no moving averages: leave it out", o.Momentum))
 	}
 	o = o.withDefaults(x.graph, "layer_norm")
 	scale, shift := x.graph.scaleAndShift(o.Name, x.perExample())

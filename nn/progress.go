@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -31,6 +32,14 @@ type Progress struct {
 	Logger *slog.Logger
 }
 
+// check refuses what would be taken for 0.
+func (p *Progress) check() error {
+	if p == nil || p.Total >= 0 && p.Every >= 0 && p.Steps >= 0 {
+		return nil
+	}
+	return fmt.Errorf("nn: Progress with Total %d, Every %v and Steps %d: none may be negative", p.Total, p.Every, p.Steps)
+}
+
 const (
 	plainInterval = 5 * time.Second
 	liveInterval  = 100 * time.Millisecond
@@ -56,7 +65,7 @@ func (p *Progress) start(fetch []*Node) *report {
 	if r.Out == nil {
 		r.Out = os.Stdout
 	}
-	if r.Every <= 0 {
+	if r.Every == 0 {
 		r.Every = plainInterval
 	}
 	for i, n := range fetch {

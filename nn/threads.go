@@ -29,6 +29,9 @@ func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(threa
 	if threads < 1 {
 		return TrainResult{}, fmt.Errorf("nn: TrainThreads with %d threads: give 1 or more", threads)
 	}
+	if err := o.Progress.check(); err != nil {
+		return TrainResult{}, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &crowd{began: time.Now(), report: o.Progress.start(o.Fetch), loops: make([]trainLoop, threads), counts: &sharedCounts{}}

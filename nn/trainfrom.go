@@ -61,6 +61,9 @@ func (e *Executor) TrainFrom(
 	ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions,
 ) (TrainResult, error) {
 	l := &trainLoop{exe: e, began: time.Now()}
+	if err := o.Progress.check(); err != nil {
+		return TrainResult{}, err
+	}
 	if err := l.prepare(o.Fetch); err != nil {
 		return TrainResult{}, err
 	}

@@ -1,0 +1,263 @@
+package nn
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
+)
+
+// written is where the progress of loops goes, lines and records, in two places that are not the same to [reflect.DeepEqual].
+var written = [2]struct {
+	bytes.Buffer
+	number int
+}{{number: 0}, {number: 1}}
+
+// options has two values of each type that takes options, which differ in the fields that the row is about: each of them alone,
+// taken from the second into the first, must change the effect: what is trained, computed, reported or refused. A field that is in no row
+// fails TestEveryOptionActs. Nodes stand for the feeds of their names.
+var options = []struct {
+	from, to any
+	effect   func(*testing.T, any) string
+}{
+	{LinearOptions{}, LinearOptions{Name: "l", Act: Tanh, Init: optimizer.Constant{Value: 0.5}, BiasInit: optimizer.Constant{Value: 1}, NoBias: true},
+		layer(func(x *Node, o any) *Node { return Linear(x, 3, o.(LinearOptions)) })},
+	{ConvOptions{Kernel: 2},
+		ConvOptions{Name: "c", Kernel: 3, Stride: 2, Padding: 1, Act: Tanh, Init: optimizer.Constant{Value: 0.5}, BiasInit: optimizer.Constant{Value: 1}, NoBias: true},
+		layer(func(x *Node, o any) *Node { return Conv2D(x, 2, o.(ConvOptions)) })},
+	{ConvOptions{Kernel: 2}, ConvOptions{Kernel: 2, Stride: -1}, layer(func(x *Node, o any) *Node { return Conv2D(x, 2, o.(ConvOptions)) })},
+	{PoolOptions{Kernel: 2}, PoolOptions{Kernel: 3, Stride: 1, Padding: 1}, layer(func(x *Node, o any) *Node { return MaxPool2D(weighted(x), o.(PoolOptions)) })},
+	{PoolOptions{Kernel: 2}, PoolOptions{Kernel: 3, Stride: 1, Padding: 1}, layer(func(x *Node, o any) *Node { return AvgPool2D(weighted(x), o.(PoolOptions)) })},
+	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5}, layer(func(x *Node, o any) *Node { return BatchNorm(x, o.(NormOptions)) })},
+	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5}, layer(func(x *Node, o any) *Node { return LayerNorm(x, o.(NormOptions)) })},
+	{ParameterOptions{}, ParameterOptions{Name: "p", Init: optimizer.Constant{Value: 0.5}, Frozen: true},
+		layer(func(x *Node, o any) *Node { return Add(weighted(x), x.graph.Parameter(o.(ParameterOptions), 4, 4)) })},
+
+	{EmbeddingOptions{Dim: 2}, EmbeddingOptions{Name: "t", Height: 2000, Dim: 3, PaddingIdx: new(int64(1)), Init: optimizer.Constant{Value: 0.5},
+		Entry: optimizer.Entry{CountFilter: 3}, Show: named("show"), Click: named("click"), MaxBytes: 1}, embeddings},
+	{EmbeddingOptions{Dim: 2, Entry: byClicks}, EmbeddingOptions{Dim: 2, Entry: byClicks, Show: named("show"), Click: named("click")}, embeddings},
+
+	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true}, trainFrom},
+	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true}, trainThreads},
+	{Progress{Out: &written[0]}, Progress{Out: &written[1], Label: "epoch 1", Total: 9000, Every: time.Second, Steps: 7,
+		Logger: slog.New(slog.NewTextHandler(&written[1], nil))}, progress(trainFrom)},
+	{Progress{Out: &written[0]}, Progress{Out: &written[1], Label: "epoch 1", Total: 9000, Every: time.Second, Steps: 7,
+		Logger: slog.New(slog.NewTextHandler(&written[1], nil))}, progress(trainThreads)},
+	{Progress{Out: &written[0]}, Progress{Out: &written[0], Total: -1, Every: -1, Steps: -1}, progress(trainFrom)},
+	{Progress{Out: &written[0]}, Progress{Out: &written[0], Total: -1, Every: -1, Steps: -1}, progress(trainThreads)},
+
+	{UniformSampler{Classes: 5}, UniformSampler{Classes: 50}, draws},
+	{LogUniformSampler{Classes: 5}, LogUniformSampler{Classes: 50}, draws},
+}
+
+// noOptions are the exported structs that tell and are not set.
+var noOptions = []string{"Model", "TrainResult", "Histogram"}
+
+// TestEveryOptionActs: no exported field of what a user sets is without effect.
+func TestEveryOptionActs(t *testing.T) {
+	acts := map[string]bool{}
+	for _, o := range options {
+		from, to := reflect.ValueOf(o.from), reflect.ValueOf(o.to)
+		before := o.effect(t, o.from)
+		if again := o.effect(t, o.from); again != before {
+			t.Errorf("%T%+v gives two results: %s, %s", o.from, o.from, before, again)
+		}
+		for i := range from.NumField() {
+			if reflect.DeepEqual(from.Field(i).Interface(), to.Field(i).Interface()) {
+				continue
+			}
+			changed := reflect.New(from.Type()).Elem()
+			changed.Set(from)
+			changed.Field(i).Set(to.Field(i))
+			name := from.Type().Name() + "." + from.Type().Field(i).Name
+			if after := o.effect(t, changed.Interface()); after == before {
+				t.Errorf("%s of %v in %+v does the same: %s", name, to.Field(i), o.from, after)
+			}
+			acts[name] = true
+		}
+	}
+	for _, name := range exportedFields(t) {
+		if of, _, _ := strings.Cut(name, "."); !acts[name] && !slices.Contains(noOptions, of) {
+			t.Errorf("%s: no row of options shows that it acts", name)
+		}
+	}
+}
+
+// exportedFields are the fields, as Type.Field, of the structs that the package exports, from its source.
+func exportedFields(t *testing.T) (names []string) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no source: %v", err)
+	}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, isType := n.(*ast.TypeSpec)
+			if isType && spec.Name.IsExported() {
+				names = append(names, fieldsOf(spec)...)
+			}
+			return !isType
+		})
+	}
+	return names
+}
+
+func fieldsOf(spec *ast.TypeSpec) (names []string) {
+	body, isStruct := spec.Type.(*ast.StructType)
+	if !isStruct {
+		return nil
+	}
+	for _, f := range body.Fields.List {
+		for _, name := range f.Names {
+			if name.IsExported() {
+				names = append(names, spec.Name.Name+"."+name.Name)
+			}
+		}
+		if f.Names == nil {
+			names = append(names, fmt.Sprintf("%s.%v", spec.Name.Name, f.Type))
+		}
+	}
+	return names
+}
+
+// named stands for a feed of one number an example.
+func named(name string) *Node { return NewGraph(1).Input(name, 1) }
+
+// weighted is x of one channel times a parameter, so that there is something to train.
+func weighted(x *Node) *Node {
+	return Reshape(Linear(x, 16, LinearOptions{Name: "before", NoBias: true}), 1, 4, 4)
+}
+
+// layer is the effect of a layer's options: names and weights after two steps, and what it evaluates to.
+func layer(build func(x *Node, o any) *Node) func(*testing.T, any) string {
+	return func(t *testing.T, o any) string {
+		g := NewGraph(1)
+		y := build(g.Input("x", 1, 4, 4), o)
+		return trained(t, y, batchOf{"x": floats([]int{3, 1, 4, 4}, uniform(3, 48, -1, 2)...)})
+	}
+}
+
+// embeddings is the effect of a table's options in both ops that look ids up: rows after three steps, and what is looked up.
+func embeddings(t *testing.T, options any) string {
+	effect := ""
+	for _, op := range []string{"embedding", "pool"} {
+		g, o := NewGraph(1), options.(EmbeddingOptions)
+		for _, count := range []**Node{&o.Show, &o.Click} {
+			if *count != nil {
+				*count = g.Input((*count).name, 1)
+			}
+		}
+		var y *Node
+		if op == "embedding" {
+			y = Embedding(g.IDs("id", 2), o)
+		} else {
+			y = EmbeddingPool(g.Slot("id"), PoolSum, o)
+		}
+		feed := batchOf{"show": floats([]int{3, 1}, 90, 1, 1), "click": floats([]int{3, 1}, 1, 1, 0)}
+		if op == "embedding" {
+			feed["id"] = int64sOf([]int{3, 2}, 1, 2, 2, 3, 4, 1999)
+		} else {
+			feed["id"], feed["id.offsets"] = int64sOf([]int{6}, 1, 2, 2, 3, 4, 1999), int64sOf([]int{4}, 0, 2, 4, 6)
+		}
+		effect += trained(t, y, feed)
+	}
+	return effect
+}
+
+// trained is what became of the params behind y, and y itself, after two steps on the batch with y's square as the loss.
+func trained(t *testing.T, y *Node, feed batchOf) string {
+	loss := Mean(Multiply(y, y))
+	weights, err := local.Minimize(loss, optimizer.SGD{LR: 0.1})
+	if err != nil {
+		return err.Error()
+	}
+	e, effect := NewExecutor(y.graph), ""
+	for range 2 {
+		if _, err := e.Train(t.Context(), feed); err != nil {
+			return err.Error()
+		}
+	}
+	out, err := e.Eval(t.Context(), feed, y, loss)
+	if err != nil {
+		return err.Error()
+	}
+	for _, p := range loss.Params() {
+		effect += fmt.Sprintf("%s %v ", p.Name, p.Shape)
+		if rows, ok := weights.Store().Table(p.Name); ok {
+			effect += fmt.Sprintf("%d rows ", rows.Len())
+		}
+	}
+	return effect + fmt.Sprint(y.Name(), out[0].Float32s(), out[1].Float32s())
+}
+
+// loop is the effect of a training loop's options: what it returns, writes and refuses, with batches and without.
+func loop(t *testing.T, o TrainOptions, train trainer) (effect string) {
+	t.Setenv("FLEET_PROGRESS", "plain")
+	synctest.Test(t, func(t *testing.T) {
+		for _, batches := range [][]batchOf{nil, slices.Repeat((*toy).batches(nil, 20), 400)} {
+			n, o := newToy(1), o
+			n.loss.Bind(still{})
+			if o.Fetch != nil {
+				o.Fetch = []*Node{n.auc}
+			}
+			res, err := train(t, n, slowly(batches), o)
+			effect += fmt.Sprintf("%d steps, %v, %v\n", res.Steps, res.Last, err)
+			for i := range written {
+				effect += fmt.Sprintf("%d: %s\n", i, written[i].String())
+				written[i].Reset()
+			}
+		}
+	})
+	return effect
+}
+
+type trainer func(t *testing.T, n *toy, batches stream, o TrainOptions) (TrainResult, error)
+
+func trainFrom(t *testing.T, o any) string {
+	return loop(t, o.(TrainOptions), func(t *testing.T, n *toy, batches stream, o TrainOptions) (TrainResult, error) {
+		return NewExecutor(n.g).TrainFrom(t.Context(), batches, o)
+	})
+}
+
+func trainThreads(t *testing.T, o any) string {
+	return loop(t, o.(TrainOptions), func(t *testing.T, n *toy, batches stream, o TrainOptions) (TrainResult, error) {
+		return TrainThreads(t.Context(), n.g, 1, func(int) stream { return batches }, o)
+	})
+}
+
+// progress is the effect of a loop's progress.
+func progress(effect func(*testing.T, any) string) func(*testing.T, any) string {
+	return func(t *testing.T, o any) string {
+		p := o.(Progress)
+		return effect(t, TrainOptions{Progress: &p})
+	}
+}
+
+// draws is what a sampler draws.
+func draws(_ *testing.T, o any) string {
+	s, r, counts := o.(Sampler), rand.New(rand.NewPCG(1, 1)), map[int64]int{}
+	for range 100 {
+		counts[s.Draw(r)]++
+	}
+	return fmt.Sprint(slices.Sorted(maps.Keys(counts)), s.Probability(3))
+}
