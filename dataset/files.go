@@ -21,15 +21,17 @@ type Files struct {
 	// input, and what it writes is read instead. One that fails ends the pass, with its last words on standard error. Whoever writes
 	// the command is trusted.
 	PipeCommand string
-	// SkipBad is how many bad lines one pass may pass over before it fails. 0, the default, fails at the first.
+	// SkipBad is how many bad lines one pass may pass over before it fails. 0, the default, fails at the first. The end of a pass that
+	// has passed over some is logged, with their number and the first of them.
 	SkipBad int
-	// OnBad, if set, is told of every bad line that is passed over, on the goroutine that reads.
+	// OnBad, if set, is told of every bad line that is passed over, on the goroutine that reads; nothing is logged then.
 	OnBad func(*LineError)
 
 	reader io.Reader // read once, in place of paths
 	used   *atomic.Bool
-	sum    hash.Hash  // of all lines, if it is wanted
-	mine   *selection // which lines are this worker's; nil: all
+	ended  func(skips) // is told what a pass has passed over
+	sum    hash.Hash   // of all lines, if it is wanted
+	mine   *selection  // which lines are this worker's; nil: all
 }
 
 // FromFiles is a dataset of text files; any bad line ends it. [Files] has more options.

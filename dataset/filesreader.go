@@ -21,6 +21,7 @@ type filesReader struct {
 
 	firstBad *LineError
 	headers  int
+	told     bool // how many lines were passed over
 }
 
 // Read appends a row for each good line.
@@ -41,8 +42,14 @@ func (r *filesReader) Read(t *Table, n int) (int, error) {
 	return t.Len() - before, nil
 }
 
-// Close closes the file that is open.
+// Close ends the pass.
 func (r *filesReader) Close() error {
+	r.tell()
+	return r.closeFile()
+}
+
+// closeFile closes the file that is open.
+func (r *filesReader) closeFile() error {
 	if r.lines == nil {
 		return nil
 	}
@@ -60,7 +67,7 @@ func (r *filesReader) next() ([]byte, error) {
 		}
 		line, err := r.lines.next()
 		if err == io.EOF {
-			if err := r.Close(); err != nil {
+			if err := r.closeFile(); err != nil {
 				return nil, fmt.Errorf("dataset: %s: %w", r.path, err)
 			}
 			continue
@@ -85,6 +92,7 @@ var lineEnd = []byte("\n")
 // nextFile opens the next file and gives its first line to a parser that wants it.
 func (r *filesReader) nextFile() error {
 	if len(r.paths) == 0 {
+		r.tell()
 		return io.EOF
 	}
 	r.path, r.paths = r.paths[0], r.paths[1:]

@@ -53,7 +53,7 @@ func (d *InMemoryDataset) deal(ctx context.Context, w Worker, seed uint64) (*Dat
 	case d.held:
 		return d.dealHeld(ctx, x, seed)
 	}
-	files, sum := d.files(), sha256.New()
+	files, sum := d.files(&d.skips), sha256.New()
 	if f, ok := files.source.(*Files); ok && meets {
 		f.sum = sum
 	}
@@ -95,7 +95,7 @@ func (d *InMemoryDataset) dealHeld(ctx context.Context, x Exchanger, seed uint64
 // card is what this worker shows of files and what stood in them.
 func (d *InMemoryDataset) card(seed uint64, paths []string, sum hash.Hash) card {
 	fmt.Fprintf(sum, "held %v, of %q", d.held, paths)
-	return card{Seed: seed, Columns: fmt.Sprint(d.files().Columns()), Print: fmt.Sprintf("%x", sum.Sum(nil))}
+	return card{Seed: seed, Columns: fmt.Sprint(d.files(nil).Columns()), Print: fmt.Sprintf("%x", sum.Sum(nil))}
 }
 
 // tableOf is the table of rows that were loaded.

@@ -34,6 +34,7 @@ type InMemoryDataset struct {
 	shuffled *Dataset
 	held     bool     // by LoadIntoMemory or PreloadIntoMemory
 	paths    []string // of what is loaded, nil after an exchange
+	skips    skips
 	shuffles int
 	coming   chan preloaded // under way, nil if nothing is
 }
@@ -42,6 +43,7 @@ type InMemoryDataset struct {
 type preloaded struct {
 	rows  *Dataset
 	paths []string
+	skips skips
 	err   error
 }
 
@@ -50,12 +52,15 @@ func (d *InMemoryDataset) SetFileList(files ...string) { d.FileList = files }
 
 // LoadIntoMemory reads all files, in place of what was there.
 func (d *InMemoryDataset) LoadIntoMemory(ctx context.Context) error {
-	rows, err := d.files().Load(ctx)
-	return d.take(preloaded{rows, d.FileList, err})
+	p := preloaded{paths: d.FileList}
+	p.rows, p.err = d.files(&p.skips).Load(ctx)
+	return d.take(p)
 }
 
-func (d *InMemoryDataset) files() *Dataset {
-	return New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad})
+// files are those of the list; s is set when a pass over them ends.
+func (d *InMemoryDataset) files(s *skips) *Dataset {
+	return New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad,
+		ended: func(passed skips) { *s = passed }})
 }
 
 // take puts rows in the place of those that were there.
@@ -63,7 +68,7 @@ func (d *InMemoryDataset) take(p preloaded) error {
 	if p.err != nil {
 		return p.err
 	}
-	d.loaded, d.shuffled, d.held, d.paths = p.rows, p.rows, true, p.paths
+	d.loaded, d.shuffled, d.held, d.paths, d.skips = p.rows, p.rows, true, p.paths, p.skips
 	return nil
 }
 
@@ -73,10 +78,11 @@ func (d *InMemoryDataset) PreloadIntoMemory(ctx context.Context) error {
 	if d.coming != nil {
 		return errors.New("dataset: InMemoryDataset.PreloadIntoMemory: one is under way; call WaitPreloadDone first")
 	}
-	files, paths, coming := d.files(), d.FileList, make(chan preloaded, 1)
+	p, coming := preloaded{paths: d.FileList}, make(chan preloaded, 1)
+	files := d.files(&p.skips)
 	go func() { // ends in WaitPreloadDone, or with ctx
-		rows, err := files.Load(ctx)
-		coming <- preloaded{rows, paths, err}
+		p.rows, p.err = files.Load(ctx)
+		coming <- p
 	}()
 	d.coming = coming
 	return nil
@@ -115,7 +121,7 @@ func (d *InMemoryDataset) Batches() iter.Seq2[Batch, error] {
 // thread. Without any the dataset's Err tells so.
 func (d *InMemoryDataset) Rows() *Dataset {
 	if d.shuffled == nil {
-		nothing := d.files()
+		nothing := d.files(new(skips))
 		nothing.err = errNotLoaded("Rows")
 		return nothing
 	}
@@ -136,7 +142,7 @@ func (d *InMemoryDataset) MemoryDataSize() int {
 
 // ReleaseMemory forgets the rows.
 func (d *InMemoryDataset) ReleaseMemory() {
-	d.loaded, d.shuffled, d.held, d.paths = nil, nil, false, nil
+	d.loaded, d.shuffled, d.held, d.paths, d.skips = nil, nil, false, nil, skips{}
 }
 
 func errNotLoaded(call string) error {

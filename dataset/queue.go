@@ -20,6 +20,8 @@ type QueueDataset struct {
 	SkipBad int
 	// MayBeEmpty lets a pass have no rows, which is [ErrNoRows] by default; see [Dataset.MayBeEmpty].
 	MayBeEmpty bool
+
+	skips skips
 }
 
 // SetFileList names the files of the next pass.
@@ -44,5 +46,6 @@ func (d *QueueDataset) BatchesContext(ctx context.Context) iter.Seq2[Batch, erro
 }
 
 func (d *QueueDataset) files() *Dataset {
-	return New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad})
+	return New(&Files{Paths: d.FileList, Format: d.Format, PipeCommand: d.PipeCommand, SkipBad: d.SkipBad,
+		ended: func(s skips) { d.skips = s }})
 }

@@ -1,0 +1,302 @@
+package dataset
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+
+	"gorgonia.org/tensor"
+)
+
+// results are exported structs that say what was, so that setting their fields means nothing.
+var results = map[string]bool{"IDX": true, "LineError": true}
+
+// outcome is all that a loop sees of a dataset: columns, batches, and how it ends.
+func outcome(d *Dataset) string {
+	var out strings.Builder
+	fmt.Fprintln(&out, d.Columns())
+	for batch, err := range d.Batches(3) {
+		if err != nil {
+			fmt.Fprintln(&out, err)
+			break
+		}
+		fmt.Fprintln(&out, rowText(batch))
+	}
+	return out.String()
+}
+
+var lawFS = fstest.MapFS{"a": {Data: []byte("1\n2\n3\n")}, "bad": {Data: []byte("1\nz\n3\n")}}
+
+func lawFiles(set func(f *Files)) string {
+	f := &Files{FS: lawFS, Paths: []string{"a"}, Format: xFormat{}}
+	set(f)
+	return outcome(New(f))
+}
+
+func lawCSV(text string, set func(f *CSV)) string {
+	f := CSV{Fields: []string{"x", "y"}, Schema: []CSVColumn{{Column: Floats("x")}, {Column: Ints("y")}}}
+	set(&f)
+	return outcome(FromReader(strings.NewReader(text), "text", f))
+}
+
+func lawSlots(text string, set func(c *SlotColumn)) string {
+	c := SlotColumn{Column: Ints("x")}
+	set(&c)
+	return outcome(FromReader(strings.NewReader(text), "text", SlotText{Slots: []SlotColumn{c}}))
+}
+
+func lawCriteo(set func(f *Criteo)) string {
+	f := Criteo{}
+	set(&f)
+	text := criteoLine("1", []string{"7", "8"}, []string{"05db9164"}) + "\n"
+	return outcome(FromReader(strings.NewReader(text), "text", f))
+}
+
+func lawOrder(set func(f *MultiSlot)) string {
+	f := MultiSlot{Slots: []SlotColumn{{Column: Ints("a")}, {Column: Ints("b")}}}
+	set(&f)
+	return outcome(FromReader(strings.NewReader("1 5 1 6\n"), "text", f))
+}
+
+func lawGenerator(emitted Slot) string {
+	var out strings.Builder
+	g := MultiSlotDataGenerator{Generate: func(_ string, emit func(...Slot) error) error {
+		return emit(Slot{Name: "s", Ints: []int64{1}}, emitted)
+	}}
+	err := g.Run(strings.NewReader("x\ny\n"), &out)
+	return fmt.Sprintln(out.String(), err)
+}
+
+// lawLists is both datasets of files, read after the field was set, whichever of them has it.
+func lawLists(t *testing.T, set func(memory *InMemoryDataset, queue *QueueDataset)) (memory, queue string) {
+	paths := onDisk(t, "1\n2\n3\n")
+	m, q := &InMemoryDataset{FileList: paths, Format: xFormat{}}, &QueueDataset{FileList: paths, Format: xFormat{}}
+	set(m, q)
+	read := func(batches func() (n int, out string)) string { n, out := batches(); return fmt.Sprintln(n, out) }
+	all := func(each func(yield func(Batch, error) bool)) func() (int, string) {
+		return func() (n int, out string) {
+			for batch, err := range each {
+				if err != nil {
+					return n, out + strings.ReplaceAll(err.Error(), paths[0], "path")
+				}
+				n, out = n+1, out+rowText(batch)
+			}
+			return n, out
+		}
+	}
+	err := m.LoadIntoMemory(t.Context())
+	return fmt.Sprintln(read(all(m.Batches())), err != nil), read(all(q.Batches()))
+}
+
+// counting counts the lines that it parses.
+type counting struct {
+	xFormat
+	lines *atomic.Int64
+}
+
+func (c counting) NewParser() (Parser, error) { return c, nil }
+func (c counting) ParseLine(line []byte, row Row) error {
+	c.lines.Add(1)
+	return c.xFormat.ParseLine(line, row)
+}
+
+// linesAhead is how many lines a queue has parsed when its loop has its first batch and everything else waits.
+func linesAhead(t *testing.T, capacity int) (lines string) {
+	path := onDisk(t, strings.Repeat("1\n", 50))
+	synctest.Test(t, func(t *testing.T) {
+		f := counting{lines: new(atomic.Int64)}
+		for range (&QueueDataset{FileList: path, Format: f, Capacity: capacity}).Batches() {
+			synctest.Wait()
+			lines = fmt.Sprint(f.lines.Load())
+			break
+		}
+	})
+	return lines
+}
+
+// fieldCases has for every field what is seen with its default and with another value.
+func fieldCases(t *testing.T) map[string][2]string {
+	cases := map[string][2]string{
+		"Files.Paths":       {lawFiles(func(*Files) {}), lawFiles(func(f *Files) { f.Paths = []string{"a", "a"} })},
+		"Files.Format":      {lawFiles(func(*Files) {}), lawFiles(func(f *Files) { f.Format = CSV{Fields: []string{"n"}, Schema: []CSVColumn{{Column: Ints("n")}}} })},
+		"Files.FS":          {lawFiles(func(*Files) {}), lawFiles(func(f *Files) { f.FS = fstest.MapFS{"a": {Data: []byte("9\n")}} })},
+		"Files.PipeCommand": {lawFiles(func(*Files) {}), lawFiles(func(f *Files) { f.PipeCommand = "tail -n 1" })},
+		"Files.SkipBad":     {lawFiles(func(f *Files) { f.Paths[0] = "bad" }), lawFiles(func(f *Files) { f.Paths[0], f.SkipBad = "bad", 1 })},
+		"CSV.Comma":         {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Comma = ';' })},
+		"CSV.Fields":        {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Fields = []string{"y", "x"} })},
+		"CSV.NA":            {lawCSV("NA,2\n", func(f *CSV) { f.Schema[0].Missing = "5" }), lawCSV("NA,2\n", func(f *CSV) { f.Schema[0].Missing, f.NA = "5", "NA" })},
+		"CSV.Schema":        {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema = f.Schema[:1] })},
+		"CSVColumn.Column":  {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Column = Floats("y") })},
+		"CSVColumn.Fields":  {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Fields = []string{"x"} })},
+		"CSVColumn.Hash":    {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Hash = 1000 })},
+		"CSVColumn.Missing": {lawCSV(",2\n", func(*CSV) {}), lawCSV(",2\n", func(f *CSV) { f.Schema[0].Missing = "5" })},
+		"Column.Name":       {lawSlots("x:1 y:2\n", func(*SlotColumn) {}), lawSlots("x:1 y:2\n", func(c *SlotColumn) { c.Name = "y" })},
+		"Column.Type":       {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Type = tensor.Float32 })},
+		"Column.Shape":      {lawSlots("x:1 x:2\n", func(*SlotColumn) {}), lawSlots("x:1 x:2\n", func(c *SlotColumn) { c.Shape = []int{2} })},
+		"Column.Varying":    {lawSlots("x:1 x:2\n", func(*SlotColumn) {}), lawSlots("x:1 x:2\n", func(c *SlotColumn) { c.Varying = true })},
+		"SlotColumn.Column": {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Column = Floats("x") })},
+		"SlotColumn.Slots":  {lawSlots("x:1 y:2\n", func(*SlotColumn) {}), lawSlots("x:1 y:2\n", func(c *SlotColumn) { c.Slots = []string{"y"} })},
+		"Criteo.Dense":      {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Dense = Log1p })},
+		"Criteo.Height":     {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Height = 10 })},
+		"MultiSlot.Order":   {lawOrder(func(*MultiSlot) {}), lawOrder(func(f *MultiSlot) { f.Order = []string{"b", "a"} })},
+		"MultiSlot.Slots":   {lawOrder(func(*MultiSlot) {}), lawOrder(func(f *MultiSlot) { f.Slots = f.Slots[:1] })},
+		"Slot.Name":         {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: fmt.Sprint(t.Name()), IDs: nil})},
+		"Slot.Ints":         {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: "t", Ints: []int64{3}})},
+		"Slot.IDs":          {lawGenerator(Slot{Name: "t", IDs: []uint64{2}}), lawGenerator(Slot{Name: "t", IDs: []uint64{biggest}})},
+		"Slot.Floats":       {lawGenerator(Slot{Name: "t", Floats: []float32{2}}), lawGenerator(Slot{Name: "t", Floats: []float32{.5}})},
+	}
+	var told []string
+	lawFiles(func(f *Files) {
+		f.Paths[0], f.SkipBad, f.OnBad = "bad", 1, func(e *LineError) { told = append(told, e.Got) }
+	})
+	cases["Files.OnBad"] = [2]string{"[]", fmt.Sprint(told)}
+	pad := func(pad bool) string {
+		return outcome(FromReader(strings.NewReader("y:1\n"), "text", SlotText{Slots: []SlotColumn{{Column: Ints("x")}}, Pad: pad}))
+	}
+	slots := func(names ...SlotColumn) string {
+		return outcome(FromReader(strings.NewReader("x:1 y:2\n"), "text", SlotText{Slots: names}))
+	}
+	cases["SlotText.Pad"] = [2]string{pad(false), pad(true)}
+	cases["SlotText.Slots"] = [2]string{slots(SlotColumn{Column: Ints("x")}), slots(SlotColumn{Column: Ints("x")}, SlotColumn{Column: Ints("y")})}
+	cases["MultiSlotDataGenerator.Generate"] = [2]string{fmt.Sprint(MultiSlotDataGenerator{}.Run(strings.NewReader("x\n"), io.Discard)), lawGenerator(Slot{Name: "t", Ints: []int64{2}})}
+	cases["QueueDataset.Capacity"] = [2]string{linesAhead(t, 0), linesAhead(t, 9)}
+	bad := onDisk(t, "1\nz\n3\n")
+	for name, c := range map[string]struct {
+		before func(m *InMemoryDataset, q *QueueDataset)
+		set    func(m *InMemoryDataset, q *QueueDataset)
+	}{
+		"FileList":    {nil, func(m *InMemoryDataset, q *QueueDataset) { m.FileList, q.FileList = bad[:0], bad[:0] }},
+		"Format":      {nil, func(m *InMemoryDataset, q *QueueDataset) { m.Format, q.Format = CriteoSlots(), CriteoSlots() }},
+		"BatchSize":   {nil, func(m *InMemoryDataset, q *QueueDataset) { m.BatchSize, q.BatchSize = 2, 2 }},
+		"PipeCommand": {nil, func(m *InMemoryDataset, q *QueueDataset) { m.PipeCommand, q.PipeCommand = "tail -n 1", "tail -n 1" }},
+		"SkipBad":     {func(m *InMemoryDataset, q *QueueDataset) { m.FileList, q.FileList = bad, bad }, func(m *InMemoryDataset, q *QueueDataset) { m.SkipBad, q.SkipBad = 1, 1 }},
+		"MayBeEmpty":  {func(m *InMemoryDataset, q *QueueDataset) { m.FileList, q.FileList = nil, nil }, func(m *InMemoryDataset, q *QueueDataset) { m.MayBeEmpty, q.MayBeEmpty = true, true }},
+	} {
+		if c.before == nil {
+			c.before = func(*InMemoryDataset, *QueueDataset) {}
+		}
+		memory, queue := lawLists(t, c.before)
+		memorySet, queueSet := lawLists(t, func(m *InMemoryDataset, q *QueueDataset) { c.before(m, q); c.set(m, q) })
+		cases["InMemoryDataset."+name], cases["QueueDataset."+name] = [2]string{memory, memorySet}, [2]string{queue, queueSet}
+	}
+	return cases
+}
+
+// exportedFields lists Type.Field for every exported field of every exported struct in the package's files.
+func exportedFields(t *testing.T) (names []string) {
+	t.Helper()
+	packages, err := parser.ParseDir(token.NewFileSet(), ".", func(i fs.FileInfo) bool { return !strings.HasSuffix(i.Name(), "_test.go") }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(packages["dataset"], func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || !spec.Name.IsExported() || results[spec.Name.Name] {
+			return true
+		}
+		if s, ok := spec.Type.(*ast.StructType); ok {
+			for _, f := range s.Fields.List {
+				for _, name := range f.Names {
+					if name.IsExported() {
+						names = append(names, spec.Name.Name+"."+name.Name)
+					}
+				}
+				if inner, ok := f.Type.(*ast.Ident); ok && f.Names == nil && inner.IsExported() {
+					names = append(names, spec.Name.Name+"."+inner.Name)
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// TestEveryFieldActs: every exported field, set to a value that is not its default, changes what a loop sees. A field without a case fails.
+func TestEveryFieldActs(t *testing.T) {
+	needShell(t)
+	cases, fields := fieldCases(t), exportedFields(t)
+	if len(fields) < 35 {
+		t.Errorf("only %d fields found: the test does not see the package", len(fields))
+	}
+	for _, name := range fields {
+		c, ok := cases[name]
+		if name == "Values.Column" { // what the constructors make
+			c, ok = [2]string{outcome(FromColumns(IntValues("x", []int64{1, 2}))), outcome(FromColumns(IntValues("x", []int64{1, 2}, 2)))}, true
+		}
+		if !ok {
+			t.Errorf("no case shows that %s acts", name)
+		}
+		if c[0] == c[1] {
+			t.Errorf("%s changes nothing: %s", name, c[0])
+		}
+		delete(cases, name)
+	}
+	for name := range cases {
+		t.Errorf("the case %s is of no field", name)
+	}
+}
+
+// methodCases has for every method that makes a dataset of another what it makes of ten rows.
+var methodCases = map[string]func(d *Dataset) *Dataset{
+	"DropLast":      func(d *Dataset) *Dataset { return d.DropLast() },
+	"Epoch":         func(d *Dataset) *Dataset { return d.Shuffle(1).Epoch(1) },
+	"Map":           func(d *Dataset) *Dataset { return d.Map(func(b Batch) error { b["z"] = b["x"]; return nil }) },
+	"MayBeEmpty":    func(d *Dataset) *Dataset { return d.Take(0).MayBeEmpty() },
+	"Prefetch":      func(d *Dataset) *Dataset { return d.Prefetch(-1) }, // TestPrefetchIsAhead has the rest
+	"RandomShard":   func(d *Dataset) *Dataset { return d.RandomShard(1, 0, 2) },
+	"Shard":         func(d *Dataset) *Dataset { return d.Shard(0, 2) },
+	"Shuffle":       func(d *Dataset) *Dataset { return d.Shuffle(1) },
+	"ShuffleWindow": func(d *Dataset) *Dataset { return d.ShuffleWindow(5, 1) },
+	"Skip":          func(d *Dataset) *Dataset { return d.Skip(1) },
+	"Split":         func(d *Dataset) *Dataset { first, _ := d.Split(0.5, 1); return first },
+	"Take":          func(d *Dataset) *Dataset { return d.Take(1) },
+}
+
+// TestEveryMethodActs: every method that returns a dataset, and each of its arguments, changes what a loop sees.
+func TestEveryMethodActs(t *testing.T) {
+	d := numbers(10)
+	with := map[string]*Dataset{"Epoch": d.Shuffle(1), "MayBeEmpty": d.Take(0)}
+	arguments := map[string]*Dataset{
+		"RandomShard": d.RandomShard(2, 0, 2), "RandomShard ": d.RandomShard(1, 1, 2), "RandomShard  ": d.RandomShard(1, 0, 3),
+		"Shard": d.Shard(1, 2), "Shard ": d.Shard(0, 3), "Shuffle": d.Shuffle(2), "ShuffleWindow": d.ShuffleWindow(4, 1), "ShuffleWindow ": d.ShuffleWindow(5, 2),
+		"Skip": d.Skip(2), "Take": d.Take(2), "Epoch": d.Shuffle(1).Epoch(2),
+	}
+	first, second := d.Split(0.5, 2)
+	arguments["Split"], arguments["Split "] = first, second
+	other, _ := d.Split(0.9, 1)
+	arguments["Split  "] = other
+	of := reflect.TypeFor[*Dataset]()
+	for m := range of.NumMethod() {
+		method := of.Method(m)
+		if method.Type.NumOut() == 0 || method.Type.Out(0) != of || method.Name == "Load" {
+			continue
+		}
+		make, ok := methodCases[method.Name]
+		if !ok {
+			t.Errorf("no case shows that %s acts", method.Name)
+			continue
+		}
+		from := with[method.Name]
+		if from == nil {
+			from = d
+		}
+		made := outcome(make(d))
+		if made == outcome(from) {
+			t.Errorf("%s changes nothing", method.Name)
+		}
+		for name, o := range arguments {
+			if strings.TrimSpace(name) == method.Name && outcome(o) == made {
+				t.Errorf("an argument of %s changes nothing", method.Name)
+			}
+		}
+	}
+}

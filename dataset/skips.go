@@ -1,0 +1,33 @@
+package dataset
+
+import "log/slog"
+
+// skips is what a pass over files has passed over.
+type skips struct {
+	lines int
+	first *LineError
+}
+
+// Skipped is how many bad lines SkipBad has passed over in what was loaded last, by this worker alone, and the first of them; nil if there
+// were none.
+func (d *InMemoryDataset) Skipped() (lines int, first *LineError) {
+	return d.skips.lines, d.skips.first
+}
+
+// Skipped is how many bad lines SkipBad has passed over in the last pass, once it has ended, and the first of them; nil if there were none.
+func (d *QueueDataset) Skipped() (lines int, first *LineError) { return d.skips.lines, d.skips.first }
+
+// tell says once what the pass has passed over.
+func (r *filesReader) tell() {
+	if r.told {
+		return
+	}
+	r.told = true
+	s := skips{min(r.bad, r.SkipBad), r.firstBad}
+	if r.ended != nil {
+		r.ended(s)
+	}
+	if s.lines > 0 && r.OnBad == nil {
+		slog.Warn("dataset: bad lines were passed over", "lines", s.lines, "first", s.first.Error())
+	}
+}
