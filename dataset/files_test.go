@@ -81,6 +81,25 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestURLsAreNoFiles: a URL is refused where a file of this machine is read, and is the file system's business where the dataset has one.
+func TestURLsAreNoFiles(t *testing.T) {
+	const url = "s3://bucket/part-0"
+	for _, err := range FromFiles(xFormat{}, url).Batches(1) {
+		if err == nil || !strings.Contains(err.Error(), "give the dataset an FS that opens it") {
+			t.Errorf("got %v", err)
+		}
+	}
+	own := New(&Files{Paths: []string{url}, FS: buckets{fstest.MapFS{"part-0": {Data: []byte("7\n")}}}, Format: xFormat{}})
+	if got := xs(t, own, 1); !slices.Equal(got, []int64{7}) {
+		t.Errorf("through a file system of its own: %v", got)
+	}
+}
+
+// buckets is a file system whose names are URLs.
+type buckets struct{ fs.FS }
+
+func (b buckets) Open(name string) (fs.File, error) { return b.FS.Open(name[len("s3://bucket/"):]) }
+
 // A worker's lines are those whose number over all files leaves its index, bad ones counted, empty ones not.
 func TestShardOfLines(t *testing.T) {
 	fsys, paths := files(t, "0\n1\n\n2\n3\n", "4\nbad\n6\n7\n")

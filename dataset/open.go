@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	local "github.com/gofleet/gofleet/internal/files"
 )
 
 // openFile opens a file of fsys, or of the machine when fsys is nil, has the command, if there is one, make of it what it does, and
@@ -38,6 +40,9 @@ func openFile(ctx context.Context, fsys fs.FS, path, command string) (io.ReadClo
 func openRaw(fsys fs.FS, path string) (io.ReadCloser, error) {
 	if fsys != nil {
 		return fsys.Open(path)
+	}
+	if err := local.CheckLocal(path); err != nil {
+		return nil, fmt.Errorf("%w, or give the dataset an FS that opens it", err)
 	}
 	return os.Open(path)
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"iter"
 	"strconv"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // Row is one row of an embedding.
@@ -82,6 +84,9 @@ func (f *Fleet) eachRow(ctx context.Context, call, name string, do func(Row) err
 		return err
 	}
 	src, err := f.source(call)
+	if err == nil {
+		err = files.Ended(ctx)
+	}
 	if err == nil {
 		err = src.each(ctx, name, func(ids []uint64, w []float32) error {
 			for i, id := range ids {

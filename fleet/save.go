@@ -2,10 +2,12 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -20,6 +22,9 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
 	j, err := f.workerCall("SavePersistables")
 	if err != nil {
 		return err
+	}
+	if err := errors.Join(files.CheckLocal(dir), files.Ended(ctx)); err != nil {
+		return fmt.Errorf("fleet: SavePersistables: %w", err)
 	}
 	if f.IsCollective() && !f.IsFirstWorker() {
 		return nil

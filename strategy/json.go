@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // fields are the names that a strategy has in JSON, in the struct's order.
@@ -165,6 +167,9 @@ func (s Strategy) Save(name string) error {
 	if err := s.Write(&b); err != nil {
 		return err
 	}
+	if err := files.CheckLocal(name); err != nil {
+		return fmt.Errorf("strategy: %w", err)
+	}
 	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("strategy: %w", err)
 	}
@@ -173,6 +178,9 @@ func (s Strategy) Save(name string) error {
 
 // Load reads the file of that name with [Read].
 func Load(name string) (Strategy, error) {
+	if err := files.CheckLocal(name); err != nil {
+		return Strategy{}, fmt.Errorf("strategy: %w", err)
+	}
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return Strategy{}, fmt.Errorf("strategy: %w", err)

@@ -260,6 +260,13 @@ func TestSaveAndLoad(t *testing.T) {
 	if _, err := strategy.Load(name + ".none"); err == nil || !strings.Contains(err.Error(), name) {
 		t.Errorf("error %v does not name the missing file", err)
 	}
+	const url = "hdfs://nn:9000/strategy.json"
+	_, err := strategy.Load(url)
+	for _, err := range []error{err, want.Save(url)} {
+		if err == nil || !strings.Contains(err.Error(), "not a path on this machine") {
+			t.Errorf("a URL: error %v", err)
+		}
+	}
 }
 
 func TestErrorsOfReadersAndWriters(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // CA is a certificate authority for tests and small clusters. Its key lives in memory only: a cluster that needs another
@@ -99,6 +101,9 @@ func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) 
 }
 
 func writeDir(dir string, ca, cert, key []byte) error {
+	if err := files.CheckLocal(dir); err != nil {
+		return fmt.Errorf("transport: certificate: %w", err)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("transport: certificate: %w", err)
 	}

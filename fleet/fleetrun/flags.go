@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // options is the command line, checked one flag at a time. What flags mean together is [plan]'s business.
@@ -92,6 +94,9 @@ func (o *options) check() error {
 	}
 	if o.logDir == "" {
 		return errors.New("--log_dir is empty: name a directory, or drop the flag for \"log\"")
+	}
+	if err := files.CheckLocal(o.logDir); err != nil {
+		return fmt.Errorf("--log_dir: %w", err)
 	}
 	for ip := range strings.SplitSeq(o.ips, ",") {
 		if o.ips != "" && !loopback(strings.TrimSpace(ip)) && (o.servers != "" || o.serverNum.set) {

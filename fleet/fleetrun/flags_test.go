@@ -49,6 +49,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{"--grace=10 p", "grace"},
 		{"--grace=-1s p", "--grace=-1s: a grace period is zero or longer"},
 		{"--log_dir= p", "--log_dir is empty"},
+		{"--log_dir=s3://bucket/logs p", `--log_dir: "s3://bucket/logs" is not a path on this machine`},
 		{"--ips=10.0.0.1,10.0.0.2 --server_num=1 p", "--ips=10.0.0.1,10.0.0.2 names machines of a collective job"},
 		{"--http_port=80 p", "no rendezvous over HTTP"},
 		{"--heter_workers=a p", "no heterogeneous workers"},

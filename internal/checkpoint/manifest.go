@@ -155,6 +155,9 @@ func Discard(dir, file string) error {
 // Read returns the manifest of the checkpoint in dir.
 func Read(dir string) (Manifest, error) {
 	var m Manifest
+	if err := files.CheckLocal(dir); err != nil {
+		return m, fmt.Errorf("checkpoint: %w", err)
+	}
 	data, err := os.ReadFile(filepath.Join(dir, manifestName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

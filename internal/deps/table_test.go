@@ -9,10 +9,12 @@ var house = map[string][]string{
 	"optimizer/local":         {"internal/table", "optimizer"},
 	"optimizer/optimizertest": {"optimizer"},
 
-	"strategy":                         {"strategy/placement"},
+	"dataset": {"internal/files"},
+
+	"strategy":                         {"internal/files", "strategy/placement"},
 	"strategy/placement/placementtest": {"strategy/placement"},
 
-	"transport":                 {"transport/codec"},
+	"transport":                 {"internal/files", "transport/codec"},
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
 
@@ -36,6 +38,7 @@ var house = map[string][]string{
 
 	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/files", "internal/layout",
 		"internal/modelfiles", "internal/replica", "internal/safetensors", "internal/server", "internal/table", "optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+	"fleet/fleetrun":  {"internal/files"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/fleettest": {"fleet", "rolemaker", "strategy", "transport"},
 

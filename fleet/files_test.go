@@ -1,0 +1,127 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// fileCalls are the calls of a worker that write and read files, in the order in which they work.
+func fileCalls(ctx context.Context, f *fleet.Fleet, o *toy, dir string) []fileCall {
+	calls := []fileCall{
+		{"SavePersistables", func() error { return f.SavePersistables(ctx, dir) }},
+		{"SaveInferenceModel", func() error { return f.SaveInferenceModel(ctx, dir, o) }},
+	}
+	if f.ServerNum() > 0 || f.WorkerNum() > 1 { // others load before they join
+		return calls
+	}
+	return append(calls, fileCall{"LoadModel", func() error { return f.LoadModel(ctx, dir) }})
+}
+
+type fileCall struct {
+	name string
+	do   func() error
+}
+
+// withFiles runs do on worker 0 of every kind of job.
+func withFiles(t *testing.T, do func(ctx context.Context, f *fleet.Fleet, o *toy) error) {
+	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 1}} {
+		t.Run(fmt.Sprintf("%d servers, %d workers", size[0], size[1]), func(t *testing.T) {
+			fleettest.Cluster{Servers: size[0], Workers: size[1]}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 2, func(o *toy) error {
+					if !f.IsFirstWorker() {
+						return nil
+					}
+					return do(ctx, f, o)
+				})
+			})
+		})
+	}
+}
+
+// TestURLsAreNoDirectories: where a directory of this machine is wanted, a URL is refused, and makes no directory that is called hdfs:.
+func TestURLsAreNoDirectories(t *testing.T) {
+	t.Chdir(t.TempDir())
+	refused := func(call, dir string, err error) error {
+		if err == nil || !strings.Contains(err.Error(), "mount it") || !strings.HasPrefix(err.Error(), "fleet: "+call+": ") {
+			return fmt.Errorf("%s(%s): got %w", call, dir, err)
+		}
+		return nil
+	}
+	urls := []string{"hdfs://nn:9000/user/me/ckpt", "s3://bucket/model"}
+	withFiles(t, func(ctx context.Context, f *fleet.Fleet, o *toy) error {
+		for _, url := range urls {
+			for _, call := range fileCalls(ctx, f, o, url) {
+				if err := refused(call.name, url, call.do()); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	for role, err := range (fleettest.Cluster{Servers: 1, Workers: 1}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
+		if err != nil || !f.IsServer() {
+			return err
+		}
+		if err := opt.Minimize(newToy()); err != nil {
+			return err
+		}
+		return refused("InitServer", urls[0], f.InitServer(ctx, urls[0]))
+	}) {
+		if err != nil {
+			t.Errorf("%s: %v", role, err)
+		}
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+		t.Errorf("%v were made, error %v", entries, err)
+	}
+}
+
+// TestFilesWithAnEndedContext: a call whose ctx has ended says so, and neither writes nor reads.
+func TestFilesWithAnEndedContext(t *testing.T) {
+	gone := errors.New("the user has gone")
+	withFiles(t, func(ctx context.Context, f *fleet.Fleet, o *toy) error {
+		dir := t.TempDir()
+		if f.ServerNum() == 0 { // something to load
+			if err := f.SavePersistables(ctx, dir); err != nil {
+				return err
+			}
+		}
+		before, err := names(dir)
+		if err != nil {
+			return err
+		}
+		ended, cancel := context.WithCancelCause(ctx)
+		cancel(gone)
+		calls := append(fileCalls(ended, f, o, dir), fileCall{"ExportText", func() error { return f.ExportText(ended, "emb", new(strings.Builder)) }})
+		for _, call := range calls {
+			if err := call.do(); !errors.Is(err, gone) && !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("%s: got %w, want %w", call.name, err, gone)
+			}
+		}
+		after, err := names(dir)
+		if err == nil && !slices.Equal(after, before) {
+			err = fmt.Errorf("%v were there, %v are", before, after)
+		}
+		return err
+	})
+}
+
+// names are those of what lies in a directory.
+func names(dir string) (all []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all, err
+}
