@@ -13,7 +13,7 @@ import (
 
 // SaveInferenceModel writes a model that can be used without a fleet: graph.json, weights.safetensors with the newest
 // weights of every dense parameter and every row that was ever trained, by ascending id, and model.json with their checksums. Package nn
-// loads it, and Python reads its weights; nn.Load tells how, and how to make the values of rows that were never trained.
+// loads it, and Python reads its weights; the doc of nn tells how, and how Python makes the values of rows that were never trained.
 //
 // The model is one cut between steps, the same steps of every worker in all of it, also while others train. This worker writes, into a
 // directory of its own machine: dense weights are copied, rows stream from the servers to the file in pages, so that no table has to fit
