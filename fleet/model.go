@@ -18,7 +18,8 @@ import (
 // The model is one cut between steps, the same steps of every worker in all of it, also while others train. This worker writes, into a
 // directory of its own machine: dense weights are copied, rows stream from the servers to the file in pages, so that no table has to fit
 // into its memory. Pulls go on meanwhile, pushes wait until the last row has come, which is as long as the rows take to travel and
-// to be written: save seldom where tables are large. Without servers, steps of this process wait.
+// to be written: save seldom where tables are large, and give the strategy a WaitTimeout that is longer. Without servers, steps of this
+// process wait.
 //
 // A model that was in the directory is replaced as a whole: whoever loads it while the new one is written, or after a crash at any moment,
 // has the old one or the new one. A call that fails leaves the old one.

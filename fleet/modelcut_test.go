@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -224,4 +225,71 @@ func (o *pacing) fill(ctx context.Context, rows, steps int) error {
 		}
 	}
 	return s.Close(ctx)
+}
+
+// leaving ends a context when so many messages have travelled.
+type leaving struct {
+	transport.Transport
+	left  atomic.Int64
+	leave atomic.Pointer[context.CancelFunc]
+}
+
+func (l *leaving) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if leave := l.leave.Load(); leave != nil && l.left.Add(-1) == 0 {
+		(*leave)()
+	}
+	return l.Transport.Call(ctx, endpoint, req, read)
+}
+
+// TestASaveThatIsInterrupted ends the context of a save at each of its messages: the old model stays and nothing else is left, and
+// nobody waits for a cut that is over.
+func TestASaveThatIsInterrupted(t *testing.T) {
+	dir, l := t.TempDir(), &leaving{Transport: transport.NewMemory()}
+	fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: l}}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		o := newPacing()
+		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, strategy.Async())
+		if err != nil {
+			return err
+		}
+		if err := opt.Minimize(o); err != nil {
+			return err
+		}
+		return from(ctx, f, "", func() error {
+			if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
+				return err
+			}
+			for n := int64(1); ; n++ {
+				done, err := o.interrupted(ctx, f, l, dir, n)
+				if done || err != nil {
+					return err
+				}
+			}
+		})
+	})
+}
+
+// interrupted interrupts a save at its n-th message, and makes a step and another save. done says that the save has fewer messages.
+func (o *pacing) interrupted(ctx context.Context, f *fleet.Fleet, l *leaving, dir string, n int64) (done bool, err error) {
+	before, err := os.ReadFile(filepath.Join(dir, "model.json"))
+	if err != nil {
+		return false, err
+	}
+	short, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.left.Store(n)
+	l.leave.Store(&cancel)
+	err = f.SaveInferenceModel(short, dir, o)
+	l.leave.Store(nil)
+	if short.Err() == nil {
+		return true, err
+	}
+	files, wrong := names(dir)
+	after, unread := os.ReadFile(filepath.Join(dir, "model.json"))
+	if wrong = errors.Join(wrong, unread); wrong != nil || len(files) != 3 || err != nil && !bytes.Equal(before, after) {
+		return false, fmt.Errorf("interrupted at message %d, error %w: %v are there, and the model is another: %t; %w", n, err, files, !bytes.Equal(before, after), wrong)
+	}
+	if err := o.fill(ctx, 4, 1); err != nil {
+		return false, err
+	}
+	return false, f.SaveInferenceModel(ctx, dir, o)
 }
