@@ -44,7 +44,7 @@ func TestStrangeVariables(t *testing.T) {
 	}
 }
 
-// TestVariablesAreKnown finds the variables that sources speak of.
+// TestVariablesAreKnown finds the variables that sources and the README speak of.
 func TestVariablesAreKnown(t *testing.T) {
 	names := regexp.MustCompile(`\bFLEET_[A-Z_]*[A-Z]\b`)
 	found := map[string]bool{}
@@ -61,9 +61,13 @@ func TestVariablesAreKnown(t *testing.T) {
 	if err != nil || len(found) != len(fleet.Variables) {
 		t.Errorf("sources speak of %v, known are %v, error %v", found, fleet.Variables, err)
 	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range fleet.Variables {
-		if !found[name] {
-			t.Errorf("nothing reads %s", name)
+		if !found[name] || !strings.Contains(string(readme), "`"+name) && !strings.Contains(string(readme), name+"=") {
+			t.Errorf("nothing reads %s, or the README doesn't speak of it", name)
 		}
 	}
 }
