@@ -21,9 +21,12 @@ func (Adadelta) Name() string { return "adadelta" }
 // StateLen implements [Rule]: n means of squared gradients, then n of squared steps.
 func (Adadelta) StateLen(n int) int { return 2 * n }
 
+// LearningRate implements [Rated].
+func (r Adadelta) LearningRate() (float64, Schedule) { return or(r.LR, 1), r.Schedule }
+
 // Update implements [Rule].
 func (r Adadelta) Update(w, g, state []float32, s *State) {
-	lr, eps := memoRate(r.LR, 1, r.Schedule, s), float32(or(r.Epsilon, 1e-6))
+	lr, eps := s.rate(r.LearningRate()), float32(or(r.Epsilon, 1e-6))
 	rho := float32(or(r.Rho, 0.95))
 	c, n := 1-rho, len(w)
 	g = g[:n]

@@ -24,9 +24,12 @@ func (Adagrad) StateLen(n int) int { return n }
 // InitState implements [StateIniter].
 func (r Adagrad) InitState(state []float32) { Constant{float32(r.InitialAccumulator)}.Fill(state, 0) }
 
+// LearningRate implements [Rated].
+func (r Adagrad) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r Adagrad) Update(w, g, state []float32, s *State) {
-	lr, eps := memoRate(r.LR, 0.001, r.Schedule, s), float32(or(r.Epsilon, 1e-6))
+	lr, eps := s.rate(r.LearningRate()), float32(or(r.Epsilon, 1e-6))
 	g, state = g[:len(w)], state[:len(w)]
 	for i := range w {
 		gi := g[i]

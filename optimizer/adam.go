@@ -44,6 +44,9 @@ func (r Adam) Sweeps() bool { return r.Dense }
 // Rests implements [Rester]: without moments a zero gradient moves nothing.
 func (Adam) Rests(_, state []float32) bool { return allZero(state) }
 
+// LearningRate implements [Rated].
+func (r Adam) LearningRate() (float64, Schedule) { return r.withDefaults().LR, r.Schedule }
+
 // Update implements [Rule].
 func (r Adam) Update(w, g, state []float32, s *State) {
 	if s.fresh() {
@@ -66,7 +69,7 @@ func (r Adam) corrected(s *State) (rate, eps float32) {
 		t++
 	}
 	root := math.Sqrt(bias(r.Beta2, t))
-	return float32(rateAt(r.LR, 0, r.Schedule, s) * root / bias(r.Beta1, t)), float32(r.Epsilon * root)
+	return float32(s.Rate(r.LearningRate()) * root / bias(r.Beta1, t)), float32(r.Epsilon * root)
 }
 
 // bias is what a mean that decays by beta and began at zero has gathered of a constant after t steps: 1 − βᵗ, for the β that

@@ -20,11 +20,14 @@ func (Adamax) Name() string { return "adamax" }
 // StateLen implements [Rule]: n means, then n norms.
 func (Adamax) StateLen(n int) int { return 2 * n }
 
+// LearningRate implements [Rated].
+func (r Adamax) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r Adamax) Update(w, g, state []float32, s *State) {
 	beta1 := or(r.Beta1, 0.9)
 	if s.fresh() {
-		s.Memo[0] = float32(rateAt(r.LR, 0.001, r.Schedule, s) / bias(beta1, s.Step))
+		s.Memo[0] = float32(s.Rate(r.LearningRate()) / bias(beta1, s.Step))
 	}
 	rate, b1, b2, eps := s.Memo[0], float32(beta1), float32(or(r.Beta2, 0.999)), float32(or(r.Epsilon, 1e-8))
 	c1, n := 1-b1, len(w)

@@ -22,12 +22,15 @@ func (AdamW) Name() string { return "adamw" }
 // StateLen implements [Rule]: Adam's moments.
 func (AdamW) StateLen(n int) int { return 2 * n }
 
+// LearningRate implements [Rated].
+func (r AdamW) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r AdamW) Update(w, g, state []float32, s *State) {
 	if s.fresh() {
 		a := r.adam()
 		s.Memo[0], s.Memo[1] = a.corrected(s)
-		s.Memo[2] = float32(1 - rateAt(r.LR, 0.001, r.Schedule, s)*or(r.WeightDecay, 0.01))
+		s.Memo[2] = float32(1 - s.Rate(r.LearningRate())*or(r.WeightDecay, 0.01))
 	}
 	keep := s.Memo[2]
 	for i := range w {

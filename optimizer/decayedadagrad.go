@@ -19,9 +19,12 @@ func (DecayedAdagrad) Name() string { return "decayed_adagrad" }
 // StateLen implements [Rule]: one accumulator for each weight.
 func (DecayedAdagrad) StateLen(n int) int { return n }
 
+// LearningRate implements [Rated].
+func (r DecayedAdagrad) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r DecayedAdagrad) Update(w, g, a []float32, s *State) {
-	lr, eps := memoRate(r.LR, 0.001, r.Schedule, s), float32(or(r.Epsilon, 1e-6))
+	lr, eps := s.rate(r.LearningRate()), float32(or(r.Epsilon, 1e-6))
 	d := float32(or(r.Decay, 0.95))
 	c := 1 - d
 	g, a = g[:len(w)], a[:len(w)]

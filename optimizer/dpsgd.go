@@ -34,9 +34,12 @@ func (DPSGD) WholeVariable() bool { return true }
 // Random implements [Random].
 func (DPSGD) Random() bool { return true }
 
+// LearningRate implements [Rated].
+func (r DPSGD) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r DPSGD) Update(w, g, _ []float32, s *State) {
-	lr := rateAt(r.LR, 0.001, r.Schedule, s)
+	lr := s.Rate(r.LearningRate())
 	scale := float32(lr / max(1, norm(g)/or(r.Clip, 0.9)))
 	noise := lr * or(r.Sigma, 1e-8) / or(r.BatchSize, 0.999)
 	g = g[:len(w)]

@@ -31,9 +31,12 @@ func (Ftrl) Name() string { return "ftrl" }
 // StateLen implements [Rule]: n sums of squared gradients, then n linear terms.
 func (Ftrl) StateLen(n int) int { return 2 * n }
 
+// LearningRate implements [Rated].
+func (r Ftrl) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r Ftrl) Update(w, g, state []float32, s *State) {
-	lr, l1, l2 := memoRate(r.LR, 0.001, r.Schedule, s), float32(r.L1), float32(r.L2)
+	lr, l1, l2 := s.rate(r.LearningRate()), float32(r.L1), float32(r.L2)
 	if lr == 0 { // by which the formula divides: a schedule may begin or end there
 		return
 	}

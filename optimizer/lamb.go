@@ -38,6 +38,9 @@ func (Lamb) StateLen(n int) int { return 2 * n }
 // WholeVariable implements [WholeVariable].
 func (Lamb) WholeVariable() bool { return true }
 
+// LearningRate implements [Rated].
+func (r Lamb) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r Lamb) Update(w, g, state []float32, s *State) {
 	if !r.exact {
@@ -53,7 +56,7 @@ func (r Lamb) Update(w, g, state []float32, s *State) {
 		x := float64(d.of(w[i], m[i], v[i]))
 		ww, rr = ww+float64(w[i])*float64(w[i]), rr+x*x
 	}
-	rate := rateAt(r.LR, 0.001, r.Schedule, s)
+	rate := s.Rate(r.LearningRate())
 	if float32(r.WeightDecay) != 0 || r.AlwaysAdapt {
 		rate *= trust(math.Sqrt(ww), math.Sqrt(rr))
 	}

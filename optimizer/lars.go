@@ -31,6 +31,9 @@ func (Lars) StateLen(n int) int { return n }
 // WholeVariable implements [WholeVariable].
 func (Lars) WholeVariable() bool { return true }
 
+// LearningRate implements [Rated].
+func (r Lars) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r Lars) Update(w, g, v []float32, s *State) {
 	decay := or(r.WeightDecay, 0.0005)
@@ -44,7 +47,7 @@ func (r Lars) Update(w, g, v []float32, s *State) {
 }
 
 func (r Lars) rate(w, g, decay float64, s *State) float64 {
-	lr := rateAt(r.LR, 0.001, r.Schedule, s)
+	lr := s.Rate(r.LearningRate())
 	if w == 0 || g == 0 {
 		return lr
 	}

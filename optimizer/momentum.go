@@ -23,9 +23,12 @@ func (Momentum) Name() string { return "momentum" }
 // StateLen implements [Rule]: n velocities.
 func (Momentum) StateLen(n int) int { return n }
 
+// LearningRate implements [Rated].
+func (r Momentum) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r Momentum) Update(w, g, v []float32, s *State) {
-	lr, mu := memoRate(r.LR, 0.001, r.Schedule, s), float32(or(r.Momentum, 0.9))
+	lr, mu := s.rate(r.LearningRate()), float32(or(r.Momentum, 0.9))
 	g, v = g[:len(w)], v[:len(w)]
 	if r.Nesterov {
 		for i := range w {

@@ -31,9 +31,12 @@ func (r RMSProp) StateLen(n int) int {
 	return 2 * n
 }
 
+// LearningRate implements [Rated].
+func (r RMSProp) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r RMSProp) Update(w, g, state []float32, s *State) {
-	lr, rho := memoRate(r.LR, 0.001, r.Schedule, s), float32(or(r.Rho, 0.95))
+	lr, rho := s.rate(r.LearningRate()), float32(or(r.Rho, 0.95))
 	eps, mu := float32(or(r.Epsilon, 1e-6)), float32(r.Momentum)
 	c, n := 1-rho, len(w)
 	g = g[:n]

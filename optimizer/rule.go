@@ -29,6 +29,9 @@ type State struct {
 	// Show is how often the update's samples show the row, where the param's Entry is a [ShowClick]; 0 where nobody counts.
 	Show float32
 
+	// RateFactor multiplies the learning rate, whatever it is: what a job has set while it trains; 0 means 1. [State.Rate] has it in.
+	RateFactor float64
+
 	// Memo is a rule's scratch: what it derived from Step (a bias correction), so that thousands of rows share the work. It
 	// belongs to the step MemoStep; 0 means that it is empty.
 	Memo     [4]float32

@@ -21,30 +21,6 @@ type Schedule interface {
 // It is the smallest float64 above 0, which weights, being float32, can't tell from 0.
 const Zero float64 = math.SmallestNonzeroFloat64
 
-// rateAt is the learning rate of a step: the schedule's when there is one, else lr, whose zero means def.
-func rateAt(lr, def float64, schedule Schedule, s *State) float64 {
-	if schedule == nil {
-		return or(lr, def)
-	}
-	return schedule.Rate(max(s.Step-1, 0))
-}
-
-// memoRate is rateAt, looked up in the memo when a schedule had to be asked. A rule that uses the memo for more than its
-// rate doesn't call it.
-func memoRate(lr, def float64, schedule Schedule, s *State) float32 {
-	if schedule == nil {
-		return float32(or(lr, def))
-	}
-	return s.scheduled(schedule)
-}
-
-func (s *State) scheduled(schedule Schedule) float32 {
-	if s.fresh() {
-		s.Memo[0] = float32(schedule.Rate(max(s.Step-1, 0)))
-	}
-	return s.Memo[0]
-}
-
 // fresh says that the memo has to be filled for the step, which it then counts as.
 func (s *State) fresh() bool {
 	if s.MemoStep == s.Step && s.Step != 0 {

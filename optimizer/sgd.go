@@ -16,9 +16,12 @@ func (SGD) Name() string { return "sgd" }
 // StateLen implements [Rule]: SGD keeps nothing.
 func (SGD) StateLen(int) int { return 0 }
 
+// LearningRate implements [Rated].
+func (r SGD) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r SGD) Update(w, g, _ []float32, s *State) {
-	sgd(w, g[:len(w)], memoRate(r.LR, 0.001, r.Schedule, s))
+	sgd(w, g[:len(w)], s.rate(r.LearningRate()))
 }
 
 // Check implements [Checker].

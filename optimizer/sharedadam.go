@@ -35,6 +35,9 @@ func (r SparseSharedAdam) InitState(state []float32) { r.alone().InitState(state
 // alone is the rule with moments of each weight's own, which has the same settings.
 func (r SparseSharedAdam) alone() SparseAdam { return SparseAdam(r) }
 
+// LearningRate implements [Rated].
+func (r SparseSharedAdam) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r SparseSharedAdam) Update(w, g, state []float32, s *State) {
 	if len(w) == 0 {
@@ -42,7 +45,7 @@ func (r SparseSharedAdam) Update(w, g, state []float32, s *State) {
 	}
 	b1, b2, eps := or(r.Beta1, 0.9), or(r.Beta2, 0.999), or(r.Epsilon, 1e-8)
 	m, v, powers := b1*float64(state[0]), b2*float64(state[1]), state[2:4]
-	rate := float64(memoRate(r.LR, 0.001, r.Schedule, s)) * math.Sqrt(1-float64(powers[1])) / (1 - float64(powers[0]))
+	rate := float64(s.rate(r.LearningRate())) * math.Sqrt(1-float64(powers[1])) / (1 - float64(powers[0]))
 	low, high := r.Bounds.limits()
 	var sumM, sumV float64
 	for i, gi := range g[:len(w)] {

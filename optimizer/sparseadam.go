@@ -35,13 +35,16 @@ func (r SparseAdam) InitState(state []float32) {
 	powers[0], powers[1] = float32(or(r.Beta1, 0.9)), float32(or(r.Beta2, 0.999))
 }
 
+// LearningRate implements [Rated].
+func (r SparseAdam) LearningRate() (float64, Schedule) { return or(r.LR, 0.001), r.Schedule }
+
 // Update implements [Rule].
 func (r SparseAdam) Update(w, g, state []float32, s *State) {
 	b1, b2, eps := float32(or(r.Beta1, 0.9)), float32(or(r.Beta2, 0.999)), float32(or(r.Epsilon, 1e-8))
 	n := len(w)
 	m, v, powers := state[:n], state[n:][:n], state[2*n:][:2]
 	moments(m, v, g[:n], b1, b2)
-	rate := memoRate(r.LR, 0.001, r.Schedule, s) * float32(math.Sqrt(1-float64(powers[1]))/(1-float64(powers[0])))
+	rate := s.rate(r.LearningRate()) * float32(math.Sqrt(1-float64(powers[1]))/(1-float64(powers[0])))
 	low, high := r.Bounds.limits()
 	for i := range w {
 		w[i] = clamp(w[i]-rate*(m[i]/(sqrt(v[i])+eps)), low, high)

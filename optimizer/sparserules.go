@@ -42,9 +42,12 @@ func (SparseNaive) Name() string { return "sparse_naive" }
 // StateLen implements [Rule]: nothing is kept.
 func (SparseNaive) StateLen(int) int { return 0 }
 
+// LearningRate implements [Rated].
+func (r SparseNaive) LearningRate() (float64, Schedule) { return or(r.LR, 0.05), r.Schedule }
+
 // Update implements [Rule].
 func (r SparseNaive) Update(w, g, _ []float32, s *State) {
-	lr := memoRate(r.LR, 0.05, r.Schedule, s)
+	lr := s.rate(r.LearningRate())
 	low, high := r.Bounds.limits()
 	g = g[:len(w)]
 	for i := range w {
@@ -82,13 +85,16 @@ func (SparseAdagrad) StateLen(int) int { return 1 }
 // WholeVariable implements [WholeVariable].
 func (SparseAdagrad) WholeVariable() bool { return true }
 
+// LearningRate implements [Rated].
+func (r SparseAdagrad) LearningRate() (float64, Schedule) { return or(r.LR, 0.05), r.Schedule }
+
 // Update implements [Rule].
 func (r SparseAdagrad) Update(w, g, state []float32, s *State) {
 	if len(w) == 0 {
 		return
 	}
 	initial := or(r.Initial, 3)
-	lr := memoRate(r.LR, 0.05, r.Schedule, s) * float32(math.Sqrt(initial/(initial+float64(state[0]))))
+	lr := s.rate(r.LearningRate()) * float32(math.Sqrt(initial/(initial+float64(state[0]))))
 	low, high := r.Bounds.limits()
 	g = g[:len(w)]
 	for i := range w {
@@ -122,9 +128,12 @@ func (StdAdagrad) Name() string { return "std_adagrad" }
 // StateLen implements [Rule]: one accumulator for each weight.
 func (StdAdagrad) StateLen(n int) int { return n }
 
+// LearningRate implements [Rated].
+func (r StdAdagrad) LearningRate() (float64, Schedule) { return or(r.LR, 0.05), r.Schedule }
+
 // Update implements [Rule].
 func (r StdAdagrad) Update(w, g, a []float32, s *State) {
-	lr, initial := memoRate(r.LR, 0.05, r.Schedule, s), float32(or(r.Initial, 3))
+	lr, initial := s.rate(r.LearningRate()), float32(or(r.Initial, 3))
 	low, high := r.Bounds.limits()
 	g, a = g[:len(w)], a[:len(w)]
 	for i := range w {

@@ -125,6 +125,11 @@ func (restless) Update(w, _, _ []float32, _ *optimizer.State) {
 	}
 }
 
+// deaf says that its rate can be set, and takes no notice.
+type deaf struct{ flawed }
+
+func (deaf) LearningRate() (float64, optimizer.Schedule) { return 0.1, nil }
+
 func twin(w, g, state []float64, _ int64) {
 	for i := range w {
 		w[i] -= 0.1 * g[i]
@@ -141,8 +146,11 @@ func TestFlawed(t *testing.T) {
 		t.Skip("run by TestExamFindsFlaws")
 	}
 	var rule optimizer.Rule = flawed{flaw}
-	if flaw == "rests" {
+	switch flaw {
+	case "rests":
 		rule = restless{}
+	case "rate":
+		rule = deaf{}
 	}
 	exam := optimizertest.Exam{Twin: twin}
 	if name, ok := strings.CutPrefix(flaw, "hoarder: "); ok {
@@ -161,7 +169,7 @@ func TestExamFindsFlaws(t *testing.T) {
 	for flaw, question := range map[string]string{
 		"twin": "twin", "slices": "slices", "cut slices": "slices", "memo": "memo", "zero gradient": "zero_gradient",
 		"touches only its slices": "touches_only_its_slices", "allocates nothing": "allocates_nothing", "a NaN shows": "a_NaN_shows",
-		"rests": "rests", "hoarder: counts by itself": "goroutines", "hoarder: off by one": "twin", "hoarder: keeps its first state": "slices", "hoarder: an address": "prints",
+		"rests": "rests", "rate": "rate", "hoarder: counts by itself": "goroutines", "hoarder: off by one": "twin", "hoarder: keeps its first state": "slices", "hoarder: an address": "prints",
 		"hoarder: slots share memory": "uses_its_state", "hoarder: initial state": "initial_state", "hoarder: scratch": "prints",
 	} {
 		t.Run(flaw, func(t *testing.T) {

@@ -3,6 +3,7 @@ package optimizertest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -47,6 +48,9 @@ func Run(t *testing.T, rule optimizer.Rule, e Exam) {
 	t.Run("goroutines", func(t *testing.T) { e.goroutines(t, rule) })
 	t.Run("prints", func(t *testing.T) { e.prints(t, rule) })
 	t.Run("initial state", func(t *testing.T) { e.initState(t, rule) })
+	if _, ok := rule.(optimizer.Rated); ok {
+		t.Run("rate", func(t *testing.T) { e.rate(t, rule) })
+	}
 	if r, ok := rule.(optimizer.Rester); ok {
 		t.Run("rests", func(t *testing.T) { e.rests(t, rule, r) })
 	}
@@ -125,6 +129,30 @@ func (e Exam) memo(t *testing.T, rule optimizer.Rule) {
 	}
 	equal(t, "w", kept.w, fresh.w)
 	equal(t, "state", kept.state, fresh.state)
+}
+
+// rate changes the factor on the rate between updates, also of one step, with one State kept and with a fresh one each time.
+func (e Exam) rate(t *testing.T, rule optimizer.Rule) {
+	if e.Noise {
+		t.Skip("the rule is not to be repeated")
+	}
+	r := rand.New(rand.NewPCG(9, 9))
+	w := random(r, size)
+	kept, fresh, plain := newSlice(rule, w), newSlice(rule, w), newSlice(rule, w)
+	s := e.state(1)
+	for _, factor := range []float64{1, 0.5, 0.25, 0.25, 2} {
+		g, one := random(r, size), e.state(1)
+		s.SetRateFactor(factor)
+		one.SetRateFactor(factor)
+		rule.Update(kept.w, g, kept.state, s)
+		rule.Update(fresh.w, g, fresh.state, one)
+		rule.Update(plain.w, g, plain.state, e.state(1))
+	}
+	equal(t, "w", kept.w, fresh.w)
+	equal(t, "state", kept.state, fresh.state)
+	if slices.Equal(kept.w, plain.w) {
+		t.Fatal("the rule has a method LearningRate, and a factor on its rate changes nothing: Update takes its rate from State.Rate")
+	}
 }
 
 func (e Exam) zeroGradient(t *testing.T, rule optimizer.Rule) {
