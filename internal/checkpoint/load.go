@@ -58,6 +58,7 @@ func Load(ctx context.Context, dir string, store *table.Store, rule string, para
 	}
 	if len(names) == 0 {
 		store.SetStep(m.Step)
+		store.SetRateFactors(m.RateFactors)
 	}
 	m.Absent = l.absent
 	return m, nil

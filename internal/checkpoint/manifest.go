@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -24,6 +25,8 @@ type Manifest struct {
 	Rule string `json:"rule"`
 	// Step is the number of updates made.
 	Step int64 `json:"step"`
+	// RateFactors multiply learning rates, each from an update on; none is 1.
+	RateFactors []table.Factor `json:"rate_factors,omitempty"`
 	// Steps is the cut: the last step of each worker that is in the weights.
 	Steps  []uint64 `json:"steps,omitempty"`
 	Params []Param  `json:"params"`
@@ -174,12 +177,25 @@ func Read(dir string) (Manifest, error) {
 	if sum, err := m.sum(); err != nil || sum != m.Sum {
 		return m, fmt.Errorf("checkpoint: %s of %s has checksum %s, its text makes %s: %w", manifestName, dir, m.Sum, sum, errors.Join(ErrDamaged, err))
 	}
+	if !ordered(m.RateFactors) {
+		return m, fmt.Errorf("checkpoint: %s of %s has factors on rates of %v: they must be positive, each from a later update: %w", manifestName, dir, m.RateFactors, ErrDamaged)
+	}
 	for _, p := range m.Parts {
 		if p.File != filepath.Base(p.File) {
 			return m, fmt.Errorf("checkpoint: %s of %s names the part %q, which is not a file of that directory: %w", manifestName, dir, p.File, ErrDamaged)
 		}
 	}
 	return m, nil
+}
+
+// ordered says whether factors can be those of a store.
+func ordered(all []table.Factor) bool {
+	for i, f := range all {
+		if !(f.By > 0) || i > 0 && f.From <= all[i-1].From {
+			return false
+		}
+	}
+	return true
 }
 
 // Fits says where the checkpoint's params and a model's differ, or nil. Their order does not matter. With names, only those params

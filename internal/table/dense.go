@@ -16,6 +16,7 @@ type Dense struct {
 	rule   optimizer.Rule
 	n      int
 	chunks []chunk
+	steps  *progress // of the store's updates; nil for a block by itself
 }
 
 // chunk is a piece of a block. Its state is laid out as the rule lays out a slice of its length.
@@ -115,7 +116,7 @@ func (d *Dense) Push(g []float32, step int64) error {
 	if d.rule == nil {
 		return d.noRule()
 	}
-	return d.each("push", g, func(c *chunk, g []float32) { c.push(d.rule, g, nil, step) })
+	return d.each("push", g, func(c *chunk, g []float32) { c.push(d, g, nil, step) })
 }
 
 // PushPull is a push that also copies the new weights into w, in one walk over them.
@@ -127,7 +128,7 @@ func (d *Dense) PushPull(g, w []float32, step int64) error {
 		return fmt.Errorf("%w: pull of a dense block of %d weights with %d", ErrShape, d.n, len(w))
 	}
 	return d.each("push", g, func(c *chunk, g []float32) {
-		c.push(d.rule, g, w[:len(g)], step)
+		c.push(d, g, w[:len(g)], step)
 		w = w[len(g):]
 	})
 }
@@ -136,7 +137,7 @@ func (d *Dense) noRule() error {
 	return fmt.Errorf("table: push to a dense block of %d weights that has no rule (it is frozen)", d.n)
 }
 
-func (c *chunk) push(rule optimizer.Rule, g, w []float32, step int64) {
+func (c *chunk) push(d *Dense, g, w []float32, step int64) {
 	c.Lock()
 	defer c.Unlock()
 	if step == 0 {
@@ -144,7 +145,8 @@ func (c *chunk) push(rule optimizer.Rule, g, w []float32, step int64) {
 	}
 	c.step = max(c.step, step)
 	c.memo.Step = step
-	rule.Update(c.w, g, c.state, &c.memo)
+	c.memo.SetRateFactor(d.steps.factorAt(step))
+	d.rule.Update(c.w, g, c.state, &c.memo)
 	copy(w, c.w)
 }
 

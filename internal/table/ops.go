@@ -163,6 +163,7 @@ func (t *Sparse) replay(c *call, h *header, upTo int64) {
 		}
 		s := &c.past[step&63]
 		s.Step, s.Row = step, true
+		s.SetRateFactor(t.steps.factorAt(step))
 		t.rule.Update(w, c.zeros, slots, s)
 	}
 	h.step = max(h.step, upTo)

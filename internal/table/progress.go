@@ -6,14 +6,16 @@ import (
 	"sync/atomic"
 )
 
-// progress numbers the updates of a store and knows up to which all are finished. Updates may run beside each other, and end in
-// any order.
+// progress numbers the updates of a store, knows up to which all are finished, and at which factor on the learning rate each is made.
+// Updates may run beside each other, and end in any order.
 type progress struct {
 	mu   sync.Mutex
 	last int64
 	open []int64 // begun and not finished, ascending
 
 	finished atomic.Int64 // this update and all before it
+
+	factors atomic.Pointer[[]Factor] // on learning rates, by the updates from which on they count; nil for none
 }
 
 // begin returns the number of the next update.

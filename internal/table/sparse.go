@@ -195,6 +195,7 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Counts, step 
 		return Result{}, fmt.Errorf("%w: %s of %q: id %d, the height is %d", ErrID, what, t.param.Name, largest, height)
 	}
 	c.begin(rows, n, step, t.clock.Load())
+	c.state.SetRateFactor(t.steps.factorAt(step))
 	first := int(t.turn.Add(1))
 	for i := range t.shards {
 		t.runShard((first+i)&(len(t.shards)-1), c, do)

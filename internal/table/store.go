@@ -38,6 +38,7 @@ func (s *Store) AddBlock(b Block) error {
 		s.blocks = map[string]int{}
 	}
 	s.blocks[b.Name] = len(s.Blocks)
+	b.Values.steps = &s.steps
 	s.Blocks = append(s.Blocks, b)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 // goroutines at once.
 type Trainer struct {
 	rule    optimizer.Rule
+	params  []*optimizer.Param
 	store   table.Store
 	version atomic.Int64 // of the dense weights: how often they were changed
 	frozen  atomic.Int64 // of those that are frozen, which version does not count
@@ -44,7 +45,7 @@ func New(params []*optimizer.Param, rule optimizer.Rule) (*Trainer, error) {
 	if err := optimizer.CheckParams(rule, params); err != nil {
 		return nil, fmt.Errorf("local: %w", err)
 	}
-	t := &Trainer{rule: rule}
+	t := &Trainer{rule: rule, params: params}
 	for _, p := range params {
 		if err := t.add(p); err != nil {
 			return nil, fmt.Errorf("local: %w", err)
@@ -93,6 +94,33 @@ func (t *Trainer) Step() int64 { return t.store.Step() }
 
 // EndEpoch implements [optimizer.Trainer]: there is nobody to wait for.
 func (t *Trainer) EndEpoch(context.Context) error { return nil }
+
+// SetRate makes the rate of the rule that one from the next update on, as [optimizer.RateFactor] says; rules of an
+// [optimizer.PerParam] keep their proportion to it.
+func (t *Trainer) SetRate(rate float64) error {
+	factor, err := optimizer.RateFactor(t.rule, rate)
+	if err != nil {
+		return fmt.Errorf("local: SetRate: %w", err)
+	}
+	return t.setRateFactor("SetRate", factor)
+}
+
+// SetRateFactor multiplies the rates of all rules, be they constant or a schedule's, from the next update on, in place of an earlier
+// factor.
+func (t *Trainer) SetRateFactor(factor float64) error {
+	return t.setRateFactor("SetRateFactor", factor)
+}
+
+func (t *Trainer) setRateFactor(call string, factor float64) error {
+	if err := optimizer.CheckRateFactor(t.rule, t.params, factor); err != nil {
+		return fmt.Errorf("local: %s: %w", call, err)
+	}
+	t.store.SetRateFactor(factor)
+	return nil
+}
+
+// RateFactor is the factor on the rates of all rules, 1 if none was set.
+func (t *Trainer) RateFactor() float64 { return t.store.RateFactor() }
 
 // SetDense gives a dense param explicit weights.
 func (t *Trainer) SetDense(name string, w []float32) error {
