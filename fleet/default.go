@@ -98,6 +98,17 @@ func Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
 	return Default().Shrink(ctx, o)
 }
 
+// SetRate calls [Fleet.SetRate] on the default fleet.
+func SetRate(ctx context.Context, rate float64) error { return Default().SetRate(ctx, rate) }
+
+// SetRateFactor calls [Fleet.SetRateFactor] on the default fleet.
+func SetRateFactor(ctx context.Context, factor float64) error {
+	return Default().SetRateFactor(ctx, factor)
+}
+
+// RateFactor calls [Fleet.RateFactor] on the default fleet.
+func RateFactor(ctx context.Context) (float64, error) { return Default().RateFactor(ctx) }
+
 // LoadModel calls [Fleet.LoadModel] on the default fleet.
 func LoadModel(ctx context.Context, dir string, params ...string) error {
 	return Default().LoadModel(ctx, dir, params...)

@@ -36,6 +36,8 @@
 // fleet/metrics has the metrics of all workers' examples: each examines the model on its rows, with an executor that only evaluates and
 // is no training thread, and all are told the same number.
 //
+// [Fleet.SetRate] sets the learning rate of a job that trains, by worker 0 for all, as [optimizer.ReduceOnPlateau] or a person says.
+//
 // [Fleet.Plan] prints where every variable lives, and [Fleet.Explain] what a step costs: bytes and round trips for each server, as
 // expected after Minimize, and beside it what was measured.
 //
@@ -69,6 +71,7 @@
 //	exe.run(main_program, feed, fetch_list)        Executor.Train(ctx, batch, fetches...) of package nn
 //	loader.start(), EOFException, reset()          for batch, err := range rows.Epoch(n).Batches(size), of package dataset
 //	train_from_dataset(thread=n)                   Executor.TrainFrom and TrainThreads of package nn
+//	optimizer.set_lr(rate), ReduceOnPlateau        SetRate(ctx, rate), optimizer.ReduceOnPlateau; worker 0 sets it for all
 //	init_server(dir, var_names)                    InitServer(ctx, dir, params...)
 //	run_server, init_worker, stop_worker,          RunServer, InitWorker, StopWorker, BarrierWorker
 //	barrier_worker

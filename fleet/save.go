@@ -8,7 +8,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
-	"github.com/gofleet/gofleet/internal/table"
 )
 
 // SavePersistables writes a checkpoint to dir: weights, the rule's state and step counters, as one consistent cut. The servers
@@ -34,7 +33,7 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
 		return err
 	}
 	if c == nil {
-		err = f.local.Still(func() error { return saveLocal(ctx, dir, f.local.Store(), j) })
+		err = f.local.Still(func() error { return f.saveLocal(ctx, dir, j) })
 	} else if dir, err = filepath.Abs(dir); err == nil {
 		err = c.Save(ctx, dir)
 	}
@@ -88,12 +87,17 @@ func (f *Fleet) loadServer(ctx context.Context, dir string, params []string) err
 	return f.initServer(ctx, "LoadModel", dir, params)
 }
 
-func saveLocal(ctx context.Context, dir string, store *table.Store, j *job) error {
+// saveLocal writes the checkpoint of a process that has its weights itself.
+func (f *Fleet) saveLocal(ctx context.Context, dir string, j *job) error {
+	store, rate := f.local.Store(), f.local.RateFactor()
+	if f.replica != nil {
+		rate = f.replica.RateFactor()
+	}
 	id := fmt.Sprintf("%d-local", store.Step())
 	part, err := checkpoint.WritePart(ctx, dir, checkpoint.PartName(id, 0, 1), store)
 	if err != nil {
 		return err
 	}
-	m := checkpoint.Manifest{ID: id, Rule: j.rule.Name(), Step: store.Step(), Params: checkpoint.Params(j.layout.Params), Parts: []checkpoint.Part{part}}
+	m := checkpoint.Manifest{ID: id, Rule: j.rule.Name(), Step: store.Step(), RateFactors: store.RateFactors(rate), Params: checkpoint.Params(j.layout.Params), Parts: []checkpoint.Part{part}}
 	return checkpoint.Commit(dir, m)
 }

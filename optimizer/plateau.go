@@ -1,12 +1,20 @@
 package optimizer
 
 // ReduceOnPlateau lowers a rate when a metric, such as the loss of an evaluation, has stopped getting better. It isn't a
-// [Schedule], since it depends on what was measured: whoever measures asks it for the rate of the rule to come. It is used by
-// one goroutine.
+// [Schedule], since it depends on what was measured: whoever measures gives its rate to the job. It is used by one goroutine, in a job
+// of several workers that of worker 0, with the metric of all (fleet/metrics).
 //
-//	plateau := optimizer.ReduceOnPlateau{LR: 0.1}
-//	plateau.Step(loss)
-//	rule := optimizer.SGD{LR: plateau.Rate()}
+//	plateau := optimizer.ReduceOnPlateau{LR: 1e-3} // the LR of the rule
+//	for epoch := range epochs {
+//		…                                      // train, then evaluate
+//		plateau.Step(loss)
+//		if f.IsFirstWorker() {
+//			err = f.SetRate(ctx, plateau.Rate())
+//		}
+//	}
+//
+// For a rule with a Schedule, or in a job that goes on from a checkpoint whose rate was set, LR is a factor, the fleet's RateFactor (1 at
+// first), and SetRateFactor takes the place of SetRate. Trainers of optimizer/local have the same methods, without a context.
 type ReduceOnPlateau struct {
 	// LR is the first rate.
 	LR float64

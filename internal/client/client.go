@@ -49,6 +49,7 @@ type Client struct {
 	heard    hearing
 	turn     turn
 	frozen   frozen
+	rating   sync.Mutex // held while all servers are told of another rate
 
 	life context.Context // ends with the client; its cause says what went wrong
 	end  context.CancelCauseFunc

@@ -16,6 +16,7 @@ import (
 // has changed, sends it beside training, and takes over what came back.
 type geo struct {
 	c     *Client
+	store table.Store    // of what follows: it numbers this worker's updates, and has their rate
 	dense []*table.Dense // by param; nil for embeddings and frozen params
 	old   [][]float32    // by param, of dense ones: what the servers had after the last exchange
 	rows  []geoRows      // by embedding
@@ -35,7 +36,6 @@ type geo struct {
 	begun   bool
 	steps   int // since the last exchange
 	samples int
-	total   int64
 	err     error
 }
 
@@ -62,10 +62,16 @@ func newGeo(c *Client) (*geo, error) {
 			if err != nil {
 				return nil, err
 			}
+			if err := g.store.AddTable(t); err != nil {
+				return nil, err
+			}
 			g.rows = append(g.rows, geoRows{t, old})
 		case p.Frozen:
 		default:
 			g.dense[i] = table.NewDense(p.Size(), rule)
+			if err := g.store.AddBlock(table.Block{Param: p, Name: p.Name, Values: g.dense[i]}); err != nil {
+				return nil, err
+			}
 			if err := g.dense[i].Set(p.W); err != nil {
 				return nil, err
 			}
@@ -188,6 +194,7 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	step := s.g.note(st.Samples)
+	defer s.g.store.Finish(step)
 	if err := s.pushDense(dense, step); err != nil {
 		return err
 	}
@@ -207,9 +214,8 @@ func (g *geo) note(samples int) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.steps++
-	g.total++
 	g.samples += samples
-	return g.total
+	return g.store.Advance()
 }
 
 // fail remembers the first error: the worker's copy can't be trusted after it.

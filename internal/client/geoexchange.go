@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -36,7 +37,7 @@ func (g *geo) settle(ctx context.Context) error {
 	}
 	defer g.leave()
 	g.mu.Lock()
-	err, idle := g.err, g.total == 0
+	err, idle := g.err, g.store.Step() == 0
 	g.mu.Unlock()
 	if err != nil || idle || g.c.c.Strategy.GeoRest == strategy.GeoRestKeep {
 		return err
@@ -100,8 +101,11 @@ func (g *geo) send(ctx context.Context, samples int) error {
 	return g.receive(ctx)
 }
 
-// receive takes over the rows that have changed at the servers.
+// receive takes over the rows that have changed at the servers, and the rate.
 func (g *geo) receive(ctx context.Context) error {
+	var rated error
+	var asking sync.WaitGroup
+	asking.Go(func() { rated = g.takeRate(ctx) })
 	err := g.x.each(func(s int) error {
 		for more := true; more; {
 			var err error
@@ -111,7 +115,22 @@ func (g *geo) receive(ctx context.Context) error {
 		}
 		return nil
 	})
+	asking.Wait()
+	if err == nil {
+		err = rated
+	}
 	return describe(err, "bringing what has changed", g.c)
+}
+
+// takeRate takes over the factor on learning rates that worker 0 has set.
+func (g *geo) takeRate(ctx context.Context) error {
+	g.c.rating.Lock()
+	defer g.c.rating.Unlock()
+	factor, err := g.c.RateFactor(ctx)
+	if err == nil {
+		g.store.SetRateFactor(factor)
+	}
+	return err
 }
 
 // page brings as many changed rows of a server as one frame holds.

@@ -48,6 +48,8 @@ type Part struct {
 	Weight uint32
 	// Ended says that the rank has nothing more to bring in this epoch.
 	Ended bool
+	// News says that the rank has something to say, which takes a collective of its own.
+	News bool
 }
 
 // Members is what the ranks' parts were together.
@@ -56,6 +58,8 @@ type Members struct {
 	Weight uint64
 	// Ended is how many ranks have ended their epoch.
 	Ended int
+	// News says that some rank has something to say.
+	News bool
 }
 
 // factors are the weights as parts of their sum, by rank; all 0 when nobody has any.

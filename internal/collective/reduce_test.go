@@ -152,11 +152,11 @@ func TestMeanOfTheJoinedBatch(t *testing.T) {
 	})
 	mustRun(t, onMemory(t, 3), func(ctx context.Context, g *collective.Group) error {
 		x := tensors(g.Rank(), sizes)
-		m, err := g.Mean(ctx, collective.Part{Weight: weights[g.Rank()], Ended: g.Rank() == 1}, x...)
+		m, err := g.Mean(ctx, collective.Part{Weight: weights[g.Rank()], Ended: g.Rank() == 1, News: g.Rank() == 2}, x...)
 		if err != nil {
 			return err
 		}
-		if m.Weight != 8 || m.Ended != 1 {
+		if m.Weight != 8 || m.Ended != 1 || !m.News {
 			t.Errorf("members %+v", m)
 		}
 		same(t, "mean", want, x)

@@ -148,6 +148,7 @@ func (r *round) members(chunk int) (m Members) {
 		if p.Ended {
 			m.Ended++
 		}
+		m.News = m.News || p.News
 	}
 	return m
 }

@@ -113,7 +113,10 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		mode.Drift(s.d[i], s.snapshot[i], w)
 	}
 	loss := slices.Clone(s.loss) // becomes the mean
-	m, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: ended}, append(slices.Clone(s.d), loss)...)
+	m, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: ended, News: s.t.hasNews()}, append(slices.Clone(s.d), loss)...)
+	if err == nil && m.News {
+		err = s.t.takeRate(ctx)
+	}
 	if err != nil {
 		return false, fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
 	}
@@ -123,7 +126,7 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	if err := s.t.local.SetAllDense(s.names, s.snapshot); err != nil {
 		return false, err
 	}
-	if err := s.turns.Met(rateOf(s.t.c.Rule, max(0, s.turns.Steps()-1)), float64(loss[0])); err != nil {
+	if err := s.turns.Met(s.t.rateOf(s.t.c.Rule, s.turns.Steps()), float64(loss[0])); err != nil {
 		return false, err
 	}
 	return m.Ended == s.t.group.Ranks(), nil

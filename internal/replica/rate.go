@@ -1,23 +1,66 @@
 package replica
 
-import "github.com/gofleet/gofleet/optimizer"
+import (
+	"context"
 
-// rateOf is the learning rate of a rule after so many updates.
-func rateOf(r optimizer.Rule, updates int) float64 {
-	lr, schedule := 0.0, optimizer.Schedule(nil)
+	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// rateOf is the learning rate of a rule in the n-th update.
+func (t *Trainer) rateOf(r optimizer.Rule, n int) float64 {
 	switch r := r.(type) {
-	case optimizer.SGD:
-		lr, schedule = r.LR, r.Schedule
-	case optimizer.Momentum:
-		lr, schedule = r.LR, r.Schedule
+	case optimizer.Rated:
+		s := optimizer.State{Step: int64(n), RateFactor: t.local.RateFactor()}
+		return s.Rate(r.LearningRate())
 	case optimizer.Wrapper:
-		return rateOf(r.Unwrap(), updates)
+		return t.rateOf(r.Unwrap(), n)
 	}
-	switch {
-	case schedule != nil:
-		return schedule.Rate(int64(updates))
-	case lr == 0:
-		return 0.001
+	return 0
+}
+
+// SetRateFactor has rank 0 tell all of another factor on learning rates when they next meet, in the update that they make then or, with
+// LocalSGD, behind the exchange.
+func (t *Trainer) SetRateFactor(factor float64) error {
+	if _, err := t.ready(); err != nil {
+		return err
 	}
-	return lr
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wanted = factor
+	return nil
+}
+
+// RateFactor is the factor that was set last, as far as this worker knows.
+func (t *Trainer) RateFactor() float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.wanted != 0 {
+		return t.wanted
+	}
+	return t.local.RateFactor()
+}
+
+// hasNews says whether the others are to be told of a factor.
+func (t *Trainer) hasNews() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.wanted != 0
+}
+
+// takeRate brings rank 0's factor to all, which have all heard that there is one.
+func (t *Trainer) takeRate(ctx context.Context) error {
+	t.mu.Lock()
+	factor := []float64{t.wanted}
+	t.mu.Unlock()
+	if err := collective.Broadcast(ctx, t.group, 0, factor); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.wanted == factor[0] { // and no other one was set meanwhile
+		t.wanted = 0
+	}
+	t.local.Store().SetRateFactor(factor[0])
+	return nil
 }

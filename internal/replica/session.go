@@ -79,7 +79,11 @@ func (s *everyStep) weight(st *optimizer.Step) uint32 {
 
 // update makes one update together with the others. all says that every worker has ended its epoch, and nothing was done.
 func (s *everyStep) update(ctx context.Context, p collective.Part, rows []optimizer.Rows) (all bool, err error) {
+	p.News = s.t.hasNews()
 	m, err := s.t.group.Mean(ctx, p, s.dense...)
+	if err == nil && m.News {
+		err = s.t.takeRate(ctx)
+	}
 	if err != nil {
 		return false, s.named(err)
 	}

@@ -43,6 +43,8 @@ type Trainer struct {
 	trains  *opened // the session that trains
 	parker  session // takes part in others' steps; made when it is first needed
 	drift   *drift  // with LocalSGD
+	// wanted is the factor on learning rates that rank 0 is to tell the others of; 0 for none.
+	wanted float64
 }
 
 var (

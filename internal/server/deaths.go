@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -85,6 +86,9 @@ func (s *Server) declareDead(ctx context.Context, w int) {
 		states = append(states, fenced)
 	}
 	order := wire.Leave{Worker: w, Epoch: epoch, Forget: mustForget(states)}
+	if w == 0 { // the worker that sets the rate may have told this server alone of it
+		order.Rate, order.RateRound = s.ratePassedOn()
+	}
 	for peer := range s.c.Endpoints {
 		if peer == s.c.Index {
 			continue
@@ -123,6 +127,9 @@ func (s *Server) fenceOff(l wire.Leave) wire.Fenced {
 func (s *Server) dropOff(l wire.Leave) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if l.Rate > 0 {
+		s.setRate(mode.Round(l.RateRound), l.Rate)
+	}
 	if m := &s.members[l.Worker]; m.epoch == l.Epoch {
 		s.depart(m, l.Worker, dead, l.Forget)
 	}

@@ -20,6 +20,7 @@
 //	portion.go    its rows, several ranges of ids at a time
 //	norms.go      how long the gradient of a round is, of which every server has a part
 //	delay.go      delay compensation
+//	rate.go       the factor on learning rates, and from which update on it counts
 //
 // An answer:
 //

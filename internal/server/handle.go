@@ -108,6 +108,8 @@ func (s *Server) serve(f *wire.Frame, r *reply) error {
 		return s.keep(f)
 	case wire.OpBring:
 		return s.bring(f, r)
+	case wire.OpRate:
+		return s.rate(f, r)
 	}
 	return wire.Refuse(wire.StatusRefused, "server %d does not serve %v", s.c.Index, f.Op)
 }

@@ -308,7 +308,9 @@ type update struct {
 
 // take makes the noted gradients of workers an update that is about to be applied. mu is held.
 func (s *Server) take(workers []int) update {
-	u := update{step: s.store.Advance(), round: s.mode.Open() - 1, workers: slices.Clone(workers)} // the mode's own changes with the next message
+	round := s.mode.Open() - 1
+	s.changeRate(round)
+	u := update{step: s.store.Advance(), round: round, workers: slices.Clone(workers)} // the mode's own changes with the next message
 	for _, w := range workers {
 		m := &s.members[w]
 		u.pushes, u.by = append(u.pushes, m.noted), m.changed

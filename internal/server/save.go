@@ -247,7 +247,7 @@ func (s *Server) save(f *wire.Frame, r *reply) error {
 
 // write writes this server's part and ends the cut.
 func (s *Server) write(msg *wire.Save) {
-	step := s.store.Step()
+	step, factors := s.store.Step(), s.savedFactors()
 	part, err := checkpoint.WritePart(context.Background(), msg.Dir, checkpoint.PartName(msg.ID, s.c.Index, len(s.c.Endpoints)), s.store)
 	if err == nil {
 		s.log.Info("wrote checkpoint", "dir", msg.Dir, "file", part.File, "bytes", part.Bytes, "rows", part.Rows)
@@ -258,7 +258,7 @@ func (s *Server) write(msg *wire.Save) {
 		err = errors.Join(wire.Refuse(wire.StatusStale, "checkpoint %s was given up: save again", msg.ID), checkpoint.Discard(msg.Dir, part.File))
 	}
 	s.saves.wrote.id, s.saves.wrote.err = msg.ID, err
-	s.saves.wrote.part = wire.Part{File: part.File, Bytes: part.Bytes, Sum: part.Sum, Server: s.c.Index, Step: step, Rows: part.Rows}
+	s.saves.wrote.part = wire.Part{File: part.File, Bytes: part.Bytes, Sum: part.Sum, Server: s.c.Index, Step: step, Rows: part.Rows, RateFactors: factors}
 	s.thaw()
 }
 
@@ -342,7 +342,7 @@ func (s *Server) commit(f *wire.Frame) error {
 		s.endDay(int(f.Worker), &msg)
 		return nil
 	}
-	m := checkpoint.Manifest{ID: msg.ID, Rule: s.c.Rule.Name(), Step: msg.Parts[0].Step, Steps: msg.Steps, Params: checkpoint.Params(s.c.Layout.Params)}
+	m := checkpoint.Manifest{ID: msg.ID, Rule: s.c.Rule.Name(), Step: msg.Parts[0].Step, Steps: msg.Steps, RateFactors: fromWire(msg.Parts[0].RateFactors), Params: checkpoint.Params(s.c.Layout.Params)}
 	for _, p := range msg.Parts {
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
 	}

@@ -70,6 +70,7 @@ type Server struct {
 	gathers  gathers
 	cut      *cut
 	norms    norms
+	rates    []rateChange // that rounds to come begin with, in their order
 	saves    saves
 	scanned  map[uint32][]uint64 // ids of tables whose rows are being scanned
 }

@@ -41,6 +41,10 @@ type Leave struct {
 	Epoch  uint32 `json:"epoch"`
 	// Forget drops what the worker pushed for the open round (OpDrop).
 	Forget bool `json:"forget,omitempty"`
+	// Rate is the factor on learning rates that counts from RateRound on, if one was set: the worker that died may have told some
+	// servers of it, server 0 first (OpDrop).
+	Rate      float64 `json:"rate,omitempty"`
+	RateRound uint64  `json:"rate_round,omitempty"`
 }
 
 // Fenced answers OpFence.
@@ -103,6 +107,14 @@ type Part struct {
 	Server int    `json:"server"`
 	Step   int64  `json:"step"`
 	Rows   int64  `json:"rows"`
+	// RateFactors multiply the learning rates of the updates.
+	RateFactors []RateFactor `json:"rate_factors,omitempty"`
+}
+
+// RateFactor multiplies learning rates from an update on.
+type RateFactor struct {
+	From int64   `json:"from"`
+	By   float64 `json:"by"`
 }
 
 // Frozen answers OpFreeze.
@@ -112,6 +124,11 @@ type Frozen struct {
 	// which freed that much.
 	Saved bool  `json:"saved,omitempty"`
 	Freed Freed `json:"freed,omitzero"`
+}
+
+// Rate is the blob of OpRate and its answer: the factor on all learning rates. Without a step in the header the request asks for it.
+type Rate struct {
+	Factor float64 `json:"factor"`
 }
 
 // Kept answers OpBring, with a section of the dense values that were asked for unless it is empty.

@@ -31,10 +31,11 @@ const (
 	OpNorms                   // server 0, between servers: the sums of squares of a round's gradient, once all have sent theirs
 	OpKeep                    // server 0: the frozen dense values of the worker that saves, for its cut
 	OpBring                   // server 0: those of a checkpoint, for a worker that joins
+	OpRate                    // worker 0: the factor on learning rates from the round on; any: which it is
 	opEnd
 )
 
-var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop", "piece", "norms", "keep", "bring"}
+var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop", "piece", "norms", "keep", "bring", "rate"}
 
 func (o Op) String() string {
 	if o > 0 && o < opEnd {

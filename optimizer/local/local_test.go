@@ -409,3 +409,42 @@ func TestClipsAndRulesByParam(t *testing.T) {
 	same(t, "w", []float32{-1.5, 2}, w[:2])
 	same(t, "row", []float32{-60, 0, 0, 0}, row)
 }
+
+// TestRate sets the rate of a trainer between steps: it counts from the next one, and what can't be set is refused.
+func TestRate(t *testing.T) {
+	p := &optimizer.Param{Name: "w", Shape: []int{1}, Init: optimizer.Constant{}, W: make([]float32, 1), G: make([]float32, 1)}
+	trainer, err := local.New([]*optimizer.Param{p}, optimizer.SGD{LR: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := trainer.Open([]*optimizer.Param{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(want float32) {
+		t.Helper()
+		st := new(optimizer.Step)
+		if err := s.Begin(t.Context(), st); err != nil {
+			t.Fatal(err)
+		}
+		p.G[0] = -1
+		if err := s.End(t.Context(), st); err != nil || p.W[0] != want {
+			t.Errorf("weight %v, want %v: %v", p.W[0], want, err)
+		}
+	}
+	step(0.5)
+	if err := trainer.SetRate(2); err != nil || trainer.RateFactor() != 4 {
+		t.Errorf("factor %v: %v", trainer.RateFactor(), err)
+	}
+	step(2.5)
+	if err := trainer.SetRateFactor(1); err != nil {
+		t.Error(err)
+	}
+	step(3)
+	for _, err := range []error{trainer.SetRate(0), trainer.SetRateFactor(-1)} {
+		if err == nil || !strings.HasPrefix(err.Error(), "local: SetRate") {
+			t.Errorf("a bad rate: %v", err)
+		}
+	}
+	step(3.5)
+}

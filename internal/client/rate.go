@@ -1,0 +1,61 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// SetRateFactor multiplies all learning rates from this worker's next step on, and those of others' updates from the same one on in
+// rounds, from the next in other modes, in mode geo from their next exchange. What this worker has given before is trained first. Once the
+// first server has been told, all are: it can't be given up between them.
+func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
+	if err := c.Drain(ctx); err != nil {
+		return err
+	}
+	done, err := c.inTurn(ctx, "setting the rate")
+	if err != nil {
+		return err
+	}
+	defer done()
+	c.rating.Lock() // two factors have one order on all servers, and on this worker's own copy in mode geo
+	defer c.rating.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	step, acked := c.steps.begin()
+	defer c.steps.end(step)
+	c.mu.Lock()
+	g := c.geo
+	c.mu.Unlock()
+	for s := range c.c.Servers { // server 0 first: if this worker dies, it tells the others
+		if err := c.tellRate(context.WithoutCancel(ctx), s, step, acked, factor); err != nil {
+			return fmt.Errorf("setting the rate: %w", err)
+		}
+	}
+	if g != nil {
+		g.store.SetRateFactor(factor)
+	}
+	return nil
+}
+
+func (c *Client) tellRate(ctx context.Context, server int, step, acked uint64, factor float64) error {
+	h := c.header(wire.OpRate)
+	h.Step, h.Acked, h.Round = step, acked, uint64(c.currentRound())
+	var b wire.Builder
+	b.Reset(h)
+	if err := b.JSON(wire.Rate{Factor: factor}); err != nil {
+		return err
+	}
+	return c.call(ctx, c.controlPatience(), server, b.Parts(), nil)
+}
+
+// RateFactor is the factor that was set last.
+func (c *Client) RateFactor(ctx context.Context) (float64, error) {
+	var answer wire.Rate
+	if err := c.control(ctx, 0, wire.OpRate, wire.Rate{}, &answer); err != nil {
+		return 0, fmt.Errorf("asking for the rate: %w", err)
+	}
+	return answer.Factor, nil
+}
