@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // watch looks for silence until ctx ends. Server 0 decides that a worker is dead and tells the others; each server by
@@ -89,15 +90,44 @@ func (s *Server) declareDead(ctx context.Context, w int) {
 	if w == 0 { // the worker that sets the rate may have told this server alone of it
 		order.Rate, order.RateRound = s.ratePassedOn()
 	}
+	counts := make([]*wire.Dropped, len(s.c.Endpoints))
 	for peer := range s.c.Endpoints {
 		if peer == s.c.Index {
 			continue
 		}
-		if err := s.tell(ctx, peer, wire.OpDrop, order, nil); err != nil {
+		var dropped wire.Dropped
+		if err := s.tell(ctx, peer, wire.OpDrop, order, &dropped); err != nil {
 			s.log.Warn("could not take a dead worker out of a server's rounds", "server", peer, "error", err)
+			continue
+		}
+		counts[peer] = &dropped
+	}
+	own := s.dropOff(order)
+	counts[s.c.Index] = &own
+	if round, with, without := torn(counts); len(without) > 0 && s.c.Strategy.Mode == strategy.ModeSync {
+		s.log.Warn("the last gradient of a dead worker is in the weights of some servers and not of others", "worker", w, "round", round, "with", with, "without", without)
+	}
+}
+
+// torn says which servers have a worker's gradient in the last round in which any has it, and which have not: those had not been given
+// it when it died, and others had closed the round. Servers that could not be asked are in neither.
+func torn(counts []*wire.Dropped) (round mode.Round, with, without []int) {
+	last := uint64(0)
+	for _, c := range counts {
+		if c != nil {
+			last = max(last, c.Counts)
 		}
 	}
-	s.dropOff(order)
+	for i, c := range counts {
+		switch {
+		case c == nil:
+		case c.Counts == last:
+			with = append(with, i)
+		default:
+			without = append(without, i)
+		}
+	}
+	return mode.Round(last) - 1, with, without
 }
 
 // mustForget says whether some server lacks the gradient that others have noted for the same open round. Where a server
@@ -124,15 +154,21 @@ func (s *Server) fenceOff(l wire.Leave) wire.Fenced {
 	return wire.Fenced{Round: uint64(s.mode.Open()), Pushed: m.noted != nil}
 }
 
-func (s *Server) dropOff(l wire.Leave) {
+// dropOff takes a dead worker out, and says up to where its gradients count.
+func (s *Server) dropOff(l wire.Leave) wire.Dropped {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.Rate > 0 {
 		s.setRate(mode.Round(l.RateRound), l.Rate)
 	}
-	if m := &s.members[l.Worker]; m.epoch == l.Epoch {
+	m := &s.members[l.Worker]
+	if m.epoch == l.Epoch {
 		s.depart(m, l.Worker, dead, l.Forget)
 	}
+	if m.noted != nil { // it counts when the others have pushed
+		return wire.Dropped{Counts: uint64(s.mode.Open()) + 1}
+	}
+	return wire.Dropped{Counts: uint64(m.counts)}
 }
 
 // fence and drop are server 0's orders on the other servers.
@@ -144,14 +180,13 @@ func (s *Server) fence(f *wire.Frame, r *reply) error {
 	return r.JSON(s.fenceOff(l))
 }
 
-func (s *Server) drop(f *wire.Frame) error {
+func (s *Server) drop(f *wire.Frame, r *reply) error {
 	l, err := s.order(f)
 	if err != nil {
 		return err
 	}
 	s.log.Error("worker is dead", "worker", l.Worker)
-	s.dropOff(l)
-	return nil
+	return r.JSON(s.dropOff(l))
 }
 
 func (s *Server) order(f *wire.Frame) (l wire.Leave, err error) {

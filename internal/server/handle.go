@@ -101,7 +101,7 @@ func (s *Server) serve(f *wire.Frame, r *reply) error {
 	case wire.OpFence:
 		return s.fence(f, r)
 	case wire.OpDrop:
-		return s.drop(f)
+		return s.drop(f, r)
 	case wire.OpNorms:
 		return s.takeNorms(f, r)
 	case wire.OpKeep:

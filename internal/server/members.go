@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -20,6 +21,8 @@ type member struct {
 	window window
 	// noted is its gradient for the open round, until that is applied.
 	noted *push
+	// counts is the round after the last whose update had a gradient of this worker; in modes with rounds.
+	counts mode.Round
 	// stages are pushes of which some pieces have come, by step.
 	stages map[uint64]*stage
 	// changed are the rows that this life has to be told of (mode geo).

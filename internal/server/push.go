@@ -314,7 +314,7 @@ func (s *Server) take(workers []int) update {
 	for _, w := range workers {
 		m := &s.members[w]
 		u.pushes, u.by = append(u.pushes, m.noted), m.changed
-		m.noted = nil
+		m.noted, m.counts = nil, round+1
 	}
 	s.applying++
 	return u

@@ -53,6 +53,12 @@ type Fenced struct {
 	Pushed bool   `json:"pushed"` // the open round holds a gradient of the worker
 }
 
+// Dropped answers OpDrop.
+type Dropped struct {
+	// Counts is the first round that has no gradient of the worker, and will have none.
+	Counts uint64 `json:"counts"`
+}
+
 // Norms is the blob of OpNorms and its answer.
 type Norms struct {
 	Server int    `json:"server"`
