@@ -372,6 +372,18 @@ func TestAnswersOfTheWrongSize(t *testing.T) {
 	}
 }
 
+// TestHostByDirectory: rank 0 is looked for at the name that it was given, where it tells of itself in a directory.
+func TestHostByDirectory(t *testing.T) {
+	makers := job(2, envRendezvous, "file://"+filepath.ToSlash(t.TempDir()))
+	makers[0].Host = "192.0.2.9" // an address that no machine has
+	for i := range makers {
+		makers[i].Timeout = 300 * time.Millisecond
+	}
+	if err := resolveAll(t.Context(), makers)[1].err; err == nil || !strings.Contains(err.Error(), "192.0.2.9") {
+		t.Errorf("rank 1 looked for rank 0 elsewhere: %v", err)
+	}
+}
+
 func TestHost(t *testing.T) {
 	makers := job(4, envRendezvous, freeAddress(t))
 	makers[0].Host, makers[2].Host = "node0", "node1"

@@ -43,6 +43,21 @@ func TestRanksMeetByPMI(t *testing.T) {
 	checkAgreement(t, resolveAll(t.Context(), makers))
 }
 
+// TestHostByPMI: servers are known by the names that they were given, also where the process manager tells the ranks of each other.
+func TestHostByPMI(t *testing.T) {
+	m := newManager(2)
+	var makers []MPISymmetric
+	for r := range 2 {
+		vars := map[string]string{"PMI_RANK": fmt.Sprint(r), "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2", "PMI_FD": m.inherit(t)}
+		makers = append(makers, MPISymmetric{Getenv: func(n string) string { return vars[n] }, Timeout: time.Minute, Host: "node-a"})
+	}
+	for r, o := range resolveAll(t.Context(), makers) {
+		if o.err != nil || !strings.HasPrefix(o.id.Servers[0], "node-a:") {
+			t.Errorf("rank %d: %v, error %v", r, o.id.Servers, o.err)
+		}
+	}
+}
+
 func TestPMIFDRefuses(t *testing.T) {
 	for fd, want := range map[string]string{
 		"x":      `PMI_FD is "x"; it must be a number`,

@@ -41,22 +41,29 @@ func TestEveryFieldActs(t *testing.T) {
 			}
 		},
 		"MaxInFlight": func(t *testing.T) {
-			held := func(limit int64) int64 {
-				endpoint, arrived, release, most := holding(t, &transport.FastHTTP{})
+			for limit, waits := range map[int64]bool{0: false, mb * 3 / 2: true} {
+				endpoint, arrived, release, _ := holding(t, &transport.FastHTTP{})
 				client := &transport.FastHTTP{MaxInFlight: limit}
-				defer client.CloseIdleConnections()
-				one, two := send(client, t.Context(), endpoint, mb), send(client, t.Context(), endpoint, mb)
-				if <-arrived; limit == 0 {
-					<-arrived
+				one := send(client, t.Context(), endpoint, mb)
+				<-arrived
+				ctx, cancel := context.WithTimeout(t.Context(), map[bool]time.Duration{true: 100 * time.Millisecond, false: 20 * time.Second}[waits])
+				two := send(client, ctx, endpoint, mb)
+				select {
+				case err := <-two:
+					if !waits || !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("with room for %d bytes a second call is not sent: %v", limit, err)
+					}
+				case <-arrived:
+					if waits {
+						t.Errorf("with room for %d bytes a second call is sent", limit)
+					}
 				}
 				close(release)
-				if err := errors.Join(<-one, <-two); err != nil {
+				if err := <-one; err != nil {
 					t.Error(err)
 				}
-				return most.Load()
-			}
-			if free, bounded := held(0), held(mb*3/2); free != 2*mb || bounded != mb {
-				t.Errorf("the server holds %d bytes at a time, with room for one call %d", free, bounded)
+				cancel()
+				client.CloseIdleConnections()
 			}
 		},
 		"IdleConns": func(t *testing.T) {
@@ -109,10 +116,28 @@ func TestEveryFieldActs(t *testing.T) {
 				t.Error("loopback needs no checksum, unless one is asked for")
 			}
 		},
-		"TLSDir":  func(t *testing.T) { strangers(t, &transport.FastHTTP{TLSDir: dir}) },
-		"TLS":     func(t *testing.T) { strangers(t, &transport.FastHTTP{TLS: tlsConfig(t, dir)}) },
-		"Token":   func(t *testing.T) { strangers(t, &transport.FastHTTP{Token: "secret"}) },
-		"Cluster": func(t *testing.T) { strangers(t, &transport.FastHTTP{Cluster: "of today"}) },
+		"TLSDir": func(t *testing.T) {
+			strangers(t, &transport.FastHTTP{TLSDir: dir})
+			if (&transport.FastHTTP{}).Guards("10.0.0.7:1") || !(&transport.FastHTTP{TLSDir: dir}).Guards("10.0.0.7:1") {
+				t.Error("TLS guards bytes between machines, and nothing else does")
+			}
+		},
+		"TLS": func(t *testing.T) { strangers(t, &transport.FastHTTP{TLS: tlsConfig(t, dir)}) },
+		"Token": func(t *testing.T) {
+			strangers(t, &transport.FastHTTP{Token: "secret"})
+			if _, err := (&transport.FastHTTP{Token: "secret"}).Listen("0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "a token in plaintext protects nothing") {
+				t.Error(err)
+			}
+		},
+		"Cluster": func(t *testing.T) {
+			strangers(t, &transport.FastHTTP{Cluster: "of today"})
+			endpoint, _ := start(t, &transport.FastHTTP{TLSDir: dir, Cluster: "of today"}, "127.0.0.1:0")
+			for cluster, want := range map[string]error{"of today": nil, "of yesterday": transport.ErrRefused} {
+				if _, err := ask(&transport.FastHTTP{TLSDir: dir, Cluster: cluster}, endpoint, "x"); !errors.Is(err, want) {
+					t.Errorf("a process of the cluster %s, by TLS: %v", cluster, err)
+				}
+			}
+		},
 		"Insecure": func(t *testing.T) {
 			for insecure, want := range map[bool]error{false: transport.ErrRefused, true: nil} {
 				l, err := (&transport.FastHTTP{Insecure: insecure}).Listen("0.0.0.0:0")
