@@ -10,8 +10,8 @@
 //		}
 //	}
 //
-// A [Batch] is a map from feed name to tensor: float32, int64 or, for ids of 64 bits, uint64, [N, Shape...]. It belongs to the loop until two more
-// batches have been yielded; then its memory is used again, so that a steady loop allocates nothing.
+// A [Batch] is a map from feed name to tensor: float32, int64 or, for ids of 64 bits, uint64, [N, Shape...]. It belongs to the
+// loop until two more batches have been yielded; then its memory is used again, so that a steady loop allocates nothing.
 //
 // # Sources
 //
@@ -39,8 +39,8 @@
 //
 // A line that can't be understood ends the pass with an error that tells file, line, field, what was wanted and what
 // stood there ([LineError]). So does a pass without a row ([ErrNoRows]), which says what is empty or which option left nothing;
-// a worker whose part may be nothing says so ([Dataset.MayBeEmpty], and TrainOptions of package nn). [Files.SkipBad] passes over some such lines; the log, and
-// Skipped of [InMemoryDataset] and [QueueDataset], have their number and the first of them.
+// a worker whose part may be nothing says so ([Dataset.MayBeEmpty], and TrainOptions of package nn). [Files.SkipBad] passes over
+// some bad lines; the log, and Skipped of [InMemoryDataset] and [QueueDataset], have their number and the first of them.
 //
 // # For those who come from Fleet
 //

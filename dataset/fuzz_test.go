@@ -96,3 +96,31 @@ func FuzzReadIDX(f *testing.F) {
 		}
 	})
 }
+
+// FuzzReadRow: rows that a worker sends are read as they were written, and whatever else it sends is refused.
+func FuzzReadRow(f *testing.F) {
+	columns := []Column{IDs("id"), Floats("f", 2), Varying(Ints("v"))}
+	f.Add([]byte{lastRound, 2, 1, 2})
+	f.Add(append([]byte{lastRound, 18}, bytes.Repeat([]byte{1}, 18)...))
+	f.Add(append([]byte{lastRound, 25}, bytes.Repeat([]byte{1}, 25)...))
+	f.Fuzz(func(t *testing.T, message []byte) {
+		part, err := partOf(message, 1)
+		got := newTable(columns)
+		for rest := part; err == nil && len(rest) > 0; {
+			rest, err = got.readRow(rest)
+		}
+		if err != nil {
+			return
+		}
+		again := newTable(columns)
+		for r := range got.Len() {
+			row := got.appendRow(nil, r)
+			if rest, err := again.readRow(row); err != nil || len(rest) > 0 {
+				t.Fatalf("row %d: %v, %d bytes too many", r, err, len(rest))
+			}
+			if !bytes.Equal(again.appendRow(nil, r), row) {
+				t.Fatalf("row %d is not read as it was written", r)
+			}
+		}
+	})
+}
