@@ -29,8 +29,8 @@ func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) e
 		}
 	}
 	b.rows = max(b.rows, 0)
-	for _, l := range p.limits {
-		if err := b.check(p, l); err != nil {
+	for i := range p.limits {
+		if err := b.check(p, &p.limits[i]); err != nil {
 			return err
 		}
 	}

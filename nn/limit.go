@@ -56,7 +56,7 @@ func (p *plan) limit(c *cell, l limit) {
 }
 
 // check refuses values of a feed that are out of bounds.
-func (b *feedBatch) check(p *plan, l limit) error {
+func (b *feedBatch) check(p *plan, l *limit) error {
 	feed, at := l.at.node, slices.Index(p.feeds, l.at)
 	i, wrong := l.first(b.ids[at], b.wide[at], b.floats[at])
 	if i < 0 {
@@ -67,7 +67,7 @@ func (b *feedBatch) check(p *plan, l limit) error {
 }
 
 // check refuses computed values of an op's input that are out of bounds.
-func (l limit) check(n *Node) error {
+func (l *limit) check(n *Node) error {
 	i, wrong := l.first(l.at.ids, false, l.at.value)
 	if i < 0 {
 		return nil
@@ -76,17 +76,10 @@ func (l limit) check(n *Node) error {
 	return fmt.Errorf("nn: %s: %v, row %d, column %d: %s", n.label(), l.at.node, row, column, wrong)
 }
 
-// first is the first value that is out of bounds, with what is wrong with it, or -1.
-func (l limit) first(ids []int64, wide bool, floats []float32) (at int, wrong string) {
-	for i, id := range ids {
-		switch {
-		case wide && id < 0:
-			if l.below > 0 {
-				return i, fmt.Sprintf("%d is not below %d, %s", uint64(id), l.below, l.why)
-			}
-		case !l.takes(id) && (l.except == nil || id != *l.except):
-			return i, l.refuse(id)
-		}
+// first is the first value that is out of bounds, with what is wrong with it, or -1. wide says that ids stand for uint64.
+func (l *limit) first(ids []int64, wide bool, floats []float32) (at int, wrong string) {
+	if i := l.firstID(ids, wide); i >= 0 {
+		return i, l.refuse(ids[i], wide)
 	}
 	if l.between != nil {
 		for i, v := range floats {
@@ -98,19 +91,35 @@ func (l limit) first(ids []int64, wide bool, floats []float32) (at int, wrong st
 	return -1, ""
 }
 
-func (l limit) takes(id int64) bool {
-	if l.between != nil {
-		return id == 0 || id == 1
-	}
-	return id >= 0 && (l.below <= 0 || id < l.below)
-}
-
-func (l limit) refuse(id int64) string {
+// firstID is the first int64 value that is out of bounds, or -1. Every id that is looked up passes here.
+func (l *limit) firstID(ids []int64, wide bool) int {
+	below := uint64(l.below) // as a uint64 no negative id is below it
 	switch {
 	case l.between != nil:
-		return fmt.Sprintf("%d is %s", id, l.why)
-	case id < 0:
-		return fmt.Sprintf("%d is negative", id)
+		below = 2
+	case l.below <= 0 && wide:
+		return -1
+	case l.below <= 0:
+		below = 1 << 63
 	}
-	return fmt.Sprintf("%d is not below %d, %s", id, l.below, l.why)
+	for i, id := range ids {
+		if uint64(id) >= below && (l.except == nil || id != *l.except || wide && id < 0) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (l *limit) refuse(id int64, wide bool) string {
+	value := fmt.Sprint(id)
+	if wide {
+		value = fmt.Sprint(uint64(id))
+	}
+	switch {
+	case l.between != nil:
+		return fmt.Sprintf("%s is %s", value, l.why)
+	case id < 0 && !wide:
+		return fmt.Sprintf("%s is negative", value)
+	}
+	return fmt.Sprintf("%s is not below %d, %s", value, l.below, l.why)
 }

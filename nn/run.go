@@ -78,8 +78,8 @@ func (c *cell) bind(shared bool) {
 
 func (e *Executor) forward(p *plan) error {
 	for i, c := range p.cells {
-		for _, l := range p.computed[i] {
-			if err := l.check(c.node); err != nil {
+		for j := range p.computed[i] {
+			if err := p.computed[i][j].check(c.node); err != nil {
 				return err
 			}
 		}
