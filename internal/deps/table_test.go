@@ -18,7 +18,7 @@ var house = map[string][]string{
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
 
-	"internal/table":      {"optimizer"},
+	"internal/table":      {"internal/kernels", "optimizer"},
 	"internal/mode":       {"internal/kernels", "internal/table", "optimizer"},
 	"internal/wire":       {"internal/kernels"},
 	"internal/layout":     {"optimizer", "strategy/placement"},

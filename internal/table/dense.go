@@ -23,6 +23,7 @@ type Dense struct {
 type chunk struct {
 	sync.RWMutex
 	w, state []float32
+	was      []float32 // w before the last update; nil unless the block foresees
 	step     int64
 	memo     optimizer.State
 }
@@ -85,6 +86,9 @@ func (d *Dense) SetAt(at int, w []float32) error {
 		c.Lock()
 		defer c.Unlock()
 		copy(c.w[at:], w)
+		if c.was != nil {
+			copy(c.was[at:], w)
+		}
 	})
 }
 
@@ -146,6 +150,7 @@ func (c *chunk) push(d *Dense, g, w []float32, step int64) {
 	c.step = max(c.step, step)
 	c.memo.Step = step
 	c.memo.SetRateFactor(d.steps.factorAt(step))
+	copy(c.was, c.w)
 	d.rule.Update(c.w, g, c.state, &c.memo)
 	copy(w, c.w)
 }

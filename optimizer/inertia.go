@@ -1,0 +1,43 @@
+package optimizer
+
+// An Inertial rule carries a part of every update over into the next one: its momentum. So it can be said where its weights are
+// going before the next gradients are known.
+type Inertial interface {
+	Rule
+	// Inertia is the part of an update that the next one repeats: Adam's β₁, the μ of momentum. It is at least 0 and below 1.
+	Inertia() float64
+}
+
+// InertiaOf is the inertia of a rule, which may be wrapped; 0 for a rule without momentum.
+func InertiaOf(r Rule) float64 {
+	if i, ok := find[Inertial](r); ok {
+		return i.Inertia()
+	}
+	return 0
+}
+
+// Inertia implements [Inertial].
+func (r Adam) Inertia() float64 { return r.withDefaults().Beta1 }
+
+// Inertia implements [Inertial].
+func (r AdamW) Inertia() float64 { return r.adam().Beta1 }
+
+// Inertia implements [Inertial].
+func (r Adamax) Inertia() float64 { return or(r.Beta1, 0.9) }
+
+// Inertia implements [Inertial].
+func (r Lamb) Inertia() float64 {
+	if r.exact {
+		return r.Beta1
+	}
+	return or(r.Beta1, 0.9)
+}
+
+// Inertia implements [Inertial].
+func (r Momentum) Inertia() float64 { return or(r.Momentum, 0.9) }
+
+// Inertia implements [Inertial].
+func (r Lars) Inertia() float64 { return or(r.Momentum, 0.9) }
+
+// Inertia implements [Inertial].
+func (r RMSProp) Inertia() float64 { return r.Momentum }
