@@ -30,6 +30,8 @@ func others() map[string][2]strategy.Strategy {
 		"Staleness":                {strategy.SSP(1), strategy.SSP(2)},
 		"KSteps":                   {strategy.Geo(1), strategy.Geo(2)},
 		"GeoRest":                  with(strategy.Geo(1), func(s *strategy.Strategy) { s.GeoRest = strategy.GeoRestKeep }),
+		"LookAhead":                with(strategy.Async(), func(s *strategy.Strategy) { s.LookAhead = true }),
+		"NoForesight":              with(strategy.Async(), func(s *strategy.Strategy) { s.NoForesight = true }),
 		"Merge":                    with(strategy.HalfAsync(), func(s *strategy.Strategy) { s.Merge = strategy.MergeSum }),
 		"MaxMergeVarNum":           with(strategy.Async(), func(s *strategy.Strategy) { s.MaxMergeVarNum = 2 }),
 		"SendQueueSize":            with(strategy.Async(), func(s *strategy.Strategy) { s.SendQueueSize = 2 }),

@@ -64,7 +64,7 @@ func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 // fieldsOf are the fields that a mode obeys, beside those of every mode.
 var fieldsOf = map[strategy.Mode][]string{
 	strategy.ModeSync:  {"Weighting", "GradientMerge"},
-	strategy.ModeAsync: {"Merge", "MaxMergeVarNum", "SendQueueSize", "SendWaitTimes", "ThreadPoolSize", "IndependentRecvThread", "MinSendGradNumBeforeRecv", "DelayCompensation", "GradientMerge"},
+	strategy.ModeAsync: {"LookAhead", "Merge", "MaxMergeVarNum", "SendQueueSize", "SendWaitTimes", "ThreadPoolSize", "IndependentRecvThread", "MinSendGradNumBeforeRecv", "DelayCompensation", "GradientMerge"},
 	strategy.ModeGeo:   {"KSteps", "GeoRest"}, strategy.ModeSSP: {"Staleness", "GradientMerge"}, strategy.ModeHalfAsync: {"Merge", "GradientMerge"},
 }
 
@@ -138,7 +138,7 @@ func drawField(r *rand.Rand, name string, field reflect.Value) {
 		"Mode": {strategy.ModeSync, strategy.ModeAsync, strategy.ModeGeo}, "Staleness": {0, 1, 5, math.MaxInt}, "KSteps": {1, 2, 3, 1000, math.MaxInt},
 		"GeoRest": {strategy.GeoRestSend, strategy.GeoRestKeep}, "Merge": {strategy.MergeMean, strategy.MergeSum},
 		"MaxMergeVarNum": {1, 2, 20, math.MaxInt}, "SendQueueSize": {1, 2, 20, 1000}, "SendWaitTimes": {1, 3, 100}, "ThreadPoolSize": {1, 2, 5, 100},
-		"IndependentRecvThread": {true, false}, "MinSendGradNumBeforeRecv": {1, 2, 20, math.MaxInt}, "DelayCompensation": {0.04, 1.0, 1.0},
+		"IndependentRecvThread": {true, false}, "LookAhead": {true, false}, "MinSendGradNumBeforeRecv": {1, 2, 20, math.MaxInt}, "DelayCompensation": {0.04, 1.0, 1.0},
 		"Placement": {"RoundRobin", "HashName", "HashName", "HashName", "HashName", "Nowhere"}, "NoSlice": {true, false}, "MinBlockSize": {1, 7, 100, 8192, 10000},
 		"SmallBlocks": {true, false}, "Codec": {"none", "s2", "zstd", "gzip"},
 		"Payload":  {strategy.PayloadFloat32, strategy.PayloadFloat16, strategy.PayloadBFloat16, strategy.PayloadInt8},

@@ -238,26 +238,12 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if err != nil {
 		return nil, err
 	}
-	if plainSGD(rule) && s.Mode == strategy.ModeAsync && s.Merge == "" {
-		s.Merge = strategy.MergeSum
-	}
 	facts := []string{layout.Fact("workers", f.id.Workers)}
 	for _, line := range s.Lines() {
 		field, value, _ := strings.Cut(strings.TrimPrefix(line, "strategy: "), " is ")
 		facts = append(facts, layout.Fact("strategy "+field, value))
 	}
 	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, facts...), transport: t}, nil
-}
-
-// plainSGD says whether pushing the sum of gradients is the same as pushing one by one. Clipped gradients are: workers clip each.
-func plainSGD(rule optimizer.Rule) bool {
-	if _, clips := rule.(optimizer.GradientClipper); clips {
-		if w, ok := rule.(optimizer.Wrapper); ok {
-			rule = w.Unwrap()
-		}
-	}
-	_, plain := rule.(optimizer.SGD)
-	return plain
 }
 
 // Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known after

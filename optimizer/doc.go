@@ -34,11 +34,24 @@
 //	mode sync                       the mean of the round, on servers    the same
 //	collective                      the mean of all, on every worker     the same
 //	collective with LocalSGD        the worker's own, on the worker      the same
-//	mode async, half_async, ssp     a thread's own, on the worker,       each push, on servers, merged gradients
-//	                                before it is merged with others      as one
+//	mode async, half_async, ssp     a thread's own, on the worker,       the same under an additive rule whose pushes
+//	                                before it is merged with others      are summed; else each push, on servers, merged
+//	                                                                     gradients as one
 //	mode geo                        a thread's own, on the worker        the same
 //
 // In rounds, N workers so train as one process on the joined batch does. It is not what PaddlePaddle does, whose workers clip their
 // own gradients in every mode: where two have 3 and 0.5, clipped to 1, a rate of 0.1 moves a weight by 0.075 there and by 0.1 here.
 // With gradient merge, clips act on the merged gradient, as if the batch were larger. Params that are frozen are never clipped.
+//
+// # Which gradients may be added up
+//
+// In mode async several gradients may be one push (Strategy.MaxMergeVarNum). Under a rule that is [Additive] their sum trains as they would
+// one by one, and they are added up; under any other they are averaged, and the push is one update of a batch so much larger:
+//
+//	SGD                                            the sum
+//	ClipByValue, ClipByNorm, ClipByGlobalNorm      each gradient is clipped on its worker, then the sum, if it is
+//	around another rule                            that of the other rule
+//	Decay around SGD                               the sum of the gradients; decay counts once a push
+//	PerParam                                       for each param what its own rule says
+//	any other, Decay around a clip too             the mean
 package optimizer

@@ -45,6 +45,8 @@
 //	Weighting                   x                                  x
 //	GradientMerge               x     x      x           x         x
 //	Staleness                                            x
+//	LookAhead                         x
+//	NoForesight                       x      x           x
 //	Merge                             x      x
 //	MaxMergeVarNum                    x
 //	SendQueueSize                     x

@@ -45,6 +45,8 @@ func TestFieldsOfModes(t *testing.T) {
 		"Weighting":                func(s *strategy.Strategy) { s.Weighting = strategy.WeightEqual },
 		"GradientMerge":            func(s *strategy.Strategy) { s.GradientMerge.KSteps = 2 },
 		"Staleness":                func(s *strategy.Strategy) { s.Staleness = 2 },
+		"LookAhead":                func(s *strategy.Strategy) { s.LookAhead = true },
+		"NoForesight":              func(s *strategy.Strategy) { s.NoForesight = true },
 		"Merge":                    merged,
 		"MaxMergeVarNum":           func(s *strategy.Strategy) { s.MaxMergeVarNum = 2 },
 		"SendQueueSize":            func(s *strategy.Strategy) { s.SendQueueSize = 2 },

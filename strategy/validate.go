@@ -61,6 +61,8 @@ func (s Strategy) modeFields() []modeField {
 		number("staleness", s.Staleness, ModeSSP),
 		number("k_steps", s.KSteps, ModeGeo),
 		{"geo_rest", s.GeoRest, s.GeoRest != "", false, []Mode{ModeGeo}},
+		{"look_ahead", s.LookAhead, s.LookAhead, false, []Mode{ModeAsync}},
+		{"no_foresight", s.NoForesight, s.NoForesight, false, []Mode{ModeAsync, ModeHalfAsync, ModeSSP}},
 		{"merge", s.Merge, s.Merge != "", false, []Mode{ModeAsync, ModeHalfAsync}},
 		number("max_merge_var_num", s.MaxMergeVarNum, ModeAsync),
 		number("send_queue_size", s.SendQueueSize, ModeAsync),

@@ -11,19 +11,23 @@ import (
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // waitUnit is the unit of the strategy's SendWaitTimes.
 const waitUnit = 10 * time.Millisecond
 
-// asyncSession trains without waiting for pushes: End copies the gradients and returns, and senders of the session's own
-// send them, together with the pull of the next batch's rows. What is copied or merged, what travels and when the training
-// loop waits, so that gradients don't grow stale without bound, is decided by [mode.SendQueue].
+// asyncSession trains without waiting for other workers: End copies the gradients and returns, and senders of the session's own
+// send them. What is copied or merged, what travels and when the training loop waits, so that gradients don't grow stale without
+// bound, is decided by [mode.SendQueue].
 //
-// When the next batch is known, its rows are asked for at the beginning of this one and arrive while it computes; with the
-// strategy's defaults they then miss at most the updates of this worker's last two steps.
+// When the next batch is known, the pull of its rows travels with the gradients of this one: a round trip a step, which a step
+// waits for, and it sees every update of its own worker. With the strategy's LookAhead the pull goes when this step begins and
+// arrives while it computes; a step then misses the worker's last update.
 type asyncSession struct {
 	c       *Client
+	life    context.Context         // of its requests
+	end     context.CancelCauseFunc // ends life
 	params  []*optimizer.Param
 	clean   cleaner
 	merger  merger
@@ -43,8 +47,9 @@ type asyncSession struct {
 	next    *pulling    // what the next Begin will need
 	spare   []*pulling
 
-	staged sync.Mutex // guards dense and fresh, which senders fill
+	staged sync.Mutex // guards what follows, which senders fill
 	dense  [][]float32
+	newest []uint64 // versions of dense, by server
 	fresh  bool
 
 	from []uint64 // versions of the weights of the step under way, by server
@@ -56,11 +61,10 @@ var errSessionClosed = errors.New("session is closed")
 func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 	st := c.c.Strategy
 	s := &asyncSession{c: c, params: params, clean: newCleaner(c), merger: newMerger(c),
-		work: make(chan task, st.ThreadPoolSize), receipt: make(chan struct{}, 1), failed: make(chan struct{}),
-		queue: mode.NewSendQueue(mode.SendOptions{MaxMergeVarNum: st.MaxMergeVarNum, SendQueueSize: st.SendQueueSize,
-			ThreadPoolSize: st.ThreadPoolSize, Patient: st.SendWaitTimes > 0, IndependentRecvThread: st.IndependentRecvThread,
-			MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv}),
-		dense: make([][]float32, len(params)), from: make([]uint64, len(c.c.Servers))}
+		receipt: make(chan struct{}, 1), failed: make(chan struct{}),
+		queue: mode.NewSendQueue(sendOptions(st)),
+		dense: make([][]float32, len(params)), newest: make([]uint64, len(c.c.Servers)), from: make([]uint64, len(c.c.Servers))}
+	s.work = make(chan task, s.queue.Requests())
 	for i, p := range params {
 		if !p.Frozen {
 			s.dense[i] = slices.Clone(p.W)
@@ -69,14 +73,40 @@ func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 	for range s.queue.Places() {
 		s.gradients = append(s.gradients, newGradient(c, params))
 	}
+	s.life, s.end = context.WithCancelCause(c.life)
 	s.start()
 	return s
+}
+
+// sendOptions are a strategy's, for the queue.
+func sendOptions(st strategy.Strategy) mode.SendOptions {
+	return mode.SendOptions{MaxMergeVarNum: st.MaxMergeVarNum, SendQueueSize: st.SendQueueSize, ThreadPoolSize: st.ThreadPoolSize,
+		Patient: st.SendWaitTimes > 0, IndependentRecvThread: st.IndependentRecvThread,
+		MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv, LookAhead: st.LookAhead}
 }
 
 // Begin implements [optimizer.Session].
 func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.c, st); err != nil {
 		return err
+	}
+	if err := s.pull(ctx, st); err != nil {
+		return err
+	}
+	s.install(len(st.Rows) == 0)
+	if !s.c.c.Strategy.LookAhead || !knowsNext(st) {
+		return nil
+	}
+	next := s.pullingNext(st)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lookAhead(next)
+}
+
+// pull brings the rows of a step, if it has any; the dense weights come with answers to pushes.
+func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
+	if len(st.Rows) == 0 && !st.Eval {
+		return s.denseCame(ctx)
 	}
 	p, err := s.rowsFor(st)
 	if err != nil {
@@ -90,14 +120,16 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	}
 	copy(s.from, p.read)
 	s.putBack(p)
-	s.install()
-	return s.lookAhead(st)
+	return nil
 }
 
-// install makes the newest dense weights the params'.
-func (s *asyncSession) install() {
+// install makes the newest dense weights the params'; in a step without rows, the gradient is computed on nothing else.
+func (s *asyncSession) install(alone bool) {
 	s.staged.Lock()
 	defer s.staged.Unlock()
+	if alone {
+		copy(s.from, s.newest)
+	}
 	if !s.fresh {
 		return
 	}
@@ -126,8 +158,11 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 		g.set(st.Samples, dense, push)
 		g.from = append(g.from[:0], s.from...)
 	}
-	s.filled(at)
-	return nil
+	var next *pulling
+	if !s.c.c.Strategy.LookAhead && knowsNext(st) {
+		next = s.pullingNext(st)
+	}
+	return s.filled(at, next)
 }
 
 // turn asks the queue what to do with a gradient, and waits while it says so: the training loop feels it when servers are slow.
@@ -149,14 +184,19 @@ func (s *asyncSession) turn(ctx context.Context) (at int, turn mode.Turn, err er
 	}
 }
 
-// filled gives the queue the gradient that was written to a place.
-func (s *asyncSession) filled(at int) {
+// filled gives the queue the gradient that was written to a place, and the pull for the next step that travels with it, if that is
+// known.
+func (s *asyncSession) filled(at int, next *pulling) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ticket := s.queue.Filled(at, s.next != nil); ticket != 0 {
+	if ticket := s.queue.Filled(at, next != nil || s.next != nil); ticket != 0 {
 		time.AfterFunc(time.Duration(s.c.c.Strategy.SendWaitTimes)*waitUnit, func() { s.waited(ticket) })
 	}
+	if next != nil {
+		return s.lookAhead(next)
+	}
 	s.act()
+	return nil
 }
 
 func (s *asyncSession) waited(ticket uint64) {
@@ -220,9 +260,12 @@ func (s *asyncSession) drain(ctx context.Context) error {
 	return s.failure()
 }
 
-// Close implements [optimizer.Session].
+// Close implements [optimizer.Session]. What has not been sent when ctx ends is dropped, with the requests under way.
 func (s *asyncSession) Close(ctx context.Context) error {
 	err := s.drain(ctx)
+	if ctx.Err() != nil {
+		s.end(context.Cause(ctx))
+	}
 	s.stop()
 	s.c.closed(s)
 	return err
@@ -236,4 +279,5 @@ func (s *asyncSession) stop() {
 	s.wake()
 	s.mu.Unlock()
 	s.senders.Wait()
+	s.end(errSessionClosed)
 }

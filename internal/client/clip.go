@@ -5,19 +5,22 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// clipper clips a step's gradients by norm on the worker, where a push is an update by itself. In mode sync servers
-// do it, since the rule is for the gradient of a whole round.
+// clipper clips a step's gradients on the worker: by their norms, where a push is an update by itself, and by value, where pushes may
+// be added up and the limits hold for each. In mode sync servers do both, since the rule is for the gradient of a whole round.
 type clipper struct {
-	rule   optimizer.Rule     // nil: nothing to do
+	rule   optimizer.Rule     // with a clip by norm; nil: nothing to do
 	params []*optimizer.Param // stand for the session's, with the gradients that are left of theirs
 	rows   []optimizer.Rows
+	limits []optimizer.Rule // by param, nil without
+	tables []int            // the params of the embeddings
 }
 
 func newClipper(c *Client) clipper {
+	k := clipper{limits: limits(c), tables: c.c.Layout.Embeddings}
 	if _, clips := optimizer.ClipperOf(c.c.Rule); !clips || c.c.Strategy.Mode == strategy.ModeSync {
-		return clipper{}
+		return k
 	}
-	k := clipper{rule: c.c.Rule, rows: make([]optimizer.Rows, len(c.c.Layout.Embeddings))}
+	k.rule, k.rows = c.c.Rule, make([]optimizer.Rows, len(c.c.Layout.Embeddings))
 	for _, p := range c.c.Layout.Params {
 		own := *p
 		k.params = append(k.params, &own)
@@ -28,8 +31,29 @@ func newClipper(c *Client) clipper {
 	return k
 }
 
+// limits are the rules, by param, whose clips by value are the workers' part.
+func limits(c *Client) []optimizer.Rule {
+	all := make([]optimizer.Rule, len(c.c.Layout.Params))
+	for i, p := range c.c.Layout.Params {
+		if r := optimizer.RuleFor(c.c.Rule, p); optimizer.Additive(r) && c.c.Strategy.Sums(true) {
+			all[i] = r
+		}
+	}
+	return all
+}
+
 // clip changes the gradients in place, dense by param and rows by embedding.
 func (k *clipper) clip(dense [][]float32, push []rows) {
+	k.byNorm(dense, push)
+	for i, g := range dense {
+		optimizer.Limit(k.limits[i], g)
+	}
+	for e, r := range push {
+		optimizer.Limit(k.limits[k.tables[e]], r.data)
+	}
+}
+
+func (k *clipper) byNorm(dense [][]float32, push []rows) {
 	if k.rule == nil {
 		return
 	}

@@ -84,7 +84,7 @@ func paceOf(s strategy.Strategy, embeddings, ahead bool) pace {
 	}
 	if embeddings {
 		p.trips = 1 + every // a pull, and a push
-		if ahead && s.Mode != strategy.ModeHalfAsync {
+		if ahead && s.Mode != strategy.ModeHalfAsync && !(s.Mode == strategy.ModeAsync && sendOptions(s).Apart()) {
 			p.trips = 1 // which travel together
 		}
 	}

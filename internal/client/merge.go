@@ -4,7 +4,6 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // gradient is a copy of a step's gradients, or several merged.
@@ -34,34 +33,43 @@ func (g *gradient) set(samples int, dense [][]float32, push []rows) {
 	}
 }
 
-// merger adds gradients to gradients, as the strategy's Merge says.
+// merger adds gradients to gradients, as the strategy's Merge says: their sum, or their mean weighted by samples.
 type merger struct {
 	c      *Client
-	sum    bool
+	sums   []bool // by param
 	folder mode.Folder
 }
 
-func newMerger(c *Client) merger { return merger{c: c, sum: c.c.Strategy.Merge == strategy.MergeSum} }
+func newMerger(c *Client) merger {
+	m := merger{c: c, sums: make([]bool, len(c.c.Layout.Params))}
+	for i, p := range c.c.Layout.Params {
+		m.sums[i] = c.c.Strategy.Sums(optimizer.Additive(optimizer.RuleFor(c.c.Rule, p)))
+	}
+	return m
+}
 
 // folded is r as a member of a fold.
 func (r rows) folded() mode.Rows { return mode.Rows{IDs: r.ids, G: r.data, Counts: r.counts} }
 
-// add adds a step's gradients to g: their sum, or their mean weighted by samples.
+// add adds a step's gradients to g.
 func (m *merger) add(g *gradient, samples int, dense [][]float32, push []rows) {
 	total := float64(g.samples + samples)
-	before, more := float32(float64(g.samples)/total), float32(float64(samples)/total)
-	if m.sum {
-		before, more = 1, 1
-	}
+	mean := []float32{float32(float64(g.samples) / total), float32(float64(samples) / total)}
+	sum := []float32{1, 1}
 	g.samples += samples
 	for i, d := range dense {
-		if !m.sum {
-			kernels.Scale(before, g.dense[i])
+		if m.sums[i] {
+			kernels.Axpy(1, d, g.dense[i])
+			continue
 		}
-		kernels.Axpy(more, d, g.dense[i])
+		kernels.Scale(mean[0], g.dense[i])
+		kernels.Axpy(mean[1], d, g.dense[i])
 	}
-	factors := []float32{before, more}
 	for e, i := range m.c.c.Layout.Embeddings {
+		factors := mean
+		if m.sums[i] {
+			factors = sum
+		}
 		both := []mode.Rows{g.rows[e].folded(), push[e].folded()}
 		all := m.folder.Fold(m.c.c.Layout.Params[i].Dim(), both, factors, mode.BySamples)
 		g.rows[e].set(rows{ids: all.IDs, data: all.G, counts: all.Counts})

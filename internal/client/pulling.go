@@ -23,7 +23,14 @@ func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
 	if p := s.takeNext(st); p != nil {
 		return p, nil
 	}
-	return s.ask(st, func(r *optimizer.Rows) []uint64 { return r.IDs })
+	p := s.pulling(st, func(r *optimizer.Rows) []uint64 { return r.IDs })
+	kind := mode.PullRows
+	if st.Eval {
+		kind = mode.PullPeek
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p, s.ask(kind, p)
 }
 
 // takeNext returns the pull that was asked for ahead, if it is for this step.
@@ -46,49 +53,60 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	return p
 }
 
-// lookAhead asks for the rows of the next step, if that is known.
-func (s *asyncSession) lookAhead(st *optimizer.Step) error {
-	if st.Eval || !knowsNext(st) {
-		return nil
-	}
-	next, err := s.ask(st, func(r *optimizer.Rows) []uint64 { return r.Next })
-	if err != nil {
+// pullingNext is a pull for the step after st.
+func (s *asyncSession) pullingNext(st *optimizer.Step) *pulling {
+	return s.pulling(st, func(r *optimizer.Rows) []uint64 { return r.Next })
+}
+
+// lookAhead asks for what the next step will need. mu is held.
+func (s *asyncSession) lookAhead(next *pulling) error {
+	if err := s.ask(mode.PullRows, next); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.next = next
 	return nil
 }
 
+// knowsNext says that a step has rows, and that those of the step after it are known.
 func knowsNext(st *optimizer.Step) bool {
 	for e := range st.Rows {
 		if st.Rows[e].Next == nil {
 			return false
 		}
 	}
-	return len(st.Rows) > 0
+	return len(st.Rows) > 0 && !st.Eval
 }
 
-// ask gives the queue rows to pull.
-func (s *asyncSession) ask(st *optimizer.Step, ids func(*optimizer.Rows) []uint64) (*pulling, error) {
+// denseCame waits for the dense weights that a step without rows should begin with.
+func (s *asyncSession) denseCame(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.queue.Late() {
+		if err := s.sleep(ctx, "waiting for servers"); err != nil {
+			return err
+		}
+	}
+	return s.failure()
+}
+
+// pulling is a pull for some ids of a step.
+func (s *asyncSession) pulling(st *optimizer.Step, ids func(*optimizer.Rows) []uint64) *pulling {
 	p := s.room()
 	p.op, p.day = opOf(st), s.c.days.Load()
 	for e := range st.Rows {
 		p.rows[e].want(ids(&st.Rows[e]), st.Rows[e].Param.Dim())
 	}
-	kind := mode.PullRows
-	if st.Eval {
-		kind = mode.PullPeek
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	return p
+}
+
+// ask gives the queue a pull. mu is held.
+func (s *asyncSession) ask(kind mode.Pull, p *pulling) error {
 	if !s.queue.Want(kind) {
-		return nil, s.over()
+		return s.over()
 	}
 	s.wanted[kind] = p
 	s.act()
-	return p, nil
+	return nil
 }
 
 func opOf(st *optimizer.Step) wire.Op {

@@ -12,12 +12,12 @@ type task struct {
 	p *pulling  // nil without
 }
 
-// start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if it has one.
+// start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if it
+// has one.
 func (s *asyncSession) start() {
-	newest := make([]uint64, len(s.c.c.Servers))
 	exchange := func() *exchange {
 		x := newExchange(s.c)
-		x.dense, x.install, x.newest = s.dense, &s.staged, newest
+		x.dense, x.install, x.newest = s.dense, &s.staged, s.newest
 		return x
 	}
 	for range cap(s.work) {
@@ -81,7 +81,7 @@ func (s *asyncSession) exchange(x *exchange, t task) error {
 		r.samples, r.dense, r.push, r.from, r.step, r.acked = g.samples, g.dense, g.rows, g.from, step, acked
 		r.all = true // a save waits on every server for the same steps
 	}
-	if err := x.run(s.c.life, r); err != nil {
+	if err := x.run(s.life, r); err != nil {
 		return describe(err, doing, s.c)
 	}
 	s.c.counts.steps.Add(int64(t.Steps))

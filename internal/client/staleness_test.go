@@ -1,10 +1,12 @@
 package client
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -41,30 +43,63 @@ func TestStaleness(t *testing.T) {
 	}
 }
 
-// TestLookingAheadIsStale: a step whose rows were pulled before the worker's last push misses that, and nothing more.
+// TestLookingAheadIsStale: with LookAhead a step whose rows were pulled before the worker's last push misses that, and nothing more;
+// by default a step misses nothing of its own worker, whether the next batch is known or not.
 func TestLookingAheadIsStale(t *testing.T) {
-	for name, next := range map[string][]uint64{"ahead": {1, 2}, "not": nil} {
-		t.Run(name, func(t *testing.T) {
+	for _, c := range []struct {
+		ahead bool
+		next  []uint64
+		stale int64
+	}{{false, nil, 0}, {false, []uint64{1, 2}, 0}, {true, nil, 0}, {true, []uint64{1, 2}, 3}} { // the first step has no push before it
+		t.Run(fmt.Sprintf("look ahead %t, next %v", c.ahead, c.next), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j := newJob(t, 1, 1, strategy.Async())
+				j := newJob(t, 1, 1, strategy.Strategy{LookAhead: c.ahead})
 				j.serve(0)
-				c := j.join(0, nil)
-				th := open(t, c)
+				cl := j.join(0, nil)
+				th := open(t, cl)
 				for range 4 {
-					st := th.step(1, []uint64{1, 2}, next)
+					st := th.step(1, []uint64{1, 2}, c.next)
 					check(t, th.Begin(t.Context(), st))
 					synctest.Wait() // it computes, and what was asked for ahead arrives
 					check(t, th.End(t.Context(), st))
 				}
-				check(t, c.Drain(t.Context()))
-				want := Counts{Pushes: 4}
-				if next != nil {
-					want.Stale, want.MostStale = 3, 1 // the first step had no push before it
-				}
-				if got := c.Counts(); got.Pushes != want.Pushes || got.Stale != want.Stale || got.MostStale != want.MostStale {
-					t.Errorf("%+v, want %+v", got, want)
+				check(t, cl.Drain(t.Context()))
+				if got, most := cl.Counts(), min(c.stale, 1); got.Pushes != 4 || got.Stale != c.stale || got.MostStale != most {
+					t.Errorf("%+v, want 4 pushes, %d stale, at most by %d", got, c.stale, most)
 				}
 			})
+		})
+	}
+}
+
+// TestOneTripAStep: where the next batch is known, its rows come with the answer to this one's push, by default and with LookAhead.
+func TestOneTripAStep(t *testing.T) {
+	for _, ahead := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const steps = 6
+			j := newJob(t, 1, 1, strategy.Strategy{LookAhead: ahead})
+			j.serve(0)
+			trips := 0
+			cl := j.join(0, &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
+				if h.Op == wire.OpStep {
+					trips++
+				}
+				return nil
+			}})
+			trips = 0 // those of joining
+			th := open(t, cl)
+			for i := range steps {
+				next := []uint64{uint64(i + 1)}
+				if i == steps-1 {
+					next = nil
+				}
+				th.train(1, []uint64{uint64(i)}, next)
+				synctest.Wait()
+			}
+			check(t, cl.Drain(t.Context()))
+			if trips > steps+2 {
+				t.Errorf("look ahead %t: %d steps took %d trips, want no more than one each, and two to begin and end", ahead, steps, trips)
+			}
 		})
 	}
 }

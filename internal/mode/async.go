@@ -37,6 +37,9 @@ func (a *Async) Lockstep() bool { return false }
 // later ones are merged into it if the options say so, and when no place is left the thread waits too. So it is never further
 // ahead of the servers than [SendQueue.Places] pushes of [SendOptions] MaxMergeVarNum steps.
 //
+// By default a pull travels with the gradients before it, or behind them, so that a step sees all updates of its own worker. With
+// options that let gradients wait or travel beside training, pulls go apart from them, and wait for none.
+//
 // For each step the thread calls Step, writes to the place it got, and calls Filled; Want asks for a pull. After whatever it
 // tells the queue, the caller sends what Next returns, until that is nothing, and tells by Answered how it went.
 //
@@ -49,7 +52,9 @@ type SendQueue struct {
 	filling   int         // places that the thread writes to
 	held      bool        // a pull will follow at once, and what waits should travel with it
 	wanted    [3]bool     // by Pull
-	busy      int         // requests on their way, other than the receiver's
+	busy      int         // requests on their way, other than the receiver's and pulls that go apart
+	bringing  int         // of these, the requests that bring dense weights
+	pulling   bool        // a pull that goes apart is on its way
 	receiving bool        // the receiver's is on its way
 	sent      int         // steps pushed since dense weights were last asked for
 	drains    int         // how many wait until nothing is left
@@ -71,6 +76,13 @@ type SendOptions struct {
 	IndependentRecvThread bool
 	// MinSendGradNumBeforeRecv is after how many steps dense weights are brought again.
 	MinSendGradNumBeforeRecv int
+	// LookAhead asks for what the next step needs when a step begins, so that a step waits for no push before it.
+	LookAhead bool
+}
+
+// Apart says that pulls travel by requests of their own, beside those of gradients.
+func (o SendOptions) Apart() bool {
+	return o.MaxMergeVarNum > 1 || o.SendQueueSize > 1 || o.ThreadPoolSize > 1
 }
 
 // Turn is what a training thread does when a step has ended.
@@ -129,6 +141,14 @@ func NewSendQueue(o SendOptions) *SendQueue {
 // Places is how many gradients there may be, waiting and on their way.
 func (q *SendQueue) Places() int { return len(q.places) }
 
+// Requests is how many there may be on their way at a time, other than the receiver's.
+func (q *SendQueue) Requests() int {
+	if q.o.Apart() {
+		return q.o.ThreadPoolSize + 1
+	}
+	return q.o.ThreadPoolSize
+}
+
 // Step takes note that a step has ended, and says what the thread does with its gradient. What it copies or merges stays where
 // it is until Filled.
 func (q *SendQueue) Step() (at int, turn Turn) {
@@ -151,7 +171,7 @@ func (q *SendQueue) Step() (at int, turn Turn) {
 }
 
 // Filled takes note that the gradient of the last Step is in its place. When the thread's next pull will follow at once, it
-// waits to travel with that. A ticket other than 0 is for Waited.
+// waits to travel with that, unless pulls go apart. A ticket other than 0 is for Waited.
 func (q *SendQueue) Filled(at int, pullFollows bool) (ticket uint64) {
 	q.filling--
 	p := &q.places[at]
@@ -164,7 +184,7 @@ func (q *SendQueue) Filled(at int, pullFollows bool) (ticket uint64) {
 		p.ticket, ticket = q.ticket, q.ticket
 	}
 	q.queue = append(q.queue, at)
-	q.held = pullFollows && q.drains == 0 && q.end == queueRunning
+	q.held = pullFollows && !q.o.Apart() && q.drains == 0 && q.end == queueRunning
 	return ticket
 }
 
@@ -189,30 +209,63 @@ func (q *SendQueue) Want(p Pull) bool {
 // Next is a request that should go now, if there is one. An evaluation goes first, for its thread waits; the gradients before
 // it go when they would have gone.
 func (q *SendQueue) Next() (s Send, ok bool) {
-	if q.end == queueFailed || q.busy == q.o.ThreadPoolSize || !q.ready() {
+	s.Place = -1
+	switch pull := q.pull(); {
+	case q.end == queueFailed:
+		return s, false
+	case q.o.Apart() && pull != PullNone && !q.pulling:
+		q.pulling, s.Pull = true, pull
+	case q.busy == q.o.ThreadPoolSize:
+		return s, false
+	case !q.o.Apart() && pull != PullNone:
+		q.busy++
+		if s.Pull = pull; pull == PullRows {
+			q.take(&s)
+		}
+	case q.due():
+		q.busy++
+		q.take(&s)
+	default:
 		return s, false
 	}
-	s = Send{Place: -1}
-	switch {
-	case q.wanted[PullPeek]:
-		s.Pull = PullPeek
-	case q.wanted[PullRows]:
-		s.Pull = PullRows
-	}
 	q.wanted[s.Pull] = false
-	if len(q.queue) > 0 && s.Pull != PullPeek {
-		s.Place = q.queue[0]
-		s.Steps = q.places[s.Place].steps
-		q.queue = slices.Delete(q.queue, 0, 1)
+	if s.Dense = q.bringsDense(s); s.Dense && !q.goesApart(s) {
+		q.bringing++
 	}
-	q.busy++
-	s.Dense = q.bringsDense(s)
 	return s, true
 }
 
-// ready says whether something should go: a pull, or the oldest gradient.
-func (q *SendQueue) ready() bool {
-	return q.wanted[PullRows] || q.wanted[PullPeek] || len(q.queue) > 0 && !q.held && q.ripe(q.queue[0])
+// pull is the pull that should go first.
+func (q *SendQueue) pull() Pull {
+	switch {
+	case q.wanted[PullPeek]:
+		return PullPeek
+	case q.wanted[PullRows]:
+		return PullRows
+	}
+	return PullNone
+}
+
+// due says whether the oldest gradient should go.
+func (q *SendQueue) due() bool { return len(q.queue) > 0 && !q.held && q.ripe(q.queue[0]) }
+
+// take gives a request the oldest gradient, if there is one.
+func (q *SendQueue) take(s *Send) {
+	if len(q.queue) == 0 {
+		return
+	}
+	s.Place = q.queue[0]
+	s.Steps = q.places[s.Place].steps
+	q.queue = slices.Delete(q.queue, 0, 1)
+}
+
+// goesApart says whether a request is a pull that travels beside those of gradients.
+func (q *SendQueue) goesApart(s Send) bool { return q.o.Apart() && s.Pull != PullNone }
+
+// Late says that a step should wait until something is answered, before it begins with no rows to pull: dense weights are on their
+// way that have this worker's last update.
+func (q *SendQueue) Late() bool {
+	return q.end == queueRunning && q.bringing > 0 && !q.o.Apart() && !q.o.LookAhead
 }
 
 // ripe says whether a gradient need not wait for others: it is full, has waited, or somebody waits for it. One with another
@@ -249,7 +302,15 @@ func (q *SendQueue) Receive() bool {
 
 // Answered takes note that a request of Next was answered, or failed.
 func (q *SendQueue) Answered(s Send, ok bool) {
-	q.busy--
+	switch {
+	case q.goesApart(s):
+		q.pulling = false
+	case s.Dense:
+		q.bringing--
+		fallthrough
+	default:
+		q.busy--
+	}
 	if !ok {
 		q.end = queueFailed
 		return
@@ -290,7 +351,7 @@ func (q *SendQueue) Drained() bool {
 	return q.filling == 0 && len(q.queue) == 0 && q.quiet()
 }
 
-func (q *SendQueue) quiet() bool { return q.busy == 0 && !q.receiving }
+func (q *SendQueue) quiet() bool { return q.busy == 0 && !q.pulling && !q.receiving }
 
 // Close makes everything go that waits; then the queue is over.
 func (q *SendQueue) Close() {

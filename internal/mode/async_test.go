@@ -19,6 +19,7 @@ import (
 //	waited 1                 the timer of the gradient that began with step 1
 //	drain, resume, close     the end of an epoch and its beginning, the end of the session
 //	unsent                   how many steps may not have been applied
+//	late                     whether a step without rows should wait
 func TestSendQueueScripts(t *testing.T) {
 	scripts(t, "async_*.queue", func(t *testing.T, lines iter.Seq[line]) {
 		var w *asyncWorker
@@ -48,6 +49,8 @@ func sendOptions(t *testing.T, words []string) (o SendOptions) {
 			o.ThreadPoolSize = number(t, value)
 		case "send_wait_times":
 			o.Patient = number(t, value) > 0
+		case "look_ahead":
+			o.LookAhead = true
 		case "independent_recv_thread":
 			o.IndependentRecvThread = true
 		case "min_send_grad_num_before_recv":
@@ -112,6 +115,8 @@ func (w *asyncWorker) tell(t *testing.T, words []string) {
 		w.q.Resume()
 	case "close":
 		w.q.Close()
+	case "late":
+		w.say("%t", w.q.Late())
 	case "unsent":
 		w.say("%d", w.q.Unsent())
 	default:

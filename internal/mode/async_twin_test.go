@@ -12,7 +12,9 @@ type plainQueue struct {
 	o         SendOptions
 	waiting   []plainGradient // the oldest first
 	flying    int             // gradients on their way
-	busy      int             // requests on their way
+	busy      int             // requests on their way, but pulls that go apart
+	pulling   bool            // a pull that goes apart is on its way
+	bringing  int             // requests with gradients on their way that bring dense weights
 	rows      bool            // wanted
 	peek      bool
 	held      bool
@@ -54,25 +56,37 @@ func (p *plainQueue) put(g plainGradient, step int, follows bool) {
 	g.patient = p.o.Patient && (g.patient || len(g.steps) == 0) && len(g.steps)+1 < p.o.MaxMergeVarNum
 	g.steps = append(g.steps, step)
 	p.waiting = append(p.waiting, g)
-	p.held = follows && p.drains == 0 && !p.over
+	p.held = follows && p.drains == 0 && !p.over && !p.apart()
+}
+
+// apart says that nothing orders pulls and gradients.
+func (p *plainQueue) apart() bool {
+	return p.o.MaxMergeVarNum > 1 || p.o.SendQueueSize > 1 || p.o.ThreadPoolSize > 1
 }
 
 // next is what goes now: a gradient's steps, a pull, and dense weights.
 func (p *plainQueue) next() (steps []int, pull Pull, dense, ok bool) {
-	if p.failed || p.busy == p.o.ThreadPoolSize {
+	may := len(p.waiting) > 0 && !p.held && (!p.waiting[0].patient || p.drains > 0 || p.over)
+	apart, free := p.apart(), p.busy < p.o.ThreadPoolSize
+	pulls := (p.rows || p.peek) && (apart && !p.pulling || !apart && free)
+	if p.failed || !pulls && !(free && may) {
 		return nil, 0, false, false
 	}
-	may := len(p.waiting) > 0 && !p.held && (!p.waiting[0].patient || p.drains > 0 || p.over)
-	if !may && !p.rows && !p.peek {
-		return nil, 0, false, false
+	if pulls {
+		pull = PullRows
+		if p.peek {
+			pull = PullPeek
+		}
+		p.rows, p.peek = p.rows && pull != PullRows, p.peek && pull != PullPeek
+	}
+	if pulls && apart {
+		p.pulling = true
+		return nil, pull, pull == PullPeek, true
 	}
 	p.busy++
-	if p.peek {
-		p.peek = false
-		return nil, PullPeek, true, true
-	}
-	if p.rows {
-		p.rows, pull = false, PullRows
+	if pull == PullPeek {
+		p.bringing++
+		return nil, pull, true, true
 	}
 	if len(p.waiting) > 0 {
 		steps, p.waiting = p.waiting[0].steps, p.waiting[1:]
@@ -83,6 +97,7 @@ func (p *plainQueue) next() (steps []int, pull Pull, dense, ok bool) {
 	}
 	if p.pushed += len(steps); p.pushed >= p.o.MinSendGradNumBeforeRecv {
 		p.pushed, dense = 0, true
+		p.bringing++
 	}
 	return steps, pull, dense, true
 }
@@ -95,8 +110,15 @@ func (p *plainQueue) receive() bool {
 	return false
 }
 
-func (p *plainQueue) answered(steps []int, ok bool) {
-	p.busy--
+func (p *plainQueue) answered(s Send, steps []int, ok bool) {
+	if s.Pull != PullNone && p.apart() {
+		p.pulling = false
+	} else {
+		p.busy--
+		if s.Dense {
+			p.bringing--
+		}
+	}
 	if !ok {
 		p.over, p.failed = true, true
 		return
@@ -188,7 +210,7 @@ func (w *asyncTrial) settle(t *rapid.T, i int, ok bool) {
 		w.applied = append(w.applied, steps...)
 		w.places[s.Place] = nil
 	}
-	w.p.answered(steps, ok)
+	w.p.answered(s, steps, ok)
 	w.q.Answered(s, ok)
 	w.act(t)
 }
@@ -290,8 +312,11 @@ func (w *asyncTrial) laws(t *rapid.T) {
 	if unsent != w.steps-len(w.applied) || unsent > (o.SendQueueSize+o.ThreadPoolSize)*o.MaxMergeVarNum {
 		t.Fatalf("%d steps are unsent, want %d", unsent, w.steps-len(w.applied))
 	}
-	if len(w.flight) > o.ThreadPoolSize {
-		t.Fatalf("%d requests are on their way, at most %d may be", len(w.flight), o.ThreadPoolSize)
+	if len(w.flight) > w.q.Requests() {
+		t.Fatalf("%d requests are on their way, at most %d may be", len(w.flight), w.q.Requests())
+	}
+	if late := w.p.bringing > 0 && !w.p.apart() && !o.LookAhead && !w.p.over; w.q.Late() != late {
+		t.Fatalf("a step should wait: %t, want %t", !late, late)
 	}
 }
 
@@ -300,7 +325,8 @@ func TestSendQueueTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(0, 4)
 		o := SendOptions{MaxMergeVarNum: size.Draw(t, "merge"), SendQueueSize: size.Draw(t, "queue"), ThreadPoolSize: size.Draw(t, "threads"),
-			Patient: rapid.Bool().Draw(t, "patient"), IndependentRecvThread: rapid.Bool().Draw(t, "receiver"), MinSendGradNumBeforeRecv: size.Draw(t, "before recv")}
+			Patient: rapid.Bool().Draw(t, "patient"), IndependentRecvThread: rapid.Bool().Draw(t, "receiver"), MinSendGradNumBeforeRecv: size.Draw(t, "before recv"),
+			LookAhead: rapid.Bool().Draw(t, "look ahead")}
 		w := &asyncTrial{q: NewSendQueue(o), tickets: map[uint64]int{}}
 		w.p.o, w.places = w.q.o, make([][]int, w.q.Places())
 		t.Repeat(map[string]func(*rapid.T){"step": w.step, "filled": w.filled, "want": w.want, "answer": w.answer, "waited": w.waited,

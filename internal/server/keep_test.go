@@ -27,7 +27,7 @@ func newKeeper(t *testing.T) *Server {
 	if s.c.Layout, err = layout.New(params, 1, where); err != nil {
 		t.Fatal(err)
 	}
-	if s.store, err = newStore(s.c.Layout, 0, s.c.Rule, false); err != nil {
+	if s.store, err = newStore(s.c.Layout, 0, s.c.serverRule, false); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -87,7 +87,7 @@ func (s *Server) pullDense(f *wire.Frame, r *reply) error {
 		return err
 	}
 	r.dense = grow(r.dense, to-from)
-	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.PullAt(at, r.dense[lo:hi]) })
+	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.PullAhead(at, r.dense[lo:hi], r.ahead) })
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,8 @@ type Server struct {
 	members   []member
 	lives     lives
 	published bool
+	// foreseeing says that answers to pushes have foreseen dense weights.
+	foreseeing bool
 	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
 	loaded map[*table.Dense]bool
 	// known are the frozen dense params, by index, of which server 0 has a worker's values or a checkpoint's.
@@ -90,8 +92,13 @@ func New(c Config) (*Server, error) {
 	if s.mode, err = newMode(c); err != nil {
 		return nil, err
 	}
-	if s.store, err = newStore(c.Layout, c.Index, serverRule(c), c.Strategy.Mode == strategy.ModeGeo); err != nil {
+	if s.store, err = newStore(c.Layout, c.Index, c.serverRule, c.Strategy.Mode == strategy.ModeGeo); err != nil {
 		return nil, err
+	}
+	if s.foreseeing = foresees(c.Strategy, c.Workers); s.foreseeing {
+		for _, b := range s.store.Blocks {
+			b.Values.Foresee()
+		}
 	}
 	s.replies.New = func() any {
 		r := new(reply)
@@ -114,12 +121,19 @@ func newMode(c Config) (mode.Server, error) {
 	return nil, fmt.Errorf("server: mode %q is not known", c.Strategy.Mode)
 }
 
-// serverRule is what the server does with what is pushed: in geo the workers have applied the rule already.
-func serverRule(c Config) optimizer.Rule {
-	if c.Strategy.Mode == strategy.ModeGeo {
+// serverRule is what the server does with what is pushed to a param: in geo the workers have applied the rule already, and where
+// they may add gradients up, they have limited each.
+func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
+	rule := optimizer.RuleFor(c.Rule, p)
+	switch {
+	case rule == nil:
+		return nil
+	case c.Strategy.Mode == strategy.ModeGeo:
 		return mode.Sum{Of: c.Rule.Name()}
+	case c.Strategy.Sums(optimizer.Additive(rule)):
+		return optimizer.Unlimited(rule)
 	}
-	return c.Rule
+	return rule
 }
 
 // ErrListen says that a server could not begin.

@@ -7,11 +7,11 @@ import (
 )
 
 // newStore makes the tables of one part of a layout: its dense blocks in the part's order, on server 0 the frozen ones behind them, and
-// every embedding.
-func newStore(l *layout.Layout, part int, rule optimizer.Rule, numbered bool) (*table.Store, error) {
+// every embedding. rule is that of each param.
+func newStore(l *layout.Layout, part int, rule func(*optimizer.Param) optimizer.Rule, numbered bool) (*table.Store, error) {
 	store := new(table.Store)
 	for _, b := range l.Parts[part].Blocks {
-		block := table.Block{Param: l.Params[b.Param], Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, optimizer.RuleFor(rule, l.Params[b.Param]))}
+		block := table.Block{Param: l.Params[b.Param], Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, rule(l.Params[b.Param]))}
 		if err := store.AddBlock(block); err != nil {
 			return nil, err
 		}
@@ -24,7 +24,7 @@ func newStore(l *layout.Layout, part int, rule optimizer.Rule, numbered bool) (*
 		}
 	}
 	for _, i := range l.Embeddings {
-		t, err := table.NewSparse(l.Params[i], optimizer.RuleFor(rule, l.Params[i]), table.Options{Numbered: numbered})
+		t, err := table.NewSparse(l.Params[i], rule(l.Params[i]), table.Options{Numbered: numbered})
 		if err != nil {
 			return nil, err
 		}

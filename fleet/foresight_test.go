@@ -1,0 +1,102 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestForesight has two workers push in turn, under rules with momentum and without: a training step begins with the weights as momentum
+// will have moved them when its gradient arrives, which is one update of the other worker later, and an evaluation sees those that the
+// servers have.
+func TestForesight(t *testing.T) {
+	const mu = 0.5
+	for _, c := range []struct {
+		name  string
+		s     strategy.Strategy
+		rule  optimizer.Rule
+		carry float32 // of the last update
+	}{
+		{"async", strategy.Async(), optimizer.Momentum{LR: 1, Momentum: mu}, mu},
+		{"half_async", strategy.HalfAsync(), optimizer.Momentum{LR: 1, Momentum: mu}, mu},
+		{"ssp", strategy.SSP(3), optimizer.Momentum{LR: 1, Momentum: mu}, mu},
+		{"not asked for", strategy.Strategy{NoForesight: true}, optimizer.Momentum{LR: 1, Momentum: mu}, 0},
+		{"compensated", strategy.Strategy{DelayCompensation: 1e-30}, optimizer.Momentum{LR: 1, Momentum: mu}, 0},
+		{"without momentum", strategy.Async(), optimizer.SGD{LR: 1}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			turns := sync.OnceValue(func() pair { // inside the bubble
+				p := pair{make(chan struct{}, 1), make(chan struct{}, 1)}
+				p[0] <- struct{}{}
+				return p
+			})
+			fleettest.Cluster{Servers: 2, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+				o := newCounter(4)
+				if err := playing(ctx, f, o, c.rule, c.s); err != nil || f.IsServer() {
+					return err
+				}
+				return errors.Join(turns().play(ctx, f, o, c.carry), f.StopWorker(ctx))
+			})
+		})
+	}
+}
+
+// pair are the turns of two workers.
+type pair [2]chan struct{}
+
+// play makes steps in turn with the other worker. The counter's gradients are all -1, so that w and its last update, made by hand, are
+// known at any time.
+func (p pair) play(ctx context.Context, f *fleet.Fleet, o *counter, carry float32) error {
+	const steps = 6
+	me := f.WorkerIndex()
+	train, err := o.trainer.Open(o.Params())
+	if err != nil {
+		return err
+	}
+	var before, now float32 // the servers' weights at this worker's last push, and the push before
+	for i := range steps {
+		select {
+		case <-p[me]:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := train.Begin(ctx, o.step(false)); err != nil {
+			return err
+		}
+		if want := now + carry*(now-before); i > 1 && o.w.W[0] != want {
+			return fmt.Errorf("worker %d begins step %d with %v, want %v: the servers had %v when it pushed, and %v before", me, i, o.w.W[0], want, now, before)
+		}
+		if before, err = held(ctx, o); err != nil {
+			return err
+		}
+		if err := train.End(ctx, o.step(false)); err != nil {
+			return err
+		}
+		synctest.Wait() // until it has been pushed
+		if now, err = held(ctx, o); err != nil {
+			return err
+		}
+		p[1-me] <- struct{}{}
+	}
+	return train.Close(ctx)
+}
+
+// held is a weight as the servers have it.
+func held(ctx context.Context, o *counter) (float32, error) {
+	c := newCounter(4)
+	look, err := o.trainer.Open(c.Params())
+	if err != nil {
+		return 0, err
+	}
+	st := c.step(true)
+	err = errors.Join(look.Begin(ctx, st), look.End(ctx, st), look.Close(ctx))
+	return c.w.W[0], err
+}
