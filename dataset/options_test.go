@@ -300,3 +300,25 @@ func TestEveryMethodActs(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaults: what a field's comment says of its zero is what it does.
+func TestDefaults(t *testing.T) {
+	memory, queue := lawLists(t, func(*InMemoryDataset, *QueueDataset) {})
+	memoryOne, queueOne := lawLists(t, func(m *InMemoryDataset, q *QueueDataset) { m.BatchSize, q.BatchSize = 1, 1 })
+	for name, c := range map[string][2]string{
+		"QueueDataset.Capacity":     {linesAhead(t, 0), linesAhead(t, 4)},
+		"QueueDataset.BatchSize":    {queue, queueOne},
+		"InMemoryDataset.BatchSize": {memory, memoryOne},
+		"Criteo.Height":             {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Height = 1_000_001 })},
+		"Criteo.Dense":              {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Dense = MinMax })},
+		"CSV.Comma":                 {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Comma = ',' })},
+		"Column.Shape":              {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Shape = []int{} })},
+		"SlotColumn.Slots":          {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Slots = []string{"x"} })},
+		"CSVColumn.Fields":          {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Fields = []string{"y"} })},
+		"MultiSlot.Order":           {lawOrder(func(*MultiSlot) {}), lawOrder(func(f *MultiSlot) { f.Order = []string{"a", "b"} })},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s: its default is not what it says: %s, want %s", name, c[0], c[1])
+		}
+	}
+}
