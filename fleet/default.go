@@ -71,6 +71,11 @@ func InitServer(ctx context.Context, dir string, params ...string) error {
 	return Default().InitServer(ctx, dir, params...)
 }
 
+// Restore calls [Fleet.Restore] on the default fleet.
+func Restore(ctx context.Context, dir string, o RestoreOptions) error {
+	return Default().Restore(ctx, dir, o)
+}
+
 // RunServer calls [Fleet.RunServer] on the default fleet.
 func RunServer(ctx context.Context) error { return Default().RunServer(ctx) }
 

@@ -5,8 +5,9 @@
 //	net := widedeep.New(cfg)                                       // the model, built on every role
 //	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 1e-3}, strategy.Async())
 //	err = opt.Minimize(net.Loss)                                   // places the parameters, on every role
+//	err = f.Restore(ctx, modelDir, fleet.RestoreOptions{})         // a checkpoint or a model to begin from, on every role; "" = none
 //	if f.IsServer() {
-//		err = f.InitServer(ctx, modelDir)                          // "" = fresh
+//		err = f.InitServer(ctx, "")                                // with what Restore has read, or fresh
 //		return f.RunServer(ctx)                                    // until every worker has stopped, or ctx ends
 //	}
 //	err = f.InitWorker(ctx)                                        // waits for servers, brings the first weights
@@ -26,7 +27,7 @@
 // [rolemaker.UserDefinedCollective]. The program is the same without the server branch, in mode sync. Every worker keeps all weights;
 // gradients are added up among the workers, rows of embeddings gathered and merged, and each makes the update that servers would
 // have made, to the last bit. Worker 0's first weights are everybody's, and worker 0 writes checkpoints, which every worker
-// reads by LoadModel. What is frozen, as the statistics of batch norm, is each worker's own, with servers too: all begin with
+// reads by Restore. What is frozen, as the statistics of batch norm, is each worker's own, with servers too: all begin with
 // those of the checkpoint, if there is one, and what a worker saves has its own. Strategy.LocalSGD and AdaptiveLocalSGD have
 // workers meet more rarely, and so does GradientMerge, which is for jobs with servers too.
 //
@@ -72,7 +73,7 @@
 //	loader.start(), EOFException, reset()          for batch, err := range rows.Epoch(n).Batches(size), of package dataset
 //	train_from_dataset(thread=n)                   Executor.TrainFrom and TrainThreads of package nn
 //	optimizer.set_lr(rate), ReduceOnPlateau        SetRate(ctx, rate), optimizer.ReduceOnPlateau; worker 0 sets it for all
-//	init_server(dir, var_names)                    InitServer(ctx, dir, params...)
+//	init_server(dir, var_names)                    InitServer(ctx, dir, params...), or Restore, which is the same call on every role
 //	run_server, init_worker, stop_worker,          RunServer, InitWorker, StopWorker, BarrierWorker
 //	barrier_worker
 //	save_persistables(exe, dir)                    SavePersistables(ctx, dir)

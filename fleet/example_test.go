@@ -43,8 +43,12 @@ func everyRole(ctx context.Context, cfg config, train *dataset.Dataset, modelDir
 	if err != nil {
 		return err
 	}
+	err = f.Restore(ctx, modelDir, fleet.RestoreOptions{}) // a checkpoint or a model to begin from, on every role; "" = none
+	if err != nil {
+		return err
+	}
 	if f.IsServer() {
-		err = f.InitServer(ctx, modelDir) // "" = fresh
+		err = f.InitServer(ctx, "") // with what Restore has read, or fresh
 		if err != nil {
 			return err
 		}

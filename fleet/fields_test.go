@@ -35,6 +35,15 @@ func covers[C any](t *testing.T, typ reflect.Type, cases map[string]C) {
 	}
 }
 
+// nines is a row of four that training begins with.
+type nines uint64
+
+func (n nines) EachRow(do func(ids []uint64, w []float32) error) error {
+	return do([]uint64{uint64(n)}, []float32{9, 9, 9, 9})
+}
+
+func (n nines) String() string { return fmt.Sprintf("row %d of nines", uint64(n)) }
+
 // TestEveryParamFieldActs holds the fields of a param to what they do to training, on clusters, in collective jobs and alone.
 func TestEveryParamFieldActs(t *testing.T) {
 	type effect struct {
@@ -114,7 +123,18 @@ func TestEveryParamFieldActs(t *testing.T) {
 				t.Errorf("a frozen row is %v, and began as %v", with.values(t, "rows")[4*at:][:4], row)
 			}
 		}},
-		"W": {}, "G": {}, // are what is trained, and how
+		"W": {func(w, _ *optimizer.Param) { w.W = slices.Repeat([]float32{5}, w.Size()) }, places, func(t *testing.T, _, with outcome) {
+			if w := with.value(t, "w"); w < 1 || w >= 5 {
+				t.Errorf("what begins with 5 is trained to %v", w)
+			}
+		}},
+		"Rows": {func(_, rows *optimizer.Param) { rows.Rows = nines(1 << 40) }, places, func(t *testing.T, _, with outcome) {
+			at := slices.Index(tensor[uint64](t, with.model, "rows.ids"), 1<<40)
+			if at < 0 || !slices.Equal(with.values(t, "rows")[4*at:][:4], []float32{9, 9, 9, 9}) {
+				t.Errorf("the row that training begins with is number %d", at)
+			}
+		}},
+		"G": {}, // is how it is trained
 	}
 	covers(t, reflect.TypeFor[optimizer.Param](), effects)
 	for name, e := range effects {

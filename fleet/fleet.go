@@ -36,6 +36,10 @@ type Fleet struct {
 	mu     sync.Mutex
 	job    *job           // since Minimize
 	server *server.Server // since InitServer
+	// from is what Restore was given, empty before it.
+	from string
+	// torn is why a load of a process that keeps its weights itself has left parts of two models.
+	torn error
 	// serving says that RunServer has begun.
 	serving bool
 	client  *client.Client // since InitWorker, with servers

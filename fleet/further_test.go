@@ -294,7 +294,7 @@ func TestWhoHasNotLoadedIsRefused(t *testing.T) {
 		}
 		return playRole(ctx, f, lossOf(m.Outputs[0]), optimizer.SGD{LR: 0.5}, strategy.Sync(), func(*nn.Executor) error { return nil })
 	})
-	if err := errs["worker 0"]; err == nil || !strings.Contains(err.Error(), `param "open" begins with 16 loaded rows`) {
+	if err := errs["worker 0"]; err == nil || !strings.Contains(err.Error(), `param "open" first rows 16 loaded rows`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 func calls(ctx context.Context, dir string) map[string]func(*fleet.Fleet) error {
 	return map[string]func(*fleet.Fleet) error{
 		"InitServer":         func(f *fleet.Fleet) error { return f.InitServer(ctx, "") },
+		"Restore":            func(f *fleet.Fleet) error { return f.Restore(ctx, dir, fleet.RestoreOptions{}) },
 		"RunServer":          func(f *fleet.Fleet) error { return f.RunServer(ctx) },
 		"InitWorker":         func(f *fleet.Fleet) error { return f.InitWorker(ctx) },
 		"StopWorker":         func(f *fleet.Fleet) error { return f.StopWorker(ctx) },
@@ -76,8 +77,8 @@ func TestCallsOutOfOrder(t *testing.T) {
 		want      error
 		says      string
 	}{
-		{worker, false, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel LoadModel Plan Rows ExportText", fleet.ErrOrder, "Minimize"},
-		{server, false, "InitServer RunServer Plan", fleet.ErrOrder, "Minimize"},
+		{worker, false, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel LoadModel Restore Plan Rows ExportText", fleet.ErrOrder, "Minimize"},
+		{server, false, "InitServer RunServer Restore Plan", fleet.ErrOrder, "Minimize"},
 		{worker, true, "StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows ExportText", fleet.ErrOrder, "InitWorker"},
 		{server, true, "RunServer", fleet.ErrOrder, "InitServer"},
 		{worker, true, "InitServer RunServer", fleet.ErrRole, "InitWorker"},

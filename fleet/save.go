@@ -43,50 +43,6 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
 	return nil
 }
 
-// LoadModel fills tables from a checkpoint that SavePersistables wrote: those of a process that trains alone, those of a worker of a
-// collective job, where each worker loads it, before InitWorker, or those of a server, where each server loads it, between
-// InitServer and RunServer, as InitServer does with a directory. It comes before the first step. Workers of a cluster
-// with servers get the weights by InitWorker, and rows when they touch them; for them it is an error. With params, only those are
-// loaded, as by InitServer.
-func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) error {
-	if f.IsServer() {
-		return f.loadServer(ctx, dir, params)
-	}
-	j, err := f.workerCall("LoadModel")
-	if err != nil {
-		return err
-	}
-	if len(f.id.Servers) > 0 {
-		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: give %s to InitServer, or have every server call LoadModel before RunServer: %w",
-			dir, ErrRole)
-	}
-	if f.replica != nil && f.replica.Joined() {
-		return fmt.Errorf("fleet: LoadModel: call it before InitWorker, on every worker: %w", ErrOrder)
-	}
-	everything := func(int, uint64) bool { return true }
-	if _, err := checkpoint.Load(ctx, dir, f.local.Store(), j.rule.Name(), j.layout.Params, everything, params...); err != nil {
-		return fmt.Errorf("fleet: LoadModel: %w", err)
-	}
-	return nil
-}
-
-// loadServer replaces the tables of a server that does not serve yet by those of a checkpoint.
-func (f *Fleet) loadServer(ctx context.Context, dir string, params []string) error {
-	if _, err := f.serverCall("LoadModel"); err != nil {
-		return err
-	}
-	f.mu.Lock()
-	made := f.server != nil
-	f.mu.Unlock()
-	switch {
-	case !made:
-		return fmt.Errorf("fleet: LoadModel: call InitServer first: %w", ErrOrder)
-	case dir == "":
-		return fmt.Errorf("fleet: LoadModel: the directory's name is empty: %w", checkpoint.ErrNone)
-	}
-	return f.initServer(ctx, "LoadModel", dir, params)
-}
-
 // saveLocal writes the checkpoint of a process that has its weights itself.
 func (f *Fleet) saveLocal(ctx context.Context, dir string, j *job) error {
 	store, rate := f.local.Store(), f.local.RateFactor()

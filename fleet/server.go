@@ -9,18 +9,31 @@ import (
 	"github.com/gofleet/gofleet/internal/server"
 )
 
-// InitServer makes this server's tables. dir is a checkpoint that SavePersistables wrote, with any number of servers, or
-// empty to start fresh: then worker 0 brings the first dense weights and rows are born when they are touched.
+// InitServer makes this server's tables. An empty dir makes those that [Fleet.Restore] has read or, without it, fresh ones: then worker 0
+// brings the first dense weights and rows are born when they are touched.
 //
-// With params, only those are loaded, and the checkpoint may be another model's that has them, trained with the same rule: a tower
-// of its own on yesterday's embeddings. What is not loaded starts fresh, and so does the count of updates. Every server must be given
-// the same names.
+// A dir is Restore's, for a program whose servers alone name it: a checkpoint that SavePersistables wrote, with any number of servers,
+// or a model, and with params only those of it. Every server must be given the same.
 func (f *Fleet) InitServer(ctx context.Context, dir string, params ...string) error {
-	return f.initServer(ctx, "InitServer", dir, params)
+	if _, err := f.serverCall("InitServer"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	from, serving := f.from, f.serving
+	f.mu.Unlock()
+	switch {
+	case from == "" || serving:
+		return f.initServer(ctx, "InitServer", dir, checkpoint.Selection{Params: params})
+	case dir != "" || len(params) > 0:
+		return fmt.Errorf("fleet: InitServer: Restore has begun from %s: give InitServer no directory: %w", from, ErrOrder)
+	case ctx.Err() != nil:
+		return fmt.Errorf("fleet: InitServer: %w", context.Cause(ctx))
+	}
+	return nil
 }
 
 // initServer makes new tables, in place of those that there may be, unless these are being served.
-func (f *Fleet) initServer(ctx context.Context, call, dir string, params []string) error {
+func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoint.Selection) error {
 	j, err := f.serverCall(call)
 	if err != nil {
 		return err
@@ -34,12 +47,12 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, params []strin
 		return fmt.Errorf("fleet: %s: %w", call, err)
 	}
 	switch {
-	case dir == "" && len(params) == 0:
+	case dir == "" && len(what.Params) == 0:
 		err = s.Begin(ctx)
 	case dir != "":
-		err = s.Load(ctx, dir, params...)
+		err = s.Restore(ctx, dir, what)
 	default:
-		err = fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", params, checkpoint.ErrNone)
+		err = fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", what.Params, checkpoint.ErrNone)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)

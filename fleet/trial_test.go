@@ -139,8 +139,11 @@ func (x trial) objective() *anything {
 		all = all[:2]
 	}
 	for _, p := range all[:2] {
-		p.W = make([]float32, p.Size())
-		if p.InitDense(p.W); !p.Frozen {
+		if p.W == nil {
+			p.W = make([]float32, p.Size())
+			p.InitDense(p.W)
+		}
+		if !p.Frozen {
 			p.G = make([]float32, p.Size())
 		}
 	}

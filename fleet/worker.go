@@ -18,13 +18,16 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := f.whole("InitWorker"); err != nil {
+		return err
+	}
 	if f.IsCollective() {
 		return f.joinCollective(ctx)
 	}
 	f.mu.Lock()
 	again, c := f.client != nil, f.client
 	if !again && !f.IsLocal() {
-		c = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process, Servers: f.id.Servers, Layout: j.layout, Rule: j.rule, Strategy: j.strategy,
+		c = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process, Servers: f.id.Servers, Layout: j.layout, Rule: j.rule, Strategy: j.strategy, From: f.from,
 			Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
 		f.client = c
 	}
@@ -123,6 +126,9 @@ type trainer struct{ f *Fleet }
 // Open implements [optimizer.Trainer].
 func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if _, err := t.f.workerCall("training"); err != nil {
+		return nil, err
+	}
+	if err := t.f.whole("training"); err != nil {
 		return nil, err
 	}
 	s, err := t.open(params)

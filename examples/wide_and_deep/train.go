@@ -26,17 +26,17 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (result, 
 	if err := opt.Minimize(net.loss); err != nil {
 		return result{}, err
 	}
+	if err := f.Restore(ctx, c.Load, fleet.RestoreOptions{}); err != nil {
+		return result{}, err
+	}
 	if f.IsServer() {
-		if err := f.InitServer(ctx, c.Load); err != nil {
+		if err := f.InitServer(ctx, ""); err != nil {
 			return result{}, err
 		}
 		return result{}, f.RunServer(ctx)
 	}
 	train, test, err := load(ctx, c)
 	if err != nil {
-		return result{}, err
-	}
-	if err := job.LoadAlone(ctx, f, c.Load); err != nil {
 		return result{}, err
 	}
 	if err := f.InitWorker(ctx); err != nil {

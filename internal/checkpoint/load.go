@@ -23,31 +23,37 @@ import (
 // A frozen dense param keeps its values if the checkpoint does not hold it, as those of earlier versions don't, and Absent of the manifest
 // names it. Of one that was trained when it was saved it takes the weights.
 //
-// A context that ends is an error like others.
+// A context that ends is an error like others. Changed of the manifest says whether the store was changed before an error.
 //
 // With names, only those params are loaded, from a checkpoint of any model that has them; the others stay as they are, and the
 // store's updates are counted from where it is: what is loaded takes part as if it had been updated last before the first.
 func Load(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
+	return load(ctx, dir, store, rule, params, owns, Selection{Params: names})
+}
+
+func load(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
 	m, err := Read(dir)
 	if err != nil {
 		return m, err
 	}
-	if m.Rule != rule {
-		return m, fmt.Errorf("checkpoint: %s holds the state of rule %q, this job trains with %q: save an inference model to carry weights alone", dir, m.Rule, rule)
+	if !s.WeightsOnly && m.Rule != rule {
+		return m, fmt.Errorf("checkpoint: %s holds the state of rule %q, this job trains with %q: set WeightsOnly of RestoreOptions to begin with its weights alone, "+
+			"or train with the same rule", dir, m.Rule, rule)
 	}
-	if err := m.Fits(params, names...); err != nil {
+	if err := m.Fits(params, s.Params...); err != nil {
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
 	}
-	l := loader{ctx: ctx, dir: dir, store: store, owns: owns, names: names}
+	m.Origin = fmt.Sprintf("checkpoint %s of step %d (%s)", m.ID, m.Step, m.Sum)
+	l := loader{ctx: ctx, dir: dir, store: store, owns: owns, names: s.Params, weights: s.WeightsOnly}
 	for _, b := range store.Blocks {
 		w, state, _ := b.Values.Snapshot()
-		l.blocks = append(l.blocks, loading{w: w, state: state, left: len(w), frozen: b.Param.Frozen})
-	}
-	for _, t := range store.Tables {
-		if l.takes(t.Param().Name) {
-			t.Clear() // of the rows that its param begins with
+		if l.weights {
+			state = nil
 		}
+		l.blocks = append(l.blocks, loading{w: w, state: state, left: len(w), stateless: b.Param.Frozen || l.weights})
 	}
+	m.Changed = true
+	l.clear()
 	for _, p := range m.Parts {
 		if err := l.part(p); err != nil {
 			return m, fmt.Errorf("checkpoint: part %s of %s: %w", p.File, dir, err)
@@ -56,7 +62,7 @@ func Load(ctx context.Context, dir string, store *table.Store, rule string, para
 	if err := l.finish(); err != nil {
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
 	}
-	if len(names) == 0 {
+	if len(l.names) == 0 && !l.weights {
 		store.SetStep(m.Step)
 		store.SetRateFactors(m.RateFactors)
 	}
@@ -71,29 +77,41 @@ func (l *loader) takes(param string) bool {
 
 // stepOf is the number of an update in the store, given that in the file.
 func (l *loader) stepOf(step int64) int64 {
-	if len(l.names) > 0 {
+	if len(l.names) > 0 || l.weights {
 		return l.store.Step()
 	}
 	return step
 }
 
 type loader struct {
-	ctx    context.Context // of the call
-	dir    string
-	store  *table.Store
-	owns   func(int, uint64) bool
-	names  []string // of the params to load; none means all
-	blocks []loading
-	absent []string // dense params that stay as they are
+	ctx   context.Context // of the call
+	dir   string
+	store *table.Store
+	owns  func(int, uint64) bool
+	names []string // of the params to load; none means all
+	// weights are all that is taken.
+	weights bool
+	blocks  []loading
+	absent  []string // dense params that stay as they are
+}
+
+// clear empties the tables that are loaded, which may have the rows that their params begin with.
+func (l *loader) clear() {
+	for _, t := range l.store.Tables {
+		if l.takes(t.Param().Name) {
+			t.Clear()
+		}
+	}
 }
 
 // loading is a block being put together.
 type loading struct {
 	w, state []float32
 	left     int // weights still missing
-	frozen   bool
-	have     []span
-	step     int64
+	// stateless blocks take weights alone.
+	stateless bool
+	have      []span
+	step      int64
 }
 
 // span is the elements [lo, hi) of a param.
@@ -167,7 +185,7 @@ func (to *loading) copy(f *safetensors.File, b blockInfo, offset, lo, hi int) er
 		return err
 	}
 	to.step = b.Step
-	if to.frozen {
+	if to.stateless {
 		return nil
 	}
 	n := len(to.w)
@@ -215,7 +233,7 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 	if to == nil {
 		return fmt.Errorf("embedding %q is not in this model: %w", t.Param, ErrDamaged)
 	}
-	if t.Dim != to.Param().Dim() || t.State != stateLen(to) && !to.Param().Frozen {
+	if t.Dim != to.Param().Dim() || t.State != stateLen(to) && !to.Param().Frozen && !l.weights {
 		return fmt.Errorf("embedding %q has rows of %d weights and %d of state, this model's have %d and %d", t.Param, t.Dim, t.State, to.Param().Dim(), stateLen(to))
 	}
 	to.SetClock(t.Clock)
@@ -243,7 +261,10 @@ func (l *loader) find(param string) (*table.Sparse, int) {
 func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index, at, n int) error {
 	ids, steps := make([]uint64, n), make([]int64, n)
 	seen, updates := make([]uint32, n), make([]uint32, n)
-	width := t.Dim + t.State
+	width, state := t.Dim+t.State, stateLen(to)
+	if l.weights {
+		state = 0
+	}
 	data, show, click := make([]float32, n*width), make([]float32, n), make([]float32, n)
 	if t.Rated {
 		if err := errors.Join(safetensors.ReadAt(f, t.show(), show, at), safetensors.ReadAt(f, t.click(), click, at)); err != nil {
@@ -264,7 +285,7 @@ func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index,
 			continue
 		}
 		row := data[i*width:][:width]
-		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:][:stateLen(to)], Step: l.stepOf(steps[i]), Seen: seen[i], Updates: updates[i],
+		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:][:state], Step: l.stepOf(steps[i]), Seen: seen[i], Updates: updates[i],
 			Show: show[i], Click: click[i]}
 		if err := to.Restore(r); err != nil {
 			return err

@@ -35,6 +35,10 @@ type Manifest struct {
 	Sum string `json:"xxhash64"`
 	// Absent are the dense params of a store that Load has left as they were.
 	Absent []string `json:"-"`
+	// Origin says in words what was loaded: it is the same for all who have loaded the same.
+	Origin string `json:"-"`
+	// Changed says that Load has begun to change the store.
+	Changed bool `json:"-"`
 }
 
 // Param is a variable of the model.

@@ -30,8 +30,10 @@ type Config struct {
 	// Strategy has its defaults filled in.
 	Strategy    strategy.Strategy
 	Fingerprint layout.Fingerprint
-	Transport   transport.Transport
-	Logger      *slog.Logger
+	// From is the directory that this worker was told the servers begin from, and what of it; empty if it was told nothing.
+	From      string
+	Transport transport.Transport
+	Logger    *slog.Logger
 }
 
 // Client is one worker's connection to the servers. It implements [optimizer.Trainer].
@@ -131,6 +133,7 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 	if process == 0 {
 		process = rand.Uint64()
 	}
+	var first origin
 	for s := range c.c.Servers {
 		op := wire.OpHello
 		if s == 0 {
@@ -145,6 +148,9 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 			c.round.Resume(mode.Round(w.Round))
 		}
 		c.beat.Go(func() { c.beatTo(s) }) // from now on this server misses them, however long the others take
+		if err := first.agrees(s, w, c.c.From); err != nil {
+			return false, err
+		}
 		published = published && w.Published
 	}
 	return published, nil

@@ -28,7 +28,7 @@ var house = map[string][]string{
 		"strategy"},
 	"rolemaker":           {"internal/environ"},
 	"internal/modelfiles": {"internal/files", "internal/safetensors"},
-	"internal/checkpoint": {"internal/files", "internal/mode", "internal/safetensors", "internal/table", "optimizer"},
+	"internal/checkpoint": {"internal/files", "internal/mode", "internal/modelfiles", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/client": {"internal/checkpoint", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
 		"strategy", "strategy/placement", "transport"},
 	"internal/server": {"internal/checkpoint", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",

@@ -18,6 +18,12 @@ func NewHash() *Hash { return &Hash{xxhash.New()} }
 // String is the checksum as 16 hexadecimal digits.
 func (h *Hash) String() string { return fmt.Sprintf("%016x", h.Sum64()) }
 
+// Take adds everything that r gives, until ctx ends.
+func (h *Hash) Take(ctx context.Context, r io.Reader) error {
+	_, err := io.Copy(h, reader{ctx, r})
+	return err
+}
+
 // SumOf is the checksum of bytes in memory.
 func SumOf(b []byte) string {
 	h := NewHash()
@@ -28,10 +34,8 @@ func SumOf(b []byte) string {
 // SumReader is the checksum of everything that r gives, until ctx ends.
 func SumReader(ctx context.Context, r io.Reader) (string, error) {
 	h := NewHash()
-	if _, err := io.Copy(h, reader{ctx, r}); err != nil {
-		return "", err
-	}
-	return h.String(), nil
+	err := h.Take(ctx, r)
+	return h.String(), err
 }
 
 // SumFile is the checksum of a file.

@@ -34,7 +34,7 @@ func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
 	}
 	for _, p := range l.Params {
 		if p.Rows != nil {
-			f = append(f, fmt.Sprintf("param %q begins with %v", p.Name, p.Rows))
+			f = append(f, Fact(fmt.Sprintf("param %q first rows", p.Name), p.Rows))
 		}
 	}
 	for _, b := range l.Plan.Blocks {

@@ -19,6 +19,7 @@ type Files struct {
 	dir     string
 	graph   []byte // nil when there is none
 	weights []weightFile
+	sum     string // of the record, empty without one
 }
 
 // weightFile is a file of tensors.
@@ -75,6 +76,7 @@ func open(ctx context.Context, dir string, r *record) (*Files, error) {
 
 func (f *Files) open(ctx context.Context, r *record) error {
 	if r != nil {
+		f.sum = r.Sum
 		for _, e := range r.Files {
 			if err := f.named(ctx, e); err != nil {
 				return err

@@ -1,8 +1,11 @@
 package modelfiles
 
 import (
+	"context"
 	"fmt"
+	"io"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
@@ -30,6 +33,38 @@ func (f *Files) Dense(name string) ([]float32, []int, error) {
 func (f *Files) Has(name string) bool {
 	with, err := f.with(name)
 	return err != nil || len(with) > 0
+}
+
+// Names are the tensors of all files that are the model's.
+func (f *Files) Names() (all []string) {
+	for _, w := range f.weights {
+		if w.stray {
+			continue
+		}
+		for _, t := range w.Tensors() {
+			all = append(all, t.Name)
+		}
+	}
+	return all
+}
+
+// Origin says in words which weights these are: by the record's checksum or, without a record, by that of all weight files.
+func (f *Files) Origin(ctx context.Context) (string, error) {
+	sum := f.sum
+	if sum == "" {
+		h := files.NewHash()
+		for _, w := range f.weights {
+			st, err := w.file.Stat()
+			if err == nil {
+				err = h.Take(ctx, io.NewSectionReader(w.file, 0, st.Size()))
+			}
+			if err != nil {
+				return "", fmt.Errorf("reading %s: %w", w.name, err)
+			}
+		}
+		sum = h.String()
+	}
+	return fmt.Sprintf("saved model (%s)", sum), nil
 }
 
 // with are the files that have a tensor of that name. A file that the record does not name must not: nobody could say what counts.

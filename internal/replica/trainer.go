@@ -34,8 +34,10 @@ type Trainer struct {
 	c     Config
 	local *local.Trainer
 	weigh mode.Weighting
-	mu    sync.Mutex // guards what follows
-	group *collective.Group
+	// origin is what the weights were loaded from, in words.
+	origin string
+	mu     sync.Mutex // guards what follows
+	group  *collective.Group
 	// claimed says that group is there or in the making.
 	claimed bool
 	joined  bool
@@ -93,6 +95,14 @@ func New(c Config) (*Trainer, error) {
 // Local is where the weights are.
 func (t *Trainer) Local() *local.Trainer { return t.local }
 
+// Loaded notes, before Join, what weights were loaded from, one load after the other: it must be the same on every worker.
+func (t *Trainer) Loaded(origin string) {
+	if t.origin != "" {
+		origin = t.origin + ", then from " + origin
+	}
+	t.origin = origin
+}
+
 // Join finds the other workers, compares with them what is trained, and takes the dense weights of rank 0.
 func (t *Trainer) Join(ctx context.Context) error {
 	g, err := t.claim(ctx)
@@ -144,7 +154,7 @@ func (t *Trainer) Joined() bool {
 // agree compares this worker's model, rule and strategy with the others', and how far each has come.
 func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 	mine := append(layout.Fingerprint{}, t.c.Fingerprint...)
-	mine = append(mine, layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.local.Step()))
+	mine = append(mine, layout.Fact("beginning", t.begins()), layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.local.Step()))
 	data, err := json.Marshal(mine)
 	if err != nil {
 		return err
@@ -163,6 +173,14 @@ func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 		}
 	}
 	return nil
+}
+
+// begins says from what this worker begins.
+func (t *Trainer) begins() string {
+	if t.origin == "" {
+		return "nothing, without Restore or LoadModel"
+	}
+	return t.origin
 }
 
 // takeWeights sets every dense param, the frozen ones too, to what rank 0 has.

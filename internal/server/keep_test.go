@@ -83,7 +83,7 @@ func TestFrozenValuesComeInPieces(t *testing.T) {
 	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Epoch: 1}, msg), wire.StatusOK)
 
 	next := newKeeper(t)
-	if err := next.Load(t.Context(), msg.Dir); err != nil {
+	if err := next.Restore(t.Context(), msg.Dir, checkpoint.Selection{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := kept(t, next); !slices.Equal(got, []float32{1, 2, 3, 4}) || !next.known[2] || !next.known[3] {
@@ -105,7 +105,7 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, names := range [][]string{nil, {"w"}} {
-		if err := s.Load(t.Context(), dir, names...); err != nil || s.known[2] || s.known[3] {
+		if err := s.Restore(t.Context(), dir, checkpoint.Selection{Params: names}); err != nil || s.known[2] || s.known[3] {
 			t.Errorf("params %q: known %v, error %v", names, s.known, err)
 		}
 	}

@@ -94,7 +94,7 @@ func (s *Server) join(f *wire.Frame) (wire.Welcome, error) {
 	if err := s.begin(m, int(f.Worker), epoch); err != nil {
 		return wire.Welcome{}, err
 	}
-	return wire.Welcome{Epoch: m.epoch, Round: uint64(s.mode.Open()), Published: s.published}, nil
+	return wire.Welcome{Epoch: m.epoch, Round: uint64(s.mode.Open()), Published: s.published, From: s.from, Origin: s.origin}, nil
 }
 
 // lives remembers, on server 0, which life each of the last processes of a worker was given: a join that arrives twice, or

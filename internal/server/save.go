@@ -69,27 +69,28 @@ func remember(ids []string, id string) []string {
 	return append(ids, id)
 }
 
-// Load fills the tables from a checkpoint, which any number of servers may have written; with names, those of these params alone.
-func (s *Server) Load(ctx context.Context, dir string, names ...string) error {
-	m, err := checkpoint.Load(ctx, dir, s.store, s.c.Rule.Name(), s.c.Layout.Params, s.owns, names...)
+// Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
+func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
+	m, err := checkpoint.Restore(ctx, dir, s.store, s.c.Rule.Name(), s.c.Layout.Params, s.owns, what)
 	if err != nil {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
 	}
-	if len(names) > 0 {
-		if err := s.Begin(ctx, names...); err != nil {
+	some := len(what.Params) > 0
+	if some {
+		if err := s.Begin(ctx, what.Params...); err != nil {
 			return err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.from, s.origin = checkpoint.From(dir, what), m.Origin+": "+what.String()
 	s.knowLoaded(m.Absent)
-	if len(names) > 0 {
-		s.keepLoaded(names)
-		s.log.Info("loaded params of a checkpoint", "dir", dir, "params", names)
-		return nil
+	if some {
+		s.keepLoaded(what.Params)
+	} else {
+		s.markPublished()
 	}
-	s.markPublished()
-	s.log.Info("loaded checkpoint", "dir", dir, "step", m.Step)
+	s.log.Info("begins from "+s.from, "loaded", m.Origin)
 	return nil
 }
 

@@ -61,6 +61,8 @@ type Server struct {
 	published bool
 	// foreseeing says that answers to pushes have foreseen dense weights.
 	foreseeing bool
+	// from is the directory that the tables were filled from, and what of it, and origin what was found there.
+	from, origin string
 	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
 	loaded map[*table.Dense]bool
 	// known are the frozen dense params, by index, of which server 0 has a worker's values or a checkpoint's.

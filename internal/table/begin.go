@@ -17,19 +17,19 @@ func (t *Sparse) Begin(ctx context.Context, owns func(id uint64) bool) error {
 		if len(w) != len(ids)*t.dim {
 			return fmt.Errorf("%w: %q begins with %d ids and %d numbers, want %d for each", ErrShape, t.param.Name, len(ids), len(w), t.dim)
 		}
-		return t.set(ids, w, owns)
+		return t.SetOwned(ids, w, 0, owns)
 	})
 }
 
-// set sets those rows of a portion that are owned.
-func (t *Sparse) set(ids []uint64, w []float32, owns func(id uint64) bool) error {
+// SetOwned is [Sparse.Set] of those rows that are owned.
+func (t *Sparse) SetOwned(ids []uint64, w []float32, step int64, owns func(id uint64) bool) error {
 	mine, rows := make([]uint64, 0, len(ids)), make([]float32, 0, len(w))
 	for i, id := range ids {
 		if owns(id) {
 			mine, rows = append(mine, id), append(rows, w[i*t.dim:][:t.dim]...)
 		}
 	}
-	return t.Set(mine, rows, 0)
+	return t.Set(mine, rows, step)
 }
 
 // Clear drops all rows and forgets the ids that wait.

@@ -20,6 +20,10 @@ type Welcome struct {
 	Round uint64 `json:"round"`
 	// Published says that the dense weights are there already.
 	Published bool `json:"published"`
+	// From is the directory that the server was told to begin from, and what of it; empty for none. Origin says which checkpoint or
+	// model it found there.
+	From   string `json:"from,omitempty"`
+	Origin string `json:"origin,omitempty"`
 }
 
 // Gather is the blob of OpGather: a worker's part of its n-th collective.

@@ -78,8 +78,8 @@ func (t *Trainer) add(p *optimizer.Param) error {
 	return t.store.AddBlock(table.Block{Param: p, Name: p.Name, Values: values})
 }
 
-// Store is where the weights are, for saving and loading. Whoever changes weights in it does so before the first session is
-// opened.
+// Store is where the weights are, for saving and loading. Whoever changes weights in it calls Changed, and no session is within a step
+// meanwhile.
 func (t *Trainer) Store() *table.Store { return &t.store }
 
 // Still calls do between two updates: steps that end meanwhile wait. Rows may be born.
@@ -87,6 +87,12 @@ func (t *Trainer) Still(do func() error) error {
 	t.still.Lock()
 	defer t.still.Unlock()
 	return do()
+}
+
+// Changed says that the weights in the store were changed: sessions that are open read them anew at their next step.
+func (t *Trainer) Changed() {
+	t.version.Add(1)
+	t.frozen.Add(1)
 }
 
 // Step is the number of updates so far.

@@ -32,14 +32,14 @@ func (t Training) Play(ctx context.Context, f *fleet.Fleet, work func(ctx contex
 	if err := opt.Minimize(t.Loss); err != nil {
 		return err
 	}
+	if err := f.Restore(ctx, t.Load, fleet.RestoreOptions{}); err != nil {
+		return err
+	}
 	if f.IsServer() {
-		if err := f.InitServer(ctx, t.Load); err != nil {
+		if err := f.InitServer(ctx, ""); err != nil {
 			return err
 		}
 		return f.RunServer(ctx)
-	}
-	if err := LoadAlone(ctx, f, t.Load); err != nil {
-		return err
 	}
 	if err := f.InitWorker(ctx); err != nil {
 		return err
@@ -76,14 +76,6 @@ func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func
 		return last, err
 	}
 	return last, f.BarrierWorker(ctx)
-}
-
-// LoadAlone reads a checkpoint, if there is one to go on from, where there are no servers to do it.
-func LoadAlone(ctx context.Context, f *fleet.Fleet, dir string) error {
-	if dir == "" || f.ServerNum() > 0 {
-		return nil
-	}
-	return f.LoadModel(ctx, dir)
 }
 
 // Evaluate is the value of an AUC or accuracy node over all rows, which are not trained on. Each worker looks at its part of them,

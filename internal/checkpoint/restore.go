@@ -1,0 +1,151 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Selection says what is taken of a directory. The zero value is everything.
+type Selection struct {
+	// Params are the names of those to take; none means all.
+	Params []string
+	// WeightsOnly takes a checkpoint under any rule, without the state: that is the store's rule's initial one, and updates are counted
+	// from where the store is. What tables know of rows beside their rule stays: shows, clicks and last days, and the ids that wait.
+	WeightsOnly bool
+}
+
+// String is what is taken, in words.
+func (s Selection) String() string {
+	what := "everything"
+	if s.WeightsOnly {
+		what = "weights"
+	}
+	if len(s.Params) > 0 {
+		what += fmt.Sprintf(" of params %q", s.Params)
+	}
+	return what
+}
+
+// From names a directory and what is taken of it, so that processes can compare what they were told.
+func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", filepath.Clean(dir), s) }
+
+// Restore is [Load] of a directory that holds a checkpoint or, if it holds none, a model that was saved for inference: that has weights
+// alone, whatever the rule is.
+func Restore(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
+	m, err := load(ctx, dir, store, rule, params, owns, s)
+	if !errors.Is(err, ErrNone) {
+		return m, err
+	}
+	f, none := modelfiles.Open(ctx, dir)
+	if none == nil {
+		defer f.Close()
+		_, none = f.Graph() // files of weights alone may be a checkpoint's without its manifest
+	}
+	switch {
+	case errors.Is(none, modelfiles.ErrNone), errors.Is(none, fs.ErrNotExist) && !errors.Is(none, modelfiles.ErrDamaged):
+		return m, fmt.Errorf("%w, and no saved model", err)
+	case none != nil:
+		return m, fmt.Errorf("checkpoint: model in %s: %w", dir, none)
+	}
+	l := loader{ctx: ctx, dir: dir, store: store, owns: owns, names: s.Params, weights: true}
+	if err := l.model(f, params, &m); err != nil {
+		return m, fmt.Errorf("checkpoint: model in %s: %w", dir, err)
+	}
+	return m, nil
+}
+
+// model fills the store from a saved model.
+func (l *loader) model(f *modelfiles.Files, params []*optimizer.Param, m *Manifest) (err error) {
+	if m.Origin, err = f.Origin(l.ctx); err != nil {
+		return err
+	}
+	if err := l.fits(f, params); err != nil {
+		return err
+	}
+	m.Changed = true
+	l.clear()
+	for _, p := range params {
+		if !l.takes(p.Name) {
+			m.Absent = append(m.Absent, p.Name)
+			continue
+		}
+		load := l.dense
+		if p.Embedding {
+			load = l.embedding
+		}
+		if err := first(func() error { return files.Ended(l.ctx) }, func() error { return load(f, p) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fits says where the params of a model and those to load differ, or nil.
+func (l *loader) fits(f *modelfiles.Files, params []*optimizer.Param) error {
+	wanted, err := named(Params(params), l.names)
+	if err != nil {
+		return err
+	}
+	for _, p := range wanted {
+		if !f.Has(p.Name) {
+			return fmt.Errorf("it has no param %q; to load some params alone, name them: %w", p.Name, ErrOtherModel)
+		}
+	}
+	for _, name := range f.Names() {
+		if len(l.names) == 0 && !slices.ContainsFunc(params, func(p *optimizer.Param) bool { return slices.Contains(modelTensors(p), name) }) {
+			return fmt.Errorf("its param %q is not in this model; to load some params alone, name them: %w", name, ErrOtherModel)
+		}
+	}
+	return nil
+}
+
+// modelTensors are the names of a param's tensors in a saved model.
+func modelTensors(p *optimizer.Param) []string {
+	if p.Embedding {
+		return []string{p.Name, p.Name + ".ids"}
+	}
+	return []string{p.Name}
+}
+
+// dense takes the weights of a dense param for the store's blocks of it.
+func (l *loader) dense(f *modelfiles.Files, p *optimizer.Param) error {
+	w, shape, err := f.Dense(p.Name)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(shape, p.Shape) {
+		return fmt.Errorf("its param %q has shape %v, this model's %v: %w", p.Name, shape, p.Shape, ErrOtherModel)
+	}
+	for _, b := range l.store.Blocks {
+		if b.Param.Name != p.Name {
+			continue
+		}
+		if err := b.Values.Restore(w[b.Offset:][:b.Values.Len()], nil, l.store.Step()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// embedding takes the rows that this process owns.
+func (l *loader) embedding(f *modelfiles.Files, p *optimizer.Param) error {
+	to, index := l.find(p.Name)
+	return f.Rows(p.Name, func(ids []uint64, w []float32) error {
+		if len(w) != len(ids)*p.Dim() {
+			return fmt.Errorf("its rows of %q have %d numbers, this model's %d: %w", p.Name, len(w)/len(ids), p.Dim(), ErrOtherModel)
+		}
+		if err := files.Ended(l.ctx); err != nil {
+			return err
+		}
+		return to.SetOwned(ids, w, l.store.Step(), func(id uint64) bool { return l.owns(index, id) })
+	})
+}
