@@ -196,6 +196,9 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	f.job = j
+	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
+		f.log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())
+	}
 	objective.Bind(trainer{f})
 	return nil
 }

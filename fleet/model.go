@@ -12,7 +12,8 @@ import (
 )
 
 // SaveInferenceModel writes a model that can be used without a fleet: graph.json, weights.safetensors with the newest
-// weights of every dense parameter and every row that was ever trained, by ascending id, and model.json with their checksums. Package nn
+// weights of every dense parameter and every row that was ever trained, by ascending id, and model.json with their checksums. Rows of an
+// embedding with a height that have given values ([optimizer.Assign], or an initializer of one's own) are written in any case. Package nn
 // loads it, and Python reads its weights; the doc of nn tells how, and how Python makes the values of rows that were never trained.
 //
 // The model is one cut between steps, the same steps of every worker in all of it, also while others train. This worker writes, into a
@@ -50,7 +51,7 @@ func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) e
 		return err
 	}
 	err = src.cut(ctx, func(w weights) error {
-		return s.Write(modelfiles.Weights, func(out io.Writer) error { return writeWeights(ctx, out, m.Params(), w) })
+		return s.Write(modelfiles.Weights, func(out io.Writer) error { return writeWeights(ctx, out, m.Params(), withGiven(w, m)) })
 	})
 	if err == nil {
 		err = files.Ended(ctx)

@@ -114,11 +114,40 @@ func attributes(o op) (any, error) {
 		return s, nil
 	}
 	init, err := saveInit(v.param.Init)
-	if v.param.Height() == 0 {
-		err = nil // rows that were never trained are zeros
+	if v.param.Height() == 0 || err != nil && given(v.param) <= mostGiven {
+		err = nil // rows that were never trained are zeros, or in the model
 	}
 	s.Init = init
 	return s, err
+}
+
+// mostGiven bounds the rows that are saved though nothing has trained them.
+const mostGiven = 1 << 28
+
+// Given implements the optional method of [optimizer.Model].
+func (model) Given(p *optimizer.Param) int {
+	if _, err := saveInit(p.Init); err == nil || p.Init == nil || !p.Embedding {
+		return 0
+	}
+	return given(p)
+}
+
+// given is how many first rows of an embedding have initial values that may not be zeros.
+func given(p *optimizer.Param) int {
+	if g, ok := p.Init.(interface{ Given(dim int) int }); ok {
+		return min(g.Given(p.Dim()), p.Height())
+	}
+	return p.Height()
+}
+
+// Savable says which parameter behind the node no model can be saved with, and why, or nil. Minimize warns of it.
+func (n *Node) Savable() error {
+	for _, p := range n.Params() {
+		if _, err := attributes(variable{p}); err != nil {
+			return fmt.Errorf("nn: %q: %w", p.Name, err)
+		}
+	}
+	return nil
 }
 
 // savedInit is an initializer as JSON.
@@ -142,8 +171,8 @@ func saveInit(init optimizer.Initializer) (*savedInit, error) {
 		i = i.WithDefaults()
 		return &savedInit{"truncated_normal", i.Mean, i.Std}, nil
 	}
-	return nil, fmt.Errorf("initializer %T can't be saved, and rows that were never trained need it: use Constant, Uniform, Normal or"+
-		" TruncatedNormal, or a Height of 0, with which such rows are zero", init)
+	return nil, fmt.Errorf("initializer %T can't be saved, and the embedding has too many rows (more than %d) to save those that were never trained: use Constant,"+
+		" Uniform, Normal or TruncatedNormal, or a Height of 0, with which such rows are zero", init, mostGiven)
 }
 
 func (s *savedInit) initializer() (optimizer.Initializer, error) {

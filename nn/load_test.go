@@ -160,13 +160,16 @@ func TestInferenceMistakes(t *testing.T) {
 		"bad":           {[]*Node{Add(nil, nil)}, "input 0 is nil"},
 		"two graphs":    {[]*Node{newToy(1).pred, newToy(1).pred}, "not a node of the graph"},
 		"a second, nil": {[]*Node{newToy(1).pred, nil}, "not a node of the graph"},
-		"initializer":   {[]*Node{own(EmbeddingOptions{Height: 5, Dim: 2, Init: custom{}})}, "nn.custom can't be saved"},
+		"initializer":   {[]*Node{own(EmbeddingOptions{Height: 1 << 40, Dim: 2, Init: custom{}})}, "nn.custom can't be saved"},
 	}
 	for name, test := range tests {
 		m := Inference(test.outputs...)
 		if err := m.WriteGraph(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v does not say %q", name, err, test.want)
 		}
+	}
+	if err := tests["initializer"].outputs[0].Savable(); err == nil || !strings.Contains(err.Error(), "nn.custom can't be saved") {
+		t.Errorf("got %v", err)
 	}
 	if err := Inference(own(EmbeddingOptions{Dim: 2, Init: custom{}})).WriteGraph(&bytes.Buffer{}); err != nil {
 		t.Errorf("an open table needs no initializer: %v", err)

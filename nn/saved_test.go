@@ -57,7 +57,7 @@ func reload(t *testing.T, out *Node, k *keeper) *Model {
 	model := Inference(out)
 	for _, p := range model.Params() {
 		if p.Embedding {
-			p.Init = optimizer.Constant{} // given values can't be saved; every row that is read was trained
+			p.Init = optimizer.Constant{} // given values are not written here; every row that is read was trained
 		}
 	}
 	dir := t.TempDir()

@@ -36,6 +36,9 @@ func (a assigned) FillRow(w []float32, id uint64) {
 	copy(w, (*a.values)[int(id)*len(w):])
 }
 
+// Given implements [RowInitializer]'s optional method: later rows are zeros.
+func (a assigned) Given(dim int) int { return (len(*a.values) + dim - 1) / dim }
+
 // String shows length and checksum, so that two processes see whether they assign the same.
 func (a assigned) String() string {
 	return fmt.Sprintf("{%d values, sum %016x}", len(*a.values), a.sum)

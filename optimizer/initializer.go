@@ -10,7 +10,9 @@ type Initializer interface {
 	Fill(w []float32, key uint64)
 }
 
-// A RowInitializer knows the values of rows by id, as values read from a file do. Every process of a job must have the same.
+// A RowInitializer knows the values of rows by id, as values read from a file do. Every process of a job must have the same. One that
+// has values for the first ids alone, and zeros for all others, may say for how many by a method Given(dim int) int: a model
+// that is saved has no more of them.
 type RowInitializer interface {
 	Initializer
 	// FillRow sets w to row id of an embedding.

@@ -86,7 +86,8 @@ type Rows struct {
 	Next []uint64
 }
 
-// Model is what can be saved for inference.
+// Model is what can be saved for inference. Of a param whose initial values its graph does not tell it may have a method
+// Given(p *Param) int: so many first rows of p are written, those with their initial values that were never trained.
 type Model interface {
 	Params() []*Param
 	// WriteGraph writes the computation, without weights, in a form that package nn (or the user's own loader) reads back.
