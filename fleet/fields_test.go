@@ -51,7 +51,7 @@ func TestEveryParamFieldActs(t *testing.T) {
 		in    []place
 		shows func(t *testing.T, without, with outcome)
 	}
-	entries := append(slices.Clone(pushing), inCollective, alone)
+	entries, bounded := append(slices.Clone(pushing), inCollective, alone), append(slices.Clone(pushing), alone)
 	rowsIn := func(t *testing.T, o outcome) int { return len(tensor[uint64](t, o.model, "rows.ids")) }
 	none := func(t *testing.T, without, with outcome) {
 		if a, b := rowsIn(t, without), rowsIn(t, with); a < 6 || b != 0 {
@@ -107,7 +107,7 @@ func TestEveryParamFieldActs(t *testing.T) {
 				t.Errorf("%d rows are let in", rowsIn(t, with))
 			}
 		}},
-		"MaxBytes": {func(_, rows *optimizer.Param) { rows.Shape, rows.MaxBytes = []int{0, 4096}, 1<<16 }, append(slices.Clone(pushing), alone), func(t *testing.T, without, with outcome) {
+		"MaxBytes": {func(_, rows *optimizer.Param) { rows.Shape, rows.MaxBytes = []int{0, 4096}, 1<<16 }, bounded, func(t *testing.T, without, with outcome) {
 			if a, b := rowsIn(t, without), rowsIn(t, with); b == 0 || b >= a { // rows of 16 KiB
 				t.Errorf("%d rows, and %d in 64 KiB", a, b)
 			}

@@ -33,6 +33,7 @@ type trial struct {
 	threads  int            // of a worker; 0 means 1
 	wide     int            // elements of the large dense param; 0 means 20,000, which two servers share
 	noRows   bool           // leave the embedding out
+	more     int            // rows that every step trains besides
 	change   func(w, rows *optimizer.Param)
 	samples  []int           // by worker; nil means 4 each
 	latency  time.Duration   // of every call; 0 means 1 ms
@@ -290,6 +291,9 @@ func (x trial) loop(ctx context.Context, s optimizer.Session, m *anything, w int
 // batch is a worker's in a step: a target, a row that every worker trains in some steps and one that it alone trains in all.
 func (x trial) batch(w, step int) batch {
 	b := batch{x: float32((step*7+w*3)%11)/22 - 0.25, samples: 4, ids: [][]uint64{{uint64(step % 5), ownRow(w)}}}
+	for i := range x.more {
+		b.ids[0] = append(b.ids[0], ownRow(100+i))
+	}
 	if x.samples != nil {
 		b.samples = x.samples[w]
 	}

@@ -1,0 +1,48 @@
+package fleet_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// effectsOnStaleness are of which weights a worker of a mode without rounds computes on.
+func effectsOnStaleness() map[string]effect {
+	return map[string]effect{
+		"LookAhead": {
+			set: func(s *strategy.Strategy) { s.LookAhead = true },
+			in:  []place{inAsync},
+			shows: func(t *testing.T, x trial) {
+				x.latency = 10 * time.Millisecond // as long as a step computes
+				asks, ahead := x.works(t), x.with(func(s *strategy.Strategy) { s.LookAhead = true }).works(t)
+				fewer(t, "a loop whose steps ask for their rows", ahead.looped[0], asks.looped[0], 0.7)
+				if a, b := asks.counts[0].Staleness(), ahead.counts[0].Staleness(); b < a+0.7 {
+					t.Errorf("gradients are %.2f updates late, and %.2f of those that looked ahead", a, b)
+				}
+			},
+		},
+		"NoForesight": {
+			set: func(s *strategy.Strategy) { s.NoForesight = true },
+			in:  []place{inAsync, inHalfAsync, inSSP},
+			shows: func(t *testing.T, x trial) {
+				x.steady = true // so that gradients are the same whatever they are computed on
+				if x.place == inSSP {
+					x.s.Staleness = 4 // in step, nothing of others comes between
+				}
+				for name, rule := range map[string]optimizer.Rule{"SGD": optimizer.SGD{LR: trialRate}, "Momentum": optimizer.Momentum{LR: trialRate}} {
+					x.rule = rule
+					fore, plain := x.works(t), x.with(func(s *strategy.Strategy) { s.NoForesight = true }).works(t)
+					if !bytes.Equal(fore.model, plain.model) {
+						t.Errorf("%s: the servers' weights differ", name)
+					}
+					if further := fore.begun > plain.begun; further != (name == "Momentum") {
+						t.Errorf("%s: a step begins with %v, without foresight with %v", name, fore.begun, plain.begun)
+					}
+				}
+			},
+		},
+	}
+}
