@@ -50,3 +50,15 @@ func TestCulprit(t *testing.T) {
 		})
 	}
 }
+
+// TestFiniteGradientsHaveNoCulprit: an infinite label makes the loss infinite and gradients that are numbers, which no trainer refuses for it:
+// its error is about something else.
+func TestFiniteGradientsHaveNoCulprit(t *testing.T) {
+	g := NewGraph(1)
+	loss := Mean(SmoothL1(Linear(Concat(g.Input("x", 1), Embedding(g.IDs("id", 1), EmbeddingOptions{Dim: 1})), 1, LinearOptions{}), g.Input("label", 1), 1))
+	loss.Bind(&picky{err: errors.New("server 1 is gone")})
+	feed := batchOf{"x": floats([]int{1, 1}, 2), "id": int64sOf([]int{1, 1}, 3), "label": floats([]int{1, 1}, float32(math.Inf(1)))}
+	if _, err := NewExecutor(g).Train(t.Context(), feed); err == nil || err.Error() != "server 1 is gone" {
+		t.Errorf("got %v", err)
+	}
+}
