@@ -19,7 +19,7 @@ import (
 
 var (
 	wholeConvergence = flag.Bool("convergence", false, "TestConvergence trains on all flights, with 2 and with 4 workers, and prints a table (minutes)")
-	convergenceSeeds = flag.Int("seeds", 1, "TestConvergence trains with so many seeds, and takes the means")
+	convergenceSeeds = flag.Int("seeds", 3, "TestConvergence trains with so many seeds, and takes the means")
 )
 
 // contest is a way of training, which is to come as near to one process as that says.
@@ -44,12 +44,12 @@ func contests(workers, batch int) []contest {
 		{mode: "ssp", batch: batch, like: batch, servers: 2},
 		{mode: "half_async", batch: batch, like: batch, servers: 2},
 		{mode: "async", batch: batch, like: batch, servers: 2},
-		{mode: "geo", args: geoRate + " -k_steps=10", batch: batch / 4, like: batch / 4, servers: 2},
+		{mode: "geo", args: geoRate + " -k_steps=10", batch: batch / 8, like: batch / 8, servers: 2},
 	}
 	for i := range all {
 		switch all[i].workers, all[i].lose = workers, 0.004; all[i].mode {
 		case "geo":
-			all[i].lose = 0.006
+			all[i].lose = 0.006 // its formula loses half of that, and runs with so few flights are 0.003 apart
 		case "sync", "":
 			all[i].lose = 0.001 // it is the same but for rounding
 		}
@@ -57,8 +57,10 @@ func contests(workers, batch int) []contest {
 	return all
 }
 
+const lookAhead = `-strategy={"look_ahead":true}`
+
 // wholeContests are those of the table. Some are there to be seen: geo with four workers, or 100 steps between exchanges, since
-// its formula is what loses there; and async with a few large batches, where what is stale weighs most.
+// its formula is what loses there; and async that looks ahead, with large batches, where what is stale weighs most.
 func wholeContests() (all []contest) {
 	for _, workers := range []int{2, 4} {
 		for _, c := range contests(workers, 128) {
@@ -67,21 +69,22 @@ func wholeContests() (all []contest) {
 			}
 			all = append(all, c)
 		}
-		all = append(all, contest{mode: "geo", args: geoRate + " -k_steps=100", batch: 32, servers: 2, workers: workers})
+		all = append(all, contest{mode: "geo", args: geoRate + " -k_steps=100", batch: 16, servers: 2, workers: workers})
 	}
 	for _, workers := range []int{2, 4} {
-		all = append(all, contest{mode: "async", batch: 512, servers: 2, workers: workers},
+		all = append(all, contest{mode: "async", batch: 512, like: 512, lose: 0.002, servers: 2, workers: workers},
+			contest{mode: "async", args: lookAhead, batch: 512, servers: 2, workers: workers},
 			contest{mode: "half_async", batch: 512, like: 512, lose: 0.004, servers: 2, workers: workers})
 	}
 	return all
 }
 
 // TestConvergence trains in every mode and holds the test AUC to that of one process that has seen as many samples in updates
-// of the same size: on a part of the flights, or with -convergence on all of them.
+// of the same size, as a mean of three seeds: on a part of the flights, or with -convergence on all of them.
 func TestConvergence(t *testing.T) {
-	what, rounds, out, slack := "-rows=40000 -layers=64,32", contests(2, 128), io.Discard, 0.006 // few flights: results spread
+	what, rounds, out := "-rows=40000 -layers=64,32", contests(2, 128), io.Discard
 	if *wholeConvergence {
-		what, rounds, out, slack = "", wholeContests(), t.Output(), 0
+		what, rounds, out = "", wholeContests(), t.Output()
 	}
 	train, test := flightsFor(t, what)
 	fmt.Fprint(out, "| mode | workers | batch | test AUC | one process | at most less | loss | examples/s | staleness: mean, most |\n|---|---|---|---|---|---|---|---|---|\n")
@@ -101,8 +104,8 @@ func TestConvergence(t *testing.T) {
 			n := float64(*convergenceSeeds)
 			fmt.Fprintf(out, "| %s | %d | %d | %.4f | %.4f | %.4f | %.4f | %.0f | %.2f, %d |\n", c.name(), c.workers, c.batch, got.auc/n, base.auc/n, worst,
 				got.loss/n, got.rate/n, got.counts.Staleness(), got.counts.MostStale)
-			if c.like > 0 && got.auc/n < base.auc/n-c.lose-slack {
-				t.Errorf("AUC %.4f, one process has %.4f; want no more than %.3f less", got.auc/n, base.auc/n, c.lose+slack)
+			if c.like > 0 && got.auc/n < base.auc/n-c.lose {
+				t.Errorf("AUC %.4f, one process has %.4f; want no more than %.3f less", got.auc/n, base.auc/n, c.lose)
 			}
 			if c.mode == "sync" && got.counts.Stale != 0 {
 				t.Errorf("sync: %+v", got.counts)
