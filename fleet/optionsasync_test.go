@@ -82,6 +82,9 @@ func effectsOnQueues() map[string]effect {
 				if more := own.net.Calls - with.net.Calls; more < 2*2*(trialSteps-2) {
 					t.Errorf("%d requests, with those that bring dense weights alone %d", with.net.Calls, own.net.Calls)
 				}
+				if a, b := with.net.Received, own.net.Received; !near(float64(b), float64(a), 0.3) {
+					t.Errorf("%d bytes are received, and %d by requests of their own: answers to pushes bring dense weights too", a, b)
+				}
 			},
 		},
 		"MinSendGradNumBeforeRecv": {

@@ -17,10 +17,12 @@ func effectsOnStaleness() map[string]effect {
 			in:  []place{inAsync},
 			shows: func(t *testing.T, x trial) {
 				x.latency = 10 * time.Millisecond // as long as a step computes
-				asks, ahead := x.works(t), x.with(func(s *strategy.Strategy) { s.LookAhead = true }).works(t)
-				fewer(t, "a loop whose steps ask for their rows", ahead.looped[0], asks.looped[0], 0.7)
-				if a, b := asks.counts[0].Staleness(), ahead.counts[0].Staleness(); b < a+0.7 {
-					t.Errorf("gradients are %.2f updates late, and %.2f of those that looked ahead", a, b)
+				for _, x.noRows = range []bool{false, true} {
+					asks, ahead := x.works(t), x.with(func(s *strategy.Strategy) { s.LookAhead = true }).works(t)
+					fewer(t, "a loop whose steps wait for what they need", ahead.looped[0], asks.looped[0], 0.7)
+					if a, b := asks.counts[0].Staleness(), ahead.counts[0].Staleness(); b < a+0.7 {
+						t.Errorf("no rows %t: gradients are %.2f updates late, and %.2f of those that looked ahead", x.noRows, a, b)
+					}
 				}
 			},
 		},

@@ -108,3 +108,22 @@ func TestHotRows(t *testing.T) {
 		return nil
 	})
 }
+
+// TestEveryCountIsLogged: what was counted, and what went wrong, is in a log's line; what is zero is not.
+func TestEveryCountIsLogged(t *testing.T) {
+	log := new(lines)
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	logger.Info("so far", "stats", fleet.Stats{Counts: fleet.Counts{Steps: 11, Rows: 12, Doubled: 13, Dropped: 14, NotFinite: 15}, Refused: 16,
+		Tables: []fleet.TableStats{{Name: "t", Rows: 21, Free: 22, Waiting: 23, Bytes: 24, MaxBytes: 25, KeptOut: 26, TurnedAway: 27, Dropped: 28, Hot: []fleet.HotRow{{ID: 29}}}}})
+	want := []string{"steps=11", "rows_applied=12", "doubled=13", "rows_dropped=14", "not_finite=15", "refused=16", "t.rows=21", "t.free=22", "t.waiting=23",
+		"t.bytes=24", "t.max_bytes=25", "t.kept_out=26", "t.turned_away=27", "t.dropped=28", "t.hottest=29"}
+	for _, text := range want {
+		if len(log.of("stats."+text)) != 1 {
+			t.Errorf("no %s in %s", text, log.of("so far"))
+		}
+	}
+	logger.Info("nothing", "stats", fleet.Stats{})
+	if got := log.of("nothing")[0]; strings.Contains(got, "stats.") {
+		t.Errorf("zeros are logged: %s", got)
+	}
+}
