@@ -30,6 +30,13 @@ func effectsOnStaleness() map[string]effect {
 			set: func(s *strategy.Strategy) { s.NoForesight = true },
 			in:  []place{inAsync, inHalfAsync, inSSP},
 			shows: func(t *testing.T, x trial) {
+				if one := x; x.place == inAsync { // which looks ahead misses its own last update
+					one.workers, one.steady, one.s.LookAhead, one.rule = 1, true, true, optimizer.Momentum{LR: trialRate}
+					fore, plain := one.works(t), one.with(func(s *strategy.Strategy) { s.NoForesight = true }).works(t)
+					if !(fore.begun > plain.begun) {
+						t.Errorf("one worker's step begins with %v, without foresight with %v", fore.begun, plain.begun)
+					}
+				}
 				x.steady = true // so that gradients are the same whatever they are computed on
 				if x.place == inSSP {
 					x.s.Staleness = 4 // in step, nothing of others comes between

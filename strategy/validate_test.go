@@ -39,6 +39,7 @@ func TestValidate(t *testing.T) {
 		{"geo", strategy.Geo(3), ""},
 		{"geo_rest", strategy.Strategy{Mode: "geo", GeoRest: "drop"}, `geo_rest is "drop"; it can be "send" or "keep"`},
 		{"merge", strategy.Strategy{Merge: "max"}, `merge is "max"; it can be "mean" or "sum"`},
+		{"no foresight of nothing", strategy.Strategy{NoForesight: true, DelayCompensation: 1}, "no_foresight is true, but with delay_compensation nothing is foreseen"},
 		{"merge of nothing", strategy.Strategy{Merge: "sum"}, `merge is "sum", but max_merge_var_num is 1: no gradients travel together`},
 		{"merge of some", strategy.Strategy{Merge: "sum", MaxMergeVarNum: 2}, ""},
 		{"merge of threads", strategy.Strategy{Mode: "half_async", Merge: "sum"}, ""},
