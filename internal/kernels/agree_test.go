@@ -36,6 +36,7 @@ func everything() (all []float32) {
 			all = append(all, dx...)
 		}
 		Axpy(0.3, x, y)
+		Beyond(0.3, y, x, y)
 		Mul(x, x, y)
 		all = append(append(all, x...), y...)
 		everyKind(n+1, 2*n+1, 5*n+1, func(p product) {

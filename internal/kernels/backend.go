@@ -9,13 +9,14 @@ type backend struct {
 	copyPanel packLoop
 	turnPanel packLoop
 
-	axpy  func(alpha float32, x, y []float32)
-	scale func(alpha float32, x []float32)
-	add   func(dst, x, y []float32)
-	mul   func(dst, x, y []float32)
-	dot   func(x, y []float32) float32
-	sum   func(x []float32) float32
-	max   func(x []float32) float32 // the largest number; a NaN is passed over
+	axpy   func(alpha float32, x, y []float32)
+	beyond func(alpha float32, dst, from, x []float32)
+	scale  func(alpha float32, x []float32)
+	add    func(dst, x, y []float32)
+	mul    func(dst, x, y []float32)
+	dot    func(x, y []float32) float32
+	sum    func(x []float32) float32
+	max    func(x []float32) float32 // the largest number; a NaN is passed over
 
 	relu    func(dst, x []float32)
 	exp     func(dst, x []float32, shift float32)
@@ -54,7 +55,7 @@ var portable = backend{
 	micro: microKernel{rows: 4, cols: 4, run: micro4x4},
 
 	copyPanel: copyPanel, turnPanel: turnPanel,
-	axpy: axpy, scale: scale, add: add, mul: mul, dot: dot, sum: sum, max: maximum,
+	axpy: axpy, beyond: beyond, scale: scale, add: add, mul: mul, dot: dot, sum: sum, max: maximum,
 	relu: relu, exp: exp, log: log, sigmoid: sigmoid, tanh: tanh,
 	reluGrad: reluGrad, sigmoidGrad: sigmoidGrad, tanhGrad: tanhGrad, softmaxGrad: softmaxGrad,
 	half: half, bfloat: bfloat, int8: int8s, fromHalf: fromHalf, fromBFloat: fromBFloat, fromInt8: fromInt8,

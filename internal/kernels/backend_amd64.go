@@ -26,7 +26,7 @@ func withAVX2(b backend) backend {
 	b.name = "avx2"
 	b.micro = microKernel{rows: 6, cols: 16, run: micro6x16}
 	b.copyPanel, b.turnPanel = copyPanelAVX2, turnPanelAVX2
-	b.axpy, b.scale, b.add, b.mul = axpyAVX2, scaleAVX2, addAVX2, mulAVX2
+	b.axpy, b.beyond, b.scale, b.add, b.mul = axpyAVX2, beyondAVX2, scaleAVX2, addAVX2, mulAVX2
 	b.dot, b.sum, b.max = dotAVX2, sumAVX2, maximumAVX2
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX2, expAVX2, sigmoidAVX2, tanhAVX2
 	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX2, sigmoidGradAVX2, tanhGradAVX2, softmaxGradAVX2
@@ -41,7 +41,7 @@ var avx512 = withAVX512(avx2)
 func withAVX512(b backend) backend {
 	b.name = "avx512"
 	b.micro = microKernel{rows: 8, cols: 32, run: micro8x32}
-	b.axpy, b.scale, b.add, b.mul = axpyAVX512, scaleAVX512, addAVX512, mulAVX512
+	b.axpy, b.beyond, b.scale, b.add, b.mul = axpyAVX512, beyondAVX512, scaleAVX512, addAVX512, mulAVX512
 	b.dot, b.sum, b.max = dotAVX512, sumAVX512, maximumAVX512
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX512, expAVX512, sigmoidAVX512, tanhAVX512
 	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX512, sigmoidGradAVX512, tanhGradAVX512, softmaxGradAVX512

@@ -23,6 +23,7 @@ func TestWrongLengths(t *testing.T) {
 	index := []int32{0, 1}
 	for op, f := range map[string]func(){
 		"Axpy":            func() { Axpy(1, x, y) },
+		"Beyond":          func() { Beyond(1, x, x, y) },
 		"Add":             func() { Add(x, x, y) },
 		"Mul":             func() { Mul(x, y, x) },
 		"Dot":             func() { Dot(x, y) },

@@ -6,6 +6,13 @@ func Axpy(alpha float32, x, y []float32) {
 	active.axpy(alpha, x, y)
 }
 
+// Beyond writes x + alpha·(x − from) to dst: as far beyond x as alpha says, on the way there from from.
+func Beyond(alpha float32, dst, from, x []float32) {
+	checkLen("Beyond", "from", len(from), len(dst))
+	checkLen("Beyond", "x", len(x), len(dst))
+	active.beyond(alpha, dst, from, x)
+}
+
 // Scale multiplies x by alpha.
 func Scale(alpha float32, x []float32) { active.scale(alpha, x) }
 

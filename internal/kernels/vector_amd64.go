@@ -3,6 +3,9 @@ package kernels
 // The inner loops for AVX2 and FMA.
 
 //go:noescape
+func beyondAVX2(alpha float32, dst, from, x []float32)
+
+//go:noescape
 func axpyAVX2(alpha float32, x, y []float32)
 
 //go:noescape
@@ -54,6 +57,9 @@ func gatherAVX2(dst, src []float32, dim int, index []int32)
 func scatterAVX2(dst, src []float32, dim int, index []int32)
 
 // The inner loops for AVX-512 (F, DQ, VL, BW).
+
+//go:noescape
+func beyondAVX512(alpha float32, dst, from, x []float32)
 
 //go:noescape
 func axpyAVX512(alpha float32, x, y []float32)

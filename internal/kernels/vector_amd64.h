@@ -103,6 +103,11 @@ done:                 \
 #define SCALED VMULPS V8, V0, V0
 #define AXPY   VFMADD132PS V8, V1, V0
 
+// BEYOND: V0 + V8·(V0−V1)
+#define BEYOND \
+	VSUBPS V1, V0, V2 \
+	VFMADD231PS V2, V8, V0
+
 // RELU: of two numbers of which one is NaN, VMAXPS gives Go's first.
 #define RELU VMAXPS V0, V9, V0
 

@@ -12,6 +12,15 @@ TEXT ·axpyAVX2(SB), NOSPLIT, $0-56
 	MOVQ DX, DI
 	BINARY(AXPY)
 
+// func beyondAVX2(alpha float32, dst, from, x []float32)
+TEXT ·beyondAVX2(SB), NOSPLIT, $0-80
+	VBROADCASTSS alpha+0(FP), V8
+	MOVQ dst_base+8(FP), DI
+	MOVQ from_base+32(FP), DX
+	MOVQ x_base+56(FP), SI
+	MOVQ x_len+64(FP), CX
+	BINARY(BEYOND)
+
 // func scaleAVX2(alpha float32, x []float32)
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS alpha+0(FP), V8

@@ -9,6 +9,13 @@ func axpy(alpha float32, x, y []float32) {
 	}
 }
 
+func beyond(alpha float32, dst, from, x []float32) {
+	dst, from = dst[:len(x)], from[:len(x)]
+	for i := range x {
+		dst[i] = x[i] + alpha*(x[i]-from[i])
+	}
+}
+
 func scale(alpha float32, x []float32) {
 	for i := range x {
 		x[i] *= alpha

@@ -31,6 +31,7 @@ func checkVectors(t *testing.T, x, y []float32, alpha float32) {
 	a := float64(alpha)
 	each("Axpy", func(x, _, dst []float32) { Axpy(alpha, x, dst) }, func(x, y float64) float64 { return a*x + y })
 	each("Scale", func(_, _, dst []float32) { Scale(alpha, dst) }, func(_, y float64) float64 { return a * y })
+	each("Beyond", func(x, y, dst []float32) { Beyond(alpha, dst, x, y) }, func(x, y float64) float64 { return y + a*(y-x) })
 	each("Add", func(x, y, dst []float32) { Add(dst, x, y) }, func(x, y float64) float64 { return x + y })
 	each("Mul", func(x, y, dst []float32) { Mul(dst, x, y) }, func(x, y float64) float64 { return x * y })
 	each("Add in place", func(x, _, dst []float32) { Add(dst, dst, x) }, func(x, y float64) float64 { return x + y })

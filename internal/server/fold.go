@@ -35,7 +35,7 @@ func (s *Server) fold(u update) (dropped int, err error) {
 	if dense, err = s.shorten(c, u.round, dense); err != nil {
 		return 0, err
 	}
-	if err := s.applyDense(dense, u.step); err != nil {
+	if err := s.applyDense(u, dense); err != nil {
 		return 0, err
 	}
 	err = c.each((*portion).apply)
@@ -69,11 +69,27 @@ func (c *scratch) foldDense() []float32 {
 	return c.dense
 }
 
-func (s *Server) applyDense(g []float32, step int64) error {
+// applyDense updates the dense blocks with a gradient. An update of one push leaves it the weights that its answer has, if it asks.
+func (s *Server) applyDense(u update, g []float32) error {
+	var a *foreseen
+	if len(u.pushes) == 1 {
+		a = u.pushes[0].foreseen
+	}
+	before := s.version.Load()
 	for i, b := range s.c.Layout.Parts[s.c.Index].Blocks {
-		if err := s.store.Blocks[i].Values.Push(g[b.At:][:b.Size], step); err != nil {
+		d, g := s.store.Blocks[i].Values, g[b.At:][:b.Size]
+		var err error
+		if a == nil {
+			err = d.Push(g, u.step)
+		} else {
+			err = d.PushAhead(g, a.dense[b.At:][:b.Size], u.step, a.updates(before))
+		}
+		if err != nil {
 			return err
 		}
+	}
+	if a != nil {
+		a.version = before + 1
 	}
 	return nil
 }

@@ -19,14 +19,34 @@ func foresees(s strategy.Strategy, workers int) bool {
 	return false
 }
 
-// foresight is how many updates the next gradient of a push's sender is expected to miss: as many as this one has.
-func (s *Server) foresight(f *wire.Frame, before uint64) int {
-	if !s.foreseeing || f.Version == 0 || f.Version == wire.NoDense || before < f.Version {
+// foreseen are dense weights that an update leaves for the answer to its push, while they are near anyway.
+type foreseen struct {
+	dense     []float32
+	held      uint64 // the version of the weights that the sender has
+	lookAhead bool   // its weights are used one step later
+	version   uint64 // of these, when they are there
+}
+
+// updates is how many updates the next gradient of a push's sender is expected to miss: as many as this one has.
+func (a *foreseen) updates(before uint64) int {
+	if before < a.held {
 		return 0
 	}
-	missed := int(before - f.Version)
-	if s.c.Strategy.LookAhead { // its weights are used one step later
+	missed := int(before - a.held)
+	if a.lookAhead {
 		missed += missed + 1
 	}
 	return missed
+}
+
+// foresee has a push leave foreseen weights in its reply, if the strategy has them and its sender wants all dense weights of this server.
+func (p *push) foresee(s *Server, f *wire.Frame, r *reply) {
+	p.foreseen = nil
+	floats := s.floats()
+	from, to, err := f.Span(floats)
+	if !s.foreseeing || f.Version == 0 || f.Version == wire.NoDense || err != nil || from > 0 || to < floats || floats == 0 {
+		return
+	}
+	r.foreseen = foreseen{dense: grow(r.foreseen.dense, floats), held: f.Version, lookAhead: s.c.Strategy.LookAhead}
+	p.foreseen = &r.foreseen
 }

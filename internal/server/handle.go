@@ -17,8 +17,9 @@ type reply struct {
 	// asked are the rows wanted, the first so many of them: the memory of the others is for larger requests.
 	asked  []asked
 	wanted int
-	ahead  int // updates of others that dense weights should foresee
 	dense  []float32
+	// foreseen are the dense weights that a push has left for its answer.
+	foreseen foreseen
 	// changed are the rows that changed, by embedding.
 	changed [][]float32
 }
@@ -117,7 +118,7 @@ func (s *Server) serve(f *wire.Frame, r *reply) error {
 
 // step is one training step: a push if the frame has gradients, then the rows and weights it asks for.
 func (s *Server) step(f *wire.Frame, r *reply) error {
-	r.ahead = 0
+	r.foreseen.version = 0
 	if err := s.readPull(f, r); err != nil {
 		return err
 	}
@@ -127,10 +128,10 @@ func (s *Server) step(f *wire.Frame, r *reply) error {
 		if err := p.read(s, f); err != nil {
 			return err
 		}
+		p.foresee(s, f, r)
 		if err := s.push(f, p, r.Header()); err != nil {
 			return err
 		}
-		r.ahead = s.foresight(f, r.Header().Round>>1)
 	} else if err := s.enter(f); err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (s *Server) step(f *wire.Frame, r *reply) error {
 
 // peek reads for evaluation.
 func (s *Server) peek(f *wire.Frame, r *reply) error {
-	r.ahead = 0
+	r.foreseen.version = 0
 	if err := s.readPull(f, r); err != nil {
 		return err
 	}

@@ -64,7 +64,10 @@ func (s *Server) dim(e int) int { return s.c.Layout.Params[s.c.Layout.Embeddings
 func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
 	version := s.version.Load()
 	r.Header().Version = version
-	if f.Version != wire.NoDense && f.Version != version {
+	if a := &r.foreseen; a.version > 0 {
+		r.Header().Version = a.version
+		r.Dense(a.dense)
+	} else if f.Version != wire.NoDense && f.Version != version {
 		if err := s.pullDense(f, r); err != nil {
 			return err
 		}
@@ -87,7 +90,7 @@ func (s *Server) pullDense(f *wire.Frame, r *reply) error {
 		return err
 	}
 	r.dense = grow(r.dense, to-from)
-	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.PullAhead(at, r.dense[lo:hi], r.ahead) })
+	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.PullAt(at, r.dense[lo:hi]) })
 	if err != nil {
 		return err
 	}

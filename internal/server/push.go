@@ -23,6 +23,8 @@ type push struct {
 	// floats that came narrowed are widened into these, so that a push allocates nothing of its size.
 	denseRoom []float32
 	rowsRoom  [][]float32 // by embedding
+	// foreseen is where its update leaves the dense weights of the answer; nil where the answer has those of its time.
+	foreseen *foreseen
 	// incomplete says which pieces of it are missing.
 	incomplete error
 }

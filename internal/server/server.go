@@ -97,11 +97,7 @@ func New(c Config) (*Server, error) {
 	if s.store, err = newStore(c.Layout, c.Index, c.serverRule, c.Strategy.Mode == strategy.ModeGeo); err != nil {
 		return nil, err
 	}
-	if s.foreseeing = foresees(c.Strategy, c.Workers); s.foreseeing {
-		for _, b := range s.store.Blocks {
-			b.Values.Foresee()
-		}
-	}
+	s.foreseeing = foresees(c.Strategy, c.Workers)
 	s.replies.New = func() any {
 		r := new(reply)
 		r.done = func() { s.replies.Put(r) }

@@ -23,7 +23,6 @@ type Dense struct {
 type chunk struct {
 	sync.RWMutex
 	w, state []float32
-	was      []float32 // w before the last update; nil unless the block foresees
 	step     int64
 	memo     optimizer.State
 }
@@ -86,9 +85,6 @@ func (d *Dense) SetAt(at int, w []float32) error {
 		c.Lock()
 		defer c.Unlock()
 		copy(c.w[at:], w)
-		if c.was != nil {
-			copy(c.was[at:], w)
-		}
 	})
 }
 
@@ -144,15 +140,18 @@ func (d *Dense) noRule() error {
 func (c *chunk) push(d *Dense, g, w []float32, step int64) {
 	c.Lock()
 	defer c.Unlock()
+	c.update(d, g, step)
+	copy(w, c.w)
+}
+
+func (c *chunk) update(d *Dense, g []float32, step int64) {
 	if step == 0 {
 		step = c.step + 1
 	}
 	c.step = max(c.step, step)
 	c.memo.Step = step
 	c.memo.SetRateFactor(d.steps.factorAt(step))
-	copy(c.was, c.w)
 	d.rule.Update(c.w, g, c.state, &c.memo)
-	copy(w, c.w)
 }
 
 // each calls do with every chunk and the part of x that belongs to it.

@@ -1,38 +1,42 @@
 package table
 
 import (
+	"fmt"
 	"math"
+	"sync"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Foresee makes the block remember where its weights were before the last update, so that PullAhead can tell where momentum takes
-// them, if the rule has any. It is called before the block is used.
-func (d *Dense) Foresee() {
-	if optimizer.InertiaOf(d.rule) == 0 {
-		return
+// PushAhead is a PushPull that copies into w the weights as they will be after so many updates more, as far as momentum goes: with a
+// rule that carries a part β of each update over into the next, that is (β + β² + …) of this update further. Without momentum they
+// are the new weights.
+func (d *Dense) PushAhead(g, w []float32, step int64, updates int) error {
+	if d.rule == nil {
+		return d.noRule()
 	}
-	for i := range d.chunks {
-		d.chunks[i].was = make([]float32, len(d.chunks[i].w))
+	if len(w) != d.n {
+		return fmt.Errorf("%w: pull of a dense block of %d weights with %d", ErrShape, d.n, len(w))
 	}
-}
-
-// PullAhead copies into w the weights from at on as they will be after some more updates, as far as momentum goes: with a rule that
-// carries a part β of each update over into the next, that is (β + β² + … ) of the last one further. A block that doesn't foresee
-// gives the weights as they are.
-func (d *Dense) PullAhead(at int, w []float32, updates int) error {
 	ahead := coast(optimizer.InertiaOf(d.rule), updates)
-	return d.span("pull", at, w, func(c *chunk, at int, w []float32) {
-		c.RLock()
-		defer c.RUnlock()
-		copy(w, c.w[at:])
-		if c.was != nil && ahead > 0 {
-			kernels.Scale(1+ahead, w)
-			kernels.Axpy(-ahead, c.was[at:at+len(w)], w)
-		}
+	if ahead == 0 {
+		return d.PushPull(g, w, step)
+	}
+	before := befores.Get().(*[]float32)
+	defer befores.Put(before)
+	return d.each("push", g, func(c *chunk, g []float32) {
+		c.Lock()
+		defer c.Unlock()
+		*before = append((*before)[:0], c.w...)
+		c.update(d, g, step)
+		kernels.Beyond(ahead, w[:len(g)], *before, c.w)
+		w = w[len(g):]
 	})
 }
+
+// befores are weights before an update, of one chunk: what is read again at once is near.
+var befores = sync.Pool{New: func() any { return new([]float32) }}
 
 // coast is how many times as far as the last update weights move in the next n if no gradient follows: β + β² + … + βⁿ.
 func coast(beta float64, n int) float32 {

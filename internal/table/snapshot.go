@@ -30,7 +30,6 @@ func (d *Dense) Restore(w, state []float32, step int64) error {
 		c := &d.chunks[i]
 		c.Lock()
 		copy(c.w, w[at:])
-		copy(c.was, c.w)
 		c.initState(d.rule)
 		if len(state) > 0 {
 			d.slots(c, at, func(whole, part []float32) { copy(part, whole) }, state)
