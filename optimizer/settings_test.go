@@ -75,7 +75,7 @@ var fine = map[string]bool{
 func TestWrongNumbersAreRefused(t *testing.T) {
 	for _, o := range options {
 		from := reflect.ValueOf(o.from)
-		if checkOf(t, o.from) == skipped {
+		if checkOf(t, o.from) == errSkipped {
 			continue
 		}
 		for i := range from.NumField() {
@@ -107,8 +107,8 @@ func setNumber(f reflect.Value, x float64) bool {
 	return true
 }
 
-// skipped stands for what trainers don't check: a plateau, and initializers, whose numbers may be any.
-var skipped = fmt.Errorf("no check")
+// errSkipped stands for what trainers don't check: a plateau, and initializers, whose numbers may be any.
+var errSkipped = fmt.Errorf("no check")
 
 // checkOf is what a trainer says of an option.
 func checkOf(t *testing.T, v any) error {
@@ -124,7 +124,7 @@ func checkOf(t *testing.T, v any) error {
 	case optimizer.ShowClick:
 		return optimizer.Entry{ShowClick: v}.Check()
 	}
-	return skipped
+	return errSkipped
 }
 
 func TestParamCheck(t *testing.T) {

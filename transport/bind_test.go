@@ -107,7 +107,7 @@ func TestListenWait(t *testing.T) {
 			t.Errorf("a name that never resolves: %v", err)
 		}
 		taken := transport.NewMemory()
-		if l, err = taken.Listen("pod:1"); err != nil {
+		if _, err = taken.Listen("pod:1"); err != nil {
 			t.Fatal(err)
 		}
 		began = time.Now()
