@@ -27,6 +27,7 @@ type pace struct {
 	rows       float64 // pulls of rows
 	trips      float64
 	apart      float64 // trips that bring dense weights and nothing else
+	rate       float64 // trips to server 0, which knows the learning rate
 	everywhere float64 // trips that a server with no part of the step has too
 }
 
@@ -54,6 +55,9 @@ func Expect(l *layout.Layout, s strategy.Strategy, ids map[string]int, ahead boo
 		if t.Floats == 0 && t.Rows == 0 {
 			t.Trips = p.everywhere
 		}
+		if i == 0 {
+			t.Trips += p.rate
+		}
 		t.Pushed, t.Pulled = up+t.Trips*frameBytes, down+t.Trips*frameBytes
 	}
 	return all
@@ -68,7 +72,7 @@ func paceOf(s strategy.Strategy, embeddings, ahead bool) pace {
 	switch {
 	case s.Mode == strategy.ModeGeo:
 		k := 1 / float64(max(1, s.KSteps))
-		p = pace{push: k, dense: k, rows: k, trips: k, everywhere: k}
+		p = pace{push: k, dense: k, rows: k, trips: k, rate: k, everywhere: k}
 		if embeddings {
 			p.trips += k // what others have changed is asked for after
 			p.everywhere += k
