@@ -86,6 +86,14 @@ func (p pair) play(ctx context.Context, f *fleet.Fleet, o *counter, carry float3
 		}
 		p[1-me] <- struct{}{}
 	}
+	// The session that trains evaluates on the servers' weights too, though they are no newer than its foreseen ones.
+	st := o.step(true)
+	if err := errors.Join(train.Begin(ctx, st), train.End(ctx, st)); err != nil {
+		return err
+	}
+	if newest, err := held(ctx, o); err != nil || o.w.W[0] != newest {
+		return fmt.Errorf("worker %d evaluates on %v, the servers have %v, error %v", me, o.w.W[0], newest, err)
+	}
 	return train.Close(ctx)
 }
 

@@ -67,7 +67,7 @@ func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
 	if a := &r.foreseen; a.version > 0 {
 		r.Header().Version = a.version
 		r.Dense(a.dense)
-	} else if f.Version != wire.NoDense && f.Version != version {
+	} else if f.Version != wire.NoDense && (f.Version != version || peek && s.foreseeing) { // what the sender has may be foreseen
 		if err := s.pullDense(f, r); err != nil {
 			return err
 		}
