@@ -63,10 +63,8 @@ func (p pair) play(ctx context.Context, f *fleet.Fleet, o *counter, carry float3
 	}
 	var before, now float32 // the servers' weights at this worker's last push, and the push before
 	for i := range steps {
-		select {
-		case <-p[me]:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := p.mine(ctx, me); err != nil {
+			return err
 		}
 		if err := train.Begin(ctx, o.step(false)); err != nil {
 			return err
@@ -86,6 +84,10 @@ func (p pair) play(ctx context.Context, f *fleet.Fleet, o *counter, carry float3
 		}
 		p[1-me] <- struct{}{}
 	}
+	if err := p.mine(ctx, me); err != nil {
+		return err
+	}
+	defer func() { p[1-me] <- struct{}{} }()
 	// The session that trains evaluates on the servers' weights too, though they are no newer than its foreseen ones.
 	st := o.step(true)
 	if err := errors.Join(train.Begin(ctx, st), train.End(ctx, st)); err != nil {
@@ -95,6 +97,16 @@ func (p pair) play(ctx context.Context, f *fleet.Fleet, o *counter, carry float3
 		return fmt.Errorf("worker %d evaluates on %v, the servers have %v, error %v", me, o.w.W[0], newest, err)
 	}
 	return train.Close(ctx)
+}
+
+// mine waits for the worker's turn.
+func (p pair) mine(ctx context.Context, me int) error {
+	select {
+	case <-p[me]:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // held is a weight as the servers have it.

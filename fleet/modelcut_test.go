@@ -70,7 +70,7 @@ func TestAModelIsACut(t *testing.T) {
 		"async":      {2, 2, 1, strategy.Async()},
 		"ssp":        {3, 2, 1, strategy.Strategy{Mode: strategy.ModeSSP}},
 		"half-async": {3, 2, 1, strategy.Strategy{Mode: strategy.ModeHalfAsync}},
-		"geo":        {2, 2, 1, strategy.Strategy{Mode: strategy.ModeGeo, KSteps: 2}},
+		"geo":        {2, 2, 2, strategy.Strategy{Mode: strategy.ModeGeo, KSteps: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -123,7 +123,7 @@ func saveOften(ctx context.Context, f *fleet.Fleet, dir string, o *pacing) error
 			}
 			found = append(found, append(x, 0)[0]) // the row is born with the first step
 		}
-		if found[0] != found[1] || found[0] != found[2] {
+		if apart := slices.Max(found) - slices.Min(found); apart > 0.01 { // geo's halves are rounded; a step is 1
 			return fmt.Errorf("model %d is torn: %v", n, found)
 		}
 		steps[found[0]] = true

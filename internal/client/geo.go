@@ -22,6 +22,8 @@ type geo struct {
 	rows  []geoRows      // by embedding
 	// version counts the changes of the dense weights, each after it was made.
 	version atomic.Uint64
+	// whole is read-locked by a step while it trains the copy, and locked while an exchange takes what has changed: it takes steps whole.
+	whole sync.RWMutex
 
 	exchanging chan struct{} // holds one thing from an exchange's beginning to its end
 	sending    sync.WaitGroup
@@ -193,7 +195,17 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 	if err != nil {
 		return err
 	}
-	step := s.g.note(st.Samples)
+	if err := s.train(st.Samples, dense, push); err != nil {
+		return err
+	}
+	return s.g.due(ctx)
+}
+
+// train makes a step on the worker's copy.
+func (s *geoSession) train(samples int, dense [][]float32, push []rows) error {
+	s.g.whole.RLock()
+	defer s.g.whole.RUnlock()
+	step := s.g.note(samples)
 	defer s.g.store.Finish(step)
 	if err := s.pushDense(dense, step); err != nil {
 		return err
@@ -206,7 +218,7 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 			return err
 		}
 	}
-	return s.g.due(ctx)
+	return nil
 }
 
 // note counts a step of this worker and returns its number.

@@ -48,6 +48,8 @@ func (g *geo) settle(ctx context.Context) error {
 // take takes the n-th part of what has changed: of dense params and of rows trained since the last exchange; and of other
 // rows all that is left of them.
 func (g *geo) take(n int) (samples int) {
+	g.whole.Lock()
+	defer g.whole.Unlock()
 	g.mu.Lock()
 	samples = max(g.samples, 1)
 	g.samples, g.steps = 0, 0
