@@ -26,7 +26,7 @@ const waitUnit = 10 * time.Millisecond
 // arrives while it computes; a step then misses the worker's last update.
 type asyncSession struct {
 	c       *Client
-	life    context.Context         // of its requests
+	ctx     context.Context         // of its requests
 	end     context.CancelCauseFunc // ends life
 	params  []*optimizer.Param
 	clean   cleaner
@@ -73,7 +73,7 @@ func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 	for range s.queue.Places() {
 		s.gradients = append(s.gradients, newGradient(c, params))
 	}
-	s.life, s.end = context.WithCancelCause(c.life)
+	s.ctx, s.end = context.WithCancelCause(c.ctx)
 	s.start()
 	return s
 }
@@ -219,7 +219,7 @@ func (s *asyncSession) over() error {
 	if s.err != nil {
 		return s.failure()
 	}
-	return describe(cmp.Or(context.Cause(s.c.life), errSessionClosed), "training", s.c)
+	return describe(cmp.Or(context.Cause(s.c.ctx), errSessionClosed), "training", s.c)
 }
 
 // sleep waits until something was answered. mu is held on entry and exit.

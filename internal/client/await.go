@@ -29,7 +29,7 @@ func (c *Client) awaitServers(ctx context.Context) error {
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
-	stop := context.AfterFunc(c.life, cancel)
+	stop := context.AfterFunc(c.ctx, cancel)
 	defer stop()
 
 	answers := make(chan answer)
@@ -57,8 +57,8 @@ func (c *Client) awaitServers(ctx context.Context) error {
 }
 
 func (c *Client) neverCame(wait waiting, waited time.Duration, cause error) error {
-	if c.life.Err() != nil {
-		cause = context.Cause(c.life)
+	if c.ctx.Err() != nil {
+		cause = context.Cause(c.ctx)
 	}
 	silent := wait.endpoints(c.c.Servers)
 	return fmt.Errorf("servers %v not ready after %v (%d of %d ready; the last attempt: %v): are they running, and can this machine reach them? %w",

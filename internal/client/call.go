@@ -20,8 +20,8 @@ var errGone = errors.New("server is gone")
 // An answer may be long in coming because the server waits for another worker, or because a message was lost without a
 // word. So the request is sent again after a while, which servers count once; p says after how long.
 func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
-	if c.life.Err() != nil {
-		return c.ended(c.life, server)
+	if c.ctx.Err() != nil {
+		return c.ended(c.ctx, server)
 	}
 	ctx, leave := c.bound(ctx)
 	defer leave()
@@ -158,7 +158,7 @@ func (c *Client) once(ctx context.Context, server int, req [][]byte, read func(*
 // bound ends ctx with the client, until leave is called.
 func (c *Client) bound(ctx context.Context) (_ context.Context, leave func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(c.life, func() { cancel(context.Cause(c.life)) })
+	stop := context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })
 	return ctx, func() {
 		stop()
 		cancel(nil)
@@ -167,7 +167,7 @@ func (c *Client) bound(ctx context.Context) (_ context.Context, leave func()) {
 
 // ended is why a call ended before its answer; what ended the client says itself which server it is about.
 func (c *Client) ended(ctx context.Context, server int) error {
-	if cause := context.Cause(c.life); cause != nil && cause != ErrClosed {
+	if cause := context.Cause(c.ctx); cause != nil && cause != ErrClosed {
 		return cause
 	}
 	return c.name(server, context.Cause(ctx))

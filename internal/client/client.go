@@ -38,10 +38,10 @@ type Config struct {
 
 // Client is one worker's connection to the servers. It implements [optimizer.Trainer].
 type Client struct {
-	c     Config
-	log   *slog.Logger
-	job   uint64
-	epoch uint32 // this life of the worker
+	c    Config
+	log  *slog.Logger
+	job  uint64
+	life uint32 // this life of the worker
 	// payload is how pushed gradients travel.
 	payload wire.Encoding
 	// maxFrame bounds the frames of steps, in bytes.
@@ -53,7 +53,7 @@ type Client struct {
 	frozen   frozen
 	rating   sync.Mutex // held while all servers are told of another rate
 
-	life context.Context // ends with the client; its cause says what went wrong
+	ctx  context.Context // ends with the client; its cause says what went wrong
 	end  context.CancelCauseFunc
 	beat sync.WaitGroup
 
@@ -82,7 +82,7 @@ type session interface {
 // New makes a client that has yet to Join.
 func New(c Config) *Client {
 	life, end := context.WithCancelCause(context.Background())
-	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), life: life, end: end,
+	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), ctx: life, end: end,
 		heard: make(hearing, len(c.Servers)), turn: newTurn(), frozen: frozen{w: make([][]float32, len(c.Layout.Params))}, payload: payloads[c.Strategy.Payload], maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
 }
 
@@ -144,7 +144,7 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 			return false, fmt.Errorf("joining: %w", err)
 		}
 		if s == 0 {
-			c.epoch = w.Epoch
+			c.life = w.Life
 			c.round.Resume(mode.Round(w.Round))
 		}
 		c.beat.Go(func() { c.beatTo(s) }) // from now on this server misses them, however long the others take
@@ -213,7 +213,7 @@ func (c *Client) EndEpoch(ctx context.Context) error {
 	x := newExchange(c)
 	err = x.each(func(s int) error {
 		h := c.header(wire.OpPark)
-		h.Step, h.Acked, h.Round = step, acked, uint64(round)
+		h.Seq, h.Acked, h.Round = step, acked, uint64(round)
 		x.lanes[s].build.Reset(h)
 		return x.send(ctx, s, nil)
 	})
@@ -303,7 +303,7 @@ func (c *Client) Close() {
 }
 
 func (c *Client) header(op wire.Op) wire.Header {
-	return wire.Header{Op: op, Job: c.job, Worker: uint32(c.c.Worker), Epoch: c.epoch, Version: wire.NoDense}
+	return wire.Header{Op: op, Job: c.job, Worker: uint32(c.c.Worker), Life: c.life, Version: wire.NoDense}
 }
 
 func (c *Client) currentRound() mode.Round {

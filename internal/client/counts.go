@@ -17,11 +17,14 @@ func (n *counts) note(f *wire.Frame, r *request, from uint64) {
 	if r.samples == 0 {
 		return
 	}
-	n.rows.Add(int64(f.Samples))
-	n.dropped.Add(int64(f.Acked))
-	n.doubled.Add(int64(f.Round & 1))
-	if at := f.Round >> 1; from > 0 && at >= from {
-		n.noteStale(int64(at - from))
+	o := f.Outcome()
+	n.rows.Add(int64(o.Applied))
+	n.dropped.Add(int64(o.Dropped))
+	if o.Again {
+		n.doubled.Add(1)
+	}
+	if from > 0 && o.On >= from {
+		n.noteStale(int64(o.On - from))
 	}
 }
 

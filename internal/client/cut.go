@@ -45,7 +45,7 @@ func (k *Cut) Dense(ctx context.Context) (map[string][]float32, error) { return 
 // Count is the number of rows of the embedding Params[param].
 func (k *Cut) Count(ctx context.Context, param int) (int, error) {
 	counts := make([]page, len(k.c.c.Servers))
-	scan := wire.Scan{Table: uint32(param), Cut: k.id, Count: true}
+	scan := wire.Scan{Param: uint32(param), Cut: k.id, Count: true}
 	err := k.c.together(func(s int) error { return k.c.page(ctx, s, scan, &counts[s]) })
 	n := 0
 	for _, p := range counts {

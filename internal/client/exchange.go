@@ -168,7 +168,7 @@ func (x *exchange) forget() {
 
 func (x *exchange) header(r *request) wire.Header {
 	h := x.c.header(r.op)
-	h.Round, h.Samples, h.Step, h.Acked = uint64(r.round), uint32(r.samples), r.step, r.acked
+	h.Round, h.Samples, h.Seq, h.Acked = uint64(r.round), uint32(r.samples), r.step, r.acked
 	return h
 }
 

@@ -25,7 +25,7 @@ func (g *geo) due(ctx context.Context) error {
 	samples := g.take(g.c.c.Workers)
 	g.sending.Go(func() {
 		defer g.leave()
-		_ = g.fail(g.send(g.c.life, samples)) // the next step tells
+		_ = g.fail(g.send(g.c.ctx, samples)) // the next step tells
 	})
 	return ctx.Err()
 }
@@ -165,7 +165,7 @@ func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
 }
 
 func (g *geo) install(sec wire.Section) error {
-	e := slices.Index(g.c.c.Layout.Embeddings, int(sec.Table))
+	e := slices.Index(g.c.c.Layout.Embeddings, int(sec.Param))
 	if e < 0 {
 		return wire.ErrFrame
 	}

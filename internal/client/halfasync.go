@@ -139,8 +139,8 @@ func (m *meeting) await(ctx context.Context, condition func() bool) error {
 		case <-turn:
 		case <-ctx.Done():
 			err = context.Cause(ctx)
-		case <-m.c.life.Done():
-			err = context.Cause(m.c.life)
+		case <-m.c.ctx.Done():
+			err = context.Cause(m.c.ctx)
 		case <-limit.C:
 			err = fmt.Errorf("not after %v: %w", m.c.c.Strategy.WaitTimeout.Std(), context.DeadlineExceeded)
 		}

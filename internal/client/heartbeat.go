@@ -17,7 +17,7 @@ func (c *Client) beatTo(server int) {
 	c.heard.now(server)
 	for {
 		select {
-		case <-c.life.Done():
+		case <-c.ctx.Done():
 			return
 		case <-tick.C:
 		}
@@ -40,7 +40,7 @@ func (c *Client) beatTo(server int) {
 func (c *Client) pingTimeout() time.Duration { return c.c.Strategy.WorkerTimeout.Std() / 10 }
 
 func (c *Client) ping(server int) error {
-	ctx, cancel := context.WithTimeout(c.life, c.pingTimeout())
+	ctx, cancel := context.WithTimeout(c.ctx, c.pingTimeout())
 	defer cancel()
 	var b wire.Builder
 	b.Reset(c.header(wire.OpHeartbeat))

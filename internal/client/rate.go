@@ -42,7 +42,7 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 
 func (c *Client) tellRate(ctx context.Context, server int, step, acked uint64, factor float64) error {
 	h := c.header(wire.OpRate)
-	h.Step, h.Acked, h.Round = step, acked, uint64(c.currentRound())
+	h.Seq, h.Acked, h.Round = step, acked, uint64(c.currentRound())
 	var b wire.Builder
 	b.Reset(h)
 	if err := b.JSON(wire.Rate{Factor: factor}); err != nil {

@@ -70,7 +70,7 @@ func (c *Client) freeze(ctx context.Context, msg wire.Save) (steps []uint64, bef
 // abandon lets pushes go on after a save that failed. Parts that were written are removed when it is sure that nobody commits them: they
 // would take the room that the next save needs.
 func (c *Client) abandon(msg wire.Save) {
-	ctx, cancel := context.WithTimeout(c.life, c.c.Strategy.WorkerTimeout.Std())
+	ctx, cancel := context.WithTimeout(c.ctx, c.c.Strategy.WorkerTimeout.Std())
 	defer cancel()
 	msg.Abandon = true
 	end := func(s int) error { return c.control(ctx, s, wire.OpCommit, msg, nil) }

@@ -44,7 +44,7 @@ func (c *Client) scanOf(param int, cut string, ids bool, at int) wire.Scan {
 		dim = c.c.Layout.Params[param].Dim()
 	}
 	bytes := min(scanBytes/at, c.maxFrame/2)
-	return wire.Scan{Table: uint32(param), Rows: max(1, bytes/rowBytes(dim)), Cut: cut, IDs: ids}
+	return wire.Scan{Param: uint32(param), Rows: max(1, bytes/rowBytes(dim)), Cut: cut, IDs: ids}
 }
 
 // page are rows of one server, and what it said of the scan.

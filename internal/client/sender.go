@@ -81,7 +81,7 @@ func (s *asyncSession) exchange(x *exchange, t task) error {
 		r.samples, r.dense, r.push, r.from, r.step, r.acked = g.samples, g.dense, g.rows, g.from, step, acked
 		r.all = true // a save waits on every server for the same steps
 	}
-	if err := x.run(s.life, r); err != nil {
+	if err := x.run(s.ctx, r); err != nil {
 		return describe(err, doing, s.c)
 	}
 	s.c.counts.steps.Add(int64(t.Steps))

@@ -36,13 +36,13 @@ func allocated(t *testing.T, m strategy.Mode, what string, n int) float64 {
 		ids[i] = uint64(i)
 	}
 	var b wire.Builder
-	h := wire.Header{Op: wire.OpStep, Job: s.job, Epoch: 1, Version: wire.NoDense}
+	h := wire.Header{Op: wire.OpStep, Job: s.job, Life: 1, Version: wire.NoDense}
 	body := new(bytes.Buffer)
 	return testing.AllocsPerRun(200, func() {
-		if h.Step++; m == strategy.ModeSync && what != "pull" {
-			h.Round = h.Step - 1
+		if h.Seq++; m == strategy.ModeSync && what != "pull" {
+			h.Round = h.Seq - 1
 		}
-		h.Acked, h.Samples = h.Step, 0
+		h.Acked, h.Samples = h.Seq, 0
 		if what != "pull" {
 			h.Samples = 1
 		}

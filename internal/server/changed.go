@@ -50,7 +50,7 @@ func (s *Server) pullChanged(f *wire.Frame, r *reply) error {
 		if sec.Kind != wire.KindChanged {
 			continue
 		}
-		e, err := s.embedding(sec.Table)
+		e, err := s.embedding(sec.Param)
 		if err != nil {
 			return err
 		}
@@ -63,10 +63,10 @@ func (s *Server) pullChanged(f *wire.Frame, r *reply) error {
 		if n == 0 {
 			most = max(1, most) // every answer brings something
 		}
-		ids, more := recorder.Ask(f.Step, e, most)
+		ids, more := recorder.Ask(f.Seq, e, most)
 		room -= len(ids) * (4*dim + maxIDBytes)
 		if more {
-			r.Changed(sec.Table)
+			r.Changed(sec.Param)
 		}
 		if len(ids) == 0 {
 			continue
@@ -78,7 +78,7 @@ func (s *Server) pullChanged(f *wire.Frame, r *reply) error {
 		if err := s.store.Tables[e].Peek(ids, r.changed[n], s.store.Step()); err != nil {
 			return err
 		}
-		r.Rows(sec.Table, ids, r.changed[n])
+		r.Rows(sec.Param, ids, r.changed[n])
 		n++
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 func scanning(t *testing.T, s *Server, cut string) *wire.Builder {
 	t.Helper()
 	b := new(wire.Builder)
-	b.Reset(wire.Header{Op: wire.OpScan, Job: s.job, Epoch: 1})
-	if err := b.JSON(wire.Scan{Table: 1, Rows: 100, IDs: true, Cut: cut}); err != nil {
+	b.Reset(wire.Header{Op: wire.OpScan, Job: s.job, Life: 1})
+	if err := b.JSON(wire.Scan{Param: 1, Rows: 100, IDs: true, Cut: cut}); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -36,7 +36,7 @@ func statusOf(t *testing.T, s *Server, b *wire.Builder) uint16 {
 // TestACutIsKeptForReading: from freeze to the end, pushes wait, and every page is of the same rows; messages that come twice change nothing,
 // and those that come late find no cut.
 func TestACutIsKeptForReading(t *testing.T) {
-	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Epoch: 1}, wire.Header{Op: wire.OpSave, Epoch: 1}, wire.Header{Op: wire.OpCommit, Epoch: 1}
+	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
 	for name, end := range map[string]func(s *Server, msg wire.Save){
 		"ended": func(s *Server, msg wire.Save) {
 			msg.Abandon = true
@@ -55,7 +55,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(t, strategy.Async())
 				msg := wire.Save{ID: "a", Read: true}
-				send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+				send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 				send(t, s, scanning(t, s, "a"), wire.StatusStale)
 				for range 2 {
 					send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
@@ -66,7 +66,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 					send(t, s, saving(t, s, save, msg), wire.StatusOK)
 				}
 				pushed := make(chan uint16, 1)
-				go func() { pushed <- statusOf(t, s, pushOf(s, wire.Header{Step: 2})) }()
+				go func() { pushed <- statusOf(t, s, pushOf(s, wire.Header{Seq: 2})) }()
 				send(t, s, scanning(t, s, "a"), wire.StatusOK)
 				if err := s.store.Tables[0].Pull([]uint64{3}, make([]float32, 2), 1); err != nil { // is born
 					t.Fatal(err)
@@ -96,21 +96,21 @@ func TestACutThatWasGivenUpEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		msg := wire.Save{ID: "a", Read: true}
-		send(t, s, saving(t, s, wire.Header{Op: wire.OpFreeze, Epoch: 1}, msg), wire.StatusOK)
+		send(t, s, saving(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusOK)
 		msg.Steps = []uint64{1}
 		done := make(chan bool)
 		go func() {
-			send(t, s, saving(t, s, wire.Header{Op: wire.OpSave, Epoch: 1}, msg), wire.StatusStale)
+			send(t, s, saving(t, s, wire.Header{Op: wire.OpSave, Life: 1}, msg), wire.StatusStale)
 			close(done)
 		}()
 		synctest.Wait()
 		msg.Abandon = true
-		send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Epoch: 1}, msg), wire.StatusOK)
-		send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+		send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
+		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 		<-done
 		if s.cut != nil || s.saves.id != "" {
 			t.Error("the cut goes on")
 		}
-		send(t, s, pushOf(s, wire.Header{Step: 2}), wire.StatusOK)
+		send(t, s, pushOf(s, wire.Header{Seq: 2}), wire.StatusOK)
 	})
 }

@@ -70,23 +70,23 @@ func (s *Server) giveUp(started time.Time) {
 // it.
 func (s *Server) declareDead(ctx context.Context, w int) {
 	s.mu.Lock()
-	epoch := s.members[w].epoch
+	life := s.members[w].life
 	s.log.Error("worker is dead", "worker", w, "silent", time.Since(s.members[w].seen).Round(time.Millisecond))
 	s.mu.Unlock()
 
-	states := []wire.Fenced{s.fenceOff(wire.Leave{Worker: w, Epoch: epoch})}
+	states := []wire.Fenced{s.fenceOff(wire.Leave{Worker: w, Life: life})}
 	for peer := range s.c.Endpoints {
 		if peer == s.c.Index {
 			continue
 		}
 		var fenced wire.Fenced
-		if err := s.tell(ctx, peer, wire.OpFence, wire.Leave{Worker: w, Epoch: epoch}, &fenced); err != nil {
+		if err := s.tell(ctx, peer, wire.OpFence, wire.Leave{Worker: w, Life: life}, &fenced); err != nil {
 			s.log.Warn("could not tell a server of a death", "server", peer, "error", err)
 			continue
 		}
 		states = append(states, fenced)
 	}
-	order := wire.Leave{Worker: w, Epoch: epoch, Forget: mustForget(states)}
+	order := wire.Leave{Worker: w, Life: life, Forget: mustForget(states)}
 	if w == 0 { // the worker that sets the rate may have told this server alone of it
 		order.Rate, order.RateRound = s.ratePassedOn()
 	}
@@ -148,7 +148,7 @@ func (s *Server) fenceOff(l wire.Leave) wire.Fenced {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &s.members[l.Worker]
-	if m.state == alive && m.epoch == l.Epoch {
+	if m.state == alive && m.life == l.Life {
 		m.fenced = true
 	}
 	return wire.Fenced{Round: uint64(s.mode.Open()), Pushed: m.noted != nil}
@@ -162,7 +162,7 @@ func (s *Server) dropOff(l wire.Leave) wire.Dropped {
 		s.setRate(mode.Round(l.RateRound), l.Rate)
 	}
 	m := &s.members[l.Worker]
-	if m.epoch == l.Epoch {
+	if m.life == l.Life {
 		s.depart(m, l.Worker, dead, l.Forget)
 	}
 	if m.noted != nil { // it counts when the others have pushed

@@ -44,7 +44,7 @@ func FuzzHandle(f *testing.F) {
 
 // frames are good ones of every op that does not write files, and such that are wrong in one place.
 func frames(t testing.TB, s *Server) (all []*wire.Builder) {
-	header := func(op wire.Op) wire.Header { return wire.Header{Op: op, Job: s.job, Epoch: 1, Step: 1} }
+	header := func(op wire.Op) wire.Header { return wire.Header{Op: op, Job: s.job, Life: 1, Seq: 1} }
 	bare := func(op wire.Op) *wire.Builder {
 		b := new(wire.Builder)
 		b.Reset(header(op))
@@ -55,8 +55,8 @@ func frames(t testing.TB, s *Server) (all []*wire.Builder) {
 	}
 	for op, msg := range map[wire.Op]any{
 		wire.OpHello: wire.Hello{Process: 1, Fingerprint: s.fingerprint}, wire.OpJoin: wire.Hello{Process: 2, Fingerprint: s.fingerprint},
-		wire.OpGather: wire.Gather{Call: "barrier", N: 1, Data: []byte("x")}, wire.OpScan: wire.Scan{Table: 1, Rows: 10},
-		wire.OpKeep: wire.Save{ID: "a"}, wire.OpFence: wire.Leave{Worker: 0, Epoch: 1}, wire.OpDrop: wire.Leave{Worker: 0, Epoch: 1, Forget: true},
+		wire.OpGather: wire.Gather{Call: "barrier", N: 1, Data: []byte("x")}, wire.OpScan: wire.Scan{Param: 1, Rows: 10},
+		wire.OpKeep: wire.Save{ID: "a"}, wire.OpFence: wire.Leave{Worker: 0, Life: 1}, wire.OpDrop: wire.Leave{Worker: 0, Life: 1, Forget: true},
 	} {
 		b := bare(op)
 		if err := b.JSON(msg); err != nil {
@@ -70,15 +70,15 @@ func frames(t testing.TB, s *Server) (all []*wire.Builder) {
 	publish.Piece(wire.Piece{Number: 0, Of: 2})
 	publish.Span(0, 2)
 	publish.Dense([]float32{1, 1})
-	piece := pushOf(s, wire.Header{Step: 2})
+	piece := pushOf(s, wire.Header{Seq: 2})
 	piece.Header().Op = wire.OpPiece
 	piece.Piece(wire.Piece{Number: 0, Of: 3})
-	last := pushOf(s, wire.Header{Step: 2})
+	last := pushOf(s, wire.Header{Seq: 2})
 	last.Piece(wire.Piece{Number: 1, Of: 2})
-	beyond := pushOf(s, wire.Header{Step: 2})
+	beyond := pushOf(s, wire.Header{Seq: 2})
 	beyond.IDs(1, []uint64{100})
 	for _, e := range narrow {
-		all = append(all, narrowPushOf(s, e, wire.Header{Step: 1}, [4]float32{1, 2, 3, 4}, [2]float32{1, -1}))
+		all = append(all, narrowPushOf(s, e, wire.Header{Seq: 1}, [4]float32{1, 2, 3, 4}, [2]float32{1, -1}))
 	}
-	return append(all, peek, publish, piece, last, beyond, pushOf(s, wire.Header{Step: 1}))
+	return append(all, peek, publish, piece, last, beyond, pushOf(s, wire.Header{Seq: 1}))
 }

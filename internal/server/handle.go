@@ -31,7 +31,7 @@ func (s *Server) handle(body []byte, out *transport.Reply) {
 	f := &r.frame
 	f.Header = wire.Header{Op: wire.OpHeartbeat} // of a refusal when the request has no header that can be read
 	err := f.Parse(body)
-	r.Reset(wire.Header{Op: f.Op, Job: s.job, Worker: f.Worker, Epoch: f.Epoch, Step: f.Step})
+	r.Reset(wire.Header{Op: f.Op, Job: s.job, Worker: f.Worker, Life: f.Life, Seq: f.Seq})
 	if err == nil {
 		err = s.serve(f, r)
 	}
@@ -57,63 +57,42 @@ func (s *Server) refuse(r *reply, err error) {
 	r.Blob([]byte(err.Error()))
 }
 
+// handlers has what a server does for each op. The first two compare whole fingerprints, and say where they differ; the others
+// are for frames of this server's job.
+var handlers = [...]func(*Server, *wire.Frame, *reply) error{
+	wire.OpHello:     (*Server).hello,
+	wire.OpJoin:      (*Server).hello,
+	wire.OpStep:      (*Server).step,
+	wire.OpPeek:      (*Server).peek,
+	wire.OpPiece:     silent((*Server).piece),
+	wire.OpPublish:   silent((*Server).publish),
+	wire.OpPark:      silent((*Server).park),
+	wire.OpLeave:     silent((*Server).leave),
+	wire.OpHeartbeat: (*Server).heartbeat,
+	wire.OpGather:    (*Server).gather,
+	wire.OpFreeze:    (*Server).freeze,
+	wire.OpSave:      (*Server).save,
+	wire.OpCommit:    silent((*Server).commit),
+	wire.OpScan:      (*Server).scan,
+	wire.OpFence:     (*Server).fence,
+	wire.OpDrop:      (*Server).drop,
+	wire.OpNorms:     (*Server).takeNorms,
+	wire.OpKeep:      silent((*Server).keep),
+	wire.OpBring:     (*Server).bring,
+	wire.OpRate:      (*Server).rate,
+}
+
+// silent is a handler whose answer is that the work is done.
+func silent(do func(*Server, *wire.Frame) error) func(*Server, *wire.Frame, *reply) error {
+	return func(s *Server, f *wire.Frame, _ *reply) error { return do(s, f) }
+}
+
 // serve does what a frame asks and fills the reply.
 func (s *Server) serve(f *wire.Frame, r *reply) error {
-	switch f.Op {
-	case wire.OpHello, wire.OpJoin: // these compare whole fingerprints, and say where they differ
-		w, err := s.join(f)
-		if err != nil {
-			return err
-		}
-		return r.JSON(w)
-	}
-	if f.Job != s.job {
+	if f.Job != s.job && f.Op != wire.OpHello && f.Op != wire.OpJoin {
 		return wire.Refuse(wire.StatusMismatch, "worker %d belongs to another job than server %d: start all processes from one program, with the same options and FLEET_CLUSTER", f.Worker, s.c.Index)
 	}
-	switch f.Op {
-	case wire.OpStep:
-		return s.step(f, r)
-	case wire.OpPeek:
-		return s.peek(f, r)
-	case wire.OpPiece:
-		return s.piece(f)
-	case wire.OpPublish:
-		return s.publish(f)
-	case wire.OpPark:
-		return s.park(f)
-	case wire.OpLeave:
-		return s.leave(f)
-	case wire.OpHeartbeat:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if _, err := s.member(&f.Header); err != nil {
-			return err
-		}
-		return s.failure
-	case wire.OpGather:
-		return s.gather(f, r)
-	case wire.OpFreeze:
-		return s.freeze(f, r)
-	case wire.OpSave:
-		return s.save(f, r)
-	case wire.OpCommit:
-		return s.commit(f)
-	case wire.OpScan:
-		return s.scan(f, r)
-	case wire.OpFence:
-		return s.fence(f, r)
-	case wire.OpDrop:
-		return s.drop(f, r)
-	case wire.OpNorms:
-		return s.takeNorms(f, r)
-	case wire.OpKeep:
-		return s.keep(f)
-	case wire.OpBring:
-		return s.bring(f, r)
-	case wire.OpRate:
-		return s.rate(f, r)
-	}
-	return wire.Refuse(wire.StatusRefused, "server %d does not serve %v", s.c.Index, f.Op)
+	return handlers[f.Op](s, f, r)
 }
 
 // step is one training step: a push if the frame has gradients, then the rows and weights it asks for.

@@ -40,7 +40,7 @@ func newServer(t testing.TB, s strategy.Strategy) *Server {
 	}
 	send(t, server, &hello, wire.StatusOK)
 	var publish wire.Builder
-	publish.Reset(wire.Header{Op: wire.OpPublish, Job: server.job, Epoch: 1})
+	publish.Reset(wire.Header{Op: wire.OpPublish, Job: server.job, Life: 1})
 	publish.Dense(make([]float32, 4))
 	send(t, server, &publish, wire.StatusOK)
 	return server
@@ -63,7 +63,7 @@ func send(t testing.TB, s *Server, b *wire.Builder, want uint16) {
 
 // pushOf is a step with a gradient of ones for the weights and for row 7.
 func pushOf(s *Server, h wire.Header) *wire.Builder {
-	h.Op, h.Samples, h.Epoch = wire.OpStep, 1, max(h.Epoch, 1)
+	h.Op, h.Samples, h.Life = wire.OpStep, 1, max(h.Life, 1)
 	if h.Job == 0 {
 		h.Job = s.job
 	}
@@ -90,16 +90,16 @@ func TestPushCountsOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, choice)
 			for range 3 {
-				send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+				send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 			}
 			if w, step := weight(t, s), s.store.Step(); w != -1 || step != 1 {
 				t.Errorf("weight %g at step %d after one push sent three times, want -1 at 1", w, step)
 			}
-			send(t, s, pushOf(s, wire.Header{Step: 2, Round: 1, Acked: 2}), wire.StatusOK)
+			send(t, s, pushOf(s, wire.Header{Seq: 2, Round: 1, Acked: 2}), wire.StatusOK)
 			if w := weight(t, s); w != -2 {
 				t.Errorf("weight %g after the second push, want -2", w)
 			}
-			send(t, s, pushOf(s, wire.Header{Step: 1, Acked: 2}), wire.StatusStale)
+			send(t, s, pushOf(s, wire.Header{Seq: 1, Acked: 2}), wire.StatusStale)
 			if w := weight(t, s); w != -2 {
 				t.Errorf("weight %g after an acknowledged push came late, want -2", w)
 			}
@@ -123,7 +123,7 @@ func TestWrongPushChangesNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	bare := func(h wire.Header, fill func(*wire.Builder)) *wire.Builder {
 		b := new(wire.Builder)
-		h.Op, h.Job, h.Epoch, h.Samples, h.Step = wire.OpStep, s.job, 1, 1, 1
+		h.Op, h.Job, h.Life, h.Samples, h.Seq = wire.OpStep, s.job, 1, 1, 1
 		b.Reset(h)
 		fill(b)
 		return b
@@ -133,9 +133,9 @@ func TestWrongPushChangesNothing(t *testing.T) {
 		frame *wire.Builder
 		want  uint16
 	}{
-		"another job":        {pushOf(s, wire.Header{Job: s.job + 1, Step: 1}), wire.StatusMismatch},
-		"no such worker":     {pushOf(s, wire.Header{Worker: 5, Step: 1}), wire.StatusRefused},
-		"a life to come":     {pushOf(s, wire.Header{Epoch: 2, Step: 1}), wire.StatusNotReady},
+		"another job":        {pushOf(s, wire.Header{Job: s.job + 1, Seq: 1}), wire.StatusMismatch},
+		"no such worker":     {pushOf(s, wire.Header{Worker: 5, Seq: 1}), wire.StatusRefused},
+		"a life to come":     {pushOf(s, wire.Header{Life: 2, Seq: 1}), wire.StatusNotReady},
 		"no dense gradients": {bare(wire.Header{}, func(*wire.Builder) {}), wire.StatusRefused},
 		"too few":            {bare(wire.Header{}, func(b *wire.Builder) { b.Dense(ones[:3]) }), wire.StatusRefused},
 		"id out of range": {bare(wire.Header{}, func(b *wire.Builder) {

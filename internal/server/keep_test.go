@@ -49,7 +49,7 @@ func kept(t *testing.T, s *Server) (all []float32) {
 // keeping is a piece of the worker's frozen values.
 func keeping(t *testing.T, s *Server, id string, from int, w ...float32) *wire.Builder {
 	t.Helper()
-	b := saving(t, s, wire.Header{Op: wire.OpKeep, Epoch: 1}, wire.Save{ID: id})
+	b := saving(t, s, wire.Header{Op: wire.OpKeep, Life: 1}, wire.Save{ID: id})
 	b.Span(from, from+len(w))
 	b.Dense(w)
 	return b
@@ -58,7 +58,7 @@ func keeping(t *testing.T, s *Server, id string, from int, w ...float32) *wire.B
 // TestFrozenValuesComeInPieces has them come twice, too early, too late and out of order: a checkpoint has all of them or is refused.
 func TestFrozenValuesComeInPieces(t *testing.T) {
 	s := newKeeper(t)
-	freeze, save := wire.Header{Op: wire.OpFreeze, Epoch: 1}, wire.Header{Op: wire.OpSave, Epoch: 1}
+	freeze, save := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}
 	msg := wire.Save{Dir: t.TempDir(), ID: "a"}
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusStale)
 	send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
@@ -80,7 +80,7 @@ func TestFrozenValuesComeInPieces(t *testing.T) {
 		t.Errorf("the server keeps %v, want 1 to 4", got)
 	}
 	msg.Parts = []wire.Part{s.saves.wrote.part}
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Epoch: 1}, msg), wire.StatusOK)
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
 
 	next := newKeeper(t)
 	if err := next.Restore(t.Context(), msg.Dir, checkpoint.Selection{}); err != nil {
@@ -111,7 +111,7 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 	}
 	for known, floats := range map[bool]int{false: 0, true: 2} {
 		s.known[3] = known
-		b := saving(t, s, wire.Header{Op: wire.OpBring, Epoch: 1}, wire.Save{})
+		b := saving(t, s, wire.Header{Op: wire.OpBring, Life: 1}, wire.Save{})
 		b.Span(1, 3)
 		got := 0
 		var reply transport.Reply

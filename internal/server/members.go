@@ -13,8 +13,8 @@ import (
 // member is what a server knows of one worker.
 type member struct {
 	state memberState
-	// epoch is the worker's current life; frames of an earlier one are refused.
-	epoch uint32
+	// life is the worker's current life; frames of an earlier one are refused.
+	life uint32
 	// fenced means that server 0 is about to declare it dead: what it still sends is refused.
 	fenced bool
 	seen   time.Time
@@ -59,15 +59,24 @@ func (s *Server) member(h *wire.Header) (*member, error) {
 	}
 	m := &s.members[h.Worker]
 	switch {
-	case m.state == absent || h.Epoch > m.epoch:
+	case m.state == absent || h.Life > m.life:
 		return nil, wire.Refuse(wire.StatusNotReady, "worker %d has not said hello to server %d", h.Worker, s.c.Index)
-	case h.Epoch < m.epoch:
-		return nil, wire.Refuse(wire.StatusStale, "worker %d was restarted: this is life %d, life %d is current", h.Worker, h.Epoch, m.epoch)
+	case h.Life < m.life:
+		return nil, wire.Refuse(wire.StatusStale, "worker %d was restarted: this is life %d, life %d is current", h.Worker, h.Life, m.life)
 	case m.state == dead || m.fenced:
 		return nil, wire.Refuse(wire.StatusStale, "worker %d was silent for more than %v and is out of the job", h.Worker, s.c.Strategy.WorkerTimeout.Std())
 	}
 	m.seen = time.Now()
 	return m, nil
+}
+
+// hello answers a worker that joins.
+func (s *Server) hello(f *wire.Frame, r *reply) error {
+	w, err := s.join(f)
+	if err != nil {
+		return err
+	}
+	return r.JSON(w)
 }
 
 // join begins a life of a worker: on server 0 the next one, elsewhere the one that server 0 gave.
@@ -87,14 +96,14 @@ func (s *Server) join(f *wire.Frame) (wire.Welcome, error) {
 			"give all processes the same number of workers (PADDLE_TRAINERS_NUM)", s.c.Index, len(s.members)-1, f.Worker)
 	}
 	m := &s.members[f.Worker]
-	epoch := f.Epoch
+	number := f.Life
 	if f.Op == wire.OpJoin {
-		epoch = s.lives.of(f.Worker, hello.Process, m.epoch+1)
+		number = s.lives.of(f.Worker, hello.Process, m.life+1)
 	}
-	if err := s.begin(m, int(f.Worker), epoch); err != nil {
+	if err := s.begin(m, int(f.Worker), number); err != nil {
 		return wire.Welcome{}, err
 	}
-	return wire.Welcome{Epoch: m.epoch, Round: uint64(s.mode.Open()), Published: s.published, From: s.from, Origin: s.origin}, nil
+	return wire.Welcome{Life: m.life, Round: uint64(s.mode.Open()), Published: s.published, From: s.from, Origin: s.origin}, nil
 }
 
 // lives remembers, on server 0, which life each of the last processes of a worker was given: a join that arrives twice, or
@@ -103,7 +112,7 @@ type lives map[uint32][]life
 
 type life struct {
 	process uint64
-	epoch   uint32
+	number  uint32
 }
 
 // keepLives is how many processes of a worker are remembered: more than can have a join on its way.
@@ -112,7 +121,7 @@ const keepLives = 16
 func (l lives) of(worker uint32, process uint64, next uint32) uint32 {
 	all := l[worker]
 	if i := slices.IndexFunc(all, func(x life) bool { return x.process == process }); i >= 0 {
-		return all[i].epoch
+		return all[i].number
 	}
 	if len(all) == keepLives {
 		all = slices.Delete(all, 0, 1)
@@ -121,26 +130,26 @@ func (l lives) of(worker uint32, process uint64, next uint32) uint32 {
 	return next
 }
 
-// begin makes epoch the current life of worker w. mu is held.
-func (s *Server) begin(m *member, w int, epoch uint32) error {
+// begin makes that number the current life of worker w. mu is held.
+func (s *Server) begin(m *member, w int, number uint32) error {
 	switch {
-	case epoch == m.epoch && m.state == alive: // a repeated hello
+	case number == m.life && m.state == alive: // a repeated hello
 		m.seen = time.Now()
 		return nil
-	case epoch <= m.epoch:
-		return wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", w, epoch, m.epoch)
+	case number <= m.life:
+		return wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", w, number, m.life)
 	case s.mode.Lockstep() && m.state != absent && !s.fresh(m):
 		return wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: start the job again from its last checkpoint", w, s.c.Strategy.Mode)
 	}
 	m.changed.close()
-	*m = member{state: alive, epoch: epoch, seen: time.Now()}
+	*m = member{state: alive, life: number, seen: time.Now()}
 	if s.c.Strategy.Mode == strategy.ModeGeo {
 		var err error
 		if m.changed, err = s.newChanges(); err != nil {
 			return err
 		}
 	}
-	s.log.Info("worker joined", "worker", w, "life", epoch)
+	s.log.Info("worker joined", "worker", w, "life", number)
 	s.broadcast()
 	return nil
 }
@@ -150,11 +159,21 @@ func (s *Server) fresh(m *member) bool {
 	return m.state == alive && m.noted == nil && m.window.last == 0 && len(m.window.steps) == 0
 }
 
+// heartbeat answers a worker that shows life.
+func (s *Server) heartbeat(f *wire.Frame, _ *reply) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.member(&f.Header); err != nil {
+		return err
+	}
+	return s.failure
+}
+
 // leave takes note that a worker has stopped. It may be said twice.
 func (s *Server) leave(f *wire.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if int64(f.Worker) < int64(len(s.members)) && s.members[f.Worker].state == left && s.members[f.Worker].epoch == f.Epoch {
+	if int64(f.Worker) < int64(len(s.members)) && s.members[f.Worker].state == left && s.members[f.Worker].life == f.Life {
 		return nil
 	}
 	m, err := s.member(&f.Header)

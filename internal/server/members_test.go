@@ -7,16 +7,16 @@ import "testing"
 func TestLivesAreBounded(t *testing.T) {
 	l, next := lives{}, uint32(0)
 	join := func(worker uint32, process uint64) uint32 {
-		epoch := l.of(worker, process, next+1)
-		next = max(next, epoch)
-		return epoch
+		number := l.of(worker, process, next+1)
+		next = max(next, number)
+		return number
 	}
 	for process := range uint64(1000) {
-		epoch := join(3, process)
-		if epoch != uint32(process+1) || join(3, process) != epoch {
-			t.Fatalf("process %d has life %d", process, epoch)
+		number := join(3, process)
+		if number != uint32(process+1) || join(3, process) != number {
+			t.Fatalf("process %d has life %d", process, number)
 		}
-		if process > 0 && join(3, process-1) != epoch-1 {
+		if process > 0 && join(3, process-1) != number-1 {
 			t.Fatalf("a late join of process %d begins another life", process-1)
 		}
 	}

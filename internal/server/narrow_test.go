@@ -16,7 +16,7 @@ var narrow = []wire.Encoding{wire.Float16, wire.BFloat16, wire.Int8}
 
 // narrowPushOf is a step with a gradient of dense for the weights, and of row for row 7.
 func narrowPushOf(s *Server, e wire.Encoding, h wire.Header, dense [4]float32, row [2]float32) *wire.Builder {
-	h.Op, h.Samples, h.Epoch, h.Job = wire.OpStep, 1, 1, s.job
+	h.Op, h.Samples, h.Life, h.Job = wire.OpStep, 1, 1, s.job
 	b := new(wire.Builder)
 	b.Reset(h)
 	b.DenseAs(e, dense[:])
@@ -32,13 +32,13 @@ func TestNarrowPushes(t *testing.T) {
 	for _, e := range narrow {
 		for range 2 {
 			step++
-			twice := narrowPushOf(s, e, wire.Header{Step: step}, [4]float32{1, -2, 0, 2}, [2]float32{0.5, -0.5})
+			twice := narrowPushOf(s, e, wire.Header{Seq: step}, [4]float32{1, -2, 0, 2}, [2]float32{0.5, -0.5})
 			send(t, s, twice, wire.StatusOK)
 			send(t, s, twice, wire.StatusOK)
 		}
 	}
 	step++
-	send(t, s, pushOf(s, wire.Header{Step: step}), wire.StatusOK)
+	send(t, s, pushOf(s, wire.Header{Seq: step}), wire.StatusOK)
 	w, row := make([]float32, 4), make([]float32, 2)
 	if err := s.store.Blocks[0].Values.Pull(w); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestNarrowPieces(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	piece := func(number int, op wire.Op) *wire.Builder {
 		b := new(wire.Builder)
-		b.Reset(wire.Header{Op: op, Job: s.job, Epoch: 1, Step: 1, Samples: 1})
+		b.Reset(wire.Header{Op: op, Job: s.job, Life: 1, Seq: 1, Samples: 1})
 		b.Piece(wire.Piece{Number: number, Of: 2})
 		b.Span(2*number, 2*number+2)
 		b.DenseAs(wire.Int8, []float32{127, 1})
@@ -101,7 +101,7 @@ func TestNarrowPushesAreChecked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newServer(t, strategy.Async())
-			body := bytes.Join(narrowPushOf(s, c.e, wire.Header{Step: 1}, [4]float32{1, 1, 1, 1}, [2]float32{1, 1}).Parts(), nil)
+			body := bytes.Join(narrowPushOf(s, c.e, wire.Header{Seq: 1}, [4]float32{1, 1, 1, 1}, [2]float32{1, 1}).Parts(), nil)
 			c.spoil(body)
 			var reply transport.Reply
 			s.handle(body, &reply)
@@ -130,10 +130,10 @@ func TestNarrowPushAllocatesNoMore(t *testing.T) {
 			send(t, s, push(s, step), wire.StatusOK)
 		})
 	}
-	plain := allocs(func(s *Server, step uint64) *wire.Builder { return pushOf(s, wire.Header{Step: step, Acked: step}) })
+	plain := allocs(func(s *Server, step uint64) *wire.Builder { return pushOf(s, wire.Header{Seq: step, Acked: step}) })
 	for _, e := range narrow {
 		got := allocs(func(s *Server, step uint64) *wire.Builder {
-			return narrowPushOf(s, e, wire.Header{Step: step, Acked: step}, [4]float32{1, 1, 1, 1}, [2]float32{1, 1})
+			return narrowPushOf(s, e, wire.Header{Seq: step, Acked: step}, [4]float32{1, 1, 1, 1}, [2]float32{1, 1})
 		})
 		if got > plain+1 { // a builder of its own grows its scratch once more
 			t.Errorf("%v: %v allocations a push, float32 %v", e, got, plain)

@@ -20,7 +20,7 @@ func TestARepeatedPushIsNotAnotherWorker(t *testing.T) {
 		s.members, s.mode = append(s.members, member{}), mode.NewSync(2)
 		var pushing sync.WaitGroup
 		for range 3 {
-			pushing.Go(func() { send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK) })
+			pushing.Go(func() { send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK) })
 		}
 		synctest.Wait()
 		if w, step := weight(t, s), s.store.Step(); w != 0 || step != 0 {
@@ -32,7 +32,7 @@ func TestARepeatedPushIsNotAnotherWorker(t *testing.T) {
 			t.Fatal(err)
 		}
 		send(t, s, &hello, wire.StatusOK)
-		send(t, s, pushOf(s, wire.Header{Step: 1, Worker: 1}), wire.StatusOK)
+		send(t, s, pushOf(s, wire.Header{Seq: 1, Worker: 1}), wire.StatusOK)
 		pushing.Wait()
 		if w, step := weight(t, s), s.store.Step(); w != -1 || step != 1 {
 			t.Errorf("weight %g at step %d after the round, want -1 at 1", w, step)
@@ -46,7 +46,7 @@ func TestBookkeepingStaysSmall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, choice)
 			for step := range uint64(1000) {
-				send(t, s, pushOf(s, wire.Header{Step: step + 1, Round: step, Acked: step + 1}), wire.StatusOK)
+				send(t, s, pushOf(s, wire.Header{Seq: step + 1, Round: step, Acked: step + 1}), wire.StatusOK)
 				if n := len(s.members[0].window.steps); n > 1 {
 					t.Fatalf("%d steps are remembered after %d, of which all but one were acknowledged", n, step+1)
 				}
@@ -62,7 +62,7 @@ func TestBookkeepingStaysSmall(t *testing.T) {
 // good push is served.
 func TestBrokenFramesEndNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	good := bytes.Join(pushOf(s, wire.Header{Step: 1}).Parts(), nil)
+	good := bytes.Join(pushOf(s, wire.Header{Seq: 1}).Parts(), nil)
 	for n := range len(good) {
 		var reply transport.Reply
 		s.handle(good[:n], &reply)
@@ -78,7 +78,7 @@ func TestBrokenFramesEndNothing(t *testing.T) {
 	if w := weight(t, s); w != 0 {
 		t.Errorf("weight %g after broken pushes", w)
 	}
-	send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 	if w := weight(t, s); w != -1 {
 		t.Errorf("weight %g after a good push, want -1", w)
 	}

@@ -46,13 +46,13 @@ func (s *Server) stage(f *wire.Frame, pieces int) (*stage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, err := s.member(&f.Header)
-	if err != nil || m.window.knows(f.Step) {
+	if err != nil || m.window.knows(f.Seq) {
 		return nil, err
 	}
-	st := m.stages[f.Step]
+	st := m.stages[f.Seq]
 	switch {
 	case st != nil && len(st.got) != pieces-1:
-		return nil, wire.Refuse(wire.StatusRefused, "step %d of worker %d has %d pieces, and now %d", f.Step, f.Worker, len(st.got)+1, pieces)
+		return nil, wire.Refuse(wire.StatusRefused, "step %d of worker %d has %d pieces, and now %d", f.Seq, f.Worker, len(st.got)+1, pieces)
 	case st != nil:
 		return st, nil
 	case len(m.stages) >= maxStages:
@@ -62,7 +62,7 @@ func (s *Server) stage(f *wire.Frame, pieces int) (*stage, error) {
 		m.stages = make(map[uint64]*stage)
 	}
 	st = &stage{got: make([]bool, pieces-1), rows: make([][]mode.Rows, pieces-1)}
-	m.stages[f.Step] = st
+	m.stages[f.Seq] = st
 	return st, nil
 }
 
@@ -117,7 +117,7 @@ func (p *push) assemble(s *Server, f *wire.Frame, part wire.Piece) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if i := slices.Index(st.got, false); i >= 0 {
-		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come", f.Step, f.Worker, i+1, part.Of)
+		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come", f.Seq, f.Worker, i+1, part.Of)
 		return nil
 	}
 	p.dense = st.room(s)

@@ -45,7 +45,7 @@ func (s *Server) readPull(f *wire.Frame, r *reply) error {
 }
 
 func (a *asked) read(s *Server, sec wire.Section) (err error) {
-	if a.e, err = s.embedding(sec.Table); err != nil {
+	if a.e, err = s.embedding(sec.Param); err != nil {
 		return err
 	}
 	if a.ids, err = sec.IDs(a.ids[:0]); err != nil {

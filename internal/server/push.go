@@ -14,7 +14,7 @@ import (
 // they came narrowed.
 type push struct {
 	worker  int
-	epoch   uint32
+	life    uint32
 	step    uint64
 	seen    *stepState // its place in the worker's window
 	samples int
@@ -32,7 +32,7 @@ type push struct {
 // read takes the gradients out of a frame, the last piece of a push or all of it, and checks all of them, so that nothing
 // of a wrong push is applied.
 func (p *push) read(s *Server, f *wire.Frame) (err error) {
-	p.worker, p.epoch, p.step, p.samples, p.incomplete = int(f.Worker), f.Epoch, f.Step, int(f.Samples), nil
+	p.worker, p.life, p.step, p.samples, p.incomplete = int(f.Worker), f.Life, f.Seq, int(f.Samples), nil
 	part, err := f.Piece()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Server) blockAt(i int) string {
 }
 
 func (p *push) readRows(s *Server, sec wire.Section) error {
-	e, err := s.embedding(sec.Table)
+	e, err := s.embedding(sec.Param)
 	if err != nil {
 		return err
 	}
@@ -119,11 +119,11 @@ func (p *push) readRows(s *Server, sec wire.Section) error {
 
 // readCounts takes the shows and clicks of rows that were read before.
 func (p *push) readCounts(s *Server, sec wire.Section) error {
-	e, err := s.embedding(sec.Table)
+	e, err := s.embedding(sec.Param)
 	if err != nil {
 		return err
 	}
-	rows, name := &p.rows[e], s.c.Layout.Params[sec.Table].Name
+	rows, name := &p.rows[e], s.c.Layout.Params[sec.Param].Name
 	counts, err := sec.Counts()
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (s *Server) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	if err != nil {
 		return err
 	}
-	st, seen, err := m.window.enter(f.Step, f.Acked)
+	st, seen, err := m.window.enter(f.Seq, f.Acked)
 	if err != nil {
 		return err
 	}
@@ -183,11 +183,7 @@ func (s *Server) push(f *wire.Frame, p *push, answer *wire.Header) error {
 		s.awaitIdle()
 		return err
 	}
-	answer.Samples, answer.Acked = uint32(st.rows-st.dropped), uint64(st.dropped)
-	answer.Round = st.version << 1
-	if seen {
-		answer.Round |= 1
-	}
+	answer.SetOutcome(wire.Outcome{Applied: uint32(st.rows - st.dropped), Dropped: uint64(st.dropped), On: st.version, Again: seen})
 	if st.refusal != nil {
 		return st.refusal
 	}
@@ -228,8 +224,8 @@ func (s *Server) awaitTurn(f *wire.Frame, m *member) error {
 	if err := s.awaitCut(f); err != nil {
 		return err
 	}
-	if m.state != alive || m.fenced || m.epoch != f.Epoch {
-		return wire.Refuse(wire.StatusStale, "worker %d has stopped, was declared dead or was replaced (life %d, current %d): start it again where the mode allows it", f.Worker, f.Epoch, m.epoch)
+	if m.state != alive || m.fenced || m.life != f.Life {
+		return wire.Refuse(wire.StatusStale, "worker %d has stopped, was declared dead or was replaced (life %d, current %d): start it again where the mode allows it", f.Worker, f.Life, m.life)
 	}
 	return nil
 }
@@ -242,7 +238,7 @@ func (s *Server) park(f *wire.Frame) error {
 	if err != nil {
 		return err
 	}
-	st, seen, err := m.window.enter(f.Step, f.Acked)
+	st, seen, err := m.window.enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err
 	}
@@ -334,7 +330,7 @@ func (s *Server) update(u update) {
 	for _, p := range u.pushes {
 		p.seen.apply(p.count(), dropped)
 		p.seen.version = before
-		if m := &s.members[p.worker]; m.epoch == p.epoch {
+		if m := &s.members[p.worker]; m.life == p.life {
 			m.window.last = max(m.window.last, p.step)
 		}
 	}

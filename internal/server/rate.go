@@ -29,13 +29,13 @@ func (s *Server) rate(f *wire.Frame, r *reply) error {
 	if err != nil {
 		return err
 	}
-	if f.Step == 0 {
+	if f.Seq == 0 {
 		return r.JSON(wire.Rate{Factor: s.rateFactor()})
 	}
 	if f.Worker != 0 || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
 		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: worker 0 sets it, above 0", f.Worker, msg.Factor)
 	}
-	st, seen, err := m.window.enter(f.Step, f.Acked)
+	st, seen, err := m.window.enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err
 	}

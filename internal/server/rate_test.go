@@ -15,7 +15,7 @@ func TestRateIsSetOnce(t *testing.T) {
 			s := newServer(t, choice)
 			rate := func(h wire.Header, factor float64, want uint16) {
 				t.Helper()
-				h.Op, h.Job, h.Epoch = wire.OpRate, s.job, max(h.Epoch, 1)
+				h.Op, h.Job, h.Life = wire.OpRate, s.job, max(h.Life, 1)
 				var b wire.Builder
 				b.Reset(h)
 				if err := b.JSON(wire.Rate{Factor: factor}); err != nil {
@@ -23,24 +23,24 @@ func TestRateIsSetOnce(t *testing.T) {
 				}
 				send(t, s, &b, want)
 			}
-			rate(wire.Header{Step: 1}, 0.5, wire.StatusOK)
-			rate(wire.Header{Step: 2}, 0.25, wire.StatusOK)
-			rate(wire.Header{Step: 1}, 0.5, wire.StatusOK)
-			send(t, s, pushOf(s, wire.Header{Step: 3}), wire.StatusOK)
+			rate(wire.Header{Seq: 1}, 0.5, wire.StatusOK)
+			rate(wire.Header{Seq: 2}, 0.25, wire.StatusOK)
+			rate(wire.Header{Seq: 1}, 0.5, wire.StatusOK)
+			send(t, s, pushOf(s, wire.Header{Seq: 3}), wire.StatusOK)
 			if w := weight(t, s); w != -0.25 {
 				t.Errorf("weight %g, want -0.25: a rate that came again counts", w)
 			}
-			rate(wire.Header{Step: 4, Round: 1, Acked: 4}, 2, wire.StatusOK)
-			rate(wire.Header{Step: 2, Round: 0}, 0.25, wire.StatusStale)
-			send(t, s, pushOf(s, wire.Header{Step: 5, Round: 1}), wire.StatusOK)
+			rate(wire.Header{Seq: 4, Round: 1, Acked: 4}, 2, wire.StatusOK)
+			rate(wire.Header{Seq: 2, Round: 0}, 0.25, wire.StatusStale)
+			send(t, s, pushOf(s, wire.Header{Seq: 5, Round: 1}), wire.StatusOK)
 			if w := weight(t, s); w != -2.25 {
 				t.Errorf("weight %g, want -2.25: a rate that came late counts", w)
 			}
 			for _, bad := range []float64{0, -1, math.MaxFloat64 * -1} {
-				rate(wire.Header{Step: 6, Round: 2}, bad, wire.StatusRefused)
+				rate(wire.Header{Seq: 6, Round: 2}, bad, wire.StatusRefused)
 			}
-			rate(wire.Header{Step: 6, Epoch: 2}, 3, wire.StatusNotReady)
-			rate(wire.Header{Step: 6, Worker: 1}, 3, wire.StatusRefused)
+			rate(wire.Header{Seq: 6, Life: 2}, 3, wire.StatusNotReady)
+			rate(wire.Header{Seq: 6, Worker: 1}, 3, wire.StatusRefused)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if s.rateFactor() != 2 {
@@ -62,15 +62,15 @@ func TestRatesOfRoundsToCome(t *testing.T) {
 		t.Errorf("a checkpoint has %v", all)
 	}
 	for i, want := range []float32{-1, -1.5, -2} {
-		send(t, s, pushOf(s, wire.Header{Step: uint64(i + 1), Round: uint64(i)}), wire.StatusOK)
+		send(t, s, pushOf(s, wire.Header{Seq: uint64(i + 1), Round: uint64(i)}), wire.StatusOK)
 		if w := weight(t, s); w != want {
 			t.Errorf("weight %g in round %d, want %g", w, i, want)
 		}
 	}
 	var park wire.Builder
-	park.Reset(wire.Header{Op: wire.OpPark, Job: s.job, Epoch: 1, Step: 4, Round: 3})
+	park.Reset(wire.Header{Op: wire.OpPark, Job: s.job, Life: 1, Seq: 4, Round: 3})
 	send(t, s, &park, wire.StatusOK)
-	send(t, s, pushOf(s, wire.Header{Step: 5, Round: 1 << 32}), wire.StatusOK)
+	send(t, s, pushOf(s, wire.Header{Seq: 5, Round: 1 << 32}), wire.StatusOK)
 	if w := weight(t, s); w != -6 {
 		t.Errorf("weight %g in the next phase, want -6", w)
 	}

@@ -123,7 +123,7 @@ func (s *Server) keepLoaded(names []string) {
 // awaitCut holds a push while a checkpoint's cut leaves it out. mu is held.
 func (s *Server) awaitCut(f *wire.Frame) error {
 	return s.await(func() bool {
-		return s.cut == nil || s.cut.upTo != nil && f.Step <= s.cut.upTo[f.Worker]
+		return s.cut == nil || s.cut.upTo != nil && f.Seq <= s.cut.upTo[f.Worker]
 	}, func() string { return fmt.Sprintf("for checkpoint %s to be written", s.cut.id) })
 }
 

@@ -27,8 +27,8 @@ func saving(t *testing.T, s *Server, h wire.Header, msg wire.Save) *wire.Builder
 func TestMessagesOfASaveComeTwice(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	msg := wire.Save{Dir: t.TempDir(), ID: "a"}
-	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Epoch: 1}, wire.Header{Op: wire.OpSave, Epoch: 1}, wire.Header{Op: wire.OpCommit, Epoch: 1}
-	send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
+	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 	for range 2 {
 		send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
 	}
@@ -40,14 +40,14 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 	for range 2 {
 		send(t, s, saving(t, s, commit, msg), wire.StatusOK)
 	}
-	send(t, s, pushOf(s, wire.Header{Step: 2, Acked: 2}), wire.StatusOK)
+	send(t, s, pushOf(s, wire.Header{Seq: 2, Acked: 2}), wire.StatusOK)
 	send(t, s, saving(t, s, commit, msg), wire.StatusOK)
 	send(t, s, saving(t, s, save, msg), wire.StatusOK)
 	send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
 	if s.cut != nil || s.saves.id != "" {
 		t.Fatal("a late message of a save has begun another")
 	}
-	send(t, s, pushOf(s, wire.Header{Step: 3, Acked: 3}), wire.StatusOK)
+	send(t, s, pushOf(s, wire.Header{Seq: 3, Acked: 3}), wire.StatusOK)
 	if w := weight(t, s); w != -3 {
 		t.Errorf("weight %g after three pushes, want -3", w)
 	}
@@ -57,9 +57,9 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 func TestASaveThatWasGivenUp(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	msg := wire.Save{Dir: t.TempDir(), ID: "a", Abandon: true}
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Epoch: 1}, msg), wire.StatusOK)
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
 	msg.Abandon = false
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpFreeze, Epoch: 1}, msg), wire.StatusStale)
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusStale)
 	if s.cut != nil {
 		t.Error("a save that was given up holds pushes")
 	}
@@ -75,10 +75,10 @@ func TestStrangersWriteNothing(t *testing.T) {
 			h    wire.Header
 			want uint16
 		}{
-			"another job":         {wire.Header{Epoch: 1, Job: s.job + 1}, wire.StatusMismatch},
-			"no worker":           {wire.Header{Epoch: 1, Worker: 9}, wire.StatusRefused},
-			"an earlier life":     {wire.Header{Epoch: 0}, wire.StatusStale},
-			"one that never came": {wire.Header{Epoch: 2}, wire.StatusNotReady},
+			"another job":         {wire.Header{Life: 1, Job: s.job + 1}, wire.StatusMismatch},
+			"no worker":           {wire.Header{Life: 1, Worker: 9}, wire.StatusRefused},
+			"an earlier life":     {wire.Header{Life: 0}, wire.StatusStale},
+			"one that never came": {wire.Header{Life: 2}, wire.StatusNotReady},
 		} {
 			t.Run(op.String()+" of "+name, func(t *testing.T) {
 				h := c.h
@@ -87,8 +87,8 @@ func TestStrangersWriteNothing(t *testing.T) {
 			})
 		}
 	}
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpSave, Epoch: 1}, msg), wire.StatusStale)
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Epoch: 1}, msg), wire.StatusStale)
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpSave, Life: 1}, msg), wire.StatusStale)
+	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusStale)
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
 		t.Errorf("%d files were written, error %v", len(files), err)
 	}
@@ -97,7 +97,7 @@ func TestStrangersWriteNothing(t *testing.T) {
 // TestFilesOfASaveThatWasGivenUp: the part of a save that nobody will commit is removed, also one that is written later; that of a
 // checkpoint stays, whatever its worker has heard of it.
 func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
-	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Epoch: 1}, wire.Header{Op: wire.OpSave, Epoch: 1}, wire.Header{Op: wire.OpCommit, Epoch: 1}
+	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
 	for name, c := range map[string]struct {
 		committed, elsewhere bool
 		files                int

@@ -16,7 +16,7 @@ func (s *Server) scan(f *wire.Frame, r *reply) error {
 	if err := s.enter(f); err != nil {
 		return err
 	}
-	e, err := s.embedding(msg.Table)
+	e, err := s.embedding(msg.Param)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (s *Server) scan(f *wire.Frame, r *reply) error {
 	if !msg.Count {
 		ids, answer.Done = page(all, &msg)
 		if answer.Done && msg.Cut == "" {
-			s.forget(msg.Table)
+			s.forget(msg.Param)
 		}
 	}
 	if len(ids) > 0 {
@@ -40,14 +40,14 @@ func (s *Server) scan(f *wire.Frame, r *reply) error {
 		return err
 	}
 	if msg.IDs {
-		r.IDs(msg.Table, ids)
+		r.IDs(msg.Param, ids)
 		return nil
 	}
 	rows := make([]float32, 0, len(ids)*t.Param().Dim())
 	for row := range t.RowsOf(ids, s.store.Step()) {
 		rows = append(rows, row.W...)
 	}
-	r.Rows(msg.Table, ids, rows)
+	r.Rows(msg.Param, ids, rows)
 	return nil
 }
 
@@ -63,7 +63,7 @@ func page(all []uint64, msg *wire.Scan) (ids []uint64, done bool) {
 func (s *Server) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	s.mu.Lock()
 	lists, err := s.lists(msg.Cut)
-	all, ok := lists[msg.Table]
+	all, ok := lists[msg.Param]
 	s.mu.Unlock()
 	if err != nil || ok && (msg.Cut != "" || msg.Cursor > 0) {
 		return all, err
@@ -74,10 +74,10 @@ func (s *Server) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	if lists, err = s.lists(msg.Cut); err != nil {
 		return nil, err
 	}
-	if first, ok := lists[msg.Table]; ok && msg.Cut != "" {
+	if first, ok := lists[msg.Param]; ok && msg.Cut != "" {
 		return first, nil // a request that came twice
 	}
-	lists[msg.Table] = all
+	lists[msg.Param] = all
 	return all, nil
 }
 

@@ -11,8 +11,8 @@ import (
 func TestMessagesOfADayComeTwice(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	clock := s.store.Tables[0].Clock
-	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Epoch: 1}, wire.Header{Op: wire.OpSave, Epoch: 1}, wire.Header{Op: wire.OpCommit, Epoch: 1}
-	send(t, s, pushOf(s, wire.Header{Step: 1}), wire.StatusOK)
+	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
+	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 	for day, id := range []string{"a", "b"} {
 		msg := wire.Save{ID: id, Shrink: &wire.Shrink{Unseen: 1}}
 		for range 2 {
@@ -35,7 +35,7 @@ func TestMessagesOfADayComeTwice(t *testing.T) {
 			t.Errorf("day %d dropped %d rows, want %d", day, got, day)
 		}
 	}
-	send(t, s, pushOf(s, wire.Header{Step: 2, Acked: 2}), wire.StatusOK)
+	send(t, s, pushOf(s, wire.Header{Seq: 2, Acked: 2}), wire.StatusOK)
 	if s.store.Tables[0].Len() != 1 {
 		t.Errorf("%d rows after a push of one", s.store.Tables[0].Len())
 	}

@@ -14,8 +14,8 @@ type Hello struct {
 
 // Welcome answers them.
 type Welcome struct {
-	// Epoch is the life that begins (OpJoin).
-	Epoch uint32 `json:"epoch,omitempty"`
+	// Life is the life that begins (OpJoin).
+	Life uint32 `json:"epoch,omitempty"`
 	// Round is the open round, where a worker that joins late begins.
 	Round uint64 `json:"round"`
 	// Published says that the dense weights are there already.
@@ -42,7 +42,7 @@ type Gathered struct {
 // Leave is the blob of OpLeave, OpFence and OpDrop.
 type Leave struct {
 	Worker int    `json:"worker"`
-	Epoch  uint32 `json:"epoch"`
+	Life   uint32 `json:"epoch"`
 	// Forget drops what the worker pushed for the open round (OpDrop).
 	Forget bool `json:"forget,omitempty"`
 	// Rate is the factor on learning rates that counts from RateRound on, if one was set: the worker that died may have told some
@@ -149,7 +149,7 @@ type Kept struct {
 
 // Scan is the blob of OpScan: rows of a table after a cursor.
 type Scan struct {
-	Table  uint32 `json:"table"`
+	Param  uint32 `json:"table"`
 	Cursor uint64 `json:"cursor"`
 	Rows   int    `json:"rows"` // at most
 	// Cut names a cut that is kept for reading: the rows are those that there were when it was first asked for them.

@@ -9,19 +9,19 @@
 //	 6  u16  status: 0, or why the request was refused (replies only)
 //	 8  u64  job: generation and fingerprint of the cluster, so that a stray process can't join
 //	16  u32  worker index
-//	20  u32  worker epoch: counts the lives of that worker
-//	24  u64  step: numbers the worker's requests; with worker and epoch it makes a push count once
+//	20  u32  life: counts the lives of that worker
+//	24  u64  seq: numbers the worker's requests; with worker and life it makes a push count once
 //	32  u64  round: phase<<32 | index, the sync round a push belongs to or a pull must reflect
-//	40  u64  acked: every step below this one was acknowledged, so the server may forget it
+//	40  u64  acked: every seq below this one was acknowledged, so the server may forget it
 //	48  u64  version of the dense weights: held by the worker (request), sent (reply)
 //	56  u32  samples behind the gradients
 //	60  u32  number of sections
 //
-// The answer to a push uses three of these fields for what became of it: samples is how many of its rows were applied, acked
+// The answer to a push uses three of these fields for its [Outcome]: samples is how many of its rows were applied, acked
 // how many were dropped by an entry policy or a budget, and round is twice the version of the weights that the push was applied
 // to, plus 1 if it had been counted before.
 //
-// Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 table, u64 size of
+// Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 param, u64 size of
 // the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and sent as
 // uvarints of their differences less one (the first as it is); after them come zeros up to a multiple of 8:
 //
@@ -31,8 +31,8 @@
 //	KindBlob   bytes: the JSON of a control message, or an error's text
 //	KindPiece  u32 number, u32 of: the frame is that piece of a push or publication that is too large for one
 //	KindSpan   u64 from, u64 to: which of the server's dense floats KindDense holds, or a pull asks for; all without it
-//	KindCounts floats, two for each id of the KindRows of that table before it: how often the id was shown, and clicked
-//	KindChanged empty: asks for the rows of a table that changed since they were last asked for; in the answer: some are left
+//	KindCounts floats, two for each id of the KindRows of that param before it: how often the id was shown, and clicked
+//	KindChanged empty: asks for the rows of a param that changed since they were last asked for; in the answer: some are left
 //
 // The flags of a section: 1 is Bare; 2, 4 and 6 say that the floats of pushed gradients are not 4 bytes each but
 //

@@ -200,7 +200,7 @@ func (s Section) RowsIn(room *[]float32) ([]float32, error) {
 	}
 	count := s.Count()
 	if count == 0 || len(rows)%count != 0 || len(rows)/count <= scaleSize {
-		return nil, fmt.Errorf("wire: table %d: %d bytes are not %d rows of int8: %w", s.Table, len(rows), count, ErrFrame)
+		return nil, fmt.Errorf("wire: table %d: %d bytes are not %d rows of int8: %w", s.Param, len(rows), count, ErrFrame)
 	}
 	width := len(rows)/count - scaleSize
 	return widen(grown(room, width*count), rows, width), nil

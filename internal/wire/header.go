@@ -35,7 +35,28 @@ const (
 	opEnd
 )
 
-var opNames = [...]string{"", "hello", "join", "publish", "step", "peek", "park", "leave", "heartbeat", "gather", "freeze", "save", "commit", "scan", "fence", "drop", "piece", "norms", "keep", "bring", "rate"}
+var opNames = [...]string{
+	OpHello:     "hello",
+	OpJoin:      "join",
+	OpPublish:   "publish",
+	OpStep:      "step",
+	OpPeek:      "peek",
+	OpPark:      "park",
+	OpLeave:     "leave",
+	OpHeartbeat: "heartbeat",
+	OpGather:    "gather",
+	OpFreeze:    "freeze",
+	OpSave:      "save",
+	OpCommit:    "commit",
+	OpScan:      "scan",
+	OpFence:     "fence",
+	OpDrop:      "drop",
+	OpPiece:     "piece",
+	OpNorms:     "norms",
+	OpKeep:      "keep",
+	OpBring:     "bring",
+	OpRate:      "rate",
+}
 
 func (o Op) String() string {
 	if o > 0 && o < opEnd {
@@ -50,8 +71,8 @@ type Header struct {
 	Status  uint16
 	Job     uint64
 	Worker  uint32
-	Epoch   uint32
-	Step    uint64
+	Life    uint32
+	Seq     uint64
 	Round   uint64
 	Acked   uint64
 	Version uint64
@@ -81,8 +102,8 @@ func (h *Header) append(b []byte, sections int) []byte {
 	b = le.AppendUint16(b, h.Status)
 	b = le.AppendUint64(b, h.Job)
 	b = le.AppendUint32(b, h.Worker)
-	b = le.AppendUint32(b, h.Epoch)
-	b = le.AppendUint64(b, h.Step)
+	b = le.AppendUint32(b, h.Life)
+	b = le.AppendUint64(b, h.Seq)
 	b = le.AppendUint64(b, h.Round)
 	b = le.AppendUint64(b, h.Acked)
 	b = le.AppendUint64(b, h.Version)
@@ -104,7 +125,7 @@ func (h *Header) parse(b []byte) (sections int, err error) {
 	}
 	*h = Header{
 		Op: Op(b[5]), Status: le.Uint16(b[6:]), Job: le.Uint64(b[8:]),
-		Worker: le.Uint32(b[16:]), Epoch: le.Uint32(b[20:]), Step: le.Uint64(b[24:]), Round: le.Uint64(b[32:]),
+		Worker: le.Uint32(b[16:]), Life: le.Uint32(b[20:]), Seq: le.Uint64(b[24:]), Round: le.Uint64(b[32:]),
 		Acked: le.Uint64(b[40:]), Version: le.Uint64(b[48:]), Samples: le.Uint32(b[56:]),
 	}
 	return int(le.Uint32(b[60:])), nil

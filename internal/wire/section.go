@@ -36,7 +36,7 @@ const sectionSize = 16
 // Section is one part of a parsed frame. It aliases the frame's bytes.
 type Section struct {
 	Kind  Kind
-	Table uint32
+	Param uint32
 	bare  bool
 	coded Encoding
 	data  []byte
@@ -78,7 +78,7 @@ func (s *Section) parse(b []byte) (rest []byte, err error) {
 	}
 	size := binary.LittleEndian.Uint64(b[8:])
 	flags := b[1]
-	*s = Section{Kind: Kind(b[0]), bare: flags&flagBare != 0, coded: Encoding(flags >> encodingShift), Table: binary.LittleEndian.Uint32(b[4:])}
+	*s = Section{Kind: Kind(b[0]), bare: flags&flagBare != 0, coded: Encoding(flags >> encodingShift), Param: binary.LittleEndian.Uint32(b[4:])}
 	b = b[sectionSize:]
 	if s.Kind == 0 || s.Kind >= kindEnd {
 		return nil, fmt.Errorf("unknown kind %d: %w", s.Kind, ErrFrame)
@@ -138,7 +138,7 @@ func (s Section) Rows() ([]float32, error) {
 // if they can.
 func (s Section) Counts() ([]float32, error) {
 	if len(s.data)%8 != 0 {
-		return nil, fmt.Errorf("wire: counts of table %d in %d bytes: they are pairs: %w", s.Table, len(s.data), ErrFrame)
+		return nil, fmt.Errorf("wire: counts of table %d in %d bytes: they are pairs: %w", s.Param, len(s.data), ErrFrame)
 	}
 	return floats(s.data)
 }
@@ -146,11 +146,11 @@ func (s Section) Counts() ([]float32, error) {
 // split cuts a payload with ids into the ids' bytes and what follows their padding.
 func (s Section) split() (ids, rest []byte, err error) {
 	if s.bare || len(s.data) < 8 {
-		return nil, nil, fmt.Errorf("wire: section of table %d has no ids: %w", s.Table, ErrFrame)
+		return nil, nil, fmt.Errorf("wire: section of table %d has no ids: %w", s.Param, ErrFrame)
 	}
 	size := int64(binary.LittleEndian.Uint32(s.data[4:]))
 	if size > int64(len(s.data)-8) || int64(s.Count()) > size {
-		return nil, nil, fmt.Errorf("wire: table %d: %d ids in %d bytes of a payload of %d: %w", s.Table, s.Count(), size, len(s.data), ErrFrame)
+		return nil, nil, fmt.Errorf("wire: table %d: %d ids in %d bytes of a payload of %d: %w", s.Param, s.Count(), size, len(s.data), ErrFrame)
 	}
 	end := min(8+pad(int(size)), len(s.data))
 	return s.data[8 : 8+size], s.data[end:], nil

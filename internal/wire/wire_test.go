@@ -17,7 +17,7 @@ func join(parts [][]byte) []byte { return bytes.Join(parts, nil) }
 // TestGoldenFrame pins the bytes of a frame: a change here is a new version of the protocol.
 func TestGoldenFrame(t *testing.T) {
 	var b Builder
-	b.Reset(Header{Op: OpStep, Status: 2, Job: 0x1122334455667788, Worker: 3, Epoch: 1, Step: 7, Round: 1<<32 | 5, Acked: 6, Version: 9, Samples: 512})
+	b.Reset(Header{Op: OpStep, Status: 2, Job: 0x1122334455667788, Worker: 3, Life: 1, Seq: 7, Round: 1<<32 | 5, Acked: 6, Version: 9, Samples: 512})
 	b.Dense([]float32{1, -2}, []float32{0.5})
 	b.Rows(4, []uint64{0, 1, 300}, []float32{1, 2, 3})
 	b.Bare(4, []float32{8})
@@ -45,7 +45,7 @@ func TestGoldenFrame(t *testing.T) {
 
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := Header{Op: OpStep, Worker: rapid.Uint32().Draw(t, "worker"), Step: rapid.Uint64().Draw(t, "step"), Version: rapid.Uint64().Draw(t, "version")}
+		h := Header{Op: OpStep, Worker: rapid.Uint32().Draw(t, "worker"), Seq: rapid.Uint64().Draw(t, "step"), Version: rapid.Uint64().Draw(t, "version")}
 		ids := rapid.SliceOfDistinct(rapid.Uint64(), func(id uint64) uint64 { return id }).Draw(t, "ids")
 		sortIDs(ids)
 		rows := make([]float32, 3*len(ids))
