@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gofleet/gofleet/internal/client"
+	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -58,7 +59,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 		return nil, fmt.Errorf("fleet: Explain: it tells of traffic with servers, and this job has none: %w", ErrRole)
 	}
 	for name, n := range ids {
-		i := slices.IndexFunc(j.layout.Embeddings, func(e int) bool { return j.layout.Params[e].Name == name })
+		i := slices.IndexFunc(j.layout.Embeddings, func(e layout.Embedding) bool { return e.Name == name })
 		if i < 0 || n < 0 {
 			return nil, fmt.Errorf("fleet: Explain: %d ids of %q, which is no embedding, or no number of ids", n, name)
 		}

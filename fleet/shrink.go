@@ -41,8 +41,8 @@ func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk,
 		return nil, fmt.Errorf("fleet: Shrink: %w", err)
 	}
 	all := map[string]Shrunk{}
-	for e, i := range f.job.layout.Embeddings {
-		all[f.job.layout.Params[i].Name] = Shrunk(freed[e])
+	for i, e := range f.job.layout.Embeddings {
+		all[e.Name] = Shrunk(freed[i])
 	}
 	return all, nil
 }

@@ -142,9 +142,9 @@ func (s clusterSource) each(ctx context.Context, name string, do func([]uint64, 
 
 // embeddingOf is where an embedding is among the params.
 func embeddingOf(l *layout.Layout, name string) (int, error) {
-	for _, i := range l.Embeddings {
-		if l.Params[i].Name == name {
-			return i, nil
+	for _, e := range l.Embeddings {
+		if e.Name == name {
+			return e.Index, nil
 		}
 	}
 	return 0, notMinimised(name)

@@ -12,10 +12,10 @@ func checkStep(c *Client, st *optimizer.Step) error {
 	if len(st.Rows) != len(l.Embeddings) {
 		return fmt.Errorf("a step has rows of %d embeddings: the objective has %d", len(st.Rows), len(l.Embeddings))
 	}
-	for e, i := range l.Embeddings {
-		r := &st.Rows[e]
-		if r.Param == nil || r.Param.Name != l.Params[i].Name {
-			return fmt.Errorf("step.Rows[%d] is for %s, want %q", e, nameOf(r.Param), l.Params[i].Name)
+	for e := range l.Embeddings {
+		emb, r := &l.Embeddings[e], &st.Rows[e]
+		if r.Param == nil || r.Param.Name != emb.Name {
+			return fmt.Errorf("step.Rows[%d] is for %s, want %q", e, nameOf(r.Param), emb.Name)
 		}
 		if want := len(r.IDs) * r.Param.Dim(); len(r.W) != want || !st.Eval && len(r.G) != want {
 			return fmt.Errorf("embedding %q: %d ids need %d values, have %d weights and %d gradients", r.Param.Name, len(r.IDs), want, len(r.W), len(r.G))
@@ -26,7 +26,7 @@ func checkStep(c *Client, st *optimizer.Step) error {
 		if err := increasing(r.IDs); err != nil {
 			return fmt.Errorf("embedding %q: %w", r.Param.Name, err)
 		}
-		if err := l.CheckIDs(i, r.IDs); err != nil {
+		if err := emb.CheckIDs(r.IDs); err != nil {
 			return err
 		}
 	}

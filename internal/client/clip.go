@@ -1,6 +1,7 @@
 package client
 
 import (
+	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -12,7 +13,7 @@ type clipper struct {
 	params []*optimizer.Param // stand for the session's, with the gradients that are left of theirs
 	rows   []optimizer.Rows
 	limits []optimizer.Rule // by param, nil without
-	tables []int            // the params of the embeddings
+	tables []layout.Embedding
 }
 
 func newClipper(c *Client) clipper {
@@ -25,8 +26,8 @@ func newClipper(c *Client) clipper {
 		own := *p
 		k.params = append(k.params, &own)
 	}
-	for e, i := range c.c.Layout.Embeddings {
-		k.rows[e].Param = k.params[i]
+	for e := range c.c.Layout.Embeddings {
+		k.rows[e].Param = k.params[c.c.Layout.Embeddings[e].Index]
 	}
 	return k
 }
@@ -49,7 +50,7 @@ func (k *clipper) clip(dense [][]float32, push []rows) {
 		optimizer.Limit(k.limits[i], g)
 	}
 	for e, r := range push {
-		optimizer.Limit(k.limits[k.tables[e]], r.data)
+		optimizer.Limit(k.limits[k.tables[e].Index], r.data)
 	}
 }
 

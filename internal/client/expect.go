@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -46,8 +47,8 @@ func Expect(l *layout.Layout, s strategy.Strategy, ids map[string]int, ahead boo
 		up := p.push * float64(payload.DenseSize(t.Floats))
 		down := p.dense * 4 * float64(t.Floats)
 		for _, e := range l.Embeddings {
-			rows, gap := share(l, i, e, ids)
-			dim, id := l.Params[e].Dim(), varint(gap)
+			rows, gap := share(l, i, e.Param, ids)
+			dim, id := e.Dim(), varint(gap)
 			t.Rows += rows
 			up += rows * (p.push*(float64(payload.RowSize(dim))+id) + p.rows*id)
 			down += rows * p.rows * float64(4*dim)
@@ -96,8 +97,7 @@ func paceOf(s strategy.Strategy, embeddings, ahead bool) pace {
 }
 
 // share is how many of a step's rows of an embedding live on a server, and how far apart their ids are, on average.
-func share(l *layout.Layout, server, param int, ids map[string]int) (rows, gap float64) {
-	p := l.Params[param]
+func share(l *layout.Layout, server int, p *optimizer.Param, ids map[string]int) (rows, gap float64) {
 	n := float64(ids[p.Name])
 	v, ok := l.Plan.Variable(p.Name)
 	if !ok || n == 0 {

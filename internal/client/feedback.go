@@ -37,8 +37,8 @@ func newFeedback(c *Client) *feedback {
 			k.dense[i] = make([]float32, p.Size())
 		}
 	}
-	for e, i := range l.Embeddings {
-		k.owed[e] = newOwed(l.Params[i].Dim())
+	for e := range l.Embeddings {
+		k.owed[e] = newOwed(l.Embeddings[e].Dim())
 	}
 	return k
 }

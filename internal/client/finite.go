@@ -68,7 +68,7 @@ func (k *cleaner) variable(i int, p *optimizer.Param) ([]float32, error) {
 
 // embedding is what a step pushes of one; nothing of a frozen one.
 func (k *cleaner) embedding(e int, r *optimizer.Rows) (rows, error) {
-	if k.c.c.Layout.Params[k.c.c.Layout.Embeddings[e]].Frozen {
+	if k.c.c.Layout.Embeddings[e].Frozen {
 		return rows{}, nil
 	}
 	counts := k.pairs(e, r)

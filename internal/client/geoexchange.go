@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
@@ -165,7 +166,7 @@ func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
 }
 
 func (g *geo) install(sec wire.Section) error {
-	e := slices.Index(g.c.c.Layout.Embeddings, int(sec.Param))
+	e := slices.IndexFunc(g.c.c.Layout.Embeddings, func(e layout.Embedding) bool { return e.Index == int(sec.Param) })
 	if e < 0 {
 		return wire.ErrFrame
 	}

@@ -65,13 +65,14 @@ func (m *merger) add(g *gradient, samples int, dense [][]float32, push []rows) {
 		kernels.Scale(mean[0], g.dense[i])
 		kernels.Axpy(mean[1], d, g.dense[i])
 	}
-	for e, i := range m.c.c.Layout.Embeddings {
+	for e := range m.c.c.Layout.Embeddings {
+		emb := &m.c.c.Layout.Embeddings[e]
 		factors := mean
-		if m.sums[i] {
+		if m.sums[emb.Index] {
 			factors = sum
 		}
 		both := []mode.Rows{g.rows[e].folded(), push[e].folded()}
-		all := m.folder.Fold(m.c.c.Layout.Params[i].Dim(), both, factors, mode.BySamples)
+		all := m.folder.Fold(emb.Dim(), both, factors, mode.BySamples)
 		g.rows[e].set(rows{ids: all.IDs, data: all.G, counts: all.Counts})
 	}
 }

@@ -47,16 +47,16 @@ func (x *exchange) cut(batch []rows, of func(*lane) []cutRows) {
 		for s := range x.lanes {
 			shares[s] = of(&x.lanes[s])[e].share
 		}
-		x.c.c.Layout.Cut(x.c.c.Layout.Embeddings[e], batch[e].ids, shares)
+		x.c.c.Layout.Embeddings[e].Cut(batch[e].ids, shares)
 		for s := range x.lanes {
 			of(&x.lanes[s])[e].share = shares[s]
 		}
 	}
 }
 
-func (x *exchange) table(e int) uint32 { return uint32(x.c.c.Layout.Embeddings[e]) }
+func (x *exchange) table(e int) uint32 { return uint32(x.c.c.Layout.Embeddings[e].Index) }
 
-func (x *exchange) dim(e int) int { return x.c.c.Layout.Params[x.c.c.Layout.Embeddings[e]].Dim() }
+func (x *exchange) dim(e int) int { return x.c.c.Layout.Embeddings[e].Dim() }
 
 // gather is a share's gradients: as they lie when they lie side by side, copied together otherwise.
 func (x *exchange) gather(c *cutRows, e int, r rows) []float32 {

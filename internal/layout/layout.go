@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -14,8 +13,8 @@ type Layout struct {
 	Plan   *placement.Plan
 	// Parts has one entry for each server.
 	Parts []Part
-	// Embeddings are the indices in Params of the embeddings, in order.
-	Embeddings []int
+	// Embeddings are the params with rows, in order.
+	Embeddings []Embedding
 	// Frozen are the dense params that are frozen, whole, in order. They are in no part: each worker has its own values, and server 0
 	// keeps those that go into a checkpoint or come from one.
 	Frozen Part
@@ -49,7 +48,7 @@ func New(params []*optimizer.Param, servers int, o placement.Options, whole ...s
 		}
 		l.variable[i] = -1
 		if p.Embedding {
-			l.Embeddings = append(l.Embeddings, i)
+			l.Embeddings = append(l.Embeddings, Embedding{Param: p, Index: i})
 		}
 		if p.Frozen && !p.Embedding {
 			l.Frozen.add(Block{Name: p.Name, Param: i, Size: p.Size()})
@@ -64,6 +63,9 @@ func New(params []*optimizer.Param, servers int, o placement.Options, whole ...s
 		return nil, err
 	}
 	l.Plan = plan
+	for e := range l.Embeddings {
+		l.Embeddings[e].plan, l.Embeddings[e].variable = plan, l.variable[l.Embeddings[e].Index]
+	}
 	l.deal()
 	return l, nil
 }
@@ -84,18 +86,4 @@ func (l *Layout) deal() {
 func (p *Part) add(b Block) {
 	b.At = p.Floats
 	p.Blocks, p.Floats = append(p.Blocks, b), p.Floats+b.Size
-}
-
-// Owns says whether server s owns row id of the embedding Params[param].
-func (l *Layout) Owns(s, param int, id uint64) bool {
-	return l.Plan.ServerOf(l.variable[param], id) == s
-}
-
-// CheckIDs says which of ids, which are increasing, the embedding Params[param] can't have.
-func (l *Layout) CheckIDs(param int, ids []uint64) error {
-	p := l.Params[param]
-	if h := uint64(p.Height()); h > 0 && len(ids) > 0 && ids[len(ids)-1] >= h {
-		return fmt.Errorf("id %d of embedding %q, whose height is %d", ids[len(ids)-1], p.Name, h)
-	}
-	return nil
 }

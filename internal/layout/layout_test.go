@@ -61,16 +61,17 @@ func TestCutAgainstOwns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		e := &l.Embeddings[0]
 		ids := rapid.SliceOfDistinct(rapid.Uint64Range(0, 39), func(id uint64) uint64 { return id }).Draw(t, "ids")
 		slices.Sort(ids)
 		shares := make([]Share, servers)
 		for range 2 { // the second time over used shares
-			l.Cut(1, ids, shares)
+			e.Cut(ids, shares)
 		}
 		for s := range shares {
 			var want, got []uint64
 			for _, id := range ids {
-				if l.Owns(s, 1, id) {
+				if e.Owns(s, id) {
 					want = append(want, id)
 				}
 			}
@@ -80,8 +81,8 @@ func TestCutAgainstOwns(t *testing.T) {
 			for _, i := range shares[s].At {
 				got = append(got, ids[i])
 			}
-			foreign := slices.IndexFunc(ids, func(id uint64) bool { return !l.Owns(s, 1, id) })
-			if at := l.Foreign(s, 1, ids); at != foreign {
+			foreign := slices.IndexFunc(ids, func(id uint64) bool { return !e.Owns(s, id) })
+			if at := e.Foreign(s, ids); at != foreign {
 				t.Fatalf("server %d: the first foreign id is at %d, says %d", s, foreign, at)
 			}
 			if !slices.Equal(got, want) || shares[s].Len() != len(want) {
@@ -126,10 +127,11 @@ func TestCheckIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.CheckIDs(0, []uint64{1, 10}); err == nil || !strings.Contains(err.Error(), `id 10 of embedding "emb", whose height is 10`) {
+	limited, open := &l.Embeddings[0], &l.Embeddings[1]
+	if err := limited.CheckIDs([]uint64{1, 10}); err == nil || !strings.Contains(err.Error(), `id 10 of embedding "emb", whose height is 10`) {
 		t.Errorf("id at the height: %v", err)
 	}
-	if l.CheckIDs(0, []uint64{9}) != nil || l.CheckIDs(0, nil) != nil || l.CheckIDs(1, []uint64{1 << 63}) != nil {
+	if limited.CheckIDs([]uint64{9}) != nil || limited.CheckIDs(nil) != nil || open.CheckIDs([]uint64{1 << 63}) != nil {
 		t.Error("good ids refused")
 	}
 }

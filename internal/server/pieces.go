@@ -127,7 +127,7 @@ func (p *push) assemble(s *Server, f *wire.Frame, part wire.Piece) error {
 	}
 	for e := range p.rows {
 		if p.rows[e], err = st.join(e, p.rows[e]); err != nil {
-			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: embedding %q: %v", f.Worker, s.c.Index, s.c.Layout.Params[s.c.Layout.Embeddings[e]].Name, err)
+			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: embedding %q: %v", f.Worker, s.c.Index, s.c.Layout.Embeddings[e].Name, err)
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ const portionRows = 1024
 func (c *scratch) cut() {
 	l, round := c.s.c.Layout, c.update.pushes
 	c.inUse = 0
-	for e, i := range l.Embeddings {
+	for e := range l.Embeddings {
 		var longest []uint64
 		for _, p := range round {
 			if ids := p.rows[e].IDs; len(ids) > len(longest) {
@@ -45,7 +45,7 @@ func (c *scratch) cut() {
 		}
 		for k := range n {
 			p := c.portion()
-			p.embedding, p.param, p.dim = e, i, l.Params[i].Dim()
+			p.embedding, p.param, p.dim = e, l.Embeddings[e].Index, l.Embeddings[e].Dim()
 			p.take(round, longest, k, n)
 		}
 	}

@@ -51,14 +51,14 @@ func (a *asked) read(s *Server, sec wire.Section) (err error) {
 	if a.ids, err = sec.IDs(a.ids[:0]); err != nil {
 		return err
 	}
-	if err := s.checkIDs(s.c.Layout.Embeddings[a.e], a.ids); err != nil {
+	if err := s.checkIDs(&s.c.Layout.Embeddings[a.e], a.ids); err != nil {
 		return wire.Refuse(wire.StatusRefused, "pull: %v", err)
 	}
 	return nil
 }
 
 // dim is the width of an embedding's rows.
-func (s *Server) dim(e int) int { return s.c.Layout.Params[s.c.Layout.Embeddings[e]].Dim() }
+func (s *Server) dim(e int) int { return s.c.Layout.Embeddings[e].Dim() }
 
 // pull adds to the reply the rows that readPull found, and the dense weights unless the worker has them.
 func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
@@ -78,7 +78,7 @@ func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
 		if err := s.readRows(a.e, a.ids, a.rows, peek); err != nil {
 			return err
 		}
-		r.Bare(uint32(s.c.Layout.Embeddings[a.e]), a.rows)
+		r.Bare(uint32(s.c.Layout.Embeddings[a.e].Index), a.rows)
 	}
 	return s.pullChanged(f, r)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -94,9 +95,9 @@ func (p *push) readRows(s *Server, sec wire.Section) error {
 	if err != nil {
 		return err
 	}
-	rows, param := &p.rows[e], s.c.Layout.Embeddings[e]
-	name, dim := s.c.Layout.Params[param].Name, s.c.Layout.Params[param].Dim()
-	if s.c.Layout.Params[param].Frozen {
+	rows, emb := &p.rows[e], &s.c.Layout.Embeddings[e]
+	name, dim := emb.Name, emb.Dim()
+	if emb.Frozen {
 		return wire.Refuse(wire.StatusRefused, "embedding %q is frozen", name)
 	}
 	if rows.G != nil {
@@ -114,7 +115,7 @@ func (p *push) readRows(s *Server, sec wire.Section) error {
 	if i := kernels.FirstNotFinite(rows.G); i >= 0 {
 		return wire.Refuse(wire.StatusRefused, "the gradient of row %d of %q is %v", rows.IDs[i/dim], name, rows.G[i])
 	}
-	return s.checkIDs(param, rows.IDs)
+	return s.checkIDs(emb, rows.IDs)
 }
 
 // readCounts takes the shows and clicks of rows that were read before.
@@ -142,8 +143,8 @@ func (p *push) readCounts(s *Server, sec wire.Section) error {
 
 // embedding is the position among the layout's embeddings of the one a section names.
 func (s *Server) embedding(param uint32) (int, error) {
-	for e, p := range s.c.Layout.Embeddings {
-		if p == int(param) {
+	for e := range s.c.Layout.Embeddings {
+		if s.c.Layout.Embeddings[e].Index == int(param) {
 			return e, nil
 		}
 	}
@@ -151,12 +152,12 @@ func (s *Server) embedding(param uint32) (int, error) {
 }
 
 // checkIDs refuses ids that the embedding does not have, or that live elsewhere.
-func (s *Server) checkIDs(param int, ids []uint64) error {
-	if err := s.c.Layout.CheckIDs(param, ids); err != nil {
+func (s *Server) checkIDs(e *layout.Embedding, ids []uint64) error {
+	if err := e.CheckIDs(ids); err != nil {
 		return err
 	}
-	if i := s.c.Layout.Foreign(s.c.Index, param, ids); i >= 0 {
-		return wire.Refuse(wire.StatusRefused, "row %d of embedding %q does not live on server %d", ids[i], s.c.Layout.Params[param].Name, s.c.Index)
+	if i := e.Foreign(s.c.Index, ids); i >= 0 {
+		return wire.Refuse(wire.StatusRefused, "row %d of embedding %q does not live on server %d", ids[i], e.Name, s.c.Index)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (s *Server) Begin(ctx context.Context, except ...string) error {
 
 // owns says whether row id of table t lives on this server.
 func (s *Server) owns(t int, id uint64) bool {
-	return s.c.Layout.Owns(s.c.Index, s.c.Layout.Embeddings[t], id)
+	return s.c.Layout.Embeddings[t].Owns(s.c.Index, id)
 }
 
 // keepLoaded has worker 0 publish around the dense params of those names. mu is held.

@@ -23,8 +23,8 @@ func newStore(l *layout.Layout, part int, rule func(*optimizer.Param) optimizer.
 			}
 		}
 	}
-	for _, i := range l.Embeddings {
-		t, err := table.NewSparse(l.Params[i], rule(l.Params[i]), table.Options{Numbered: numbered})
+	for _, e := range l.Embeddings {
+		t, err := table.NewSparse(e.Param, rule(e.Param), table.Options{Numbered: numbered})
 		if err != nil {
 			return nil, err
 		}
