@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -99,10 +100,11 @@ func (c *Client) answers(ctx context.Context, s int) error {
 	defer cancel()
 	var b wire.Builder
 	b.Reset(c.header(wire.OpHeartbeat))
-	return c.c.Transport.Call(ctx, c.c.Servers[s], b.Parts(), func(body []byte) error {
-		var f wire.Frame
-		return f.Parse(body)
-	})
+	answered, err := peer.Once(ctx, c.c.Transport, c.c.Servers[s], b.Parts(), nil)
+	if answered {
+		return nil
+	}
+	return err
 }
 
 // hopeless says that the two sides do not trust or understand each other, which repeating does not change.

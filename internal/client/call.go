@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -25,41 +25,58 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 	}
 	ctx, leave := c.bound(ctx)
 	defer leave()
-	began := time.Now()
-	limit := began.Add(c.c.Strategy.WaitTimeout.Std())
-	var out outage
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		answered, err := c.attempt(ctx, min(p.wait, time.Until(limit)), server, req, read)
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return c.ended(ctx, server)
-		case errors.Is(err, errSlow) && !time.Now().Before(limit):
-			return c.name(server, fmt.Errorf("no answer within %v: %w", c.c.Strategy.WaitTimeout.Std(), context.DeadlineExceeded))
-		case errors.Is(err, errSlow):
-			if silent := c.silence(server, began); silent > c.c.Strategy.WorkerTimeout.Std() {
-				return c.name(server, fmt.Errorf("it takes requests and has answered none for %v: %w", silent.Round(time.Millisecond), context.DeadlineExceeded))
-			}
-			p.wait = min(p.wait*p.grow, c.longestWait())
-			out = outage{}
-			continue
-		case answered && !errors.Is(err, wire.ErrNotReady), hopeless(err):
-			return c.name(server, err)
+	now := time.Now()
+	a := asking{c: c, server: server, patience: p, began: now, limit: now.Add(c.c.Strategy.WaitTimeout.Std())}
+	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
+		answered, err := c.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
+		if err != nil && ctx.Err() != nil {
+			return peer.Done, c.ended(ctx, server)
 		}
-		out.note(err)
-		switch silent := min(time.Since(out.began), c.heard.since(server)); {
-		case out.gone() && c.hasLeft():
-			return c.name(server, errGone)
-		case silent > c.c.Strategy.WorkerTimeout.Std():
-			return c.name(server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return c.ended(ctx, server)
-		}
+		return a.judge(answered, err)
+	})
+}
+
+// asking is a request under way to a server, and what its attempts have shown so far.
+type asking struct {
+	c            *Client
+	server       int
+	patience     patience
+	began, limit time.Time
+	out          outage
+}
+
+// judge says what follows an attempt.
+func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
+	switch {
+	case err == nil:
+		return peer.Done, nil
+	case errors.Is(err, errSlow):
+		return a.slow()
+	case answered && !errors.Is(err, wire.ErrNotReady), hopeless(err):
+		return peer.Done, a.c.name(a.server, err)
 	}
+	a.out.note(err)
+	switch silent := min(time.Since(a.out.began), a.c.heard.since(a.server)); {
+	case a.out.gone() && a.c.hasLeft():
+		return peer.Done, a.c.name(a.server, errGone)
+	case silent > a.c.c.Strategy.WorkerTimeout.Std():
+		return peer.Done, a.c.name(a.server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
+	}
+	return peer.Pause, err
+}
+
+// slow is for an attempt that the server took and has not answered: the next one is given more time.
+func (a *asking) slow() (peer.Verdict, error) {
+	silent, st := a.c.silence(a.server, a.began), &a.c.c.Strategy
+	switch {
+	case !time.Now().Before(a.limit):
+		return peer.Done, a.c.name(a.server, fmt.Errorf("no answer within %v: %w", st.WaitTimeout.Std(), context.DeadlineExceeded))
+	case silent > st.WorkerTimeout.Std():
+		return peer.Done, a.c.name(a.server, fmt.Errorf("it takes requests and has answered none for %v: %w", silent.Round(time.Millisecond), context.DeadlineExceeded))
+	}
+	a.patience.wait = min(a.patience.wait*a.patience.grow, a.c.longestWait())
+	a.out = outage{}
+	return peer.Again, errSlow
 }
 
 // silence is how long a server has answered neither a request that was begun then nor anything else. A request that waits for
@@ -69,13 +86,12 @@ func (c *Client) silence(server int, began time.Time) time.Duration {
 	return min(time.Since(began), c.heard.since(server))
 }
 
-const (
-	firstPause = 10 * time.Millisecond
-	lastPause  = time.Second
-	// goneAfter is how long nobody listens where a server was before it counts as ended. A single refusal may come from a
-	// server that is busy.
-	goneAfter = 300 * time.Millisecond
-)
+// pauses are those between attempts at a server that does not answer.
+var pauses = peer.Pauses{First: 10 * time.Millisecond, Last: time.Second}
+
+// goneAfter is how long nobody listens where a server was before it counts as ended. A single refusal may come from a
+// server that is busy.
+const goneAfter = 300 * time.Millisecond
 
 // outage is a run of failed attempts.
 type outage struct {
@@ -128,31 +144,15 @@ func (c *Client) attempt(ctx context.Context, patience time.Duration, server int
 	return answered, err
 }
 
-// frames are those of answers, whose sections are read before the call returns.
-var frames = sync.Pool{New: func() any { return new(wire.Frame) }}
-
 // once makes one attempt and says whether the server answered it.
 func (c *Client) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
-	f := frames.Get().(*wire.Frame)
-	defer func() {
-		clear(f.Sections) // they would hold on to the answer's memory
-		frames.Put(f)
-	}()
-	err = c.c.Transport.Call(ctx, c.c.Servers[server], req, func(body []byte) error {
-		if err := f.Parse(body); err != nil {
-			return err
-		}
-		answered = true
-		if err := f.Refusal(); err != nil {
-			return err
-		}
+	return peer.Once(ctx, c.c.Transport, c.c.Servers[server], req, func(f *wire.Frame) error {
 		c.heard.now(server)
 		if read == nil {
 			return nil
 		}
 		return read(f)
 	})
-	return answered, err
 }
 
 // bound ends ctx with the client, until leave is called.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -31,7 +32,6 @@ type exchange struct {
 // lane is the traffic with one server.
 type lane struct {
 	build   wire.Builder
-	err     error
 	version uint64 // of the dense weights that this worker has from the server
 	read    uint64 // the version of the server's weights when it answered last; 0 before
 	asked   []int  // the pulled embeddings that this server has rows of
@@ -110,21 +110,7 @@ func (x *exchange) send(ctx context.Context, s int, read func(*wire.Frame) error
 }
 
 // each does something for every server, all together, and returns the first error in the servers' order.
-func (x *exchange) each(do func(s int) error) error {
-	var wg sync.WaitGroup
-	last := len(x.lanes) - 1
-	for s := range last {
-		wg.Go(func() { x.lanes[s].err = do(s) })
-	}
-	x.lanes[last].err = do(last)
-	wg.Wait()
-	for s := range x.lanes {
-		if err := x.lanes[s].err; err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (x *exchange) each(do func(s int) error) error { return peer.All(len(x.lanes), do) }
 
 // write builds the frame for a server and says whether there is anything to send.
 func (x *exchange) write(s int, r *request) bool {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -100,17 +100,4 @@ func furthest(frozen []wire.Frozen) []uint64 {
 }
 
 // together does something for every server at once and returns the first error, in the servers' order.
-func (c *Client) together(do func(s int) error) error {
-	errs := make([]error, len(c.c.Servers))
-	var wg sync.WaitGroup
-	for s := range c.c.Servers {
-		wg.Go(func() { errs[s] = do(s) })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (c *Client) together(do func(s int) error) error { return peer.All(len(c.c.Servers), do) }

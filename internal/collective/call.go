@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/transport"
 )
 
-const (
-	firstPause = 5 * time.Millisecond
-	lastPause  = 500 * time.Millisecond
-)
+// pauses are those between attempts at a rank that does not answer.
+var pauses = peer.Pauses{First: 5 * time.Millisecond, Last: 500 * time.Millisecond}
 
 // refusal is an error that another rank sent; asking again does not help.
 type refusal struct {
@@ -27,30 +26,26 @@ func (r refusal) Unwrap() error { return r.kind }
 // ctx ends or the rank has been silent for too long.
 func (g *Group) call(ctx context.Context, rank int, msg [][]byte, silence time.Duration, read func(answer, []byte) error) error {
 	var silentSince time.Time
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		err := g.once(ctx, rank, msg, read)
 		if err == nil {
-			return nil
+			return peer.Done, nil
 		}
 		g.noteTrouble(ctx, rank, err)
 		var refused refusal
 		switch {
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return peer.Done, context.Cause(ctx)
 		case errors.As(err, &refused), errors.Is(err, transport.ErrRefused), errors.Is(err, transport.ErrTooLarge):
-			return fmt.Errorf("collective: %s: %w", g.name(rank), err)
+			return peer.Done, fmt.Errorf("collective: %s: %w", g.name(rank), err)
 		case silentSince.IsZero():
 			silentSince = time.Now()
 		case g.silence(rank, silentSince) > silence:
-			return fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.name(rank),
+			return peer.Done, fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.name(rank),
 				g.silence(rank, silentSince).Round(time.Millisecond), err)
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+		return peer.Pause, err
+	})
 }
 
 // noteTrouble remembers why a rank has not answered, unless that is the end of ctx.

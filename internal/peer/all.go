@@ -1,0 +1,23 @@
+package peer
+
+import "sync"
+
+// All does something for each of n peers, for all of them at once, and returns the error of the first in their order that failed.
+func All(n int, do func(i int) error) error {
+	if n == 1 {
+		return do(0)
+	}
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n - 1 {
+		wg.Go(func() { errs[i] = do(i) })
+	}
+	errs[n-1] = do(n - 1) // this goroutine has nothing else to do
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package peer
+
+import (
+	"context"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// frames are for answers, whose sections are read before Once returns.
+var frames = sync.Pool{New: func() any { return new(wire.Frame) }}
+
+// Once makes one attempt at a server: it sends a request and gives the answer to read, which may be nil. answered says that an answer
+// came, be it a refusal, which is the error then.
+func Once(ctx context.Context, t transport.Transport, endpoint string, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
+	f := frames.Get().(*wire.Frame)
+	defer func() {
+		clear(f.Sections) // they would hold on to the answer's memory
+		frames.Put(f)
+	}()
+	err = t.Call(ctx, endpoint, req, func(body []byte) error {
+		if err := f.Parse(body); err != nil {
+			return err
+		}
+		answered = true
+		if err := f.Refusal(); err != nil || read == nil {
+			return err
+		}
+		return read(f)
+	})
+	return answered, err
+}
