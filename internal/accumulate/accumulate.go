@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -33,7 +33,7 @@ type Session struct {
 	loss    float64
 	dense   [][]float32 // sums, by param; nil for those that have none
 	rows    []optimizer.Rows
-	folder  mode.Folder
+	folder  gradient.Folder
 }
 
 // New is a session of params that gives inner a step for every c.KSteps.
@@ -105,17 +105,17 @@ func (s *Session) add(st *optimizer.Step) {
 }
 
 func (s *Session) addRows(sum *optimizer.Rows, r optimizer.Rows, n float32) {
-	all := s.folder.Fold(r.Param.Dim(), []mode.Rows{counted(*sum), counted(r)}, []float32{1, n}, mode.BySamples)
+	all := s.folder.Fold(r.Param.Dim(), []gradient.Rows{counted(*sum), counted(r)}, []float32{1, n}, strategy.WeightSamples)
 	sum.IDs, sum.G = append(sum.IDs[:0], all.IDs...), append(sum.G[:0], all.G...)
-	sum.Show, sum.Click = mode.SplitCounts(sum.Show[:0], sum.Click[:0], all.Counts)
+	sum.Show, sum.Click = gradient.SplitClicks(sum.Show[:0], sum.Click[:0], all.Clicks)
 }
 
 // counted are rows with what is known of their shows and clicks; where a table counts them, a step without any shows each row once.
-func counted(r optimizer.Rows) mode.Rows {
+func counted(r optimizer.Rows) gradient.Rows {
 	if r.Param.Entry.Counts() && r.Show == nil {
 		r.Show = slices.Repeat([]float32{1}, len(r.IDs))
 	}
-	return mode.Rows{IDs: r.IDs, G: r.G, Counts: mode.AppendCounts(nil, len(r.IDs), r.Show, r.Click)}
+	return gradient.Rows{IDs: r.IDs, G: r.G, Clicks: gradient.AppendClicks(nil, len(r.IDs), r.Show, r.Click)}
 }
 
 // take is the step that the gradients make together, with those of dense params in G, and begins with none. Its rows are valid

@@ -38,7 +38,7 @@ type asyncSession struct {
 
 	mu        sync.Mutex // guards what follows
 	queue     *mode.SendQueue
-	gradients []*gradient // by place of the queue
+	gradients []*collected // by place of the queue
 	err       error
 	ended     bool // work and receipt are closed
 	// changed is closed when something was answered; nil while nobody waits for that.
@@ -71,7 +71,7 @@ func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 		}
 	}
 	for range s.queue.Places() {
-		s.gradients = append(s.gradients, newGradient(c, params))
+		s.gradients = append(s.gradients, newCollected(c, params))
 	}
 	s.ctx, s.end = context.WithCancelCause(c.ctx)
 	s.start()

@@ -12,7 +12,7 @@ import (
 func TestMergedGradientsSumCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newJob(t, 1, 1, strategy.Async()).client(0, nil)
-		g, m := newGradient(c, params()), newMerger(c)
+		g, m := newCollected(c, params()), newMerger(c)
 		dense := [][]float32{make([]float32, 24), nil}
 		push := func(ids []uint64, counts []float32) []rows {
 			return []rows{{ids: ids, data: make([]float32, 2*len(ids)), counts: counts}}

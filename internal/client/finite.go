@@ -3,8 +3,8 @@ package client
 import (
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -111,7 +111,7 @@ func (k *cleaner) pairs(e int, r *optimizer.Rows) []float32 {
 	if !r.Param.Entry.Counts() {
 		return nil
 	}
-	pairs := mode.AppendCounts(k.counts[e][:0], len(r.IDs), r.Show, r.Click)
+	pairs := gradient.AppendClicks(k.counts[e][:0], len(r.IDs), r.Show, r.Click)
 	if pairs != nil {
 		k.counts[e] = pairs
 	}

@@ -35,7 +35,7 @@ type halfSession struct {
 	clean   cleaner
 	x       *exchange
 	pull    []rows
-	g       *gradient
+	g       *collected
 	waiting bool // g is delivered, and not pushed yet
 	version int  // of the dense weights in params
 }
@@ -53,7 +53,7 @@ func newMeeting(c *Client) *meeting {
 
 func (m *meeting) open(params []*optimizer.Param) *halfSession {
 	s := &halfSession{m: m, params: params, clean: newCleaner(m.c), x: newExchange(m.c), pull: make([]rows, len(m.c.c.Layout.Embeddings)),
-		g: newGradient(m.c, params), version: -1}
+		g: newCollected(m.c, params), version: -1}
 	s.x.dense = weights(params)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,7 +178,7 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 }
 
 // merge makes one gradient of the sessions', in the first one's memory.
-func (m *meeting) merge(sessions []int) *gradient {
+func (m *meeting) merge(sessions []int) *collected {
 	all := m.members[sessions[0]].g
 	merge := newMerger(m.c)
 	for _, number := range sessions[1:] {
@@ -188,7 +188,7 @@ func (m *meeting) merge(sessions []int) *gradient {
 	return all
 }
 
-func (m *meeting) send(ctx context.Context, g *gradient) error {
+func (m *meeting) send(ctx context.Context, g *collected) error {
 	step, acked := m.c.steps.begin()
 	defer m.c.steps.end(step)
 	r := request{op: wire.OpStep, samples: g.samples, dense: g.dense, push: g.rows, step: step, acked: acked, all: true}

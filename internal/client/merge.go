@@ -1,21 +1,22 @@
 package client
 
 import (
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
 )
 
-// gradient is a copy of a step's gradients, or several merged.
-type gradient struct {
+// collected is a copy of a step's gradients, or several merged.
+type collected struct {
 	samples int
 	dense   [][]float32
 	rows    []rows
 	from    []uint64 // versions of the weights that the first was computed on, by server; nil if unknown
 }
 
-func newGradient(c *Client, params []*optimizer.Param) *gradient {
-	g := &gradient{dense: make([][]float32, len(params)), rows: make([]rows, len(c.c.Layout.Embeddings))}
+func newCollected(c *Client, params []*optimizer.Param) *collected {
+	g := &collected{dense: make([][]float32, len(params)), rows: make([]rows, len(c.c.Layout.Embeddings))}
 	for i, p := range params {
 		g.dense[i] = make([]float32, len(p.G))
 	}
@@ -23,7 +24,7 @@ func newGradient(c *Client, params []*optimizer.Param) *gradient {
 }
 
 // set copies a step's gradients.
-func (g *gradient) set(samples int, dense [][]float32, push []rows) {
+func (g *collected) set(samples int, dense [][]float32, push []rows) {
 	g.samples = samples
 	for i, d := range dense {
 		copy(g.dense[i], d)
@@ -37,7 +38,7 @@ func (g *gradient) set(samples int, dense [][]float32, push []rows) {
 type merger struct {
 	c      *Client
 	sums   []bool // by param
-	folder mode.Folder
+	folder gradient.Folder
 }
 
 func newMerger(c *Client) merger {
@@ -49,10 +50,10 @@ func newMerger(c *Client) merger {
 }
 
 // folded is r as a member of a fold.
-func (r rows) folded() mode.Rows { return mode.Rows{IDs: r.ids, G: r.data, Counts: r.counts} }
+func (r rows) folded() gradient.Rows { return gradient.Rows{IDs: r.ids, G: r.data, Clicks: r.counts} }
 
 // add adds a step's gradients to g.
-func (m *merger) add(g *gradient, samples int, dense [][]float32, push []rows) {
+func (m *merger) add(g *collected, samples int, dense [][]float32, push []rows) {
 	total := float64(g.samples + samples)
 	mean := []float32{float32(float64(g.samples) / total), float32(float64(samples) / total)}
 	sum := []float32{1, 1}
@@ -71,8 +72,8 @@ func (m *merger) add(g *gradient, samples int, dense [][]float32, push []rows) {
 		if m.sums[emb.Index] {
 			factors = sum
 		}
-		both := []mode.Rows{g.rows[e].folded(), push[e].folded()}
-		all := m.folder.Fold(emb.Dim(), both, factors, mode.BySamples)
-		g.rows[e].set(rows{ids: all.IDs, data: all.G, counts: all.Counts})
+		both := []gradient.Rows{g.rows[e].folded(), push[e].folded()}
+		all := m.folder.Fold(emb.Dim(), both, factors, strategy.WeightSamples)
+		g.rows[e].set(rows{ids: all.IDs, data: all.G, counts: all.Clicks})
 	}
 }

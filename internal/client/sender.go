@@ -8,8 +8,8 @@ import (
 // task is a request of an asynchronous session that a sender should make.
 type task struct {
 	mode.Send
-	g *gradient // nil without
-	p *pulling  // nil without
+	g *collected // nil without
+	p *pulling   // nil without
 }
 
 // start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if it

@@ -9,8 +9,6 @@
 //	ssp    as async, but no worker is more than so many steps ahead of the slowest (ssp.go)
 //	local SGD  without servers: workers train copies, and set them to their mean from time to time (localsgd.go)
 //
-// Async servers may compensate for the delay of gradients (delay.go).
-//
 // The halves talk in rounds. A [Round] has a phase, which ends when every worker has run out of batches, and an index within
 // the phase. A push belongs to a round; a pull names the round whose predecessors it must reflect. Async answers at once.
 //
@@ -24,7 +22,5 @@
 //
 // Each half is driven in tests by the scripts of testdata: *.txt for servers, and *.queue, *.meeting and *.script for workers.
 //
-// fold.go and foldrows.go have the arithmetic of making one gradient out of a round's, weighted by samples and in worker order,
-// so that training on N workers equals training on the joined batch and two runs are bit-identical. squares.go measures a
-// gradient of which every server has a part, and counts.go what pushes say of shows and clicks.
+// What is done to the gradients themselves is package gradient's.
 package mode

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/collective"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -18,12 +17,12 @@ func counting() []*optimizer.Param {
 
 func TestCountsTravel(t *testing.T) {
 	params := counting()
-	m := newMerger(params, mode.BySamples)
+	m := newMerger(params, strategy.WeightSamples)
 	rows := []optimizer.Rows{{Param: params[0], IDs: []uint64{1, 5}, G: []float32{1, 2, 3, 4, 5, 6}, Show: []float32{3, 1}, Click: []float32{2, 0}}}
 	data := m.append(nil, collective.Part{Weight: 7}, rows)
 	_, got, err := m.parse(data)
-	if err != nil || !slices.Equal(got[0].Counts, []float32{3, 2, 1, 0}) || got[1].Counts != nil {
-		t.Fatalf("counts %v and %v, error %v", got[0].Counts, got[1].Counts, err)
+	if err != nil || !slices.Equal(got[0].Clicks, []float32{3, 2, 1, 0}) || got[1].Clicks != nil {
+		t.Fatalf("counts %v and %v, error %v", got[0].Clicks, got[1].Clicks, err)
 	}
 	for cut := range data {
 		if _, _, err := m.parse(data[:cut]); err == nil {
@@ -31,8 +30,8 @@ func TestCountsTravel(t *testing.T) {
 		}
 	}
 	rows[0].Show, rows[0].Click = nil, nil
-	if _, got, err := m.parse(m.append(nil, collective.Part{Weight: 7}, rows)); err != nil || got[0].Counts != nil {
-		t.Errorf("counts %v of nothing said, error %v", got[0].Counts, err)
+	if _, got, err := m.parse(m.append(nil, collective.Part{Weight: 7}, rows)); err != nil || got[0].Clicks != nil {
+		t.Errorf("counts %v of nothing said, error %v", got[0].Clicks, err)
 	}
 }
 

@@ -8,28 +8,29 @@ import (
 	"math"
 
 	"github.com/gofleet/gofleet/internal/collective"
-	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // merger makes one set of rows of what all workers have, by embedding.
 type merger struct {
 	params []*optimizer.Param // the embeddings
-	weigh  mode.Weighting
-	folder []mode.Folder
+	weigh  strategy.Weighting
+	folder []gradient.Folder
 	out    []optimizer.Rows
 	buffer []byte   // this worker's rows as they travel
 	all    [][]byte // every worker's
 }
 
-func newMerger(params []*optimizer.Param, weigh mode.Weighting) merger {
+func newMerger(params []*optimizer.Param, weigh strategy.Weighting) merger {
 	m := merger{weigh: weigh}
 	for _, p := range params {
 		if p.Embedding {
 			m.params = append(m.params, p)
 		}
 	}
-	m.folder, m.out = make([]mode.Folder, len(m.params)), make([]optimizer.Rows, len(m.params))
+	m.folder, m.out = make([]gradient.Folder, len(m.params)), make([]optimizer.Rows, len(m.params))
 	return m
 }
 
@@ -46,7 +47,7 @@ func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Pa
 		return nil, err
 	}
 	var samples []int
-	var members [][]mode.Rows // by member of the step, then by embedding
+	var members [][]gradient.Rows // by member of the step, then by embedding
 	for rank, data := range m.all {
 		n, rows, err := m.parse(data)
 		if err != nil {
@@ -56,15 +57,15 @@ func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Pa
 			samples, members = append(samples, n), append(members, rows)
 		}
 	}
-	factors := m.weigh.Factors(nil, samples)
+	factors := gradient.Factors(nil, m.weigh, samples)
 	for e, param := range m.params {
-		column := make([]mode.Rows, len(members))
+		column := make([]gradient.Rows, len(members))
 		for i := range members {
 			column[i] = members[i][e]
 		}
 		r := m.folder[e].Fold(param.Dim(), column, factors, m.weigh)
 		m.out[e] = optimizer.Rows{Param: param, IDs: r.IDs, G: r.G}
-		m.out[e].Show, m.out[e].Click = mode.SplitCounts(nil, nil, r.Counts)
+		m.out[e].Show, m.out[e].Click = gradient.SplitClicks(nil, nil, r.Clicks)
 	}
 	return m.out, nil
 }
@@ -85,7 +86,7 @@ func (m *merger) append(b []byte, p collective.Part, rows []optimizer.Rows) []by
 		b = append(le.AppendUint64(b, uint64(len(r.IDs))), collective.Bytes(r.IDs)...)
 		b = appendFloats(b, r.G)
 		if param.Entry.Counts() {
-			counts := mode.AppendCounts(nil, len(r.IDs), r.Show, r.Click)
+			counts := gradient.AppendClicks(nil, len(r.IDs), r.Show, r.Click)
 			b = appendFloats(le.AppendUint64(b, uint64(len(counts))), counts)
 		}
 	}
@@ -131,7 +132,7 @@ func rowsOf(rows []optimizer.Rows, e int, param *optimizer.Param) optimizer.Rows
 }
 
 // parse reads what append has written, in b's memory; n is -1 for a worker that has ended.
-func (m *merger) parse(b []byte) (n int, rows []mode.Rows, err error) {
+func (m *merger) parse(b []byte) (n int, rows []gradient.Rows, err error) {
 	le := binary.LittleEndian
 	if len(b) < 8 {
 		return 0, nil, errRows
@@ -140,7 +141,7 @@ func (m *merger) parse(b []byte) (n int, rows []mode.Rows, err error) {
 	if n < 0 {
 		return n, nil, nil
 	}
-	rows = make([]mode.Rows, len(m.params))
+	rows = make([]gradient.Rows, len(m.params))
 	for e, p := range m.params {
 		if len(b) < 8 {
 			return 0, nil, errRows
@@ -154,7 +155,7 @@ func (m *merger) parse(b []byte) (n int, rows []mode.Rows, err error) {
 		r.IDs, b = collective.Elements[uint64](b[:8*count]), b[8*count:]
 		r.G, b, err = takeFloats(b, count*uint64(p.Dim()))
 		if err == nil && p.Entry.Counts() {
-			r.Counts, b, err = takeCounts(b, len(r.IDs))
+			r.Clicks, b, err = takeCounts(b, len(r.IDs))
 		}
 		if err != nil {
 			return 0, nil, err

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/collective"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -21,7 +20,7 @@ func embeddings() []*optimizer.Param {
 
 func TestRowsTravel(t *testing.T) {
 	params := embeddings()
-	m := newMerger(params, mode.BySamples)
+	m := newMerger(params, strategy.WeightSamples)
 	rows := []optimizer.Rows{
 		{Param: params[0], IDs: []uint64{1, 1 << 63}, G: []float32{1, 2, 3, 4, 5, 6}},
 		{Param: params[2], IDs: []uint64{9}, G: []float32{-1}},
@@ -44,7 +43,7 @@ func TestRowsTravel(t *testing.T) {
 }
 
 func FuzzRows(f *testing.F) {
-	m := newMerger(embeddings(), mode.BySamples)
+	m := newMerger(embeddings(), strategy.WeightSamples)
 	f.Add(m.append(nil, collective.Part{Weight: 3}, nil))
 	f.Add(append(make([]byte, 8), 255, 255, 255, 255, 255, 255, 255, 255))
 	f.Fuzz(func(t *testing.T, b []byte) {

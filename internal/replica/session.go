@@ -39,7 +39,7 @@ type everyStep struct {
 }
 
 func newEveryStep(t *Trainer, params []*optimizer.Param, inner optimizer.Session) *everyStep {
-	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(t.c.Params, t.weigh)}
+	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(t.c.Params, t.c.Strategy.Weighting)}
 	for _, p := range params {
 		if !p.Embedding && !p.Frozen {
 			s.dense = append(s.dense, p.G)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/layout"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
 	"github.com/gofleet/gofleet/strategy"
@@ -33,7 +32,6 @@ type Config struct {
 type Trainer struct {
 	c     Config
 	local *local.Trainer
-	weigh mode.Weighting
 	// origin is what the weights were loaded from, in words.
 	origin string
 	mu     sync.Mutex // guards what follows
@@ -74,10 +72,6 @@ func New(c Config) (*Trainer, error) {
 			return nil, err
 		}
 	}
-	weigh, err := mode.ParseWeighting(string(c.Strategy.Weighting))
-	if err != nil {
-		return nil, err
-	}
 	t, err := local.New(c.Params, c.Rule)
 	if err != nil {
 		return nil, err
@@ -89,7 +83,7 @@ func New(c Config) (*Trainer, error) {
 	c.Group.Bucket = s.FuseGradSizeInMB << 20
 	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.WaitTimeout.Std()
 	c.Group.SilenceTimeout, c.Group.ProbeInterval = s.WorkerTimeout.Std(), s.HeartbeatInterval.Std()
-	return &Trainer{c: c, local: t, weigh: weigh}, nil
+	return &Trainer{c: c, local: t}, nil
 }
 
 // Local is where the weights are.

@@ -3,10 +3,10 @@ package server
 import (
 	"slices"
 
-	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/gradient"
 )
 
-// Delay compensation takes gradients to the weights that the server has come to, as [mode.Compensate] says. It is for dense weights;
+// Delay compensation takes gradients to the weights that the server has come to, as [gradient.Compensate] says. It is for dense weights;
 // rows are pulled for the step that pushes them.
 
 // notePulled remembers the dense values [from, to) that a worker gets.
@@ -42,6 +42,6 @@ func (s *Server) compensate(round []*push, g []float32) ([]float32, error) {
 			return nil, err
 		}
 	}
-	mode.Compensate(w, g, pulled, lambda)
+	gradient.Compensate(w, g, pulled, lambda)
 	return w, nil
 }

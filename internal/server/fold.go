@@ -3,7 +3,7 @@ package server
 import (
 	"sync"
 
-	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/gradient"
 )
 
 // scratch is the memory that folding a round needs.
@@ -52,7 +52,7 @@ func (c *scratch) begin(s *Server, u update) {
 		c.samples = append(c.samples, p.samples)
 		c.pieces = append(c.pieces, p.dense)
 	}
-	c.factors = s.weighting.Factors(c.factors[:0], c.samples)
+	c.factors = gradient.Factors(c.factors[:0], s.c.Strategy.Weighting, c.samples)
 	c.cut()
 }
 
@@ -65,7 +65,7 @@ func (c *scratch) foldDense() []float32 {
 		c.dense = make([]float32, n)
 	}
 	c.dense = c.dense[:len(c.pieces[0])]
-	mode.FoldDense(c.dense, c.pieces, c.factors)
+	gradient.FoldDense(c.dense, c.pieces, c.factors)
 	return c.dense
 }
 

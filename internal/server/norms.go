@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -34,7 +35,7 @@ type norms struct {
 
 // lengths are the sums of squares of one round, by param.
 type lengths struct {
-	sums []mode.Squares
+	sums []gradient.Squares
 	have []bool // by server
 }
 
@@ -65,7 +66,7 @@ func (s *Server) shorten(c *scratch, r mode.Round, dense []float32) ([]float32, 
 	if s.norms.clip == nil {
 		return dense, nil
 	}
-	own := make([]mode.Squares, len(s.c.Layout.Params))
+	own := make([]gradient.Squares, len(s.c.Layout.Params))
 	for _, b := range s.c.Layout.Parts[s.c.Index].Blocks {
 		if !s.spares(b.Param) {
 			own[b.Param].Add(dense[b.At:][:b.Size])
@@ -124,19 +125,19 @@ func multiply(g []float32, f float32) {
 }
 
 // lengths are the sums of all servers.
-func (s *Server) lengths(r mode.Round, own []mode.Squares) ([]mode.Squares, error) {
+func (s *Server) lengths(r mode.Round, own []gradient.Squares) ([]gradient.Squares, error) {
 	switch {
 	case !s.asks():
 		return own, nil
 	case s.c.Index == 0:
 		return s.gatherLengths(r, 0, own)
 	}
-	msg := wire.Norms{Server: s.c.Index, Round: uint64(r), Sums: mode.AppendSquares(nil, own)}
+	msg := wire.Norms{Server: s.c.Index, Round: uint64(r), Sums: gradient.AppendSquares(nil, own)}
 	var all wire.Norms
 	if err := s.ask(msg, &all); err != nil {
 		return nil, fmt.Errorf("asking server 0 (%s) for the length of the gradient: %w", s.c.Endpoints[0], err)
 	}
-	return mode.ParseSquares(all.Sums, len(own))
+	return gradient.ParseSquares(all.Sums, len(own))
 }
 
 // ask sends this server's sums to server 0, again and again until all have sent theirs and it answers, or it can't be reached
@@ -177,7 +178,7 @@ func (s *Server) takeNorms(f *wire.Frame, r *reply) error {
 	if s.c.Index != 0 || !s.asks() || msg.Server <= 0 || msg.Server >= len(s.c.Endpoints) {
 		return wire.Refuse(wire.StatusRefused, "server %d sums no lengths of server %d", s.c.Index, msg.Server)
 	}
-	sums, err := mode.ParseSquares(msg.Sums, len(s.c.Layout.Params))
+	sums, err := gradient.ParseSquares(msg.Sums, len(s.c.Layout.Params))
 	if err != nil {
 		return wire.Refuse(wire.StatusRefused, "server %d: %v", msg.Server, err)
 	}
@@ -185,12 +186,12 @@ func (s *Server) takeNorms(f *wire.Frame, r *reply) error {
 	if err != nil {
 		return err
 	}
-	return r.JSON(wire.Norms{Round: msg.Round, Sums: mode.AppendSquares(nil, all)})
+	return r.JSON(wire.Norms{Round: msg.Round, Sums: gradient.AppendSquares(nil, all)})
 }
 
 // gatherLengths adds a server's sums to a round's, once however often they come, and waits for those of the others. One that has
 // sent sums of a later round never closed this one: the death of a worker can do that.
-func (s *Server) gatherLengths(r mode.Round, from int, own []mode.Squares) ([]mode.Squares, error) {
+func (s *Server) gatherLengths(r mode.Round, from int, own []gradient.Squares) ([]gradient.Squares, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, err := s.norms.of(r, len(own))
@@ -226,7 +227,7 @@ func (n *norms) of(r mode.Round, params int) (*lengths, error) {
 		delete(n.byRound, n.order[0])
 		n.order = n.order[1:]
 	}
-	l := &lengths{sums: make([]mode.Squares, params), have: make([]bool, len(n.at))}
+	l := &lengths{sums: make([]gradient.Squares, params), have: make([]bool, len(n.at))}
 	n.byRound[r] = l
 	n.order = append(n.order, r)
 	slices.Sort(n.order)

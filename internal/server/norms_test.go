@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -27,19 +28,19 @@ func measuring(t *testing.T) *Server {
 }
 
 // sumsOf are those of a part whose params have these gradients.
-func sumsOf(w, emb float32) []mode.Squares {
-	sums := make([]mode.Squares, 2)
+func sumsOf(w, emb float32) []gradient.Squares {
+	sums := make([]gradient.Squares, 2)
 	sums[0].Add([]float32{w})
 	sums[1].Add([]float32{emb})
 	return sums
 }
 
 // tellNorms gives server 0 the sums of another and returns the sums that it answers with.
-func tellNorms(t *testing.T, s *Server, from int, r mode.Round, sums []mode.Squares) ([]mode.Squares, error) {
+func tellNorms(t *testing.T, s *Server, from int, r mode.Round, sums []gradient.Squares) ([]gradient.Squares, error) {
 	t.Helper()
 	var b wire.Builder
 	b.Reset(wire.Header{Op: wire.OpNorms, Job: s.job})
-	if err := b.JSON(wire.Norms{Server: from, Round: uint64(r), Sums: mode.AppendSquares(nil, sums)}); err != nil {
+	if err := b.JSON(wire.Norms{Server: from, Round: uint64(r), Sums: gradient.AppendSquares(nil, sums)}); err != nil {
 		t.Fatal(err)
 	}
 	var reply transport.Reply
@@ -56,11 +57,11 @@ func tellNorms(t *testing.T, s *Server, from int, r mode.Round, sums []mode.Squa
 	if err := f.JSON(&all); err != nil {
 		t.Fatal(err)
 	}
-	return mode.ParseSquares(all.Sums, 2)
+	return gradient.ParseSquares(all.Sums, 2)
 }
 
 // want fails t unless the sums are these.
-func want(t *testing.T, who string, got []mode.Squares, err error, w, emb float64) {
+func want(t *testing.T, who string, got []gradient.Squares, err error, w, emb float64) {
 	t.Helper()
 	if err != nil || got[0].Float64() != w || got[1].Float64() != emb {
 		t.Errorf("%s hears of %v, error %v, want %g and %g", who, got, err, w, emb)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -14,7 +14,7 @@ type stage struct {
 	mu    sync.Mutex
 	got   []bool // by number; the last piece is never among them
 	dense []float32
-	rows  [][]mode.Rows // by number and embedding
+	rows  [][]gradient.Rows // by number and embedding
 	bytes int
 }
 
@@ -61,7 +61,7 @@ func (s *Server) stage(f *wire.Frame, pieces int) (*stage, error) {
 	if m.stages == nil {
 		m.stages = make(map[uint64]*stage)
 	}
-	st = &stage{got: make([]bool, pieces-1), rows: make([][]mode.Rows, pieces-1)}
+	st = &stage{got: make([]bool, pieces-1), rows: make([][]gradient.Rows, pieces-1)}
 	m.stages[f.Seq] = st
 	return st, nil
 }
@@ -80,8 +80,8 @@ func (st *stage) take(s *Server, f *wire.Frame, number int) error {
 	}
 	for e := range p.rows {
 		r := &p.rows[e]
-		r.G, r.Counts = slices.Clone(r.G), slices.Clone(r.Counts)
-		st.bytes += 8*len(r.IDs) + 4*len(r.G) + 4*len(r.Counts)
+		r.G, r.Clicks = slices.Clone(r.G), slices.Clone(r.Clicks)
+		st.bytes += 8*len(r.IDs) + 4*len(r.G) + 4*len(r.Clicks)
 	}
 	if st.bytes > maxStageBytes {
 		return wire.Refuse(wire.StatusRefused, "the rows of one push of worker %d are more than %d bytes", f.Worker, maxStageBytes)
@@ -134,7 +134,7 @@ func (p *push) assemble(s *Server, f *wire.Frame, part wire.Piece) error {
 }
 
 // join puts the rows of an embedding together, in the order of the pieces.
-func (st *stage) join(e int, last mode.Rows) (all mode.Rows, err error) {
+func (st *stage) join(e int, last gradient.Rows) (all gradient.Rows, err error) {
 	for _, rows := range append(slices.Clone(st.rows), nil) {
 		part := last
 		if rows != nil {
@@ -143,10 +143,10 @@ func (st *stage) join(e int, last mode.Rows) (all mode.Rows, err error) {
 		if n := len(all.IDs); n > 0 && len(part.IDs) > 0 && part.IDs[0] <= all.IDs[n-1] {
 			return all, wire.Refuse(wire.StatusRefused, "id %d after %d", part.IDs[0], all.IDs[n-1])
 		}
-		all.IDs, all.G, all.Counts = append(all.IDs, part.IDs...), append(all.G, part.G...), append(all.Counts, part.Counts...)
+		all.IDs, all.G, all.Clicks = append(all.IDs, part.IDs...), append(all.G, part.G...), append(all.Clicks, part.Clicks...)
 	}
-	if all.Counts != nil && len(all.Counts) != 2*len(all.IDs) {
-		return all, wire.Refuse(wire.StatusRefused, "shows and clicks of %d rows of %d", len(all.Counts)/2, len(all.IDs))
+	if all.Clicks != nil && len(all.Clicks) != 2*len(all.IDs) {
+		return all, wire.Refuse(wire.StatusRefused, "shows and clicks of %d rows of %d", len(all.Clicks)/2, len(all.IDs))
 	}
 	return all, nil
 }

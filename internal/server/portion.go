@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -16,9 +16,9 @@ type portion struct {
 	embedding int
 	param     int
 	dim       int
-	members   []mode.Rows // that range of each push
-	folder    mode.Folder
-	rows      mode.Rows // the members folded
+	members   []gradient.Rows // that range of each push
+	folder    gradient.Folder
+	rows      gradient.Rows // the members folded
 	dropped   int
 
 	scaled      []float32 // gradients that were clipped
@@ -118,7 +118,7 @@ func (c *scratch) helpers() int {
 func (p *portion) fold(c *scratch) error {
 	p.rows = p.members[0]
 	if len(p.members) > 1 {
-		p.rows = p.folder.Fold(p.dim, p.members, c.factors, c.s.weighting)
+		p.rows = p.folder.Fold(p.dim, p.members, c.factors, c.s.c.Strategy.Weighting)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (p *portion) apply(c *scratch) (err error) {
 		return nil
 	}
 	var counts table.Counts
-	counts.Show, counts.Click = mode.SplitCounts(p.show[:0], p.click[:0], p.rows.Counts)
+	counts.Show, counts.Click = gradient.SplitClicks(p.show[:0], p.click[:0], p.rows.Clicks)
 	if counts.Show != nil {
 		p.show, p.click = counts.Show, counts.Click
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/layout"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -43,7 +43,7 @@ func playRounds(t *testing.T, rule optimizer.Rule, cuts int) (rows [2][]float32)
 	for step, n := range []int{10, 9000, 0, 5000} {
 		var round []*push
 		for w := range 3 {
-			p := &push{worker: w, samples: 8 << w, rows: make([]mode.Rows, 2)}
+			p := &push{worker: w, samples: 8 << w, rows: make([]gradient.Rows, 2)}
 			for e := range p.rows {
 				p.rows[e] = someRows(r, n*(w+1)*(e+1)/6)
 			}
@@ -95,8 +95,8 @@ func sparseServer(t *testing.T, rule optimizer.Rule) *Server {
 }
 
 // someRows are about n gradients of three columns, of ids that others have too.
-func someRows(r *rand.Rand, n int) mode.Rows {
-	rows := mode.Rows{IDs: []uint64{}}
+func someRows(r *rand.Rand, n int) gradient.Rows {
+	rows := gradient.Rows{IDs: []uint64{}}
 	for range n {
 		rows.IDs = append(rows.IDs, r.Uint64N(20_000))
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -20,7 +21,7 @@ type push struct {
 	seen    *stepState // its place in the worker's window
 	samples int
 	dense   []float32
-	rows    []mode.Rows // by embedding, in the layout's order
+	rows    []gradient.Rows // by embedding, in the layout's order
 	// floats that came narrowed are widened into these, so that a push allocates nothing of its size.
 	denseRoom []float32
 	rowsRoom  [][]float32 // by embedding
@@ -53,10 +54,10 @@ func (p *push) read(s *Server, f *wire.Frame) (err error) {
 // readFrame takes the rows of one frame into p, and returns its dense values.
 func (p *push) readFrame(s *Server, f *wire.Frame) ([]float32, error) {
 	for len(p.rows) < len(s.c.Layout.Embeddings) {
-		p.rows, p.rowsRoom = append(p.rows, mode.Rows{}), append(p.rowsRoom, nil)
+		p.rows, p.rowsRoom = append(p.rows, gradient.Rows{}), append(p.rowsRoom, nil)
 	}
 	for i := range p.rows {
-		p.rows[i].IDs, p.rows[i].G, p.rows[i].Counts = p.rows[i].IDs[:0], nil, nil
+		p.rows[i].IDs, p.rows[i].G, p.rows[i].Clicks = p.rows[i].IDs[:0], nil, nil
 	}
 	for _, sec := range f.Sections {
 		var err error
@@ -129,7 +130,7 @@ func (p *push) readCounts(s *Server, sec wire.Section) error {
 	if err != nil {
 		return err
 	}
-	if len(counts) != 2*len(rows.IDs) || rows.Counts != nil {
+	if len(counts) != 2*len(rows.IDs) || rows.Clicks != nil {
 		return wire.Refuse(wire.StatusRefused, "embedding %q: shows and clicks of %d rows, it has %d (or they come twice)", name, len(counts)/2, len(rows.IDs))
 	}
 	for i, x := range counts {
@@ -137,7 +138,7 @@ func (p *push) readCounts(s *Server, sec wire.Section) error {
 			return wire.Refuse(wire.StatusRefused, "row %d of %q was shown or clicked %v times", rows.IDs[i/2], name, x)
 		}
 	}
-	rows.Counts = counts
+	rows.Clicks = counts
 	return nil
 }
 

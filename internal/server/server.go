@@ -39,7 +39,6 @@ type Server struct {
 	job         uint64
 	fingerprint layout.Fingerprint
 	store       *table.Store
-	weighting   mode.Weighting
 	replies     sync.Pool
 	pushes      sync.Pool
 	closing     chan struct{}
@@ -86,9 +85,6 @@ func New(c Config) (*Server, error) {
 	s.life, s.end = context.WithCancel(context.Background())
 	var err error
 	if s.norms, err = newNorms(c); err != nil {
-		return nil, err
-	}
-	if s.weighting, err = mode.ParseWeighting(string(c.Strategy.Weighting)); err != nil {
 		return nil, err
 	}
 	if s.mode, err = newMode(c); err != nil {

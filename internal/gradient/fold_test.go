@@ -1,4 +1,4 @@
-package mode
+package gradient
 
 import (
 	"fmt"
@@ -10,37 +10,39 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestVectorsOfTheOriginal: N=2, SGD 0.1, w=1, g=(0.2, 0.4), and a row that only worker 1 touched.
 func TestVectorsOfTheOriginal(t *testing.T) {
 	step := func(g float32) float64 { return math.Round(float64(1-0.1*g)*1e6) / 1e6 }
 	for _, c := range []struct {
-		weighting  Weighting
+		weighting  strategy.Weighting
 		dense, row float64
-	}{{BySamples, 0.97, 0.98}, {Equally, 0.97, 0.98}, {ByPushes, 0.97, 0.96}} {
-		factors := c.weighting.Factors(nil, []int{10, 10})
+	}{{strategy.WeightSamples, 0.97, 0.98}, {strategy.WeightEqual, 0.97, 0.98}, {strategy.WeightPushes, 0.97, 0.96}} {
+		factors := Factors(nil, c.weighting, []int{10, 10})
 		dense := []float32{0}
 		FoldDense(dense, [][]float32{{0.2}, {0.4}}, factors)
 		if got := step(dense[0]); got != c.dense {
-			t.Errorf("weighting %d: dense %v, want %v", c.weighting, got, c.dense)
+			t.Errorf("weighting %q: dense %v, want %v", c.weighting, got, c.dense)
 		}
 		rows := new(Folder).Fold(1, []Rows{{}, {IDs: []uint64{7}, G: []float32{0.4}}}, factors, c.weighting)
 		if got := step(rows.G[0]); got != c.row {
-			t.Errorf("weighting %d: row %v, want %v", c.weighting, got, c.row)
+			t.Errorf("weighting %q: row %v, want %v", c.weighting, got, c.row)
 		}
 	}
 }
 
 func TestUnevenBatchesWeighBySamples(t *testing.T) {
-	got := BySamples.Factors(nil, []int{30, 10})
+	got := Factors(nil, strategy.WeightSamples, []int{30, 10})
 	if diff := cmp.Diff([]float32{0.75, 0.25}, got); diff != "" {
 		t.Error(diff)
 	}
-	if got := Equally.Factors(nil, []int{30, 10}); got[0] != 0.5 || got[1] != 0.5 {
+	if got := Factors(nil, strategy.WeightEqual, []int{30, 10}); got[0] != 0.5 || got[1] != 0.5 {
 		t.Errorf("equally: %v", got)
 	}
-	if got := BySamples.Factors(nil, []int{0, 0}); got[0] != 0.5 || got[1] != 0.5 {
+	if got := Factors(nil, strategy.WeightSamples, []int{0, 0}); got[0] != 0.5 || got[1] != 0.5 {
 		t.Errorf("of no samples: %v", got)
 	}
 }
@@ -49,7 +51,7 @@ func TestUnevenBatchesWeighBySamples(t *testing.T) {
 func TestOneMemberIsUnchanged(t *testing.T) {
 	g := []float32{0.1, -3e-7, 1e30}
 	out := make([]float32, 3)
-	FoldDense(out, [][]float32{g}, BySamples.Factors(nil, []int{17}))
+	FoldDense(out, [][]float32{g}, Factors(nil, strategy.WeightSamples, []int{17}))
 	if !slices.Equal(out, g) {
 		t.Errorf("%v became %v", g, out)
 	}
@@ -60,7 +62,7 @@ func TestFoldAgainstMap(t *testing.T) {
 	var f Folder
 	rapid.Check(t, func(t *rapid.T) {
 		dim := rapid.IntRange(1, 9).Draw(t, "dim")
-		weighting := Weighting(rapid.IntRange(0, 2).Draw(t, "weighting"))
+		weighting := rapid.SampledFrom(strategy.Weightings()).Draw(t, "weighting")
 		members := make([]Rows, rapid.IntRange(1, 4).Draw(t, "members"))
 		samples := make([]int, len(members))
 		for m := range members {
@@ -69,10 +71,10 @@ func TestFoldAgainstMap(t *testing.T) {
 			slices.Sort(ids)
 			members[m] = Rows{IDs: ids, G: rapid.SliceOfN(rapid.Float32Range(-1, 1), dim*len(ids), dim*len(ids)).Draw(t, "g")}
 			if rapid.Bool().Draw(t, "counts") {
-				members[m].Counts = rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 9), func(n int) float32 { return float32(n) }), 2*len(ids), 2*len(ids)).Draw(t, "n")
+				members[m].Clicks = rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 9), func(n int) float32 { return float32(n) }), 2*len(ids), 2*len(ids)).Draw(t, "n")
 			}
 		}
-		factors := weighting.Factors(nil, samples)
+		factors := Factors(nil, weighting, samples)
 		got := f.Fold(dim, members, factors, weighting)
 		sums, pushes := map[uint64][]float64{}, map[uint64]float64{}
 		for m, r := range members {
@@ -81,7 +83,7 @@ func TestFoldAgainstMap(t *testing.T) {
 				if s == nil {
 					s = make([]float64, dim)
 				}
-				if weighting == ByPushes {
+				if weighting == strategy.WeightPushes {
 					w = 1
 				}
 				for d := range dim {
@@ -93,11 +95,11 @@ func TestFoldAgainstMap(t *testing.T) {
 		if len(got.IDs) != len(sums) || !slices.IsSorted(got.IDs) {
 			t.Fatalf("ids %v, want the %d of the map in order", got.IDs, len(sums))
 		}
-		checkCounts(t, members, got)
+		checkClicks(t, members, got)
 		for i, id := range got.IDs {
 			for d := range dim {
 				want := sums[id][d]
-				if weighting == ByPushes {
+				if weighting == strategy.WeightPushes {
 					want /= pushes[id]
 				}
 				if math.Abs(float64(got.G[i*dim+d])-want) > 1e-5 {
@@ -108,55 +110,44 @@ func TestFoldAgainstMap(t *testing.T) {
 	})
 }
 
-// checkCounts holds a fold's shows and clicks to a map's.
-func checkCounts(t *rapid.T, members []Rows, got Rows) {
+// checkClicks holds a fold's shows and clicks to a map's.
+func checkClicks(t *rapid.T, members []Rows, got Rows) {
 	said, sums := false, map[uint64][2]float32{}
 	for _, r := range members {
-		said = said || r.Counts != nil
+		said = said || r.Clicks != nil
 		for i, id := range r.IDs {
 			n := [2]float32{1, 0}
-			if r.Counts != nil {
-				n = [2]float32(r.Counts[2*i:])
+			if r.Clicks != nil {
+				n = [2]float32(r.Clicks[2*i:])
 			}
 			sums[id] = [2]float32{sums[id][0] + n[0], sums[id][1] + n[1]}
 		}
 	}
-	if said && len(got.Counts) != 2*len(got.IDs) || !said && got.Counts != nil {
-		t.Fatalf("%d counts of %d rows (somebody counts: %t)", len(got.Counts), len(got.IDs), said)
+	if said && len(got.Clicks) != 2*len(got.IDs) || !said && got.Clicks != nil {
+		t.Fatalf("%d counts of %d rows (somebody counts: %t)", len(got.Clicks), len(got.IDs), said)
 	}
 	for i, id := range got.IDs {
-		if said && [2]float32(got.Counts[2*i:]) != sums[id] {
-			t.Fatalf("row %d: %v shows and clicks, want %v", id, got.Counts[2*i:][:2], sums[id])
+		if said && [2]float32(got.Clicks[2*i:]) != sums[id] {
+			t.Fatalf("row %d: %v shows and clicks, want %v", id, got.Clicks[2*i:][:2], sums[id])
 		}
 	}
 }
 
-func TestCountsThereAndBack(t *testing.T) {
+func TestClicksThereAndBack(t *testing.T) {
 	for _, tt := range []struct{ show, click, want []float32 }{
 		{nil, nil, nil},
 		{[]float32{3, 4}, nil, []float32{3, 0, 4, 0}},
 		{nil, []float32{0, 2}, []float32{1, 0, 1, 2}},
 		{[]float32{5, 6}, []float32{7, 8}, []float32{5, 7, 6, 8}},
 	} {
-		got := AppendCounts(nil, 2, tt.show, tt.click)
+		got := AppendClicks(nil, 2, tt.show, tt.click)
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("shows %v, clicks %v: %s", tt.show, tt.click, diff)
 		}
-		show, click := SplitCounts(nil, nil, got)
-		if diff := cmp.Diff(tt.want, AppendCounts(nil, 2, show, click)); diff != "" {
+		show, click := SplitClicks(nil, nil, got)
+		if diff := cmp.Diff(tt.want, AppendClicks(nil, 2, show, click)); diff != "" {
 			t.Errorf("shows %v, clicks %v, split and joined: %s", tt.show, tt.click, diff)
 		}
-	}
-}
-
-func TestParseWeighting(t *testing.T) {
-	for name, want := range map[string]Weighting{"": BySamples, "samples": BySamples, "equal": Equally, "pushes": ByPushes} {
-		if got, err := ParseWeighting(name); err != nil || got != want {
-			t.Errorf("%q: %v, %v", name, got, err)
-		}
-	}
-	if _, err := ParseWeighting("loud"); err == nil {
-		t.Error("unknown weighting was taken")
 	}
 }
 
@@ -174,8 +165,8 @@ func TestFoldAllocatesOnlyToGrow(t *testing.T) {
 	}
 	var f Folder
 	large, small, factors := round(100), round(50), []float32{0.5, 0.5}
-	f.Fold(4, large, factors, BySamples)
-	if n := testing.AllocsPerRun(20, func() { f.Fold(4, small, factors, BySamples) }); n != 0 {
+	f.Fold(4, large, factors, strategy.WeightSamples)
+	if n := testing.AllocsPerRun(20, func() { f.Fold(4, small, factors, strategy.WeightSamples) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -199,7 +190,7 @@ func TestFoldOfManyRows(t *testing.T) {
 		}
 	}
 	var f Folder
-	got := f.Fold(dim, members, factors, BySamples)
+	got := f.Fold(dim, members, factors, strategy.WeightSamples)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), got.IDs); diff != "" {
 		t.Fatal(diff)
 	}
@@ -226,9 +217,9 @@ func BenchmarkFold(b *testing.B) {
 				factors[m] = 1 / float32(n)
 			}
 			var f Folder
-			f.Fold(dim, members, factors, BySamples)
+			f.Fold(dim, members, factors, strategy.WeightSamples)
 			for b.Loop() {
-				f.Fold(dim, members, factors, BySamples)
+				f.Fold(dim, members, factors, strategy.WeightSamples)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*ids), "ns/row")
 		})

@@ -1,33 +1,17 @@
-package mode
+package gradient
 
 import (
 	"math/bits"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/strategy"
 )
-
-// Rows are gradients of rows: ids, strictly increasing, and dim floats for each.
-type Rows struct {
-	IDs []uint64
-	G   []float32
-	// Counts are two numbers for each id, how often it was shown and clicked; nil is one show of each and no click.
-	Counts []float32
-}
-
-// Slice is the rows [from, to) of them, each of width dim.
-func (r Rows) Slice(from, to, dim int) Rows {
-	part := Rows{IDs: r.IDs[from:to], G: r.G[from*dim : to*dim]}
-	if r.Counts != nil {
-		part.Counts = r.Counts[2*from : 2*to]
-	}
-	return part
-}
 
 // Folder merges the rows of a round's members. Its result is valid until the next Fold; it allocates only to grow.
 type Folder struct {
 	out    Rows
-	counts []float32
+	clicks []float32
 
 	// Of more than two members: all their ids, one member's after the other's, and for each its row of out.
 	sorter kernels.Uniquer
@@ -40,10 +24,10 @@ type Folder struct {
 
 // Fold sums the members' rows by id, in the members' order, each with its factor. Shows and clicks are sums whatever the
 // factors; where no member says anything of them, the result says nothing either.
-func (f *Folder) Fold(dim int, members []Rows, factors []float32, w Weighting) Rows {
-	counted := slices.ContainsFunc(members, func(r Rows) bool { return r.Counts != nil })
-	f.out.Counts = nil
-	if len(members) == 2 && !counted && w != ByPushes {
+func (f *Folder) Fold(dim int, members []Rows, factors []float32, w strategy.Weighting) Rows {
+	counted := slices.ContainsFunc(members, func(r Rows) bool { return r.Clicks != nil })
+	f.out.Clicks = nil
+	if len(members) == 2 && !counted && w != strategy.WeightPushes {
 		f.foldTwo(dim, members, factors)
 		return f.out
 	}
@@ -54,7 +38,7 @@ func (f *Folder) Fold(dim int, members []Rows, factors []float32, w Weighting) R
 			f.addMember(m, &members[m], factorOf(m, factors, w), dim, end)
 		}
 	}
-	if w == ByPushes {
+	if w == strategy.WeightPushes {
 		f.divide(dim)
 	}
 	return f.out
@@ -63,8 +47,8 @@ func (f *Folder) Fold(dim int, members []Rows, factors []float32, w Weighting) R
 // foldBlock is how many rows of the result all members are added to before the next: few enough to stay in a core's cache.
 const foldBlock = 2048
 
-func factorOf(m int, factors []float32, w Weighting) float32 {
-	if w == ByPushes {
+func factorOf(m int, factors []float32, w strategy.Weighting) float32 {
+	if w == strategy.WeightPushes {
 		return 1
 	}
 	return factors[m]
@@ -83,9 +67,9 @@ func (f *Folder) place(dim int, members []Rows, counted bool) {
 	f.pushes = slices.Grow(f.pushes[:0], n)[:n]
 	clear(f.pushes)
 	if counted {
-		f.counts = slices.Grow(f.counts[:0], 2*n)[:2*n]
-		clear(f.counts)
-		f.out.Counts = f.counts
+		f.clicks = slices.Grow(f.clicks[:0], 2*n)[:2*n]
+		clear(f.clicks)
+		f.out.Clicks = f.clicks
 	}
 }
 
@@ -101,21 +85,21 @@ func (f *Folder) addMember(m int, r *Rows, factor float32, dim, end int) {
 			addScaled(row, g, factor)
 		}
 		f.pushes[to]++
-		if f.out.Counts != nil {
-			addCount(f.out.Counts[2*to:], r.Counts, at)
+		if f.out.Clicks != nil {
+			addClicks(f.out.Clicks[2*to:], r.Clicks, at)
 		}
 	}
 	f.next[m] = at
 }
 
-// addCount adds to a row's shows and clicks those of a member's row.
-func addCount(sum, counts []float32, at int) {
-	if counts == nil {
+// addClicks adds to a row's shows and clicks those of a member's row.
+func addClicks(sum, clicks []float32, at int) {
+	if clicks == nil {
 		sum[0]++
 		return
 	}
-	sum[0] += counts[2*at]
-	sum[1] += counts[2*at+1]
+	sum[0] += clicks[2*at]
+	sum[1] += clicks[2*at+1]
 }
 
 // divide makes sums of rows means over the members that had the row.

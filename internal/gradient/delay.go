@@ -1,4 +1,4 @@
-package mode
+package gradient
 
 // Compensate sets w, the weights that a server has come to, to the gradient that takes the place of g there. A worker has computed
 // g at the weights that it pulled; with λ

@@ -1,4 +1,4 @@
-package mode
+package gradient
 
 import (
 	"encoding/binary"
@@ -124,7 +124,7 @@ func AppendSquares(b []byte, sums []Squares) []byte {
 	return b
 }
 
-var errSquares = errors.New("mode: damaged sums of squares")
+var errSquares = errors.New("gradient: damaged sums of squares")
 
 // ParseSquares reads n sums that AppendSquares has written.
 func ParseSquares(b []byte, n int) ([]Squares, error) {

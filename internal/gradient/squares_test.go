@@ -1,4 +1,4 @@
-package mode_test
+package gradient_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/gradient"
 )
 
 // anyFloat is any finite float32, of any magnitude.
@@ -49,13 +49,13 @@ func TestSquaresAreExact(t *testing.T) {
 		all = append(all, x)
 	}
 	for _, x := range all {
-		var s mode.Squares
+		var s gradient.Squares
 		s.Add(x)
 		want := exactly(x)
 		if got := s.Float64(); math.Abs(got-want) > want*0x1p-52 {
 			t.Errorf("squares of %d numbers, %v..., sum to %g, want %g", len(x), x[:min(len(x), 9)], got, want)
 		}
-		if want := mode.AppendSquares(nil, []mode.Squares{s}); !bytes.Equal(shared(r, x), want) {
+		if want := gradient.AppendSquares(nil, []gradient.Squares{s}); !bytes.Equal(shared(r, x), want) {
 			t.Errorf("the sum of %d numbers depends on who adds which when", len(x))
 		}
 	}
@@ -65,22 +65,22 @@ func TestSquaresAreExact(t *testing.T) {
 func shared(r *rand.Rand, x []float32) []byte {
 	x = append([]float32(nil), x...)
 	r.Shuffle(len(x), func(i, j int) { x[i], x[j] = x[j], x[i] })
-	var parts [3]mode.Squares
+	var parts [3]gradient.Squares
 	for _, v := range x {
 		parts[r.IntN(3)].Add([]float32{v})
 	}
 	parts[2].Merge(&parts[0])
 	parts[2].Merge(&parts[1])
-	return mode.AppendSquares(nil, parts[2:])
+	return gradient.AppendSquares(nil, parts[2:])
 }
 
 func TestSquaresBeyondFinite(t *testing.T) {
 	for _, v := range []float32{float32(math.Inf(1)), float32(math.NaN())} {
-		var s, whole mode.Squares
+		var s, whole gradient.Squares
 		s.Add([]float32{1, v})
 		whole.Add([]float32{2})
 		whole.Merge(&s)
-		back, err := mode.ParseSquares(mode.AppendSquares(nil, []mode.Squares{whole}), 1)
+		back, err := gradient.ParseSquares(gradient.AppendSquares(nil, []gradient.Squares{whole}), 1)
 		if err != nil || !math.IsNaN(back[0].Float64()) {
 			t.Errorf("with %v the sum is %v, error %v, want NaN", v, back, err)
 		}
@@ -88,16 +88,16 @@ func TestSquaresBeyondFinite(t *testing.T) {
 }
 
 func FuzzSquares(f *testing.F) {
-	var s mode.Squares
+	var s gradient.Squares
 	s.Add([]float32{1, 2e-20, 3e20})
-	f.Add(mode.AppendSquares(nil, []mode.Squares{{}, s}))
+	f.Add(gradient.AppendSquares(nil, []gradient.Squares{{}, s}))
 	f.Add([]byte{255, 0, 21, 1, 1, 1, 1, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		sums, err := mode.ParseSquares(b, 2)
+		sums, err := gradient.ParseSquares(b, 2)
 		if err != nil {
 			return
 		}
-		again, err := mode.ParseSquares(mode.AppendSquares(nil, sums), 2)
+		again, err := gradient.ParseSquares(gradient.AppendSquares(nil, sums), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func BenchmarkSquares(b *testing.B) {
 		x[i] = float32(r.NormFloat64())
 	}
 	b.SetBytes(4 << 16)
-	var s mode.Squares
+	var s gradient.Squares
 	for b.Loop() {
 		s.Add(x)
 	}
