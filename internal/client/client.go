@@ -109,7 +109,7 @@ func (c *Client) Join(ctx context.Context) error {
 		return err
 	}
 	if c.c.Worker == 0 && !published {
-		if err := c.publish(ctx); err != nil {
+		if err := newExchange(c).publish(ctx, weights(c.c.Layout.Params)); err != nil {
 			return err
 		}
 	}
@@ -156,29 +156,6 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 	return published, nil
 }
 
-// publish gives the servers the dense weights that the params hold. Servers that have some keep theirs.
-func (c *Client) publish(ctx context.Context) error {
-	x := newExchange(c)
-	w := weights(c.c.Layout.Params)
-	return x.each(func(s int) error {
-		pieces := x.cutDense(s, wire.Float32)
-		if len(pieces) == 0 {
-			pieces = []piece{{}} // a server without dense values hears of it too
-		}
-		for i, p := range pieces {
-			b := &x.lanes[s].build
-			b.Reset(c.header(wire.OpPublish))
-			b.Piece(wire.Piece{Number: i, Of: len(pieces)})
-			b.Span(p.from, p.to)
-			b.Dense(x.span(s, w, p.from, p.to)...)
-			if err := x.send(ctx, s, nil); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // pullDense sets W of every dense param to the servers' weights.
 func (c *Client) pullDense(ctx context.Context) error {
 	x := newExchange(c)
@@ -209,14 +186,9 @@ func (c *Client) EndEpoch(ctx context.Context) error {
 	defer done()
 	step, acked := c.steps.begin()
 	defer c.steps.end(step)
-	round := c.currentRound()
-	x := newExchange(c)
-	err = x.each(func(s int) error {
-		h := c.header(wire.OpPark)
-		h.Seq, h.Acked, h.Round = step, acked, uint64(round)
-		x.lanes[s].build.Reset(h)
-		return x.send(ctx, s, nil)
-	})
+	h := c.header(wire.OpPark)
+	h.Seq, h.Acked, h.Round = step, acked, uint64(c.currentRound())
+	err = newExchange(c).say(ctx, h)
 	if err != nil {
 		return fmt.Errorf("ending the epoch: %w", err)
 	}

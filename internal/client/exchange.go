@@ -109,6 +109,14 @@ func (x *exchange) send(ctx context.Context, s int, read func(*wire.Frame) error
 	return x.c.call(ctx, x.c.patience(), s, x.lanes[s].build.Parts(), read)
 }
 
+// say sends every server a frame that is a header alone.
+func (x *exchange) say(ctx context.Context, h wire.Header) error {
+	return x.each(func(s int) error {
+		x.lanes[s].build.Reset(h)
+		return x.send(ctx, s, nil)
+	})
+}
+
 // each does something for every server, all together, and returns the first error in the servers' order.
 func (x *exchange) each(do func(s int) error) error { return peer.All(len(x.lanes), do) }
 

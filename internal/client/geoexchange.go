@@ -2,11 +2,9 @@ package client
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/kernels"
-	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
@@ -143,41 +141,11 @@ func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
 	}
 	step, acked := g.c.steps.begin()
 	defer g.c.steps.end(step)
-	b := &g.x.lanes[s].build
-	b.Reset(g.x.header(&request{op: wire.OpStep, step: step, acked: acked}))
-	for e := range g.rows {
-		b.Changed(g.x.table(e))
-	}
-	err = g.x.send(ctx, s, func(f *wire.Frame) error {
-		more = false
-		for _, sec := range f.Sections {
-			switch sec.Kind {
-			case wire.KindChanged:
-				more = true
-			case wire.KindRows:
-				if err := g.install(sec); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	return more, err
+	return g.x.changed(ctx, s, step, acked, g.install)
 }
 
-func (g *geo) install(sec wire.Section) error {
-	e := slices.IndexFunc(g.c.c.Layout.Embeddings, func(e layout.Embedding) bool { return e.Index == int(sec.Param) })
-	if e < 0 {
-		return wire.ErrFrame
-	}
-	ids, err := sec.IDs(nil)
-	if err != nil {
-		return err
-	}
-	w, err := sec.Rows()
-	if err != nil {
-		return err
-	}
+// install takes over rows of an embedding that have changed at a server.
+func (g *geo) install(e int, ids []uint64, w []float32) error {
 	return g.rows[e].old.Receive(ids, w, func(latest, old, p []float32) {
 		if old != nil {
 			mode.Receive(latest, old, p)

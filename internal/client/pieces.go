@@ -174,6 +174,27 @@ func (x *exchange) pullDense(ctx context.Context, s int, r *request) error {
 	return nil
 }
 
+// publish gives the servers the dense weights w, by param. Servers that have some keep theirs.
+func (x *exchange) publish(ctx context.Context, w [][]float32) error {
+	return x.each(func(s int) error {
+		pieces := x.cutDense(s, wire.Float32)
+		if len(pieces) == 0 {
+			pieces = []piece{{}} // a server without dense values is published to as well
+		}
+		for i, p := range pieces {
+			b := &x.lanes[s].build
+			b.Reset(x.c.header(wire.OpPublish))
+			b.Piece(wire.Piece{Number: i, Of: len(pieces)})
+			b.Span(p.from, p.to)
+			b.Dense(x.span(s, w, p.from, p.to)...)
+			if err := x.send(ctx, s, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // only is the section of a kind that an answer consists of.
 func only(f *wire.Frame, kind wire.Kind) (wire.Section, error) {
 	if len(f.Sections) != 1 || f.Sections[0].Kind != kind {
