@@ -63,7 +63,7 @@ func TestStaleness(t *testing.T) {
 		t.Run(fmt.Sprint(bound), func(t *testing.T) {
 			var ended [2]atomic.Int64
 			var farthest atomic.Int64
-			fleettest.Run(t, 2, 2, func(ctx context.Context, f *fleet.Fleet) error {
+			fleettest.Cluster{Servers: 2, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
 				c := newCounter(3)
 				trainer, err := c.join(ctx, f, strategy.SSP(bound))
 				if err != nil || trainer == nil {
@@ -83,7 +83,7 @@ func TestStaleness(t *testing.T) {
 						farthest.Store(ahead)
 					}
 					if w == 1 {
-						time.Sleep(time.Millisecond) // dawdles: the test needs no more than that it is slower
+						time.Sleep(time.Millisecond) // of virtual time: the test needs no more than that it is slower
 					}
 					if err := session.End(ctx, st); err != nil {
 						return err

@@ -91,15 +91,7 @@ func TestCheck(t *testing.T) {
 
 // check reads the imports of all Go files below the root and lists those that the tables do not allow.
 func check(root fs.FS) (bad []string, files int, err error) {
-	err = fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && ignored(file):
-			return fs.SkipDir
-		case d.IsDir() || path.Ext(file) != ".go":
-			return nil
-		}
+	err = eachFile(root, func(file string) error {
 		files++
 		imports, err := importsOf(root, file)
 		for _, name := range imports {
@@ -110,6 +102,21 @@ func check(root fs.FS) (bad []string, files int, err error) {
 		return err
 	})
 	return bad, files, err
+}
+
+// eachFile calls do with every Go file below the root that is part of the module.
+func eachFile(root fs.FS, do func(file string) error) error {
+	return fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && ignored(file):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(file) != ".go":
+			return nil
+		}
+		return do(file)
+	})
 }
 
 // ignored says whether the go command passes over a folder too.

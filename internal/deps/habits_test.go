@@ -51,6 +51,8 @@ func TestHabitsAreSeen(t *testing.T) {
 		{"nn/a_test.go", `panic("no")`, ""},
 		{"nn/a_test.go", `t.Skip("later")`, "switched off"},
 		{"nn/a_test.go", `if race { t.Skip("allocates") }`, ""},
+		{"nn/a_test.go", `time.Sleep(1)`, "sleeps"},
+		{"nn/a_test.go", `synctest.Test(t, func(t *testing.T) { time.Sleep(1) })`, ""},
 		{"nn/README.md", "<<<<<<< HEAD", "merge"},
 		{"nn/README.md", "a <<<<<<< b", ""},
 	} {
@@ -127,12 +129,25 @@ func inCode(file string, src []byte) (bad []string, err error) {
 		}
 		return true
 	})
+	if test && sleeps(parsed) && !bytes.Contains(src, []byte("synctest.")) && !bytes.Contains(src, []byte(".Simulate(")) {
+		bad = append(bad, file+" sleeps, and no clock of a test is virtual there: use testing/synctest, or a channel")
+	}
 	for _, d := range parsed.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && test && skipped(f) {
 			bad = append(bad, fmt.Sprintf("%s: %s is switched off", file, f.Name.Name))
 		}
 	}
 	return bad, nil
+}
+
+// sleeps says whether a file calls time.Sleep.
+func sleeps(file *ast.File) (found bool) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		found = found || ok && called(call) == "time.Sleep"
+		return !found
+	})
+	return found
 }
 
 // skipped says whether a function's own statements, under no condition, skip it.
