@@ -19,7 +19,7 @@ var house = map[string][]string{
 	"transport/transporttest":   {"transport"},
 
 	"internal/table":      {"internal/kernels", "optimizer"},
-	"internal/mode":       {"internal/kernels", "optimizer"},
+	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},
 	"internal/gradient":   {"internal/kernels", "strategy"},
 	"internal/wire":       {"internal/kernels"},
 	"internal/layout":     {"optimizer", "strategy/placement"},

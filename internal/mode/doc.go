@@ -9,6 +9,8 @@
 //	ssp    as async, but no worker is more than so many steps ahead of the slowest (ssp.go)
 //	local SGD  without servers: workers train copies, and set them to their mean from time to time (localsgd.go)
 //
+// What the rest of the house must know of a mode is in one table (traits.go).
+//
 // The halves talk in rounds. A [Round] has a phase, which ends when every worker has run out of batches, and an index within
 // the phase. A push belongs to a round; a pull names the round whose predecessors it must reflect. Async answers at once.
 //

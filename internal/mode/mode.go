@@ -39,8 +39,6 @@ type Server interface {
 	Open() Round
 	// Missing are the workers that the others wait for.
 	Missing() []int
-	// Lockstep says that workers wait for each other, so that one that has ended can't come back.
-	Lockstep() bool
 }
 
 // ErrStale says that a push or park belongs to a round that is over, or to a worker that has left.

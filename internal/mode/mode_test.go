@@ -47,8 +47,6 @@ func play(t *testing.T, s Server, words []string) string {
 		return unless(s.Open() == round(t, words[1]), s.Open())
 	case "missing":
 		return unless(fmt.Sprint(s.Missing()) == "["+strings.Join(words[1:], " ")+"]", s.Missing())
-	case "lockstep":
-		return unless(s.Lockstep() == (words[1] == "yes"), s.Lockstep())
 	case "reached":
 		return unless(s.Reached(round(t, words[1])) == (words[2] == "yes"), s.Open())
 	default:

@@ -122,6 +122,3 @@ func (s *SSP) Missing() (ws []int) {
 	}
 	return ws
 }
-
-// Lockstep implements [Server].
-func (s *SSP) Lockstep() bool { return true }

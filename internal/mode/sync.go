@@ -78,9 +78,6 @@ func (s *Sync) settle() {
 // Reached implements [Server].
 func (s *Sync) Reached(r Round) bool { return s.applied >= r }
 
-// Lockstep implements [Server].
-func (s *Sync) Lockstep() bool { return true }
-
 // Open implements [Server].
 func (s *Sync) Open() Round { return s.open }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // watch looks for silence until ctx ends. Server 0 decides that a worker is dead and tells the others; each server by
@@ -104,7 +103,7 @@ func (s *Server) declareDead(ctx context.Context, w int) {
 	}
 	own := s.dropOff(order)
 	counts[s.c.Index] = &own
-	if round, with, without := torn(counts); len(without) > 0 && s.c.Strategy.Mode == strategy.ModeSync {
+	if round, with, without := torn(counts); len(without) > 0 && s.traits.Rounds {
 		s.log.Warn("the last gradient of a dead worker is in the weights of some servers and not of others", "worker", w, "round", round, "with", with, "without", without)
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -12,11 +13,7 @@ import (
 
 // foresees says whether a strategy's training answers are of that kind.
 func foresees(s strategy.Strategy, workers int) bool {
-	switch s.Mode {
-	case strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP:
-		return (workers > 1 || s.LookAhead) && !s.NoForesight && s.DelayCompensation == 0
-	}
-	return false
+	return mode.Of(s.Mode).Foresight && (workers > 1 || s.LookAhead) && !s.NoForesight && s.DelayCompensation == 0
 }
 
 // foreseen are dense weights that an update leaves for the answer to its push, while they are near anyway.

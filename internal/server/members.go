@@ -7,7 +7,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // member is what a server knows of one worker.
@@ -138,12 +137,12 @@ func (s *Server) begin(m *member, w int, number uint32) error {
 		return nil
 	case number <= m.life:
 		return wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", w, number, m.life)
-	case s.mode.Lockstep() && m.state != absent && !s.fresh(m):
+	case s.traits.Lockstep && m.state != absent && !s.fresh(m):
 		return wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: start the job again from its last checkpoint", w, s.c.Strategy.Mode)
 	}
 	m.changed.close()
 	*m = member{state: alive, life: number, seen: time.Now()}
-	if s.c.Strategy.Mode == strategy.ModeGeo {
+	if s.traits.Copies {
 		var err error
 		if m.changed, err = s.newChanges(); err != nil {
 			return err

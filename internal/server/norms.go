@@ -12,7 +12,6 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // A rule that clips by lengths needs those of the whole gradient, of which each server has a part. In rounds every server makes
@@ -46,7 +45,7 @@ const keepLengths = 4
 // newNorms finds out whether servers clip: in other modes workers have.
 func newNorms(c Config) (n norms, err error) {
 	clip, clips := optimizer.ClipperOf(c.Rule)
-	if !clips || c.Strategy.Mode != strategy.ModeSync {
+	if !clips || !mode.Of(c.Strategy.Mode).Rounds {
 		return n, nil
 	}
 	var ok bool

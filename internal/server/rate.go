@@ -7,7 +7,6 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // rateChange is a factor on learning rates that counts from the update of a round on. Worker 0 sets it before it pushes for that round,
@@ -51,7 +50,7 @@ func (s *Server) setRate(round mode.Round, factor float64) {
 		return
 	}
 	s.log.Info("learning rates have another factor", "factor", factor, "before", s.rateFactor())
-	if s.c.Strategy.Mode != strategy.ModeSync {
+	if !s.traits.Rounds {
 		s.store.SetRateFactor(factor)
 		return
 	}

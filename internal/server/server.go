@@ -38,6 +38,7 @@ type Server struct {
 	log         *slog.Logger
 	job         uint64
 	fingerprint layout.Fingerprint
+	traits      mode.Traits
 	store       *table.Store
 	replies     sync.Pool
 	pushes      sync.Pool
@@ -87,10 +88,11 @@ func New(c Config) (*Server, error) {
 	if s.norms, err = newNorms(c); err != nil {
 		return nil, err
 	}
-	if s.mode, err = newMode(c); err != nil {
-		return nil, err
+	if s.traits = mode.Of(c.Strategy.Mode); s.traits.NewServer == nil {
+		return nil, fmt.Errorf("server: mode %q is not known", c.Strategy.Mode)
 	}
-	if s.store, err = newStore(c.Layout, c.Index, c.serverRule, c.Strategy.Mode == strategy.ModeGeo); err != nil {
+	s.mode = s.traits.NewServer(c.Workers, c.Strategy.Staleness)
+	if s.store, err = newStore(c.Layout, c.Index, c.serverRule, s.traits.Copies); err != nil {
 		return nil, err
 	}
 	s.foreseeing = foresees(c.Strategy, c.Workers)
@@ -103,18 +105,6 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-func newMode(c Config) (mode.Server, error) {
-	switch c.Strategy.Mode {
-	case strategy.ModeSync:
-		return mode.NewSync(c.Workers), nil
-	case strategy.ModeSSP:
-		return mode.NewSSP(c.Workers, c.Strategy.Staleness), nil
-	case strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo:
-		return new(mode.Async), nil
-	}
-	return nil, fmt.Errorf("server: mode %q is not known", c.Strategy.Mode)
-}
-
 // serverRule is what the server does with what is pushed to a param: in geo the workers have applied the rule already, and where
 // they may add gradients up, they have limited each.
 func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
@@ -122,7 +112,7 @@ func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
 	switch {
 	case rule == nil:
 		return nil
-	case c.Strategy.Mode == strategy.ModeGeo:
+	case mode.Of(c.Strategy.Mode).Copies:
 		return mode.Sum{Of: c.Rule.Name()}
 	case c.Strategy.Sums(optimizer.Additive(rule)):
 		return optimizer.Unlimited(rule)
