@@ -58,3 +58,65 @@
 //	fleet.split_files, util.get_file_shard                        FileShard, fleet.UtilBase.GetFileShard
 //	exe.train_from_dataset, infer_from_dataset                    Executor.TrainFrom and Eval of package nn
 package dataset
+
+// The files of this package, in reading order.
+//
+// What a dataset is:
+//
+//	dataset.go  rows, and what is to be done to them on the way to a batch
+//	source.go   where rows come from
+//	column.go   a feed's name, type and shape
+//	table.go    rows in memory, column by column
+//	store.go    the values of one column
+//	row.go      a row while it is written
+//	errors.go   what can be wrong
+//	empty.go    why a pass had no rows
+//
+// Orders and choices:
+//
+//	view.go     the order in which rows in memory go by
+//	shuffle.go  random orders, by seed
+//	select.go   Take, Skip, Split, Shard
+//
+// Batches:
+//
+//	batches.go   one pass, cut into batches
+//	batch.go     what a step is fed
+//	prefetch.go  batches made ahead
+//
+// Rows made in memory:
+//
+//	memory.go    columns that are there
+//	generate.go  rows made when they are asked for
+//	idx.go       IDX files, MNIST
+//
+// Files:
+//
+//	files.go                              a list of them, and SkipBad
+//	filesreader.go                        one pass over them
+//	open.go                               plain or gzip, from a file system or the machine
+//	pipe.go, pipe_unix.go, pipe_other.go  what a shell command makes of a file
+//	interrupt.go                          reads that end with a context
+//	lines.go                              lines, of bounded length
+//	skips.go                              bad lines that were passed over
+//	fileshard.go                          a worker's files
+//
+// Formats:
+//
+//	format.go     Format and Parser
+//	split.go      a line cut into fields
+//	number.go     numbers out of text
+//	hash.go       ids of categories
+//	criteo.go     Criteo's TSV
+//	csv.go        CSV
+//	slots.go      columns that slots fill
+//	slottext.go   "slot:value"
+//	multislot.go  counts and values
+//	generator.go  programs that write the last
+//
+// Fleet's datasets:
+//
+//	inmemory.go       InMemoryDataset
+//	queue.go          QueueDataset
+//	globalshuffle.go  rows shuffled among workers
+//	exchange.go       the messages by which they travel

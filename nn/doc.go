@@ -101,3 +101,107 @@
 //	        value = lambda i: a + b * n.inv_cdf(n.cdf(-2) + (n.cdf(2) - n.cdf(-2)) * unit(i))
 //	    return [f32(value(i)) for i in range(dim)]
 package nn
+
+// The files of this package, in reading order.
+//
+// A graph is built:
+//
+//	graph.go        a model as its nodes, and the first mistake in it
+//	node.go         a value: a feed, a parameter, or what an op makes of others
+//	op.go           what a node computes, as plain data
+//	input.go        feeds: numbers, ids, slots
+//	variable.go     parameters, and the tables behind embeddings
+//	shape.go        what shapes may be
+//	limit.go        which values of its inputs make sense to an op
+//	initializer.go  first values that depend on a parameter's shape
+//	objective.go    a loss, as optimizer.Objective
+//
+// A step of an executor:
+//
+//	executor.go  Train and Eval, from feed to fetches
+//	plan.go      which nodes some fetches ask for, forward and back
+//	feed.go      a batch checked, the ids of each table made unique
+//	cell.go      a node at work: its value, its gradient, its memory
+//	run.go       memory bound, forward, backward
+//	session.go   whose parameters it works on, and the trainer's session
+//	table.go     the rows that a batch touches
+//	counts.go    feeds from which rows learn of shows and clicks
+//	moving.go    what training computes without gradients: moving averages
+//	culprit.go   the feed, row and column of a number that is not finite
+//
+// Training loops:
+//
+//	trainfrom.go  the loop that looks a batch ahead
+//	threads.go    several loops at once
+//	progress.go   what a person is told, and where
+//	report.go     the lines of one loop
+//	ranks.go      which of several processes may tell it
+//
+// Looking up:
+//
+//	embedding.go  rows of ids
+//	slot.go       rows of any number of ids, pooled
+//	lookup.go     what ops on tables have in common
+//
+// Layers:
+//
+//	linear.go         fully connected
+//	conv.go           convolution in two dimensions
+//	window.go         a window that slides over an image
+//	pool.go           the largest or the mean of a window
+//	batchnorm.go      every channel's mean and variance over the batch
+//	batchnormrows.go  the same for one number a channel
+//	layernorm.go      every example's
+//	dropout.go        elements set to 0 while training
+//
+// Functions of one element:
+//
+//	activation.go  ReLU, Tanh, Sigmoid
+//	pointwise.go   the loop of functions without a kernel, as the next are
+//	leaky.go       LeakyReLU, ELU
+//	gelu.go        GELU
+//	swish.go       Swish
+//	softplus.go    Softplus
+//	clip.go        Clip
+//
+// Arithmetic:
+//
+//	add.go         sums, with biases
+//	arithmetic.go  products, quotients, differences, Scale
+//	matmul.go      matrix products
+//	dot.go         a query with each of its candidates
+//	cosine.go      cosine similarity
+//	reduce.go      Sum and Max along an axis
+//	concat.go      examples side by side
+//	reshape.go     other dimensions
+//	cast.go        another type
+//
+// Losses:
+//
+//	mean.go                 the number to minimise
+//	softmax.go              a distribution
+//	logsoftmax.go           its logarithm
+//	logloss.go              of binary labels
+//	bce.go                  cross-entropy of binary labels, from probabilities or logits
+//	crossentropy.go         of classes, from probabilities
+//	softmaxcrossentropy.go  of classes, from logits
+//	regression.go           square, absolute and smooth
+//	sampler.go              distributions of candidates among very many classes
+//	nce.go                  losses over a sample of the classes
+//
+// Metrics:
+//
+//	metric.go       what counts over batches
+//	auc.go          AUC, of all batches or of one
+//	slidingauc.go   of the last batches
+//	bucketerror.go  probabilities against rates
+//	accuracy.go     Accuracy and TopK
+//	precision.go    Precision, Recall, BinaryAccuracy
+//	errors.go       MAE, MSE, RMSE
+//
+// Saved models:
+//
+//	inference.go    the part of a graph that outputs need, written
+//	registry.go     ops by the name that a saved graph has for them
+//	load.go         a saved model, read
+//	weightfiles.go  its weights

@@ -55,3 +55,68 @@
 //	PerParam                                       for each param what its own rule says
 //	any other, Decay around a clip too             the mean
 package optimizer
+
+// The files of this package, in reading order.
+//
+// What is trained, and by whom:
+//
+//	param.go        a dense array or an embedding
+//	objective.go    contracts: Objective, Trainer, Session, Step
+//	initializer.go  first values
+//	assign.go       given first values
+//	rowsource.go    rows that an embedding begins with
+//	entry.go        which ids get a row
+//	counts.go       shows and clicks of a step's rows
+//
+// What a rule is:
+//
+//	rule.go      Rule, its State, and Sweeper
+//	slots.go     powers of a rule: state that begins or rests elsewhere, whole variables, randomness
+//	inertia.go   momentum, as far as others must know of it
+//	additive.go  which gradients may be added up
+//	rated.go     rules whose rate a job changes
+//	check.go     what is wrong with a rule or with params
+//	inspect.go   every part of a rule is looked at
+//	nesting.go   rules around rules, in which order
+//	math.go      functions of one number
+//
+// Rules of dense params:
+//
+//	sgd.go                                      gradient descent
+//	sgd_loop.go, sgd_amd64.go, sgd_other.go     its loops
+//	momentum.go                                 Momentum
+//	adam.go                                     Adam
+//	adam_loop.go, adam_amd64.go, adam_other.go  its loops, the same bits on every machine
+//	adamw.go                                    AdamW
+//	adamax.go                                   Adamax
+//	adagrad.go                                  Adagrad
+//	decayedadagrad.go                           DecayedAdagrad
+//	adadelta.go                                 Adadelta
+//	rmsprop.go                                  RMSProp
+//	ftrl.go                                     Ftrl
+//	lars.go                                     Lars
+//	lamb.go                                     Lamb
+//	dpsgd.go                                    DPSGD
+//
+// Rules of rows:
+//
+//	sparserules.go  SparseNaive, SparseAdagrad, StdAdagrad
+//	sparseadam.go   SparseAdam
+//	sharedadam.go   SparseSharedAdam
+//
+// Rules around rules:
+//
+//	decay.go      Decay
+//	clip.go       ClipByNorm, ClipByGlobalNorm, and how a step is clipped
+//	clipvalue.go  ClipByValue
+//	showscale.go  ShowScale
+//	perparam.go   PerParam
+//
+// Rates over time:
+//
+//	schedule.go        Schedule, and fields whose zero has a meaning
+//	schedule_decay.go  decays
+//	schedule_step.go   steps
+//	schedule_cycle.go  cycles
+//	schedule_check.go  what is wrong with one
+//	plateau.go         a rate that falls when a metric stops getting better

@@ -48,3 +48,33 @@
 //
 // Under MPICH's and Intel's mpiexec no rendezvous is needed: their process manager carries the endpoints.
 package rolemaker
+
+// The files of this package, in reading order.
+//
+// Who a process is:
+//
+//	rolemaker.go    RoleMaker and Resolve
+//	role.go         worker or server
+//	identity.go     which of how many, and where the others are
+//	local.go        a process alone
+//	userdefined.go  what the program says
+//	environment.go  what the environment speaks of
+//	stranger.go     launchers that nobody here reads
+//
+// The variables of PaddlePaddle:
+//
+//	env.go          a look-up
+//	paddlecloud.go  jobs with servers
+//	collective.go   jobs without
+//	endpoint.go     lists of addresses
+//	address.go      ports and hosts of this machine
+//
+// Ranks that find each other:
+//
+//	mpi.go                         MPISymmetric
+//	launcher.go                    rank and size, by launcher
+//	meeting.go                     everybody calls rank 0
+//	place.go                       where it can be called
+//	owner_unix.go, owner_other.go  a place that only this user writes
+//	table.go                       what rank 0 knows
+//	pmi.go                         the same through a process manager

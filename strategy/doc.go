@@ -108,3 +108,21 @@
 // of each worker's as in the original; package optimizer has a table of where clips act in every mode. What is for GPUs or for models
 // in parts (amp, recompute, dgc, sharding, pipeline, nccl_comm_num, …) gofleet has no use for: [Read] refuses it, and says why.
 package strategy
+
+// The files of this package, in reading order.
+//
+// The fields:
+//
+//	strategy.go    Strategy and its presets
+//	mode.go        modes, and weighting
+//	payload.go     how gradients travel
+//	collective.go  LocalSGD and GradientMerge
+//	placement.go   policies by name
+//	duration.go    times as text
+//
+// As text, and refused:
+//
+//	json.go      files
+//	original.go  the original's names
+//	validate.go  what is wrong, or would be ignored
+//	limits.go    the most that fields can be

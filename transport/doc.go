@@ -62,3 +62,49 @@
 // clusters. Proxies named in the environment are never used. A server refuses clients of another version of the protocol, and
 // those that belong to another Cluster.
 package transport
+
+// The files of this package, in reading order.
+//
+// The contract:
+//
+//	transport.go  Transport, Listener, Handler, Reply
+//	errors.go     what an error proves
+//	powers.go     what a transport may have besides: bounds, idle connections, checksums
+//	stats.go      what is counted
+//
+// In memory:
+//
+//	memory.go           a network inside one process
+//	memory_listener.go  an endpoint of it
+//
+// HTTP, what both sides have:
+//
+//	fasthttp.go  FastHTTP
+//	endpoint.go  addresses
+//	security.go  certificates, tokens, plaintext
+//	ca.go        certificates for tests and small clusters
+//	socket.go    a connection's settings
+//	buffer.go    memory, by size
+//	room.go      budgets of the endpoints that are called
+//	budget.go    bytes in flight, and who waits for room
+//
+// HTTP, the caller:
+//
+//	dial.go                        a new connection
+//	conn.go                        one call on it
+//	idle.go                        connections between calls
+//	probe_unix.go, probe_other.go  whether an idle one is still open
+//
+// HTTP, the server:
+//
+//	bind.go    where it listens
+//	listen.go  an endpoint
+//	serve.go   one connection
+//	judge.go   which requests are served
+//
+// Around another transport:
+//
+//	compressed.go  messages made smaller where that pays
+//	packet.go      a message on its way out
+//	envelope.go    its first 16 bytes
+//	checksum.go    damage

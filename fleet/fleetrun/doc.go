@@ -100,3 +100,33 @@
 // Kubernetes and Slurm start processes themselves and need no fleetrun: package rolemaker reads who a process is from what
 // operators, mpirun and srun set.
 package main
+
+// The files of this package, in reading order.
+//
+// What is asked:
+//
+//	main.go        the command
+//	flags.go       each flag
+//	plan.go        what flags mean together: the roles of the job
+//	collective.go  jobs without servers
+//	endpoint.go    addresses in lists
+//	ports.go       free ones
+//	machine.go     which of the lists are this machine's
+//	environ.go     what each role is told
+//	banner.go      the job, shown before it starts
+//
+// A job that runs:
+//
+//	program.go  the executable, built or found
+//	crew.go     its processes
+//	keeper.go   what becomes of it as they end
+//	process.go  one of them
+//	group_unix.go, group_linux.go, group_other.go, group_windows.go  with all that it has started
+//	signals.go  ^C and its kin
+//
+// What it says:
+//
+//	pipe.go      a stream of a role
+//	logs.go      files, and the terminal beside them
+//	plainlog.go  a line that moves, for a file
+//	console.go   who may write to the terminal

@@ -27,4 +27,24 @@
 // a few probes when its machine says that nobody listens there any more, and at once when a rank says that it failed, or was started
 // again. The error says who is missing and what was waited for. A
 // group that failed once stays so, for the ranks can't know any more what the others have.
+//
+// # Files, in reading order
+//
+// The group:
+//
+//	group.go    what a rank is made of
+//	join.go     who is there, in which generation, and the end
+//	message.go  the bytes
+//	handle.go   a message of another rank
+//	call.go     one message to another, repeated while that is safe
+//	watch.go    ranks that fall silent
+//
+// A collective:
+//
+//	round.go    one of them, as this rank takes part in it
+//	reduce.go   AllReduce and Broadcast
+//	vector.go   tensors as one vector, cut for the ranks
+//	fold.go     the ranks' elements made one
+//	element.go  what can be added up
+//	gather.go   AllGather
 package collective

@@ -1,5 +1,5 @@
-// Package deps holds tests of the whole module and nothing else: who may import whom, that no library ends its user's process, and
-// that no test is switched off.
+// Package deps holds tests of the whole module and nothing else: who may import whom, that no library ends its user's process, that
+// no test is switched off, that documents name tests, commands and files which exist.
 //
 // The table in table_test.go is the floor plan. A package imports what its row names, a package without a row imports
 // nothing of the module, and third parties enter by the rooms that are made for them. Tests may also use the exams (packages

@@ -28,4 +28,43 @@
 //
 // The package is called from inside the house only, with shapes that were checked before: slices of the wrong length are a
 // programming error and panic. Nothing here starts a goroutine that outlives the call.
+//
+// # Files, in reading order
+//
+// Paths:
+//
+//	backend.go                          the loops that make up a path
+//	backend_amd64.go, backend_other.go  which ones a processor has
+//	check.go                            lengths, before anything is read
+//
+// Matrix products:
+//
+//	gemm.go                           Gemm
+//	gemm_blocked.go                   blocks that fit into caches
+//	gemm_job.go                       shared among goroutines
+//	gemm_chunk.go                     what one of them does
+//	gemm_pack.go, gemm_pack_amd64.go  operands laid out for the innermost loop
+//	gemm_portable.go                  the innermost loop
+//	gemv.go                           where one side is a vector
+//
+// Vectors:
+//
+//	vector.go                              sums, products, biases
+//	vector_portable.go, vector_amd64.go    in Go, and declared for assembly
+//	activation.go, activation_portable.go  functions of one element
+//	softmax.go                             of rows
+//	finite.go                              NaN and infinities
+//
+// Rows of embeddings:
+//
+//	unique.go   ids, each once, with their positions
+//	sortids.go  ids in order
+//	rows.go     gathered, and added back
+//
+// Fewer bits:
+//
+//	narrow.go, narrow_portable.go  numbers of 16 and 8 bits
+//	narrow_amd64.go                declared for assembly
+//
+// Assembly lies in *.s, a file for each kind of processor, over the macros of *.h.
 package kernels

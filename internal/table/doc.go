@@ -52,4 +52,49 @@
 // # Dense
 //
 // A [Dense] is one block of a dense variable with its state, cut into chunks with a lock each.
+//
+// # Files, in reading order
+//
+// What a store is made of:
+//
+//	store.go     the tables and blocks of a server, or of a process alone
+//	progress.go  numbers of updates, and up to which all are finished
+//	factors.go   factors on learning rates, by update
+//
+// A sparse table:
+//
+//	sparse.go                             Pull, Push, and what they refuse
+//	group.go                              the ids of a call, by shard
+//	shard.go                              a share of the rows, and its lock
+//	ops.go                                what is done to a block of rows
+//	prefetch_amd64.go, prefetch_other.go  memory asked for before it is needed
+//	index.go                              row numbers by hash
+//	arena.go                              rows by number
+//	row.go                                how a row lies in memory
+//	rows.go                               all rows, for who saves or serves them
+//
+// Who gets a row, and who keeps it:
+//
+//	begin.go    rows that a param begins with
+//	entry.go    ids that must earn one
+//	waiting.go  what is known of them
+//	waiters.go  all of them, for who saves them
+//	budget.go   how many fit
+//	shrink.go   rows that are dropped
+//	clock.go    the time that rows remember
+//	stats.go    sizes, and what was turned away
+//	hot.go      rows that are pushed most
+//
+// What has changed:
+//
+//	rowbits.go  a bit for each row
+//	watch.go    which rows were pushed
+//	old.go      what they were before
+//
+// A dense block:
+//
+//	dense.go     chunks, each with its lock
+//	edit.go      all of it, changed in place
+//	foresee.go   what it will be when momentum has gone on
+//	snapshot.go  copied, and put back
 package table

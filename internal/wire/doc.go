@@ -47,4 +47,16 @@
 // [Builder] writes a frame as a list of slices that alias the caller's floats; [Parse] reads one without copying. Nothing is
 // allocated before its size was checked against the bytes that are there; what is narrowed takes at most four times its
 // bytes when read.
+//
+// # Files, in reading order
+//
+//	header.go    ops, and the first 64 bytes
+//	status.go    why a request was refused
+//	outcome.go   what became of a push
+//	section.go   what follows the header, written and read
+//	encoding.go  floats in fewer bytes
+//	floats.go    floats as bytes, without copying
+//	piece.go     messages in several frames
+//	control.go   blobs of requests that carry no numbers
+//	build.go     a frame written
 package wire

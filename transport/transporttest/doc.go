@@ -24,3 +24,25 @@
 //
 // NewRelayed puts relays in front of all listeners of a transport at once.
 package transporttest
+
+// The files of this package, in reading order.
+//
+// The exam:
+//
+//	exam.go      Run
+//	messages.go  what arrives
+//	failures.go  what fails, and how it says so
+//	closing.go   Close, while calls run
+//	counting.go  what is counted
+//	leaks.go     goroutines that were left
+//
+// Bad messages:
+//
+//	faults.go  what may go wrong, decided by seed and message
+//	faulty.go  a transport that does it
+//	late.go    messages that come later or again
+//
+// Bad lines:
+//
+//	relay.go    a listener in front of a server that breaks its connections
+//	relayed.go  one in front of every listener
