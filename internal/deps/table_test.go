@@ -33,8 +33,9 @@ var house = map[string][]string{
 	"internal/checkpoint": {"internal/files", "internal/modelfiles", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/client": {"internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/table", "internal/wire", "optimizer",
 		"strategy", "transport"},
-	"internal/server": {"internal/checkpoint", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/wire", "optimizer",
-		"strategy", "transport"},
+	"internal/update": {"internal/gradient", "internal/layout", "internal/table", "optimizer", "strategy"},
+	"internal/server": {"internal/checkpoint", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/update",
+		"internal/wire", "optimizer", "strategy", "transport"},
 
 	"nn": {"internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
 

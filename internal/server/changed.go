@@ -33,6 +33,14 @@ func (s *Server) newChanges() (*changes, error) {
 	return c, nil
 }
 
+// watches are what notes the rows that the worker itself pushes for all others, by embedding; nil of no changes.
+func (c *changes) watches() []*table.Watch {
+	if c == nil {
+		return nil
+	}
+	return c.tables
+}
+
 // close ends the noting, when the life has ended. It may be called twice, and of no changes.
 func (c *changes) close() {
 	if c == nil {

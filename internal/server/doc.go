@@ -14,12 +14,11 @@
 //	window.go     which steps of a worker were seen: exactly once
 //	rounds.go     waiting for rounds
 //
-// An update:
+// An update, whose arithmetic is package update's:
 //
-//	fold.go       one gradient of a round's, applied
-//	portion.go    its rows, several ranges of ids at a time
 //	norms.go      how long the gradient of a round is, of which every server has a part
-//	delay.go      delay compensation
+//	delay.go      which weights a worker has, for delay compensation
+//	foresight.go  which answers have foreseen weights
 //	rate.go       the factor on learning rates, and from which update on it counts
 //
 // An answer:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -19,7 +20,7 @@ type reply struct {
 	wanted int
 	dense  []float32
 	// foreseen are the dense weights that a push has left for its answer.
-	foreseen foreseen
+	foreseen update.Ahead
 	// changed are the rows that changed, by embedding.
 	changed [][]float32
 }
@@ -97,7 +98,7 @@ func (s *Server) serve(f *wire.Frame, r *reply) error {
 
 // step is one training step: a push if the frame has gradients, then the rows and weights it asks for.
 func (s *Server) step(f *wire.Frame, r *reply) error {
-	r.foreseen.version = 0
+	r.foreseen.Version = 0
 	if err := s.readPull(f, r); err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (s *Server) step(f *wire.Frame, r *reply) error {
 
 // peek reads for evaluation.
 func (s *Server) peek(f *wire.Frame, r *reply) error {
-	r.foreseen.version = 0
+	r.foreseen.Version = 0
 	if err := s.readPull(f, r); err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (s *Server) publish(f *wire.Frame) error {
 // markPublished opens the tables for pulls. mu is held.
 func (s *Server) markPublished() {
 	s.published = true
-	s.version.Add(1)
+	s.updates.Changed()
 	s.broadcast()
 }
 

@@ -60,69 +60,6 @@ func newNorms(c Config) (n norms, err error) {
 // asks says whether an update has to wait for other servers.
 func (s *Server) asks() bool { return s.norms.clip != nil && len(s.c.Endpoints) > 1 }
 
-// shorten scales this server's part of a round's gradient, in the scratch's own memory, as the rule's clip says.
-func (s *Server) shorten(c *scratch, r mode.Round, dense []float32) ([]float32, error) {
-	if s.norms.clip == nil {
-		return dense, nil
-	}
-	own := make([]gradient.Squares, len(s.c.Layout.Params))
-	for _, b := range s.c.Layout.Parts[s.c.Index].Blocks {
-		if !s.spares(b.Param) {
-			own[b.Param].Add(dense[b.At:][:b.Size])
-		}
-	}
-	for _, p := range c.portions[:c.inUse] {
-		if !s.spares(p.param) {
-			own[p.param].Add(p.rows.G)
-		}
-	}
-	all, err := s.lengths(r, own)
-	if err != nil {
-		return nil, fmt.Errorf("clipping: %w", err)
-	}
-	squares, factors := make([]float64, len(all)), make([]float32, len(all))
-	for i := range all {
-		squares[i] = all[i].Float64()
-	}
-	s.norms.clip.Factors(factors, squares)
-	for i := range factors {
-		if s.spares(i) {
-			factors[i] = 1
-		}
-	}
-	return c.scale(s, factors, dense), nil
-}
-
-// spares says whether the clip leaves a param alone.
-func (s *Server) spares(param int) bool {
-	return optimizer.Spares(s.norms.clip, s.c.Layout.Params[param])
-}
-
-// scale multiplies each variable's gradient by its factor.
-func (c *scratch) scale(s *Server, factors []float32, dense []float32) []float32 {
-	c.dense = append(c.dense[:0], dense...) // dense may be a worker's request, or c.dense itself
-	for _, b := range s.c.Layout.Parts[s.c.Index].Blocks {
-		multiply(c.dense[b.At:][:b.Size], factors[b.Param])
-	}
-	for _, p := range c.portions[:c.inUse] {
-		if f := factors[p.param]; f != 1 {
-			p.scaled = append(p.scaled[:0], p.rows.G...)
-			multiply(p.scaled, f)
-			p.rows.G = p.scaled
-		}
-	}
-	return c.dense
-}
-
-func multiply(g []float32, f float32) {
-	if f == 1 {
-		return
-	}
-	for i := range g {
-		g[i] *= f
-	}
-}
-
 // lengths are the sums of all servers.
 func (s *Server) lengths(r mode.Round, own []gradient.Squares) ([]gradient.Squares, error) {
 	switch {

@@ -78,8 +78,8 @@ func (st *stage) take(s *Server, f *wire.Frame, number int) error {
 	if err != nil {
 		return err
 	}
-	for e := range p.rows {
-		r := &p.rows[e]
+	for e := range p.grad.Rows {
+		r := &p.grad.Rows[e]
 		r.G, r.Clicks = slices.Clone(r.G), slices.Clone(r.Clicks)
 		st.bytes += 8*len(r.IDs) + 4*len(r.G) + 4*len(r.Clicks)
 	}
@@ -90,7 +90,7 @@ func (st *stage) take(s *Server, f *wire.Frame, number int) error {
 		from, _, _ := f.Span(s.c.Layout.Parts[s.c.Index].Floats)
 		copy(st.room(s)[from:], dense)
 	}
-	st.rows[number], st.got[number] = p.rows, true
+	st.rows[number], st.got[number] = p.grad.Rows, true
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (p *push) assemble(s *Server, f *wire.Frame, part wire.Piece) error {
 	if err != nil {
 		return err
 	}
-	p.dense = nil
+	p.grad.Dense = nil
 	st, err := s.stage(f, part.Of)
 	if err != nil || st == nil {
 		return err
@@ -120,13 +120,13 @@ func (p *push) assemble(s *Server, f *wire.Frame, part wire.Piece) error {
 		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come", f.Seq, f.Worker, i+1, part.Of)
 		return nil
 	}
-	p.dense = st.room(s)
+	p.grad.Dense = st.room(s)
 	if last != nil {
-		from, _, _ := f.Span(len(p.dense))
-		copy(p.dense[from:], last)
+		from, _, _ := f.Span(len(p.grad.Dense))
+		copy(p.grad.Dense[from:], last)
 	}
-	for e := range p.rows {
-		if p.rows[e], err = st.join(e, p.rows[e]); err != nil {
+	for e := range p.grad.Rows {
+		if p.grad.Rows[e], err = st.join(e, p.grad.Rows[e]); err != nil {
 			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: embedding %q: %v", f.Worker, s.c.Index, s.c.Layout.Embeddings[e].Name, err)
 		}
 	}

@@ -62,11 +62,11 @@ func (s *Server) dim(e int) int { return s.c.Layout.Embeddings[e].Dim() }
 
 // pull adds to the reply the rows that readPull found, and the dense weights unless the worker has them.
 func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
-	version := s.version.Load()
+	version := s.updates.Version()
 	r.Header().Version = version
-	if a := &r.foreseen; a.version > 0 {
-		r.Header().Version = a.version
-		r.Dense(a.dense)
+	if a := &r.foreseen; a.Version > 0 {
+		r.Header().Version = a.Version
+		r.Dense(a.Dense)
 	} else if f.Version != wire.NoDense && (f.Version != version || peek && s.foreseeing) { // what the sender has may be foreseen
 		if err := s.pullDense(f, r); err != nil {
 			return err

@@ -9,24 +9,21 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // push is one worker's gradient for this server. Its floats alias the request, which lives as long as its handler waits, unless
 // they came narrowed.
 type push struct {
-	worker  int
-	life    uint32
-	step    uint64
-	seen    *stepState // its place in the worker's window
-	samples int
-	dense   []float32
-	rows    []gradient.Rows // by embedding, in the layout's order
+	worker int
+	life   uint32
+	step   uint64
+	seen   *stepState // its place in the worker's window
+	grad   update.Push
 	// floats that came narrowed are widened into these, so that a push allocates nothing of its size.
 	denseRoom []float32
 	rowsRoom  [][]float32 // by embedding
-	// foreseen is where its update leaves the dense weights of the answer; nil where the answer has those of its time.
-	foreseen *foreseen
 	// incomplete says which pieces of it are missing.
 	incomplete error
 }
@@ -34,7 +31,7 @@ type push struct {
 // read takes the gradients out of a frame, the last piece of a push or all of it, and checks all of them, so that nothing
 // of a wrong push is applied.
 func (p *push) read(s *Server, f *wire.Frame) (err error) {
-	p.worker, p.life, p.step, p.samples, p.incomplete = int(f.Worker), f.Life, f.Seq, int(f.Samples), nil
+	p.worker, p.life, p.step, p.grad.Samples, p.incomplete = int(f.Worker), f.Life, f.Seq, int(f.Samples), nil
 	part, err := f.Piece()
 	if err != nil {
 		return err
@@ -42,22 +39,22 @@ func (p *push) read(s *Server, f *wire.Frame) (err error) {
 	if part.Of > 1 {
 		return p.assemble(s, f, part)
 	}
-	if p.dense, err = p.readFrame(s, f); err != nil {
+	if p.grad.Dense, err = p.readFrame(s, f); err != nil {
 		return err
 	}
-	if want := s.c.Layout.Parts[s.c.Index].Floats; len(p.dense) != want {
-		return wire.Refuse(wire.StatusRefused, "worker %d pushed %d dense gradients to server %d, which holds %d values", f.Worker, len(p.dense), s.c.Index, want)
+	if want := s.c.Layout.Parts[s.c.Index].Floats; len(p.grad.Dense) != want {
+		return wire.Refuse(wire.StatusRefused, "worker %d pushed %d dense gradients to server %d, which holds %d values", f.Worker, len(p.grad.Dense), s.c.Index, want)
 	}
 	return nil
 }
 
 // readFrame takes the rows of one frame into p, and returns its dense values.
 func (p *push) readFrame(s *Server, f *wire.Frame) ([]float32, error) {
-	for len(p.rows) < len(s.c.Layout.Embeddings) {
-		p.rows, p.rowsRoom = append(p.rows, gradient.Rows{}), append(p.rowsRoom, nil)
+	for len(p.grad.Rows) < len(s.c.Layout.Embeddings) {
+		p.grad.Rows, p.rowsRoom = append(p.grad.Rows, gradient.Rows{}), append(p.rowsRoom, nil)
 	}
-	for i := range p.rows {
-		p.rows[i].IDs, p.rows[i].G, p.rows[i].Clicks = p.rows[i].IDs[:0], nil, nil
+	for i := range p.grad.Rows {
+		p.grad.Rows[i].IDs, p.grad.Rows[i].G, p.grad.Rows[i].Clicks = p.grad.Rows[i].IDs[:0], nil, nil
 	}
 	for _, sec := range f.Sections {
 		var err error
@@ -96,7 +93,7 @@ func (p *push) readRows(s *Server, sec wire.Section) error {
 	if err != nil {
 		return err
 	}
-	rows, emb := &p.rows[e], &s.c.Layout.Embeddings[e]
+	rows, emb := &p.grad.Rows[e], &s.c.Layout.Embeddings[e]
 	name, dim := emb.Name, emb.Dim()
 	if emb.Frozen {
 		return wire.Refuse(wire.StatusRefused, "embedding %q is frozen", name)
@@ -125,7 +122,7 @@ func (p *push) readCounts(s *Server, sec wire.Section) error {
 	if err != nil {
 		return err
 	}
-	rows, name := &p.rows[e], s.c.Layout.Params[sec.Param].Name
+	rows, name := &p.grad.Rows[e], s.c.Layout.Params[sec.Param].Name
 	counts, err := sec.Counts()
 	if err != nil {
 		return err
@@ -277,7 +274,7 @@ func (s *Server) applyRound(apply []int) {
 	case len(apply) == 0:
 	case s.asks():
 		u := s.take(apply)
-		s.updates.Go(func() {
+		s.waiting.Go(func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.update(u)
@@ -291,43 +288,48 @@ func (s *Server) applyRound(apply []int) {
 
 // count is how many rows of embeddings a push has.
 func (p *push) count() (n int) {
-	for i := range p.rows {
-		n += len(p.rows[i].IDs)
+	for i := range p.grad.Rows {
+		n += len(p.grad.Rows[i].IDs)
 	}
 	return n
 }
 
-// update is one change of the tables.
-type update struct {
-	step    int64
+// closing is an update of noted gradients, from when they are taken until they are in the tables.
+type closing struct {
+	what    update.Update
 	round   mode.Round // that it closes; in modes with rounds
 	workers []int
 	pushes  []*push
-	by      *changes // of the worker that pushed, which knows of them (mode geo)
 }
 
 // take makes the noted gradients of workers an update that is about to be applied. mu is held.
-func (s *Server) take(workers []int) update {
+func (s *Server) take(workers []int) *closing {
 	round := s.mode.Open() - 1
 	s.changeRate(round)
-	u := update{step: s.store.Advance(), round: round, workers: slices.Clone(workers)} // the mode's own changes with the next message
+	u := s.closings.Get().(*closing)
+	u.what.Step, u.round, u.workers = s.store.Advance(), round, append(u.workers[:0], workers...) // the mode's own change with the next message
+	u.what.Pushes, u.pushes = u.what.Pushes[:0], u.pushes[:0]
 	for _, w := range workers {
 		m := &s.members[w]
-		u.pushes, u.by = append(u.pushes, m.noted), m.changed
+		m.noted.grad.Watches, m.noted.grad.Pulled = m.changed.watches(), slices.Clone(m.pulled)
+		u.what.Pushes, u.pushes = append(u.what.Pushes, &m.noted.grad), append(u.pushes, m.noted)
 		m.noted, m.counts = nil, round+1
+	}
+	if s.asks() {
+		u.what.Sum = func(own []gradient.Squares) ([]gradient.Squares, error) { return s.lengths(round, own) }
 	}
 	s.applying++
 	return u
 }
 
 // update applies it. mu is held on entry and exit, but not while the tables work.
-func (s *Server) update(u update) {
+func (s *Server) update(u *closing) {
 	s.mu.Unlock()
-	dropped, err := s.fold(u)
-	s.store.Finish(u.step)
+	dropped, err := s.updates.Apply(&u.what)
+	s.store.Finish(u.what.Step)
 	s.mu.Lock()
 	s.applying--
-	before := s.version.Add(1) - 1
+	before := s.updates.Changed()
 	s.mode.Applied(u.workers)
 	for _, p := range u.pushes {
 		p.seen.apply(p.count(), dropped)
@@ -337,6 +339,9 @@ func (s *Server) update(u update) {
 		}
 	}
 	if err != nil {
-		s.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", s.c.Index, u.step, err))
+		s.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", s.c.Index, u.what.Step, err))
 	}
+	clear(u.pushes) // their workers' requests go
+	clear(u.what.Pushes)
+	s.closings.Put(u)
 }

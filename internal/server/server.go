@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -40,16 +41,17 @@ type Server struct {
 	fingerprint layout.Fingerprint
 	traits      mode.Traits
 	store       *table.Store
+	updates     *update.Tables
 	replies     sync.Pool
 	pushes      sync.Pool
+	closings    sync.Pool
 	closing     chan struct{}
 	// life ends when the server closes or the job fails; updates run in it that wait for other servers.
-	life    context.Context
-	end     context.CancelFunc
-	updates sync.WaitGroup
+	life context.Context
+	end  context.CancelFunc
+	// waiting are the updates that wait for other servers.
+	waiting sync.WaitGroup
 
-	// version counts the changes of the dense weights; a worker that has the current one is not sent them again.
-	version atomic.Uint64
 	refused atomic.Int64
 
 	lost []bool // servers that did not hear of a death; the watch's own
@@ -95,6 +97,7 @@ func New(c Config) (*Server, error) {
 	if s.store, err = newStore(c.Layout, c.Index, c.serverRule, s.traits.Copies); err != nil {
 		return nil, err
 	}
+	s.updates = update.New(s.store, c.Layout, c.Index, update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: s.norms.clip})
 	s.foreseeing = foresees(c.Strategy, c.Workers)
 	s.replies.New = func() any {
 		r := new(reply)
@@ -102,6 +105,7 @@ func New(c Config) (*Server, error) {
 		return r
 	}
 	s.pushes.New = func() any { return new(push) }
+	s.closings.New = func() any { return new(closing) }
 	return s, nil
 }
 
@@ -144,7 +148,7 @@ func (s *Server) Run(ctx context.Context) error {
 	<-watched
 	close(s.closing)
 	s.end()
-	defer s.updates.Wait()
+	defer s.waiting.Wait()
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return errors.Join(err, l.Close(closeCtx))

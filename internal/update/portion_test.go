@@ -1,8 +1,6 @@
-package server
+package update
 
 import (
-	"io"
-	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -12,9 +10,9 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
-	"github.com/gofleet/gofleet/transport"
 )
 
 // TestRoundsByPortions applies rounds of many and of few rows on one core and on four: the rows are the same, bit for bit.
@@ -38,29 +36,29 @@ func TestRoundsByPortions(t *testing.T) {
 // playRounds has three workers push to two embeddings, and returns all rows of both. The largest round is to be cut as
 // often as that.
 func playRounds(t *testing.T, rule optimizer.Rule, cuts int) (rows [2][]float32) {
-	s := sparseServer(t, rule)
+	tables := sparseTables(t, rule)
 	r := rand.New(rand.NewPCG(1, 1))
 	for step, n := range []int{10, 9000, 0, 5000} {
-		var round []*push
+		var round []*Push
 		for w := range 3 {
-			p := &push{worker: w, samples: 8 << w, rows: make([]gradient.Rows, 2)}
-			for e := range p.rows {
-				p.rows[e] = someRows(r, n*(w+1)*(e+1)/6)
+			p := &Push{Samples: 8 << w, Rows: make([]gradient.Rows, 2)}
+			for e := range p.Rows {
+				p.Rows[e] = someRows(r, n*(w+1)*(e+1)/6)
 			}
 			round = append(round, p)
 		}
-		if _, err := s.fold(update{step: int64(step + 1), pushes: round}); err != nil {
+		if _, err := tables.Apply(&Update{Step: int64(step + 1), Pushes: round}); err != nil {
 			t.Fatal(err)
 		}
 		if n == 9000 {
 			c := &scratch{}
-			c.begin(s, update{pushes: round})
+			c.begin(tables, &Update{Pushes: round})
 			if c.inUse != min(3, cuts)+min(4, cuts) {
 				t.Errorf("%d portions on %d cores", c.inUse, cuts)
 			}
 		}
 	}
-	for e, table := range s.store.Tables {
+	for e, table := range tables.store.Tables {
 		ids := table.IDs()
 		slices.Sort(ids)
 		rows[e] = make([]float32, 3*len(ids))
@@ -71,14 +69,22 @@ func playRounds(t *testing.T, rule optimizer.Rule, cuts int) (rows [2][]float32)
 	return rows
 }
 
-// sparseServer is a server of two embeddings without a height, of three columns each, and of nothing else.
-func sparseServer(t *testing.T, rule optimizer.Rule) *Server {
+// sparseTables are those of two embeddings without a height, of three columns each.
+func sparseTables(t *testing.T, rule optimizer.Rule) *Tables {
+	store := new(table.Store)
 	var params []*optimizer.Param
 	for _, name := range []string{"a", "b"} {
-		params = append(params, &optimizer.Param{Name: name, Shape: []int{0, 3}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}})
+		p := &optimizer.Param{Name: name, Shape: []int{0, 3}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}
+		params = append(params, p)
+		of, err := table.NewSparse(p, rule, table.Options{})
+		if err == nil {
+			err = store.AddTable(of)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	strategy := strategy.Sync().WithDefaults()
-	where, err := strategy.PlacementOptions()
+	where, err := strategy.Sync().WithDefaults().PlacementOptions()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,12 +92,9 @@ func sparseServer(t *testing.T, rule optimizer.Rule) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{Workers: 3, Endpoints: []string{"server:1"}, Layout: l, Rule: rule, Strategy: strategy,
-		Fingerprint: l.Fingerprint(rule, "test"), Transport: transport.NewMemory(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	clip, _ := optimizer.ClipperOf(rule)
+	norms, _ := clip.(optimizer.NormClipper)
+	return New(store, l, 0, Options{Clip: norms})
 }
 
 // someRows are about n gradients of three columns, of ids that others have too.

@@ -1,4 +1,4 @@
-package server
+package update
 
 import (
 	"runtime"
@@ -30,12 +30,12 @@ const portionRows = 1024
 
 // cut makes the portions of a round. A push that is an update of its own is not cut: others have theirs to apply.
 func (c *scratch) cut() {
-	l, round := c.s.c.Layout, c.update.pushes
+	l, round := c.t.layout, c.u.Pushes
 	c.inUse = 0
 	for e := range l.Embeddings {
 		var longest []uint64
 		for _, p := range round {
-			if ids := p.rows[e].IDs; len(ids) > len(longest) {
+			if ids := p.Rows[e].IDs; len(ids) > len(longest) {
 				longest = ids
 			}
 		}
@@ -61,10 +61,10 @@ func (c *scratch) portion() *portion {
 }
 
 // take makes the portion the k-th of n ranges of ids, which hold about as many each of one member's.
-func (p *portion) take(round []*push, ids []uint64, k, n int) {
+func (p *portion) take(round []*Push, ids []uint64, k, n int) {
 	p.members = p.members[:0]
 	for _, push := range round {
-		rows := push.rows[p.embedding]
+		rows := push.Rows[p.embedding]
 		from, to := 0, len(rows.IDs)
 		if k > 0 {
 			from, _ = slices.BinarySearch(rows.IDs, ids[len(ids)*k/n])
@@ -118,7 +118,7 @@ func (c *scratch) helpers() int {
 func (p *portion) fold(c *scratch) error {
 	p.rows = p.members[0]
 	if len(p.members) > 1 {
-		p.rows = p.folder.Fold(p.dim, p.members, c.factors, c.s.c.Strategy.Weighting)
+		p.rows = p.folder.Fold(p.dim, p.members, c.factors, c.t.o.Weighting)
 	}
 	return nil
 }
@@ -135,10 +135,10 @@ func (p *portion) apply(c *scratch) (err error) {
 		p.show, p.click = counts.Show, counts.Click
 	}
 	var r table.Result
-	if by := c.update.by; by != nil {
-		r, err = by.tables[p.embedding].Push(p.rows.IDs, p.rows.G, counts, c.update.step)
+	if watches := c.u.Pushes[0].Watches; watches != nil {
+		r, err = watches[p.embedding].Push(p.rows.IDs, p.rows.G, counts, c.u.Step)
 	} else {
-		r, err = c.s.store.Tables[p.embedding].PushCounts(p.rows.IDs, p.rows.G, counts, c.update.step)
+		r, err = c.t.store.Tables[p.embedding].PushCounts(p.rows.IDs, p.rows.G, counts, c.u.Step)
 	}
 	p.dropped = r.Waiting + r.Full
 	return err
