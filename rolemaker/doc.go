@@ -67,14 +67,8 @@ package rolemaker
 //	paddlecloud.go  jobs with servers
 //	collective.go   jobs without
 //	endpoint.go     lists of addresses
-//	address.go      ports and hosts of this machine
 //
-// Ranks that find each other:
+// Ranks that find each other (rolemaker/internal/rendezvous has how):
 //
-//	mpi.go                         MPISymmetric
-//	launcher.go                    rank and size, by launcher
-//	meeting.go                     everybody calls rank 0
-//	place.go                       where it can be called
-//	owner_unix.go, owner_other.go  a place that only this user writes
-//	table.go                       what rank 0 knows
-//	pmi.go                         the same through a process manager
+//	mpi.go       MPISymmetric
+//	launcher.go  rank and size, by launcher

@@ -3,11 +3,11 @@ package rolemaker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
+
+	"github.com/gofleet/gofleet/rolemaker/internal/rendezvous"
 )
 
 // MPISymmetric makes servers and workers of the ranks that mpirun, mpiexec or srun started, without MPI itself: even ranks
@@ -34,10 +34,7 @@ type MPISymmetric struct {
 	Timeout time.Duration
 }
 
-const (
-	envRendezvous      = "FLEET_RENDEZVOUS"
-	defaultMeetingTime = 3 * time.Minute
-)
+const defaultMeetingTime = 3 * time.Minute
 
 // Identity implements [RoleMaker]. The servers' endpoints are "" until Resolve.
 func (m MPISymmetric) Identity() (Identity, error) {
@@ -79,7 +76,7 @@ func (m MPISymmetric) Resolve(ctx context.Context) (Identity, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.Timeout, defaultMeetingTime))
 	defer cancel()
-	endpoints, err := m.meet(ctx, id)
+	endpoints, err := m.meet(ctx)
 	if err != nil {
 		return Identity{}, fmt.Errorf("rolemaker: MPISymmetric: %w", err)
 	}
@@ -93,44 +90,19 @@ func (m MPISymmetric) Resolve(ctx context.Context) (Identity, error) {
 }
 
 // meet gives the endpoints of all ranks, "" for workers.
-func (m MPISymmetric) meet(ctx context.Context, id Identity) ([]string, error) {
+func (m MPISymmetric) meet(ctx context.Context) ([]string, error) {
 	e := environment(m.Getenv)
 	w, err := e.world()
 	if err != nil {
 		return nil, err
 	}
-	port := 0
-	if id.IsServer() {
-		held, err := holdPort(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer held.Close()
-		port = held.Addr().(*net.TCPAddr).Port
-	}
-	where := cmp.Or(m.Rendezvous, strings.TrimSpace(e(envRendezvous)))
-	if where == "" && e("PMI_FD") != "" {
-		return m.meetByPMI(ctx, e, w, port)
-	}
-	at, err := meetingPlace(where, m.Host, w)
-	if err != nil {
-		return nil, err
-	}
-	return meeting{world: w, host: m.Host, port: port, place: at}.run(ctx)
+	return rendezvous.Meet(ctx, rendezvous.Process{
+		Rank:       w.rank,
+		Size:       w.size,
+		Job:        w.job,
+		OneMachine: w.oneMachine,
+		Host:       m.Host,
+		Where:      cmp.Or(m.Rendezvous, strings.TrimSpace(e(rendezvous.Variable))),
+		PMI:        strings.TrimSpace(e("PMI_FD")),
+	})
 }
-
-func (m MPISymmetric) meetByPMI(ctx context.Context, e env, w world, port int) ([]string, error) {
-	conn, err := openPMI(e)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	own := ""
-	if port != 0 {
-		own = endpoint(cmp.Or(m.Host, ownHost(w.oneMachine)), port)
-	}
-	return exchangePMI(ctx, conn, w, own)
-}
-
-var errNoRendezvous = errors.New("the ranks are on several machines and must meet to learn each other's endpoints; " +
-	"set FLEET_RENDEZVOUS on all of them to host:port of rank 0, or to file:///dir for a directory that all share")

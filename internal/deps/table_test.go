@@ -28,7 +28,7 @@ var house = map[string][]string{
 	"internal/accumulate": {"internal/gradient", "internal/kernels", "optimizer", "strategy"},
 	"internal/replica": {"internal/collective", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "optimizer", "optimizer/local",
 		"strategy"},
-	"rolemaker":           {"internal/environ"},
+	"rolemaker":           {"internal/environ", "rolemaker/internal/rendezvous"},
 	"internal/modelfiles": {"internal/files", "internal/safetensors"},
 	"internal/checkpoint": {"internal/files", "internal/modelfiles", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/client": {"internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/table", "internal/wire", "optimizer",

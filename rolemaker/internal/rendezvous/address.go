@@ -1,7 +1,8 @@
-package rolemaker
+package rendezvous
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -61,4 +62,13 @@ func ipOf(a net.Addr) string {
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// checkAddress says whether another machine can be called at an address.
+func checkAddress(a string) error {
+	host, port, err := net.SplitHostPort(a)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || host == "" || bad != nil || n == 0 {
+		return fmt.Errorf(`%q is not "host:port"`, a)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package rolemaker
+package rendezvous
 
 import (
 	"bufio"
@@ -20,13 +20,13 @@ import (
 const maxPMILine = 4096
 
 // openPMI is the connection that the process manager has left open.
-func openPMI(e env) (net.Conn, error) {
-	fd, _, err := e.integer("PMI_FD")
-	if err == nil && fd < 0 {
-		err = fmt.Errorf("PMI_FD is %d", fd)
-	}
-	if err != nil {
-		return nil, err
+func openPMI(number string) (net.Conn, error) {
+	fd, err := strconv.Atoi(number)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("PMI_FD is %q; it must be a number", number)
+	case fd < 0:
+		return nil, fmt.Errorf("PMI_FD is %d", fd)
 	}
 	f := os.NewFile(uintptr(fd), "PMI_FD")
 	if f == nil {
@@ -35,17 +35,17 @@ func openPMI(e env) (net.Conn, error) {
 	defer f.Close() // FileConn duplicates it
 	conn, err := net.FileConn(f)
 	if err != nil {
-		return nil, fmt.Errorf("PMI_FD is %d, which is no connection to a process manager: %w; set %s", fd, err, envRendezvous)
+		return nil, fmt.Errorf("PMI_FD is %d, which is no connection to a process manager: %w; set %s", fd, err, Variable)
 	}
 	return conn, nil
 }
 
 // exchangePMI gives the endpoints of all ranks. own is this rank's, "" if it has none.
-func exchangePMI(ctx context.Context, conn net.Conn, w world, own string) ([]string, error) {
+func (p Process) exchangePMI(ctx context.Context, conn net.Conn, own string) ([]string, error) {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	p := &pmi{conn: conn, lines: bufio.NewReaderSize(conn, maxPMILine)}
-	endpoints, err := p.exchange(w, own)
+	manager := &pmi{Process: p, conn: conn, lines: bufio.NewReaderSize(conn, maxPMILine)}
+	endpoints, err := manager.exchange(own)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w; some rank has not come: %w", context.Cause(ctx), err)
 	}
@@ -55,12 +55,14 @@ func exchangePMI(ctx context.Context, conn net.Conn, w world, own string) ([]str
 	return endpoints, nil
 }
 
+// pmi is a rank's conversation with the process manager.
 type pmi struct {
+	Process
 	conn  net.Conn
 	lines *bufio.Reader
 }
 
-func (p *pmi) exchange(w world, own string) ([]string, error) {
+func (p *pmi) exchange(own string) ([]string, error) {
 	if _, err := p.ask("init", "response_to_init", "pmi_version", "1", "pmi_subversion", "1"); err != nil {
 		return nil, err
 	}
@@ -70,14 +72,14 @@ func (p *pmi) exchange(w world, own string) ([]string, error) {
 	}
 	name := space["kvsname"]
 	if own != "" {
-		if _, err := p.ask("put", "put_result", "kvsname", name, "key", pmiKey(w.rank), "value", own); err != nil {
+		if _, err := p.ask("put", "put_result", "kvsname", name, "key", pmiKey(p.Rank), "value", own); err != nil {
 			return nil, err
 		}
 	}
 	if _, err := p.ask("barrier_in", "barrier_out"); err != nil {
 		return nil, err
 	}
-	endpoints, err := p.collect(name, w.size)
+	endpoints, err := p.collect(name)
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +88,9 @@ func (p *pmi) exchange(w world, own string) ([]string, error) {
 }
 
 // collect gets what even ranks, the servers, have put.
-func (p *pmi) collect(space string, size int) ([]string, error) {
-	endpoints := make([]string, size)
-	for rank := 0; rank < size; rank += 2 {
+func (p *pmi) collect(space string) ([]string, error) {
+	endpoints := make([]string, p.Size)
+	for rank := 0; rank < p.Size; rank += 2 {
 		reply, err := p.ask("get", "get_result", "kvsname", space, "key", pmiKey(rank))
 		if err != nil {
 			return nil, fmt.Errorf("endpoint of rank %d: %w", rank, err)

@@ -1,4 +1,4 @@
-package rolemaker
+package rendezvous
 
 import (
 	"bufio"
@@ -107,7 +107,7 @@ func TestExchangeByPMI(t *testing.T) {
 	var wg sync.WaitGroup
 	for r := range size {
 		conn := m.attach(t)
-		wg.Go(func() { got[r], errs[r] = exchangePMI(t.Context(), conn, world{rank: r, size: size}, want[r]) })
+		wg.Go(func() { got[r], errs[r] = Process{Rank: r, Size: size}.exchangePMI(t.Context(), conn, want[r]) })
 	}
 	wg.Wait()
 	for r := range size {
@@ -125,7 +125,7 @@ func TestExchangeByPMIEnds(t *testing.T) {
 	conn := m.attach(t)
 	t.Cleanup(m.open) // for the manager's sake
 	go cancel(why)
-	_, err := exchangePMI(ctx, conn, world{rank: 1, size: 2}, "")
+	_, err := Process{Rank: 1, Size: 2}.exchangePMI(ctx, conn, "")
 	if !errors.Is(err, why) || !strings.Contains(err.Error(), "some rank has not come") {
 		t.Errorf("error %v", err)
 	}
@@ -177,7 +177,7 @@ func TestExchangeByPMIRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := exchangePMI(t.Context(), script(t, tt.lines...), world{rank: 0, size: 2}, "h:1")
+			_, err := Process{Rank: 0, Size: 2}.exchangePMI(t.Context(), script(t, tt.lines...), "h:1")
 			if err == nil || !strings.Contains(err.Error(), "(PMI_FD)") || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}

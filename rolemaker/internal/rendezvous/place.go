@@ -1,4 +1,4 @@
-package rolemaker
+package rendezvous
 
 import (
 	"cmp"
@@ -22,22 +22,19 @@ type place interface {
 	fmt.Stringer
 }
 
-// meetingPlace is what FLEET_RENDEZVOUS says, or for one machine a file that only its user can write. host is rank 0's if
-// the program has named it.
-func meetingPlace(where, host string, w world) (place, error) {
-	if where == "" {
-		if !w.oneMachine {
-			return nil, errNoRendezvous
-		}
-		return privatePlace(w), nil
+// meetingPlace is what FLEET_RENDEZVOUS says, or for one machine a file that only its user can write.
+func (p Process) meetingPlace() (place, error) {
+	switch {
+	case p.Where == "" && !p.OneMachine:
+		return nil, ErrNowhere
+	case p.Where == "":
+		return p.privatePlace(), nil
+	case strings.HasPrefix(p.Where, "file:"):
+		return p.sharedPlace()
+	case checkAddress(p.Where) != nil:
+		return nil, fmt.Errorf("%s is %q; it must be host:port of rank 0 or file:///dir", Variable, p.Where)
 	}
-	if strings.HasPrefix(where, "file:") {
-		return sharedPlace(where, host, w)
-	}
-	if err := checkEndpoint(where); err != nil || strings.HasPrefix(where, "unix:") {
-		return nil, fmt.Errorf("%s is %q; it must be host:port of rank 0 or file:///dir", envRendezvous, where)
-	}
-	return fixedPlace(where), nil
+	return fixedPlace(p.Where), nil
 }
 
 // fixedPlace is a host and port that everybody was told.
@@ -80,18 +77,19 @@ type filePlace struct {
 
 // privatePlace is a directory of this user's for jobs on this machine. A job without an id is known by the process that
 // started its ranks.
-func privatePlace(w world) place {
+func (p Process) privatePlace() filePlace {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("gofleet-%d", os.Getuid()))
-	name := fileName(cmp.Or(w.job, fmt.Sprintf("parent %d", os.Getppid())))
+	name := fileName(cmp.Or(p.Job, fmt.Sprintf("parent %d", os.Getppid())))
 	return filePlace{dir: dir, name: name, host: "127.0.0.1", private: true}
 }
 
-func sharedPlace(where, host string, w world) (place, error) {
-	u, err := url.Parse(where)
+// sharedPlace is the directory that FLEET_RENDEZVOUS names. Rank 0 is called at the host that the program has named, if it has.
+func (p Process) sharedPlace() (place, error) {
+	u, err := url.Parse(p.Where)
 	if err != nil || u.Host != "" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
-		return nil, fmt.Errorf("%s is %q; a directory is file:///dir", envRendezvous, where)
+		return nil, fmt.Errorf("%s is %q; a directory is file:///dir", Variable, p.Where)
 	}
-	return filePlace{dir: filepath.FromSlash(u.Path), name: fileName(w.job), host: cmp.Or(host, ownHost(w.oneMachine))}, nil
+	return filePlace{dir: filepath.FromSlash(u.Path), name: fileName(p.Job), host: cmp.Or(p.Host, ownHost(p.OneMachine))}, nil
 }
 
 // fileName is a name that any file system takes.
@@ -128,7 +126,7 @@ func (p filePlace) makeDir() error {
 		return nil
 	}
 	if err := os.Mkdir(p.dir, 0o700); err != nil && !os.IsExist(err) {
-		return fmt.Errorf("rank 0 needs a directory for the rendezvous: %w; set %s instead", err, envRendezvous)
+		return fmt.Errorf("rank 0 needs a directory for the rendezvous: %w; set %s instead", err, Variable)
 	}
 	return checkPrivate(p.dir)
 }
@@ -140,7 +138,7 @@ func checkPrivate(dir string) error {
 	}
 	if !info.IsDir() || !onlyOurs(info) {
 		return permanent{fmt.Errorf("%s, for the rendezvous, is not a directory of this user's alone (%v); remove it or set %s",
-			dir, info.Mode(), envRendezvous)}
+			dir, info.Mode(), Variable)}
 	}
 	return nil
 }
@@ -171,7 +169,7 @@ func (p filePlace) address() (string, error) {
 	f, err := os.Open(p.String())
 	if err != nil && p.private {
 		return "", fmt.Errorf("rank 0 has not opened the rendezvous (if the launcher starts each rank in a shell of its own, set %s): %w",
-			envRendezvous, err)
+			Variable, err)
 	}
 	if err != nil {
 		return "", fmt.Errorf("rank 0 has not opened the rendezvous: %w", err)
@@ -187,5 +185,5 @@ func readAddress(f fs.File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(b[:n]), checkEndpoint(string(b[:n]))
+	return string(b[:n]), checkAddress(string(b[:n]))
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package rolemaker
+package rendezvous
 
 import (
 	"io/fs"

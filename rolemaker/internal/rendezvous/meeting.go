@@ -1,4 +1,4 @@
-package rolemaker
+package rendezvous
 
 import (
 	"cmp"
@@ -13,9 +13,8 @@ import (
 // meeting brings the ranks of a job together once: everybody calls rank 0 and says where it can be reached, rank 0 answers
 // with the list when the last one has called.
 type meeting struct {
-	world
-	host  string // under which this machine is known; "" if it must be found out
-	port  int    // of this rank's server, 0 for a worker
+	Process
+	port  int // of this rank's server, 0 for a worker
 	place place
 }
 
@@ -24,7 +23,7 @@ const retry = 50 * time.Millisecond
 
 // run gives the endpoints of all ranks, "" for those that have none.
 func (m meeting) run(ctx context.Context) ([]string, error) {
-	if m.rank == 0 {
+	if m.Rank == 0 {
 		return m.lead(ctx)
 	}
 	return m.follow(ctx)
@@ -41,21 +40,21 @@ func (m meeting) lead(ctx context.Context) ([]string, error) {
 	calls, wait := m.receive(ctx, l)
 	defer wait()
 	defer cancel()
-	t := &table{meeting: m, calls: make([]call, m.size)}
-	for t.missing() > 0 {
+	all := &callers{meeting: m, calls: make([]call, m.Size)}
+	for all.missing() > 0 {
 		select {
 		case c := <-calls:
-			err = t.add(c)
+			err = all.add(c)
 		case <-ctx.Done():
-			err = t.gaveUp(context.Cause(ctx))
+			err = all.gaveUp(context.Cause(ctx))
 		}
 		if err != nil {
-			t.answer(answer{Error: err.Error(), Final: true})
+			all.answer(answer{Error: err.Error(), Final: true})
 			return nil, err
 		}
 	}
-	endpoints := t.endpoints()
-	return endpoints, t.answer(answer{Endpoints: endpoints})
+	endpoints := all.endpoints()
+	return endpoints, all.answer(answer{Endpoints: endpoints})
 }
 
 // receive takes calls until ctx ends, and sends those that belong to this meeting. wait returns when nothing is under way.
@@ -75,7 +74,7 @@ func (m meeting) receive(ctx context.Context, l net.Listener) (calls chan call, 
 	return calls, func() { stop(); l.Close(); wg.Wait() }
 }
 
-// greet hears who calls and passes the call on, or refuses it.
+// greet reads who calls and passes the call on, or refuses it.
 func (m meeting) greet(ctx context.Context, conn net.Conn, calls chan<- call) {
 	release := closeWith(ctx, conn)
 	defer release()
@@ -101,12 +100,12 @@ func (m meeting) check(h hello) error {
 	switch {
 	case h.Version != meetingVersion:
 		return fmt.Errorf("rank 0 speaks version %d of the rendezvous, the caller version %d", meetingVersion, h.Version)
-	case h.Job != m.job:
-		return fmt.Errorf("here meets job %q, not job %q", m.job, h.Job)
-	case h.Size != m.size:
-		return fmt.Errorf("here meet %d ranks, the caller says %d", m.size, h.Size)
-	case h.Rank < 1 || h.Rank >= m.size || h.Port < 0 || h.Port > 65535 || (h.Port == 0) != (h.Rank%2 == 1):
-		return fmt.Errorf("no rank %d with port %d can be among %d", h.Rank, h.Port, m.size)
+	case h.Job != m.Job:
+		return fmt.Errorf("here meets job %q, not job %q", m.Job, h.Job)
+	case h.Size != m.Size:
+		return fmt.Errorf("here meet %d ranks, the caller says %d", m.Size, h.Size)
+	case h.Rank < 1 || h.Rank >= m.Size || h.Port < 0 || h.Port > 65535 || (h.Port == 0) != (h.Rank%2 == 1):
+		return fmt.Errorf("no rank %d with port %d can be among %d", h.Rank, h.Port, m.Size)
 	}
 	return nil
 }
@@ -121,7 +120,7 @@ func (m meeting) follow(ctx context.Context) ([]string, error) {
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("rank %d of %d did not get through to rank 0 at %v: %w; the last attempt: %w",
-				m.rank, m.size, m.place, context.Cause(ctx), err)
+				m.Rank, m.Size, m.place, context.Cause(ctx), err)
 		case <-time.After(retry):
 		}
 	}
@@ -139,7 +138,7 @@ func (m meeting) call(ctx context.Context) ([]string, error) {
 	}
 	defer conn.Close()
 	defer closeWith(ctx, conn)()
-	h := hello{meetingVersion, m.job, m.rank, m.size, cmp.Or(m.host, ipOf(conn.LocalAddr())), m.port}
+	h := hello{meetingVersion, m.Job, m.Rank, m.Size, cmp.Or(m.Host, ipOf(conn.LocalAddr())), m.port}
 	if err := send(conn, h); err != nil {
 		return nil, err
 	}
@@ -150,7 +149,7 @@ func (m meeting) call(ctx context.Context) ([]string, error) {
 	case err != nil:
 		return nil, fmt.Errorf("rank 0 at %s hung up: %w", address, err)
 	}
-	return a.result(m.size)
+	return a.result(m.Size)
 }
 
 // permanent is an error after which trying again is of no use.

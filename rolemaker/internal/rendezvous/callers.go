@@ -1,0 +1,107 @@
+package rendezvous
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// callers are the ranks that have called rank 0, of all that it waits for.
+type callers struct {
+	meeting
+	calls []call // by rank; a rank that has called has a conn
+}
+
+// call is a rank on the line.
+type call struct {
+	conn  net.Conn
+	hello hello
+}
+
+// missing is how many ranks have not called.
+func (all *callers) missing() int {
+	n := 0
+	for _, c := range all.calls[1:] {
+		if c.conn == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (all *callers) add(c call) error {
+	first := all.calls[c.hello.Rank]
+	if first.conn == nil {
+		all.calls[c.hello.Rank] = c
+		return nil
+	}
+	err := fmt.Errorf("two processes say that they are rank %d, from %v and %v",
+		c.hello.Rank, first.conn.RemoteAddr(), c.conn.RemoteAddr())
+	send(c.conn, answer{Error: err.Error(), Final: true})
+	c.conn.Close()
+	return err
+}
+
+// gaveUp names the ranks that have not called.
+func (all *callers) gaveUp(cause error) error {
+	var names []string
+	for rank, c := range all.calls {
+		if rank > 0 && c.conn == nil {
+			names = append(names, fmt.Sprint(rank))
+		}
+	}
+	return fmt.Errorf("rank 0 waited at %v for all %d ranks: %w; missing: rank %s",
+		all.place, all.Size, cause, strings.Join(names, ", "))
+}
+
+// endpoints are those of all ranks. Who called over loopback is on this machine, so if others are not, it is reached
+// like rank 0.
+func (all *callers) endpoints() []string {
+	own := all.ownHost()
+	list := make([]string, all.Size)
+	list[0] = endpoint(own, all.port)
+	for rank, c := range all.calls {
+		if c.conn == nil || c.hello.Port == 0 {
+			continue
+		}
+		host := c.hello.Host
+		if isLoopback(host) {
+			host = own
+		}
+		list[rank] = endpoint(host, c.hello.Port)
+	}
+	return list
+}
+
+// ownHost is where others have reached rank 0: not over loopback, if any has.
+func (all *callers) ownHost() string {
+	own := "127.0.0.1"
+	for _, c := range all.calls {
+		if c.conn == nil {
+			continue
+		}
+		if ip := ipOf(c.conn.LocalAddr()); ip != "" && !isLoopback(ip) {
+			own = ip
+		}
+	}
+	return cmp.Or(all.Host, own)
+}
+
+// answer tells everybody on the line and hangs up.
+func (all *callers) answer(a answer) error {
+	var errs []error
+	for rank, c := range all.calls {
+		if c.conn == nil {
+			continue
+		}
+		c.conn.SetWriteDeadline(time.Now().Add(5 * time.Second))
+		if err := send(c.conn, a); err != nil {
+			errs = append(errs, fmt.Errorf("answering rank %d: %w", rank, err))
+		}
+		c.conn.Close()
+	}
+	return errors.Join(errs...)
+}
