@@ -11,7 +11,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // waitUnit is the unit of the strategy's SendWaitTimes.
@@ -62,7 +61,7 @@ func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 	st := c.c.Strategy
 	s := &asyncSession{c: c, params: params, clean: newCleaner(c), merger: newMerger(c),
 		receipt: make(chan struct{}, 1), failed: make(chan struct{}),
-		queue: mode.NewSendQueue(sendOptions(st)),
+		queue: mode.NewSendQueue(mode.SendOptionsOf(st)),
 		dense: make([][]float32, len(params)), newest: make([]uint64, len(c.c.Servers)), from: make([]uint64, len(c.c.Servers))}
 	s.work = make(chan task, s.queue.Requests())
 	for i, p := range params {
@@ -76,13 +75,6 @@ func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 	s.ctx, s.end = context.WithCancelCause(c.ctx)
 	s.start()
 	return s
-}
-
-// sendOptions are a strategy's, for the queue.
-func sendOptions(st strategy.Strategy) mode.SendOptions {
-	return mode.SendOptions{MaxMergeVarNum: st.MaxMergeVarNum, SendQueueSize: st.SendQueueSize, ThreadPoolSize: st.ThreadPoolSize,
-		Patient: st.SendWaitTimes > 0, IndependentRecvThread: st.IndependentRecvThread,
-		MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv, LookAhead: st.LookAhead}
 }
 
 // Begin implements [optimizer.Session].
@@ -116,7 +108,7 @@ func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	for e := range st.Rows {
-		copy(st.Rows[e].W, p.rows[e].data)
+		copy(st.Rows[e].W, p.rows[e].W)
 	}
 	copy(s.from, p.read)
 	s.putBack(p)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -38,20 +39,15 @@ type Config struct {
 
 // Client is one worker's connection to the servers. It implements [optimizer.Trainer].
 type Client struct {
-	c    Config
-	log  *slog.Logger
-	job  uint64
-	life uint32 // this life of the worker
-	// payload is how pushed gradients travel.
-	payload wire.Encoding
-	// maxFrame bounds the frames of steps, in bytes.
-	maxFrame int
-	steps    steps
-	counts   counts
-	heard    hearing
-	turn     turn
-	frozen   frozen
-	rating   sync.Mutex // held while all servers are told of another rate
+	c       Config
+	log     *slog.Logger
+	job     uint64
+	life    uint32 // this life of the worker
+	servers exchange.Servers
+	heard   hearing
+	turn    turn
+	frozen  frozen
+	rating  sync.Mutex // held while all servers are told of another rate
 
 	ctx  context.Context // ends with the client; its cause says what went wrong
 	end  context.CancelCauseFunc
@@ -81,9 +77,24 @@ type session interface {
 
 // New makes a client that has yet to Join.
 func New(c Config) *Client {
-	life, end := context.WithCancelCause(context.Background())
-	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), ctx: life, end: end,
-		heard: make(hearing, len(c.Servers)), turn: newTurn(), frozen: frozen{w: make([][]float32, len(c.Layout.Params))}, payload: payloads[c.Strategy.Payload], maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
+	ctx, end := context.WithCancelCause(context.Background())
+	client := &Client{
+		c:   c,
+		log: c.Logger.With("worker", c.Worker),
+		job: c.Fingerprint.Sum(),
+		servers: exchange.Servers{
+			Layout:   c.Layout,
+			Payload:  exchange.Payloads[c.Strategy.Payload],
+			MaxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport)),
+		},
+		heard:  make(hearing, len(c.Servers)),
+		turn:   newTurn(),
+		frozen: frozen{w: make([][]float32, len(c.Layout.Params))},
+		ctx:    ctx,
+		end:    end,
+	}
+	client.servers.Header, client.servers.Call = client.header, client.patiently
+	return client
 }
 
 var (
@@ -109,7 +120,7 @@ func (c *Client) Join(ctx context.Context) error {
 		return err
 	}
 	if c.c.Worker == 0 && !published {
-		if err := newExchange(c).publish(ctx, weights(c.c.Layout.Params)); err != nil {
+		if err := exchange.New(&c.servers).Publish(ctx, weights(c.c.Layout.Params)); err != nil {
 			return err
 		}
 	}
@@ -158,9 +169,9 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 
 // pullDense sets W of every dense param to the servers' weights.
 func (c *Client) pullDense(ctx context.Context) error {
-	x := newExchange(c)
-	x.dense = weights(c.c.Layout.Params)
-	return x.run(ctx, request{op: wire.OpStep, round: c.currentRound()})
+	x := exchange.New(&c.servers)
+	x.Dense = weights(c.c.Layout.Params)
+	return x.Run(ctx, exchange.Request{Op: wire.OpStep, Round: c.currentRound()})
 }
 
 func weights(params []*optimizer.Param) [][]float32 {
@@ -184,11 +195,11 @@ func (c *Client) EndEpoch(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	step, acked := c.steps.begin()
-	defer c.steps.end(step)
+	step, acked := c.servers.Sequence.Begin()
+	defer c.servers.Sequence.End(step)
 	h := c.header(wire.OpPark)
 	h.Seq, h.Acked, h.Round = step, acked, uint64(c.currentRound())
-	err = newExchange(c).say(ctx, h)
+	err = exchange.New(&c.servers).Say(ctx, h)
 	if err != nil {
 		return fmt.Errorf("ending the epoch: %w", err)
 	}
@@ -274,6 +285,9 @@ func (c *Client) Close() {
 	}
 }
 
+// Counts is what became of this worker's pushes so far.
+func (c *Client) Counts() exchange.Counts { return c.servers.Tally.Counts() }
+
 func (c *Client) header(op wire.Op) wire.Header {
 	return wire.Header{Op: op, Job: c.job, Worker: uint32(c.c.Worker), Life: c.life, Version: wire.NoDense}
 }
@@ -292,18 +306,18 @@ func (c *Client) pushed() {
 
 // Dense brings copies of the servers' dense weights, and those of this worker's that are frozen, by name of the param.
 func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {
-	x := newExchange(c)
-	x.dense = make([][]float32, len(c.c.Layout.Params))
+	x := exchange.New(&c.servers)
+	x.Dense = make([][]float32, len(c.c.Layout.Params))
 	all := map[string][]float32{}
 	for i, p := range c.c.Layout.Params {
 		if !p.Embedding && !p.Frozen {
-			x.dense[i] = make([]float32, p.Size())
-			all[p.Name] = x.dense[i]
+			x.Dense[i] = make([]float32, p.Size())
+			all[p.Name] = x.Dense[i]
 		}
 	}
 	still := c.frozenValues()
 	for _, b := range c.c.Layout.Frozen.Blocks {
 		all[b.Name] = still[b.At:][:b.Size]
 	}
-	return all, x.run(ctx, request{op: wire.OpPeek, round: c.currentRound()})
+	return all, x.Run(ctx, exchange.Request{Op: wire.OpPeek, Round: c.currentRound()})
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -44,17 +45,17 @@ func limits(c *Client) []optimizer.Rule {
 }
 
 // clip changes the gradients in place, dense by param and rows by embedding.
-func (k *clipper) clip(dense [][]float32, push []rows) {
+func (k *clipper) clip(dense [][]float32, push []gradient.Rows) {
 	k.byNorm(dense, push)
 	for i, g := range dense {
 		optimizer.Limit(k.limits[i], g)
 	}
 	for e, r := range push {
-		optimizer.Limit(k.limits[k.tables[e].Index], r.data)
+		optimizer.Limit(k.limits[k.tables[e].Index], r.G)
 	}
 }
 
-func (k *clipper) byNorm(dense [][]float32, push []rows) {
+func (k *clipper) byNorm(dense [][]float32, push []gradient.Rows) {
 	if k.rule == nil {
 		return
 	}
@@ -62,7 +63,7 @@ func (k *clipper) byNorm(dense [][]float32, push []rows) {
 		k.params[i].G = g
 	}
 	for e, r := range push {
-		k.rows[e].IDs, k.rows[e].G = r.ids, r.data
+		k.rows[e].IDs, k.rows[e].G = r.IDs, r.G
 	}
 	optimizer.ClipGradients(k.rule, k.params, k.rows)
 }

@@ -16,20 +16,20 @@ type cleaner struct {
 	clips  clipper
 	policy strategy.NotFinite
 	dense  [][]float32
-	rows   []rows
-	spare  [][]float32 // by param
-	kept   []rows      // by embedding
-	counts [][]float32 // by embedding
+	rows   []gradient.Rows
+	spare  [][]float32     // by param
+	kept   []gradient.Rows // by embedding
+	counts [][]float32     // by embedding
 }
 
 func newCleaner(c *Client) cleaner {
 	n := len(c.c.Layout.Embeddings)
-	return cleaner{c: c, clips: newClipper(c), policy: c.c.Strategy.NotFinite, dense: make([][]float32, len(c.c.Layout.Params)), rows: make([]rows, n),
-		spare: make([][]float32, len(c.c.Layout.Params)), kept: make([]rows, n), counts: make([][]float32, n)}
+	return cleaner{c: c, clips: newClipper(c), policy: c.c.Strategy.NotFinite, dense: make([][]float32, len(c.c.Layout.Params)), rows: make([]gradient.Rows, n),
+		spare: make([][]float32, len(c.c.Layout.Params)), kept: make([]gradient.Rows, n), counts: make([][]float32, n)}
 }
 
 // clean is what a step pushes, valid until the next call and as long as the step's arrays, which clipping changes.
-func (k *cleaner) clean(params []*optimizer.Param, st *optimizer.Step) (dense [][]float32, push []rows, err error) {
+func (k *cleaner) clean(params []*optimizer.Param, st *optimizer.Step) (dense [][]float32, push []gradient.Rows, err error) {
 	for i, p := range params {
 		if p.Embedding || p.Frozen {
 			continue
@@ -56,7 +56,7 @@ func (k *cleaner) variable(i int, p *optimizer.Param) ([]float32, error) {
 		return nil, fmt.Errorf("worker %d: the gradient of %q is %v at element %d: lower the learning rate or look at the batch "+
 			"(strategy.NotFinite can skip or clip it)", k.c.c.Worker, p.Name, p.G[at], at)
 	}
-	k.c.counts.notFinite.Add(1)
+	k.c.servers.Tally.NotFinite.Add(1)
 	k.spare[i] = append(k.spare[i][:0], p.G...)
 	if k.policy == strategy.NotFiniteSkip {
 		clear(k.spare[i])
@@ -67,40 +67,40 @@ func (k *cleaner) variable(i int, p *optimizer.Param) ([]float32, error) {
 }
 
 // embedding is what a step pushes of one; nothing of a frozen one.
-func (k *cleaner) embedding(e int, r *optimizer.Rows) (rows, error) {
+func (k *cleaner) embedding(e int, r *optimizer.Rows) (gradient.Rows, error) {
 	if k.c.c.Layout.Embeddings[e].Frozen {
-		return rows{}, nil
+		return gradient.Rows{}, nil
 	}
 	counts := k.pairs(e, r)
 	at := kernels.FirstNotFinite(r.G)
 	if at < 0 {
-		return rows{ids: r.IDs, data: r.G, counts: counts}, nil
+		return gradient.Rows{IDs: r.IDs, G: r.G, Clicks: counts}, nil
 	}
 	dim := r.Param.Dim()
 	if k.policy == strategy.NotFiniteRefuse {
-		return rows{}, fmt.Errorf("worker %d: the gradient of row %d of %q is %v: lower the learning rate or look at the batch "+
+		return gradient.Rows{}, fmt.Errorf("worker %d: the gradient of row %d of %q is %v: lower the learning rate or look at the batch "+
 			"(strategy.NotFinite can skip or clip it)", k.c.c.Worker, r.IDs[at/dim], r.Param.Name, r.G[at])
 	}
 	kept := &k.kept[e]
-	kept.ids, kept.data = append(kept.ids[:0], r.IDs[:at/dim]...), append(kept.data[:0], r.G[:at/dim*dim]...)
-	if kept.counts = nil; counts != nil {
-		kept.counts = counts[:at/dim*2] // what is left out makes room for what follows
+	kept.IDs, kept.G = append(kept.IDs[:0], r.IDs[:at/dim]...), append(kept.G[:0], r.G[:at/dim*dim]...)
+	if kept.Clicks = nil; counts != nil {
+		kept.Clicks = counts[:at/dim*2] // what is left out makes room for what follows
 	}
 	for i := at / dim; i < len(r.IDs); i++ {
 		g := r.G[i*dim : (i+1)*dim]
 		bad := kernels.FirstNotFinite(g) >= 0
 		if bad {
-			k.c.counts.notFinite.Add(1)
+			k.c.servers.Tally.NotFinite.Add(1)
 		}
 		if bad && k.policy == strategy.NotFiniteSkip {
 			continue
 		}
-		kept.ids, kept.data = append(kept.ids, r.IDs[i]), append(kept.data, g...)
+		kept.IDs, kept.G = append(kept.IDs, r.IDs[i]), append(kept.G, g...)
 		if counts != nil {
-			kept.counts = append(kept.counts, counts[2*i:2*i+2]...)
+			kept.Clicks = append(kept.Clicks, counts[2*i:2*i+2]...)
 		}
 		if bad {
-			kernels.MakeFinite(kept.data[len(kept.data)-dim:])
+			kernels.MakeFinite(kept.G[len(kept.G)-dim:])
 		}
 	}
 	return *kept, nil

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -75,7 +76,7 @@ func (c *Client) frozenValues() []float32 {
 
 // frozenRuns cuts the frozen values into what half a frame holds of them: an answer names params beside them.
 func (c *Client) frozenRuns() func(yield func(from, to int) bool) {
-	return runs(c.c.Layout.Frozen.Floats, wire.Float32.DenseFit(c.maxFrame/2))
+	return exchange.Runs(c.c.Layout.Frozen.Floats, wire.Float32.DenseFit(c.servers.MaxFrame/2))
 }
 
 // keep gives server 0 this worker's frozen values, for the cut of a save.

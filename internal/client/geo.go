@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,11 +29,11 @@ type geo struct {
 
 	exchanging chan struct{} // holds one thing from an exchange's beginning to its end
 	sending    sync.WaitGroup
-	x          *exchange
+	x          *exchange.Exchange
 	delta      [][]float32 // by param
 	arrived    [][]float32
-	push       []rows
-	taken      rows // of one embedding, in no order
+	push       []gradient.Rows
+	taken      gradient.Rows // of one embedding, in no order
 	sorter     kernels.Uniquer
 
 	mu      sync.Mutex // guards what follows
@@ -51,7 +53,7 @@ func newGeo(c *Client) (*geo, error) {
 	l := c.c.Layout
 	perParam := func() [][]float32 { return make([][]float32, len(l.Params)) }
 	g := &geo{c: c, dense: make([]*table.Dense, len(l.Params)), old: perParam(), delta: perParam(), arrived: perParam(),
-		exchanging: make(chan struct{}, 1), x: newExchange(c)}
+		exchanging: make(chan struct{}, 1), x: exchange.New(&c.servers)}
 	for i, p := range l.Params {
 		rule := optimizer.RuleFor(c.c.Rule, p)
 		switch {
@@ -80,8 +82,8 @@ func newGeo(c *Client) (*geo, error) {
 			g.old[i], g.delta[i], g.arrived[i] = slices.Clone(p.W), make([]float32, p.Size()), make([]float32, p.Size())
 		}
 	}
-	g.push = make([]rows, len(g.rows))
-	g.x.dense = g.arrived
+	g.push = make([]gradient.Rows, len(g.rows))
+	g.x.Dense = g.arrived
 	return g, nil
 }
 
@@ -202,7 +204,7 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 }
 
 // train makes a step on the worker's copy.
-func (s *geoSession) train(samples int, dense [][]float32, push []rows) error {
+func (s *geoSession) train(samples int, dense [][]float32, push []gradient.Rows) error {
 	s.g.whole.RLock()
 	defer s.g.whole.RUnlock()
 	step := s.g.note(samples)
@@ -211,10 +213,10 @@ func (s *geoSession) train(samples int, dense [][]float32, push []rows) error {
 		return err
 	}
 	for e, r := range push {
-		if len(r.ids) == 0 {
+		if len(r.IDs) == 0 {
 			continue
 		}
-		if _, err := s.g.rows[e].Push(r.ids, r.data, step); err != nil {
+		if _, err := s.g.rows[e].Push(r.IDs, r.G, step); err != nil {
 			return err
 		}
 	}

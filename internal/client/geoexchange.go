@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -69,7 +70,7 @@ func (g *geo) take(n int) (samples int) {
 func (g *geo) takeRows(e, n int) {
 	dim, keep := g.rows[e].Param().Dim(), g.c.c.Strategy.GeoRest == strategy.GeoRestKeep
 	t := &g.taken
-	t.ids, t.data = t.ids[:0], t.data[:0]
+	t.IDs, t.G = t.IDs[:0], t.G[:0]
 	g.rows[e].old.Take(func(id uint64, latest, old []float32, trained bool) (left bool) {
 		share := n
 		if !trained {
@@ -78,26 +79,26 @@ func (g *geo) takeRows(e, n int) {
 				return true
 			}
 		}
-		t.ids, t.data = append(t.ids, id), append(t.data, old...)
-		return mode.Take(t.data[len(t.data)-dim:], latest, old, share)
+		t.IDs, t.G = append(t.IDs, id), append(t.G, old...)
+		return mode.Take(t.G[len(t.G)-dim:], latest, old, share)
 	})
-	ids, places := kernels.Unique(t.ids, &g.sorter)
+	ids, places := kernels.Unique(t.IDs, &g.sorter)
 	push := &g.push[e]
-	push.want(ids, dim)
+	push.Want(ids, dim)
 	for i, place := range places {
-		copy(push.data[int(place)*dim:][:dim], t.data[i*dim:])
+		copy(push.G[int(place)*dim:][:dim], t.G[i*dim:])
 	}
 }
 
 // send makes an exchange of what was taken.
 func (g *geo) send(ctx context.Context, samples int) error {
-	step, acked := g.c.steps.begin()
-	err := g.x.run(ctx, request{op: wire.OpStep, samples: samples, dense: g.delta, push: g.push, step: step, acked: acked, all: true})
-	g.c.steps.end(step)
+	step, acked := g.c.servers.Sequence.Begin()
+	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Samples: samples, Dense: g.delta, Push: g.push, Seq: step, Acked: acked, All: true})
+	g.c.servers.Sequence.End(step)
 	if err != nil {
 		return describe(err, "exchanging", g.c)
 	}
-	g.c.counts.steps.Add(1)
+	g.c.servers.Tally.Steps.Add(1)
 	g.installDense()
 	return g.receive(ctx)
 }
@@ -107,7 +108,7 @@ func (g *geo) receive(ctx context.Context) error {
 	var rated error
 	var asking sync.WaitGroup
 	asking.Go(func() { rated = g.takeRate(ctx) })
-	err := g.x.each(func(s int) error {
+	err := g.x.Each(func(s int) error {
 		for more := true; more; {
 			var err error
 			if more, err = g.page(ctx, s); err != nil {
@@ -139,9 +140,9 @@ func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
 	if len(g.rows) == 0 {
 		return false, nil
 	}
-	step, acked := g.c.steps.begin()
-	defer g.c.steps.end(step)
-	return g.x.changed(ctx, s, step, acked, g.install)
+	step, acked := g.c.servers.Sequence.Begin()
+	defer g.c.servers.Sequence.End(step)
+	return g.x.Changed(ctx, s, step, acked, g.install)
 }
 
 // install takes over rows of an embedding that have changed at a server.
@@ -157,7 +158,7 @@ func (g *geo) install(e int, ids []uint64, w []float32) error {
 
 // refresh takes over what the servers have, and sends nothing.
 func (g *geo) refresh(ctx context.Context) error {
-	if err := g.x.run(ctx, request{op: wire.OpStep}); err != nil {
+	if err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep}); err != nil {
 		return describe(err, "bringing weights", g.c)
 	}
 	g.installDense()

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"sync"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // gradient, they are merged into one push, and all go on with the dense weights that its answer brings.
 type meeting struct {
 	c *Client
-	x *exchange
+	x *exchange.Exchange
 
 	mu      sync.Mutex // guards what follows
 	rules   mode.Meeting
@@ -33,28 +34,28 @@ type halfSession struct {
 	number  int
 	params  []*optimizer.Param
 	clean   cleaner
-	x       *exchange
-	pull    []rows
+	x       *exchange.Exchange
+	pull    []exchange.Rows
 	g       *collected
 	waiting bool // g is delivered, and not pushed yet
 	version int  // of the dense weights in params
 }
 
 func newMeeting(c *Client) *meeting {
-	m := &meeting{c: c, x: newExchange(c), members: map[int]*halfSession{}, turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
+	m := &meeting{c: c, x: exchange.New(&c.servers), members: map[int]*halfSession{}, turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
 	for i, p := range c.c.Layout.Params {
 		if !p.Frozen {
 			m.dense[i] = append([]float32(nil), p.W...)
 		}
 	}
-	m.x.dense = m.dense
+	m.x.Dense = m.dense
 	return m
 }
 
 func (m *meeting) open(params []*optimizer.Param) *halfSession {
-	s := &halfSession{m: m, params: params, clean: newCleaner(m.c), x: newExchange(m.c), pull: make([]rows, len(m.c.c.Layout.Embeddings)),
+	s := &halfSession{m: m, params: params, clean: newCleaner(m.c), x: exchange.New(&m.c.servers), pull: make([]exchange.Rows, len(m.c.c.Layout.Embeddings)),
 		g: newCollected(m.c, params), version: -1}
-	s.x.dense = weights(params)
+	s.x.Dense = weights(params)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.number = m.rules.Open()
@@ -67,15 +68,15 @@ func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.m.c, st); err != nil {
 		return err
 	}
-	if s.x.noDense = !st.Eval; st.Eval {
+	if s.x.NoDense = !st.Eval; st.Eval {
 		s.version = -1 // an evaluation sees the newest weights, and training goes on with the meeting's
 	} else if err := s.install(ctx); err != nil {
 		return err
 	}
 	for e := range st.Rows {
-		s.pull[e] = rows{ids: st.Rows[e].IDs, data: st.Rows[e].W}
+		s.pull[e] = exchange.Rows{IDs: st.Rows[e].IDs, W: st.Rows[e].W}
 	}
-	return describe(s.x.run(ctx, request{op: opOf(st), pull: s.pull}), "pulling", s.m.c)
+	return describe(s.x.Run(ctx, exchange.Request{Op: opOf(st), Pull: s.pull}), "pulling", s.m.c)
 }
 
 // install makes the newest dense weights the params'. A session that comes while the others push waits for them.
@@ -89,7 +90,7 @@ func (s *halfSession) install(ctx context.Context) error {
 	for i, p := range s.params {
 		copy(p.W, s.m.dense[i])
 	}
-	s.x.forget()
+	s.x.Forget()
 	return nil
 }
 
@@ -170,7 +171,7 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 			}
 		}
 		m.version++
-		m.c.counts.steps.Add(int64(len(sessions)))
+		m.c.servers.Tally.Steps.Add(int64(len(sessions)))
 		close(m.turn)
 		m.turn = make(chan struct{})
 		sessions = m.rules.Pushed()
@@ -189,10 +190,10 @@ func (m *meeting) merge(sessions []int) *collected {
 }
 
 func (m *meeting) send(ctx context.Context, g *collected) error {
-	step, acked := m.c.steps.begin()
-	defer m.c.steps.end(step)
-	r := request{op: wire.OpStep, samples: g.samples, dense: g.dense, push: g.rows, step: step, acked: acked, all: true}
-	return describe(m.x.run(ctx, r), "pushing", m.c)
+	step, acked := m.c.servers.Sequence.Begin()
+	defer m.c.servers.Sequence.End(step)
+	r := exchange.Request{Op: wire.OpStep, Samples: g.samples, Dense: g.dense, Push: g.rows, Seq: step, Acked: acked, All: true}
+	return describe(m.x.Run(ctx, r), "pushing", m.c)
 }
 
 // Close implements [optimizer.Session]. The others are no longer kept waiting.

@@ -11,12 +11,12 @@ import (
 type collected struct {
 	samples int
 	dense   [][]float32
-	rows    []rows
+	rows    []gradient.Rows
 	from    []uint64 // versions of the weights that the first was computed on, by server; nil if unknown
 }
 
 func newCollected(c *Client, params []*optimizer.Param) *collected {
-	g := &collected{dense: make([][]float32, len(params)), rows: make([]rows, len(c.c.Layout.Embeddings))}
+	g := &collected{dense: make([][]float32, len(params)), rows: make([]gradient.Rows, len(c.c.Layout.Embeddings))}
 	for i, p := range params {
 		g.dense[i] = make([]float32, len(p.G))
 	}
@@ -24,13 +24,13 @@ func newCollected(c *Client, params []*optimizer.Param) *collected {
 }
 
 // set copies a step's gradients.
-func (g *collected) set(samples int, dense [][]float32, push []rows) {
+func (g *collected) set(samples int, dense [][]float32, push []gradient.Rows) {
 	g.samples = samples
 	for i, d := range dense {
 		copy(g.dense[i], d)
 	}
 	for e := range push {
-		g.rows[e].set(push[e])
+		g.rows[e].Set(push[e])
 	}
 }
 
@@ -49,11 +49,8 @@ func newMerger(c *Client) merger {
 	return m
 }
 
-// folded is r as a member of a fold.
-func (r rows) folded() gradient.Rows { return gradient.Rows{IDs: r.ids, G: r.data, Clicks: r.counts} }
-
 // add adds a step's gradients to g.
-func (m *merger) add(g *collected, samples int, dense [][]float32, push []rows) {
+func (m *merger) add(g *collected, samples int, dense [][]float32, push []gradient.Rows) {
 	total := float64(g.samples + samples)
 	mean := []float32{float32(float64(g.samples) / total), float32(float64(samples) / total)}
 	sum := []float32{1, 1}
@@ -72,8 +69,8 @@ func (m *merger) add(g *collected, samples int, dense [][]float32, push []rows) 
 		if m.sums[emb.Index] {
 			factors = sum
 		}
-		both := []gradient.Rows{g.rows[e].folded(), push[e].folded()}
+		both := []gradient.Rows{g.rows[e], push[e]}
 		all := m.folder.Fold(emb.Dim(), both, factors, strategy.WeightSamples)
-		g.rows[e].set(rows{ids: all.IDs, data: all.G, counts: all.Clicks})
+		g.rows[e].Set(all)
 	}
 }

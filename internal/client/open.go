@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -146,13 +147,13 @@ func (c *Client) closed(s session) {
 // evaluation reads the newest weights, as far as this worker must have seen them, and brings nothing to life.
 type evaluation struct {
 	c    *Client
-	x    *exchange
-	pull []rows
+	x    *exchange.Exchange
+	pull []exchange.Rows
 }
 
 func newEvaluation(c *Client, params []*optimizer.Param) *evaluation {
-	v := &evaluation{c: c, x: newExchange(c), pull: make([]rows, len(c.c.Layout.Embeddings))}
-	v.x.dense = weights(params)
+	v := &evaluation{c: c, x: exchange.New(&c.servers), pull: make([]exchange.Rows, len(c.c.Layout.Embeddings))}
+	v.x.Dense = weights(params)
 	return v
 }
 
@@ -161,7 +162,7 @@ func (v *evaluation) begin(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	for e := range st.Rows {
-		v.pull[e] = rows{ids: st.Rows[e].IDs, data: st.Rows[e].W}
+		v.pull[e] = exchange.Rows{IDs: st.Rows[e].IDs, W: st.Rows[e].W}
 	}
-	return describe(v.x.run(ctx, request{op: wire.OpPeek, round: v.c.currentRound(), pull: v.pull}), "pulling", v.c)
+	return describe(v.x.Run(ctx, exchange.Request{Op: wire.OpPeek, Round: v.c.currentRound(), Pull: v.pull}), "pulling", v.c)
 }

@@ -24,8 +24,8 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	step, acked := c.steps.begin()
-	defer c.steps.end(step)
+	step, acked := c.servers.Sequence.Begin()
+	defer c.servers.Sequence.End(step)
 	c.mu.Lock()
 	g := c.geo
 	c.mu.Unlock()

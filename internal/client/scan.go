@@ -43,7 +43,7 @@ func (c *Client) scanOf(param int, cut string, ids bool, at int) wire.Scan {
 	if !ids {
 		dim = c.c.Layout.Params[param].Dim()
 	}
-	bytes := min(scanBytes/at, c.maxFrame/2)
+	bytes := min(scanBytes/at, c.servers.MaxFrame/2)
 	return wire.Scan{Param: uint32(param), Rows: max(1, bytes/rowBytes(dim)), Cut: cut, IDs: ids}
 }
 

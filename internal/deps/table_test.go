@@ -31,7 +31,8 @@ var house = map[string][]string{
 	"rolemaker":           {"internal/environ", "rolemaker/internal/rendezvous"},
 	"internal/modelfiles": {"internal/files", "internal/safetensors"},
 	"internal/checkpoint": {"internal/files", "internal/modelfiles", "internal/safetensors", "internal/table", "optimizer"},
-	"internal/client": {"internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/table", "internal/wire", "optimizer",
+	"internal/exchange":   {"internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/wire", "optimizer", "strategy"},
+	"internal/client": {"internal/exchange", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/table", "internal/wire", "optimizer",
 		"strategy", "transport"},
 	"internal/update": {"internal/gradient", "internal/layout", "internal/table", "optimizer", "strategy"},
 	"internal/server": {"internal/checkpoint", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/update",
@@ -39,7 +40,7 @@ var house = map[string][]string{
 
 	"nn": {"internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
 
-	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/files", "internal/layout",
+	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/exchange", "internal/files", "internal/layout",
 		"internal/modelfiles", "internal/replica", "internal/safetensors", "internal/server", "internal/table", "optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun":  {"internal/files"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
@@ -55,6 +56,7 @@ var houseTests = map[string][]string{
 	"optimizer":               {"optimizer/local"},
 	"optimizer/local":         {"nn"},
 	"internal/client":         {"internal/server", "strategy/placement"},
+	"internal/exchange":       {"strategy/placement"},
 	"examples/wide_and_deep":  {"transport"},
 	"fleet":                   {"dataset", "nn"},
 	"fleet/metrics":           {"nn", "optimizer", "strategy"},

@@ -1,5 +1,7 @@
 package gradient
 
+import "slices"
+
 // Rows are gradients of rows: ids, strictly increasing, and dim floats for each.
 type Rows struct {
 	IDs []uint64
@@ -45,4 +47,20 @@ func SplitClicks(show, click, clicks []float32) (_, _ []float32) {
 		show, click = append(show, clicks[i]), append(click, clicks[i+1])
 	}
 	return show, click
+}
+
+// Set makes r a copy of o, in its own memory.
+func (r *Rows) Set(o Rows) {
+	r.IDs, r.G = append(r.IDs[:0], o.IDs...), append(r.G[:0], o.G...)
+	if o.Clicks == nil {
+		r.Clicks = nil
+		return
+	}
+	r.Clicks = append(r.Clicks[:0], o.Clicks...)
+}
+
+// Want makes r a copy of ids and room for their gradients, of width dim, in its own memory.
+func (r *Rows) Want(ids []uint64, dim int) {
+	r.IDs = append(r.IDs[:0], ids...)
+	r.G = slices.Grow(r.G[:0], len(ids)*dim)[:len(ids)*dim]
 }

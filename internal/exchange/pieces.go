@@ -1,4 +1,4 @@
-package client
+package exchange
 
 import (
 	"context"
@@ -26,22 +26,22 @@ const (
 )
 
 // limit is how many bytes of values a frame has room for.
-func (x *exchange) limit() int { return x.c.maxFrame - frameOverhead }
+func (x *Exchange) limit() int { return x.s.MaxFrame - frameOverhead }
 
 // fits says whether one frame holds the request to a server and one the answer.
-func (x *exchange) fits(s int, r *request) bool {
+func (x *Exchange) fits(s int, r *Request) bool {
 	l := &x.lanes[s]
 	up, down := 0, 0
-	if r.dense != nil {
-		up += x.c.payload.DenseSize(x.floats(s))
+	if r.Dense != nil {
+		up += x.s.Payload.DenseSize(x.floats(s))
 	}
 	if x.wantsDense(s) {
 		down += 4 * x.floats(s)
 	}
-	for e := range r.push {
+	for e := range r.Push {
 		up += l.push[e].share.Len() * x.pushBytes(e)
 	}
-	for e := range r.pull {
+	for e := range r.Pull {
 		n := l.pull[e].share.Len()
 		up, down = up+n*idBytes, down+n*4*x.dim(e)
 	}
@@ -49,37 +49,37 @@ func (x *exchange) fits(s int, r *request) bool {
 }
 
 // pushBytes is at most what a row of an embedding takes in a push.
-func (x *exchange) pushBytes(e int) int {
-	n := x.c.payload.RowSize(x.dim(e)) + idBytes
-	if x.c.c.Layout.Params[x.table(e)].Entry.Counts() {
+func (x *Exchange) pushBytes(e int) int {
+	n := x.s.Payload.RowSize(x.dim(e)) + idBytes
+	if x.s.Layout.Params[x.table(e)].Entry.Counts() {
 		n += countBytes
 	}
 	return n
 }
 
 // inPieces makes an exchange with one server in frames of the size that the strategy allows.
-func (x *exchange) inPieces(ctx context.Context, s int, r *request) error {
+func (x *Exchange) inPieces(ctx context.Context, s int, r *Request) error {
 	after := *r
-	if r.samples > 0 {
+	if r.Samples > 0 {
 		if err := x.pushPieces(ctx, s, r); err != nil {
 			return err
 		}
-		after.samples, after.step, after.acked = 0, 0, 0
-		after.round++ // what is pulled now reflects the push
+		after.Samples, after.Seq, after.Acked = 0, 0, 0
+		after.Round++ // what is pulled now reflects the push
 	}
 	return x.pullPieces(ctx, s, &after)
 }
 
 // pushPieces sends all but the last piece to be kept, and the last as the step.
-func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
+func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 	l := &x.lanes[s]
-	gathered := make([][]float32, len(r.push))
+	gathered := make([][]float32, len(r.Push))
 	var all []piece
-	if r.dense != nil {
-		all = append(all, x.cutDense(s, x.c.payload)...)
+	if r.Dense != nil {
+		all = append(all, x.cutDense(s, x.s.Payload)...)
 	}
-	for e := range r.push {
-		gathered[e] = x.gather(&l.push[e], e, r.push[e])
+	for e := range r.Push {
+		gathered[e] = x.gather(&l.push[e], e, r.Push[e])
 		all = append(all, x.cutShare(e, l.push[e].share.Len(), x.pushBytes(e))...)
 	}
 	if len(all) == 0 {
@@ -94,11 +94,11 @@ func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
 		l.build.Piece(wire.Piece{Number: i, Of: len(all)})
 		if p.dense {
 			l.build.Span(p.from, p.to)
-			x.putDense(s, r.dense, p.from, p.to)
+			x.putDense(s, r.Dense, p.from, p.to)
 		} else {
 			dim := x.dim(p.e)
-			x.putRows(s, p.e, l.push[p.e].take(r.push[p.e].ids)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
-			if counts := l.push[p.e].takeCounts(r.push[p.e].counts); counts != nil {
+			x.putRows(s, p.e, l.push[p.e].take(r.Push[p.e].IDs)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
+			if counts := l.push[p.e].takeCounts(r.Push[p.e].Clicks); counts != nil {
 				x.putCounts(s, p.e, counts[2*p.from:2*p.to])
 			}
 		}
@@ -110,30 +110,30 @@ func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
 			return fmt.Errorf("piece %d of %d: %w", i+1, len(all), err)
 		}
 	}
-	for e := range r.push {
-		x.ungather(&l.push[e], e, gathered[e], r.push[e])
+	for e := range r.Push {
+		x.ungather(&l.push[e], e, gathered[e], r.Push[e])
 	}
 	return nil
 }
 
 // pullPieces brings the dense weights, if the server has newer ones, and the rows.
-func (x *exchange) pullPieces(ctx context.Context, s int, r *request) error {
+func (x *Exchange) pullPieces(ctx context.Context, s int, r *Request) error {
 	l := &x.lanes[s]
 	if x.wantsDense(s) {
 		if err := x.pullDense(ctx, s, r); err != nil {
 			return err
 		}
 	}
-	for e := range r.pull {
+	for e := range r.Pull {
 		for _, p := range x.cutShare(e, l.pull[e].share.Len(), 4*x.dim(e)) {
 			l.build.Reset(x.header(r))
-			l.build.IDs(x.table(e), l.pull[e].take(r.pull[e].ids)[p.from:p.to])
+			l.build.IDs(x.table(e), l.pull[e].take(r.Pull[e].IDs)[p.from:p.to])
 			err := x.send(ctx, s, func(f *wire.Frame) error {
 				sec, err := only(f, wire.KindRows)
 				if err != nil {
 					return err
 				}
-				return x.readRows(&l.pull[e].share, p.from, p.to, e, sec, r.pull[e].data)
+				return x.readRows(&l.pull[e].share, p.from, p.to, e, sec, r.Pull[e].W)
 			})
 			if err != nil {
 				return err
@@ -145,7 +145,7 @@ func (x *exchange) pullPieces(ctx context.Context, s int, r *request) error {
 
 // pullDense brings a server's dense weights span by span. In a mode without rounds the spans may be of different versions;
 // the oldest is what counts as known.
-func (x *exchange) pullDense(ctx context.Context, s int, r *request) error {
+func (x *Exchange) pullDense(ctx context.Context, s int, r *Request) error {
 	l := &x.lanes[s]
 	version := l.version
 	for i, p := range x.cutDense(s, wire.Float32) {
@@ -174,16 +174,16 @@ func (x *exchange) pullDense(ctx context.Context, s int, r *request) error {
 	return nil
 }
 
-// publish gives the servers the dense weights w, by param. Servers that have some keep theirs.
-func (x *exchange) publish(ctx context.Context, w [][]float32) error {
-	return x.each(func(s int) error {
+// Publish gives the servers the dense weights w, by param. Servers that have some keep theirs.
+func (x *Exchange) Publish(ctx context.Context, w [][]float32) error {
+	return x.Each(func(s int) error {
 		pieces := x.cutDense(s, wire.Float32)
 		if len(pieces) == 0 {
 			pieces = []piece{{}} // a server without dense values is published to as well
 		}
 		for i, p := range pieces {
 			b := &x.lanes[s].build
-			b.Reset(x.c.header(wire.OpPublish))
+			b.Reset(x.s.Header(wire.OpPublish))
 			b.Piece(wire.Piece{Number: i, Of: len(pieces)})
 			b.Span(p.from, p.to)
 			b.Dense(x.span(s, w, p.from, p.to)...)
@@ -204,22 +204,22 @@ func only(f *wire.Frame, kind wire.Kind) (wire.Section, error) {
 }
 
 // cutDense cuts a server's dense values into what frames hold of them in an encoding.
-func (x *exchange) cutDense(s int, e wire.Encoding) (all []piece) {
-	for from, to := range runs(x.floats(s), e.DenseFit(x.limit())) {
+func (x *Exchange) cutDense(s int, e wire.Encoding) (all []piece) {
+	for from, to := range Runs(x.floats(s), e.DenseFit(x.limit())) {
 		all = append(all, piece{dense: true, from: from, to: to})
 	}
 	return all
 }
 
-func (x *exchange) cutShare(e, n, rowBytes int) (all []piece) {
-	for from, to := range runs(n, max(1, x.limit()/rowBytes)) {
+func (x *Exchange) cutShare(e, n, rowBytes int) (all []piece) {
+	for from, to := range Runs(n, max(1, x.limit()/rowBytes)) {
 		all = append(all, piece{e: e, from: from, to: to})
 	}
 	return all
 }
 
-// runs cuts n into runs of at most size.
-func runs(n, size int) func(yield func(from, to int) bool) {
+// Runs cuts n into runs of at most size.
+func Runs(n, size int) func(yield func(from, to int) bool) {
 	return func(yield func(from, to int) bool) {
 		for from := 0; from < n && yield(from, min(from+size, n)); from += size {
 		}

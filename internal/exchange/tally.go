@@ -1,4 +1,4 @@
-package client
+package exchange
 
 import (
 	"sync/atomic"
@@ -6,15 +6,18 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// counts is what became of a worker's pushes.
-type counts struct {
-	steps, rows, doubled, dropped, notFinite atomic.Int64
-	pushes, stale, mostStale                 atomic.Int64
+// Tally is what became of a worker's pushes.
+type Tally struct {
+	Steps     atomic.Int64 // pushed, and acknowledged by every server that had a part of them
+	NotFinite atomic.Int64 // rows and variables that held NaN or infinities, skipped or clipped
+
+	rows, doubled, dropped   atomic.Int64
+	pushes, stale, mostStale atomic.Int64
 }
 
 // note takes what a server's answer says of a push whose gradients were computed on weights of version from, 0 if unknown.
-func (n *counts) note(f *wire.Frame, r *request, from uint64) {
-	if r.samples == 0 {
+func (n *Tally) note(f *wire.Frame, r *Request, from uint64) {
+	if r.Samples == 0 {
 		return
 	}
 	o := f.Outcome()
@@ -29,7 +32,7 @@ func (n *counts) note(f *wire.Frame, r *request, from uint64) {
 }
 
 // noteStale takes note of a push that came so many updates after its pull.
-func (n *counts) noteStale(updates int64) {
+func (n *Tally) noteStale(updates int64) {
 	n.pushes.Add(1)
 	n.stale.Add(updates)
 	for most := n.mostStale.Load(); updates > most && !n.mostStale.CompareAndSwap(most, updates); most = n.mostStale.Load() {
@@ -54,9 +57,8 @@ type Counts struct {
 	Pushes, Stale, MostStale int64
 }
 
-// Counts is what became of this worker's pushes so far.
-func (c *Client) Counts() Counts {
-	n := &c.counts
-	return Counts{Steps: n.steps.Load(), Rows: n.rows.Load(), Doubled: n.doubled.Load(), Dropped: n.dropped.Load(), NotFinite: n.notFinite.Load(),
+// Counts is what became of the pushes so far.
+func (n *Tally) Counts() Counts {
+	return Counts{Steps: n.Steps.Load(), Rows: n.rows.Load(), Doubled: n.doubled.Load(), Dropped: n.dropped.Load(), NotFinite: n.NotFinite.Load(),
 		Pushes: n.pushes.Load(), Stale: n.stale.Load(), MostStale: n.mostStale.Load()}
 }

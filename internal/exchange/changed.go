@@ -1,4 +1,4 @@
-package client
+package exchange
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// changed brings as many rows as one frame holds of those at a server that have changed since this worker asked for them last, and gives
+// Changed brings as many rows as one frame holds of those at a server that have Changed since this worker asked for them last, and gives
 // them to take, by embedding. more says that some are left.
-func (x *exchange) changed(ctx context.Context, s int, step, acked uint64, take func(e int, ids []uint64, w []float32) error) (more bool, err error) {
+func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take func(e int, ids []uint64, w []float32) error) (more bool, err error) {
 	b := &x.lanes[s].build
-	b.Reset(x.header(&request{op: wire.OpStep, step: step, acked: acked}))
-	for e := range x.c.c.Layout.Embeddings {
+	b.Reset(x.header(&Request{Op: wire.OpStep, Seq: step, Acked: acked}))
+	for e := range x.s.Layout.Embeddings {
 		b.Changed(x.table(e))
 	}
 	err = x.send(ctx, s, func(f *wire.Frame) error {
@@ -33,8 +33,8 @@ func (x *exchange) changed(ctx context.Context, s int, step, acked uint64, take 
 	return more, err
 }
 
-func (x *exchange) takeChanged(sec wire.Section, take func(e int, ids []uint64, w []float32) error) error {
-	e := slices.IndexFunc(x.c.c.Layout.Embeddings, func(e layout.Embedding) bool { return e.Index == int(sec.Param) })
+func (x *Exchange) takeChanged(sec wire.Section, take func(e int, ids []uint64, w []float32) error) error {
+	e := slices.IndexFunc(x.s.Layout.Embeddings, func(e layout.Embedding) bool { return e.Index == int(sec.Param) })
 	if e < 0 {
 		return wire.ErrFrame
 	}

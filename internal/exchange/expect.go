@@ -1,9 +1,10 @@
-package client
+package exchange
 
 import (
 	"math"
 
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -36,7 +37,7 @@ type pace struct {
 // batch is known when a step begins, as in nn's TrainFrom.
 func Expect(l *layout.Layout, s strategy.Strategy, ids map[string]int, ahead bool) []Traffic {
 	p := paceOf(s, len(l.Embeddings) > 0, ahead)
-	payload := payloads[s.Payload]
+	payload := Payloads[s.Payload]
 	all := make([]Traffic, len(l.Parts))
 	for i := range all {
 		t := &all[i]
@@ -89,7 +90,7 @@ func paceOf(s strategy.Strategy, embeddings, ahead bool) pace {
 	}
 	if embeddings {
 		p.trips = 1 + every // a pull, and a push
-		if ahead && s.Mode != strategy.ModeHalfAsync && !(s.Mode == strategy.ModeAsync && sendOptions(s).Apart()) {
+		if ahead && s.Mode != strategy.ModeHalfAsync && !(s.Mode == strategy.ModeAsync && mode.SendOptionsOf(s).Apart()) {
 			p.trips = 1 // which travel together
 		}
 	}

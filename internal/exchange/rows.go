@@ -1,35 +1,24 @@
-package client
+package exchange
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// rows are ids of an embedding, strictly increasing, and room for their rows.
-type rows struct {
-	ids  []uint64
-	data []float32
-	// counts are the shows and clicks of a push, two for each id; nil when nothing is said of them.
-	counts []float32
+// Rows are ids of an embedding, strictly increasing, and room for their weights.
+type Rows struct {
+	IDs []uint64
+	W   []float32
 }
 
-// set makes r a copy of o, in its own memory.
-func (r *rows) set(o rows) {
-	r.ids, r.data = append(r.ids[:0], o.ids...), append(r.data[:0], o.data...)
-	if o.counts == nil {
-		r.counts = nil
-		return
-	}
-	r.counts = append(r.counts[:0], o.counts...)
-}
-
-// want makes r a copy of ids and room for their rows, in its own memory.
-func (r *rows) want(ids []uint64, dim int) {
-	r.ids = append(r.ids[:0], ids...)
-	r.data = slices.Grow(r.data[:0], len(ids)*dim)[:len(ids)*dim]
+// Want makes r a copy of ids and room for their rows, of width dim, in its own memory.
+func (r *Rows) Want(ids []uint64, dim int) {
+	r.IDs = append(r.IDs[:0], ids...)
+	r.W = slices.Grow(r.W[:0], len(ids)*dim)[:len(ids)*dim]
 }
 
 // cutRows is one server's share of an embedding's ids, gathered where they are scattered in the batch.
@@ -40,33 +29,42 @@ type cutRows struct {
 	counts []float32
 }
 
-// cut divides ids among the lanes.
-func (x *exchange) cut(batch []rows, of func(*lane) []cutRows) {
-	shares := make([]layout.Share, len(x.lanes))
-	for e := range batch {
-		for s := range x.lanes {
-			shares[s] = of(&x.lanes[s])[e].share
-		}
-		x.c.c.Layout.Embeddings[e].Cut(batch[e].ids, shares)
-		for s := range x.lanes {
-			of(&x.lanes[s])[e].share = shares[s]
-		}
+// cutPush and cutPull divide ids among the lanes.
+func (x *Exchange) cutPush(push []gradient.Rows) {
+	for e := range push {
+		x.cut(e, push[e].IDs, func(l *lane) *cutRows { return &l.push[e] })
 	}
 }
 
-func (x *exchange) table(e int) uint32 { return uint32(x.c.c.Layout.Embeddings[e].Index) }
+func (x *Exchange) cutPull(pull []Rows) {
+	for e := range pull {
+		x.cut(e, pull[e].IDs, func(l *lane) *cutRows { return &l.pull[e] })
+	}
+}
 
-func (x *exchange) dim(e int) int { return x.c.c.Layout.Embeddings[e].Dim() }
+func (x *Exchange) cut(e int, ids []uint64, of func(*lane) *cutRows) {
+	for s := range x.lanes {
+		x.shares[s] = of(&x.lanes[s]).share
+	}
+	x.s.Layout.Embeddings[e].Cut(ids, x.shares)
+	for s := range x.lanes {
+		of(&x.lanes[s]).share = x.shares[s]
+	}
+}
+
+func (x *Exchange) table(e int) uint32 { return uint32(x.s.Layout.Embeddings[e].Index) }
+
+func (x *Exchange) dim(e int) int { return x.s.Layout.Embeddings[e].Dim() }
 
 // gather is a share's gradients: as they lie when they lie side by side, copied together otherwise.
-func (x *exchange) gather(c *cutRows, e int, r rows) []float32 {
+func (x *Exchange) gather(c *cutRows, e int, r gradient.Rows) []float32 {
 	dim := x.dim(e)
 	if c.share.Run() {
-		return r.data[c.share.Lo*dim : c.share.Hi*dim]
+		return r.G[c.share.Lo*dim : c.share.Hi*dim]
 	}
 	c.rows = slices.Grow(c.rows[:0], len(c.share.At)*dim)
 	for _, at := range c.share.At {
-		c.rows = append(c.rows, r.data[int(at)*dim:][:dim]...)
+		c.rows = append(c.rows, r.G[int(at)*dim:][:dim]...)
 	}
 	return c.rows
 }
@@ -99,21 +97,21 @@ func (c *cutRows) takeCounts(counts []float32) []float32 {
 }
 
 // putCounts adds the shows and clicks of the rows before them to a server's frame, if there are any.
-func (x *exchange) putCounts(s, e int, counts []float32) {
+func (x *Exchange) putCounts(s, e int, counts []float32) {
 	if counts != nil {
 		x.lanes[s].build.Counts(x.table(e), counts)
 	}
 }
 
 // readRows puts the rows [lo, hi) of a share where they belong among the batch's.
-func (x *exchange) readRows(share *layout.Share, lo, hi, e int, sec wire.Section, dst []float32) error {
+func (x *Exchange) readRows(share *layout.Share, lo, hi, e int, sec wire.Section, dst []float32) error {
 	w, err := sec.Rows()
 	if err != nil {
 		return err
 	}
 	dim := x.dim(e)
 	if len(w) != (hi-lo)*dim {
-		return fmt.Errorf("%d values came for %d rows of %q", len(w), hi-lo, x.c.c.Layout.Params[x.table(e)].Name)
+		return fmt.Errorf("%d values came for %d rows of %q", len(w), hi-lo, x.s.Layout.Params[x.table(e)].Name)
 	}
 	if share.Run() {
 		copy(dst[(share.Lo+lo)*dim:], w)

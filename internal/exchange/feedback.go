@@ -1,15 +1,17 @@
-package client
+package exchange
 
 import (
 	"context"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// payloads are the strategy's payloads as the wire knows them.
-var payloads = map[strategy.Payload]wire.Encoding{
+// Payloads are the strategy's payloads as the wire knows them.
+var Payloads = map[strategy.Payload]wire.Encoding{
 	strategy.PayloadFloat32:  wire.Float32,
 	strategy.PayloadFloat16:  wire.Float16,
 	strategy.PayloadBFloat16: wire.BFloat16,
@@ -24,14 +26,13 @@ var payloads = map[strategy.Payload]wire.Encoding{
 // a session ends is dropped: it is less than any push could have said. Every session, and in async mode every sender, has a
 // feedback of its own: a copy of the dense gradients, and [owed] for the rows of each embedding.
 type feedback struct {
-	dense [][]float32 // by param: owed, and during a push the gradient too
-	rows  []rows      // by embedding: the push under way
-	owed  []owed      // by embedding
+	dense [][]float32     // by param: owed, and during a push the gradient too
+	rows  []gradient.Rows // by embedding: the push under way
+	owed  []owed          // by embedding
 }
 
-func newFeedback(c *Client) *feedback {
-	l := c.c.Layout
-	k := &feedback{dense: make([][]float32, len(l.Params)), rows: make([]rows, len(l.Embeddings)), owed: make([]owed, len(l.Embeddings))}
+func newFeedback(l *layout.Layout) *feedback {
+	k := &feedback{dense: make([][]float32, len(l.Params)), rows: make([]gradient.Rows, len(l.Embeddings)), owed: make([]owed, len(l.Embeddings))}
 	for i, p := range l.Params {
 		if !p.Embedding && !p.Frozen {
 			k.dense[i] = make([]float32, p.Size())
@@ -45,9 +46,9 @@ func newFeedback(c *Client) *feedback {
 
 // narrowly is exchange for a push in a narrow payload. A push that failed leaves nothing owed: what of it arrived is not
 // known.
-func (x *exchange) narrowly(ctx context.Context, r request) error {
+func (x *Exchange) narrowly(ctx context.Context, r Request) error {
 	if x.feedback == nil {
-		x.feedback = newFeedback(x.c)
+		x.feedback = newFeedback(x.s.Layout)
 	}
 	k := x.feedback
 	k.add(&r)
@@ -55,61 +56,61 @@ func (x *exchange) narrowly(ctx context.Context, r request) error {
 		x.feedback = nil
 		return err
 	}
-	for e := range r.push {
-		k.owed[e].keep(r.push[e].data)
+	for e := range r.Push {
+		k.owed[e].keep(r.Push[e].G)
 	}
 	return nil
 }
 
 // add makes the gradients of a push the sums with what is owed, in k's memory, where what their rounding takes will be left.
 // Where a sum is beyond float32, what was owed is dropped.
-func (k *feedback) add(r *request) {
+func (k *feedback) add(r *Request) {
 	for i, owed := range k.dense {
 		if owed == nil {
 			continue
 		}
-		kernels.Add(owed, owed, r.dense[i])
+		kernels.Add(owed, owed, r.Dense[i])
 		if kernels.FirstNotFinite(owed) >= 0 {
-			copy(owed, r.dense[i])
+			copy(owed, r.Dense[i])
 		}
 	}
-	for e := range r.push {
-		k.rows[e].set(r.push[e])
-		k.owed[e].add(r.push[e].ids, k.rows[e].data)
-		if kernels.FirstNotFinite(k.rows[e].data) >= 0 {
-			copy(k.rows[e].data, r.push[e].data)
+	for e := range r.Push {
+		k.rows[e].Set(r.Push[e])
+		k.owed[e].add(r.Push[e].IDs, k.rows[e].G)
+		if kernels.FirstNotFinite(k.rows[e].G) >= 0 {
+			copy(k.rows[e].G, r.Push[e].G)
 		}
 	}
-	r.dense, r.push = k.dense, k.rows
+	r.Dense, r.Push = k.dense, k.rows
 }
 
 // putDense adds the dense gradients [from, to) of a server to its frame.
-func (x *exchange) putDense(s int, dense [][]float32, from, to int) {
+func (x *Exchange) putDense(s int, dense [][]float32, from, to int) {
 	b, pieces := &x.lanes[s].build, x.span(s, dense, from, to)
-	if x.c.payload == wire.Float32 {
+	if x.s.Payload == wire.Float32 {
 		b.Dense(pieces...)
 	} else {
-		b.DenseAs(x.c.payload, pieces...)
+		b.DenseAs(x.s.Payload, pieces...)
 	}
 }
 
 // putRows adds gradients of rows to a server's frame.
-func (x *exchange) putRows(s, e int, ids []uint64, g []float32) {
+func (x *Exchange) putRows(s, e int, ids []uint64, g []float32) {
 	b := &x.lanes[s].build
-	if x.c.payload == wire.Float32 {
+	if x.s.Payload == wire.Float32 {
 		b.Rows(x.table(e), ids, g)
 	} else {
-		b.RowsAs(x.c.payload, x.table(e), ids, g)
+		b.RowsAs(x.s.Payload, x.table(e), ids, g)
 	}
 }
 
 // ungather puts what a narrow frame left of a share's gradients, which were copied together, back among the push's.
-func (x *exchange) ungather(c *cutRows, e int, g []float32, r rows) {
-	if c.share.Run() || x.c.payload == wire.Float32 {
+func (x *Exchange) ungather(c *cutRows, e int, g []float32, r gradient.Rows) {
+	if c.share.Run() || x.s.Payload == wire.Float32 {
 		return // g is r's own memory, or unchanged
 	}
 	dim := x.dim(e)
 	for i, at := range c.share.At {
-		copy(r.data[int(at)*dim:][:dim], g[i*dim:])
+		copy(r.G[int(at)*dim:][:dim], g[i*dim:])
 	}
 }

@@ -1,19 +1,19 @@
-package client
+package exchange
 
 import (
 	"slices"
 	"sync"
 )
 
-// steps numbers what a worker sends, so that a server counts each once, and knows the lowest number that is not answered.
-type steps struct {
+// Sequence numbers what a worker sends, so that a server counts each once, and knows the lowest number that is not answered.
+type Sequence struct {
 	mu   sync.Mutex
 	next uint64
 	open []uint64 // begun and not ended, ascending
 }
 
-// begin returns a new number and below which all are answered.
-func (s *steps) begin() (step, acked uint64) {
+// Begin returns a new number and below which all are answered.
+func (s *Sequence) Begin() (step, acked uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next++
@@ -21,7 +21,7 @@ func (s *steps) begin() (step, acked uint64) {
 	return s.next, s.open[0]
 }
 
-func (s *steps) end(step uint64) {
+func (s *Sequence) End(step uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i, ok := slices.BinarySearch(s.open, step); ok {
