@@ -2,13 +2,10 @@ package exchange
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
-	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/layout"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -49,36 +46,6 @@ type Exchange struct {
 	shares   []layout.Share
 }
 
-// lane is the traffic with one server.
-type lane struct {
-	build   wire.Builder
-	version uint64 // of the dense weights that this worker has from the server
-	read    uint64 // the version of the server's weights when it answered last; 0 before
-	asked   []int  // the pulled embeddings that this server has rows of
-	push    []cutRows
-	pull    []cutRows
-	pieces  [][]float32
-}
-
-// Request is what a step wants of the servers.
-type Request struct {
-	Op      wire.Op
-	Round   mode.Round
-	Samples int
-	Seq     uint64
-	Acked   uint64
-	// Dense and Push are the gradients, by param and by embedding; Dense is nil when nothing is pushed.
-	Dense [][]float32
-	Push  []gradient.Rows
-	// From are the versions of the weights that the gradients were computed on, by server; nil are those of the exchange's
-	// last answers.
-	From []uint64
-	// Pull are the rows wanted, by embedding.
-	Pull []Rows
-	// All sends a frame to servers with nothing to do too, as every push does: rounds and saves go by steps on all servers.
-	All bool
-}
-
 // New is an exchange with servers.
 func New(s *Servers) *Exchange {
 	x := &Exchange{s: s, lanes: make([]lane, len(s.Layout.Parts)), shares: make([]layout.Share, len(s.Layout.Parts))}
@@ -87,42 +54,6 @@ func New(s *Servers) *Exchange {
 		x.lanes[i].push, x.lanes[i].pull = make([]cutRows, n), make([]cutRows, n)
 	}
 	return x
-}
-
-// Run sends a request and returns when all its answers are in place.
-func (x *Exchange) Run(ctx context.Context, r Request) error {
-	if r.Samples > 0 && x.s.Payload != wire.Float32 {
-		return x.narrowly(ctx, r)
-	}
-	return x.exchange(ctx, r)
-}
-
-func (x *Exchange) exchange(ctx context.Context, r Request) error {
-	x.cutPush(r.Push)
-	x.cutPull(r.Pull)
-	x.Arrived.Store(0)
-	return x.Each(func(s int) error {
-		if !x.fits(s, &r) {
-			return x.inPieces(ctx, s, &r)
-		}
-		if !x.write(s, &r) {
-			return nil
-		}
-		return x.send(ctx, s, func(f *wire.Frame) error {
-			x.note(s, f, &r)
-			x.lanes[s].read = f.Version
-			return x.read(s, f, &r)
-		})
-	})
-}
-
-// note counts what a server's answer says of a push.
-func (x *Exchange) note(s int, f *wire.Frame, r *Request) {
-	from := x.lanes[s].read
-	if r.From != nil {
-		from = r.From[s]
-	}
-	x.s.Tally.note(f, r, from)
 }
 
 // send sends the frame that was built for a server; read may be nil.
@@ -140,39 +71,6 @@ func (x *Exchange) Say(ctx context.Context, h wire.Header) error {
 
 // Each does something for every server, all together, and returns the first error in the servers' order.
 func (x *Exchange) Each(do func(s int) error) error { return peer.All(len(x.lanes), do) }
-
-// write builds the frame for a server and says whether there is anything to send.
-func (x *Exchange) write(s int, r *Request) bool {
-	l := &x.lanes[s]
-	b := &l.build
-	h := x.header(r)
-	if x.wantsDense(s) {
-		h.Version = l.version
-	}
-	b.Reset(h)
-	useful := r.All || h.Version != wire.NoDense
-	if r.Dense != nil {
-		x.putDense(s, r.Dense, 0, x.floats(s))
-	}
-	for e := range r.Push {
-		if c := &l.push[e]; c.share.Len() > 0 {
-			g := x.gather(c, e, r.Push[e])
-			x.putRows(s, e, c.take(r.Push[e].IDs), g)
-			x.putCounts(s, e, c.takeCounts(r.Push[e].Clicks))
-			x.ungather(c, e, g, r.Push[e])
-			useful = true
-		}
-	}
-	l.asked = l.asked[:0]
-	for e := range r.Pull {
-		if c := &l.pull[e]; c.share.Len() > 0 {
-			b.IDs(x.table(e), c.take(r.Pull[e].IDs))
-			l.asked = append(l.asked, e)
-			useful = true
-		}
-	}
-	return useful
-}
 
 // Read sets versions to those of the servers' weights when they answered last, by server; 0 before.
 func (x *Exchange) Read(versions []uint64) {
@@ -194,72 +92,14 @@ func (x *Exchange) header(r *Request) wire.Header {
 	return h
 }
 
-// floats is how many dense values live on a server.
-func (x *Exchange) floats(s int) int { return x.s.Layout.Parts[s].Floats }
-
-func (x *Exchange) wantsDense(s int) bool { return x.Dense != nil && !x.NoDense && x.floats(s) > 0 }
-
-// span is the values [from, to) of a server's dense blocks, in the order they travel.
-func (x *Exchange) span(s int, dense [][]float32, from, to int) [][]float32 {
-	l := &x.lanes[s]
-	l.pieces = l.pieces[:0]
-	for _, b := range x.s.Layout.Parts[s].Blocks {
-		if lo, hi := max(from, b.At), min(to, b.At+b.Size); lo < hi {
-			l.pieces = append(l.pieces, dense[b.Param][b.Offset:][lo-b.At:hi-b.At])
-		}
+// note counts what a server's answer says of a push, if the request was one.
+func (x *Exchange) note(s int, f *wire.Frame, r *Request) {
+	if r.Samples == 0 {
+		return
 	}
-	return l.pieces
-}
-
-// read puts a server's answer where it belongs.
-func (x *Exchange) read(s int, f *wire.Frame, r *Request) error {
-	l := &x.lanes[s]
-	answers := 0
-	for _, sec := range f.Sections {
-		switch sec.Kind {
-		case wire.KindDense:
-			if err := x.readDense(s, f.Version, sec, 0, x.floats(s)); err != nil {
-				return err
-			}
-			l.version = f.Version
-		case wire.KindRows:
-			if answers == len(l.asked) {
-				return fmt.Errorf("%d embeddings answered, %d were asked for", answers+1, len(l.asked))
-			}
-			e := l.asked[answers]
-			answers++
-			share := &l.pull[e].share
-			if err := x.readRows(share, 0, share.Len(), e, sec, r.Pull[e].W); err != nil {
-				return err
-			}
-		}
+	from := x.lanes[s].read
+	if r.From != nil {
+		from = r.From[s]
 	}
-	if answers != len(l.asked) {
-		return fmt.Errorf("%d embeddings answered, %d were asked for", answers, len(l.asked))
-	}
-	return nil
-}
-
-// readDense puts the dense values [from, to) of a server where they belong.
-func (x *Exchange) readDense(s int, version uint64, sec wire.Section, from, to int) error {
-	w, err := sec.Dense()
-	if err != nil {
-		return err
-	}
-	if len(w) != to-from || x.Dense == nil {
-		return fmt.Errorf("%d dense weights came, %d were asked for", len(w), to-from)
-	}
-	if x.Install != nil {
-		x.Install.Lock()
-		defer x.Install.Unlock()
-		x.Arrived.Add(1)
-		if version < x.Newest[s] {
-			return nil // another request was faster
-		}
-		x.Newest[s] = version
-	}
-	for _, p := range x.span(s, x.Dense, from, to) {
-		w = w[copy(p, w):]
-	}
-	return nil
+	x.s.Tally.note(f.Outcome(), from)
 }

@@ -83,34 +83,3 @@ func (k *feedback) add(r *Request) {
 	}
 	r.Dense, r.Push = k.dense, k.rows
 }
-
-// putDense adds the dense gradients [from, to) of a server to its frame.
-func (x *Exchange) putDense(s int, dense [][]float32, from, to int) {
-	b, pieces := &x.lanes[s].build, x.span(s, dense, from, to)
-	if x.s.Payload == wire.Float32 {
-		b.Dense(pieces...)
-	} else {
-		b.DenseAs(x.s.Payload, pieces...)
-	}
-}
-
-// putRows adds gradients of rows to a server's frame.
-func (x *Exchange) putRows(s, e int, ids []uint64, g []float32) {
-	b := &x.lanes[s].build
-	if x.s.Payload == wire.Float32 {
-		b.Rows(x.table(e), ids, g)
-	} else {
-		b.RowsAs(x.s.Payload, x.table(e), ids, g)
-	}
-}
-
-// ungather puts what a narrow frame left of a share's gradients, which were copied together, back among the push's.
-func (x *Exchange) ungather(c *cutRows, e int, g []float32, r gradient.Rows) {
-	if c.share.Run() || x.s.Payload == wire.Float32 {
-		return // g is r's own memory, or unchanged
-	}
-	dim := x.dim(e)
-	for i, at := range c.share.At {
-		copy(r.G[int(at)*dim:][:dim], g[i*dim:])
-	}
-}

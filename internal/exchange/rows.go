@@ -21,14 +21,6 @@ func (r *Rows) Want(ids []uint64, dim int) {
 	r.W = slices.Grow(r.W[:0], len(ids)*dim)[:len(ids)*dim]
 }
 
-// cutRows is one server's share of an embedding's ids, gathered where they are scattered in the batch.
-type cutRows struct {
-	share  layout.Share
-	ids    []uint64
-	rows   []float32
-	counts []float32
-}
-
 // cutPush and cutPull divide ids among the lanes.
 func (x *Exchange) cutPush(push []gradient.Rows) {
 	for e := range push {
@@ -94,6 +86,27 @@ func (c *cutRows) takeCounts(counts []float32) []float32 {
 		c.counts = append(c.counts, counts[2*at:][:2]...)
 	}
 	return c.counts
+}
+
+// putRows adds gradients of rows to a server's frame.
+func (x *Exchange) putRows(s, e int, ids []uint64, g []float32) {
+	b := &x.lanes[s].build
+	if x.s.Payload == wire.Float32 {
+		b.Rows(x.table(e), ids, g)
+	} else {
+		b.RowsAs(x.s.Payload, x.table(e), ids, g)
+	}
+}
+
+// ungather puts what a narrow frame left of a share's gradients, which were copied together, back among the push's.
+func (x *Exchange) ungather(c *cutRows, e int, g []float32, r gradient.Rows) {
+	if c.share.Run() || x.s.Payload == wire.Float32 {
+		return // g is r's own memory, or unchanged
+	}
+	dim := x.dim(e)
+	for i, at := range c.share.At {
+		copy(r.G[int(at)*dim:][:dim], g[i*dim:])
+	}
 }
 
 // putCounts adds the shows and clicks of the rows before them to a server's frame, if there are any.

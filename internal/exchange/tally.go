@@ -15,12 +15,8 @@ type Tally struct {
 	pushes, stale, mostStale atomic.Int64
 }
 
-// note takes what a server's answer says of a push whose gradients were computed on weights of version from, 0 if unknown.
-func (n *Tally) note(f *wire.Frame, r *Request, from uint64) {
-	if r.Samples == 0 {
-		return
-	}
-	o := f.Outcome()
+// note counts the outcome of a push whose gradients were computed on weights of version from, 0 if unknown.
+func (n *Tally) note(o wire.Outcome, from uint64) {
 	n.rows.Add(int64(o.Applied))
 	n.dropped.Add(int64(o.Dropped))
 	if o.Again {
