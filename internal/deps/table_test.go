@@ -14,7 +14,8 @@ var house = map[string][]string{
 	"strategy":                         {"internal/files", "strategy/placement"},
 	"strategy/placement/placementtest": {"strategy/placement"},
 
-	"transport":                 {"internal/files", "transport/codec"},
+	"transport":                 {"internal/certs", "transport/codec"},
+	"internal/certs":            {"internal/files"},
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
 
@@ -42,7 +43,7 @@ var house = map[string][]string{
 
 	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/exchange", "internal/files", "internal/layout",
 		"internal/modelfiles", "internal/replica", "internal/safetensors", "internal/server", "internal/table", "optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
-	"fleet/fleetrun":  {"internal/files"},
+	"fleet/fleetrun":  {"internal/certs", "internal/files"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/fleettest": {"fleet", "rolemaker", "transport"},
 
@@ -58,6 +59,7 @@ var houseTests = map[string][]string{
 	"internal/client":         {"internal/server", "strategy/placement"},
 	"internal/exchange":       {"strategy/placement"},
 	"examples/wide_and_deep":  {"transport"},
+	"fleet/fleetrun":          {"transport"},
 	"fleet":                   {"dataset", "nn"},
 	"fleet/metrics":           {"nn", "optimizer", "strategy"},
 	"transport/transporttest": {"transport/codec"},
