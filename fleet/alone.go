@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -12,8 +13,9 @@ import (
 type alone struct {
 	optimizer.Session
 	f      *Fleet
-	params []*optimizer.Param
-	err    error // that ended the session
+	intake *gradient.Intake
+	rows   []optimizer.Rows // by embedding: what is left of a step's
+	err    error            // that ended the session
 }
 
 // openAlone starts a training session of a process that trains alone.
@@ -22,7 +24,14 @@ func (f *Fleet) openAlone(params []*optimizer.Param) (optimizer.Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &alone{Session: s, f: f, params: params}, nil
+	guard := gradient.Guard{Policy: f.job.strategy.NotFinite, Seen: &f.tally.NotFinite}
+	a := &alone{Session: s, f: f, intake: gradient.NewIntake(params, guard, nil)}
+	for _, p := range params {
+		if p.Embedding {
+			a.rows = append(a.rows, optimizer.Rows{Param: p})
+		}
+	}
+	return a, nil
 }
 
 // Begin implements [optimizer.Session].
@@ -38,14 +47,17 @@ func (s *alone) End(ctx context.Context, st *optimizer.Step) error {
 	if s.err != nil || st.Eval {
 		return s.ended(ctx, st)
 	}
-	all := st.Rows
-	defer func() { st.Rows = all }()
-	var err error
-	if st.Rows, err = s.f.tally.Finite(s.f.job.strategy.NotFinite, s.params, all); err != nil {
+	own, err := s.intake.Take(st)
+	if err != nil {
 		s.err = fmt.Errorf("fleet: training: %w", err)
+		return s.err
 	}
-	if err = s.ended(ctx, st); err == nil {
-		s.f.tally.Applied(s.Session, st.Rows)
+	for e, r := range own.Rows {
+		r.Into(&s.rows[e])
+	}
+	err = s.ended(ctx, &optimizer.Step{Samples: st.Samples, Loss: st.Loss, Rows: s.rows})
+	if err == nil {
+		s.f.tally.Applied(s.Session, own.NumRows())
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -28,8 +29,8 @@ type asyncSession struct {
 	ctx     context.Context         // of its requests
 	end     context.CancelCauseFunc // ends life
 	params  []*optimizer.Param
-	clean   cleaner
-	merger  merger
+	intake  intake
+	merger  *gradient.Merger
 	senders sync.WaitGroup
 	work    chan task     // for the senders; has room for as many as may travel
 	receipt chan struct{} // for the receiver
@@ -37,7 +38,7 @@ type asyncSession struct {
 
 	mu        sync.Mutex // guards what follows
 	queue     *mode.SendQueue
-	gradients []*collected // by place of the queue
+	gradients []*queued // by place of the queue
 	err       error
 	ended     bool // work and receipt are closed
 	// changed is closed when something was answered; nil while nobody waits for that.
@@ -54,12 +55,18 @@ type asyncSession struct {
 	from []uint64 // versions of the weights of the step under way, by server
 }
 
+// queued are the gradients of a step, or of several merged, in a place of the queue.
+type queued struct {
+	gradient.Step
+	from []uint64 // versions of the weights that the first was computed on, by server
+}
+
 // errSessionClosed says that a session is used after Close.
 var errSessionClosed = errors.New("session is closed")
 
 func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 	st := c.c.Strategy
-	s := &asyncSession{c: c, params: params, clean: newCleaner(c), merger: newMerger(c),
+	s := &asyncSession{c: c, params: params, intake: newIntake(c, params), merger: gradient.NewMerger(params, c.c.Rule, st),
 		receipt: make(chan struct{}, 1), failed: make(chan struct{}),
 		queue: mode.NewSendQueue(mode.SendOptionsOf(st)),
 		dense: make([][]float32, len(params)), newest: make([]uint64, len(c.c.Servers)), from: make([]uint64, len(c.c.Servers))}
@@ -70,7 +77,7 @@ func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 		}
 	}
 	for range s.queue.Places() {
-		s.gradients = append(s.gradients, newCollected(c, params))
+		s.gradients = append(s.gradients, &queued{Step: gradient.NewStep(params)})
 	}
 	s.ctx, s.end = context.WithCancelCause(c.ctx)
 	s.start()
@@ -136,7 +143,7 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
 	}
-	dense, push, err := s.clean.clean(s.params, st)
+	push, err := s.intake.Take(st)
 	if err != nil {
 		return err
 	}
@@ -145,9 +152,9 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	if g := s.gradients[at]; turn == mode.TurnMerge {
-		s.merger.add(g, st.Samples, dense, push)
+		s.merger.Add(&g.Step, push)
 	} else {
-		g.set(st.Samples, dense, push)
+		g.Set(push)
 		g.from = append(g.from[:0], s.from...)
 	}
 	var next *pulling

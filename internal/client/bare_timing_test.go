@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"log/slog"
 	"net"
 	"slices"
@@ -63,7 +64,7 @@ func pushingDense(b *testing.B, c *Client) func() error {
 	return func() error {
 		step, acked := c.servers.Sequence.Begin()
 		defer c.servers.Sequence.End(step)
-		r := exchange.Request{Op: wire.OpStep, Round: c.currentRound(), Samples: 1, Seq: step, Acked: acked, Dense: g, All: true}
+		r := exchange.Request{Op: wire.OpStep, Round: c.currentRound(), Push: gradient.Step{Samples: 1, Dense: g}, Seq: step, Acked: acked, All: true}
 		if err := x.Run(b.Context(), r); err != nil {
 			return err
 		}

@@ -22,10 +22,10 @@ func (g *geo) due(ctx context.Context) error {
 	if err := g.enter(ctx); err != nil {
 		return err
 	}
-	samples := g.take(g.c.c.Workers)
+	g.take(g.c.c.Workers)
 	g.sending.Go(func() {
 		defer g.leave()
-		_ = g.fail(g.send(g.c.ctx, samples)) // the next step tells
+		_ = g.fail(g.send(g.c.ctx)) // the next step tells
 	})
 	return ctx.Err()
 }
@@ -42,27 +42,27 @@ func (g *geo) settle(ctx context.Context) error {
 	if err != nil || idle || g.c.c.Strategy.GeoRest == strategy.GeoRestKeep {
 		return err
 	}
-	return g.fail(g.send(ctx, g.take(1)))
+	g.take(1)
+	return g.fail(g.send(ctx))
 }
 
 // take takes the n-th part of what has changed: of dense params and of rows trained since the last exchange; and of other
 // rows all that is left of them.
-func (g *geo) take(n int) (samples int) {
+func (g *geo) take(n int) {
 	g.whole.Lock()
 	defer g.whole.Unlock()
 	g.mu.Lock()
-	samples = max(g.samples, 1)
+	g.delta.Samples = max(g.samples, 1)
 	g.samples, g.steps = 0, 0
 	g.mu.Unlock()
 	for i, d := range g.dense {
 		if d != nil {
-			d.Edit(func(at int, w, _ []float32) { mode.Take(g.delta[i][at:], w, g.old[i][at:at+len(w)], n) })
+			d.Edit(func(at int, w, _ []float32) { mode.Take(g.delta.Dense[i][at:], w, g.old[i][at:at+len(w)], n) })
 		}
 	}
 	for e := range g.rows {
 		g.takeRows(e, n)
 	}
-	return samples
 }
 
 // takeRows takes the n-th part of the change of rows that were trained since the last exchange. What it leaves goes whole with the
@@ -83,7 +83,7 @@ func (g *geo) takeRows(e, n int) {
 		return mode.Take(t.G[len(t.G)-dim:], latest, old, share)
 	})
 	ids, places := kernels.Unique(t.IDs, &g.sorter)
-	push := &g.push[e]
+	push := &g.delta.Rows[e]
 	push.Want(ids, dim)
 	for i, place := range places {
 		copy(push.G[int(place)*dim:][:dim], t.G[i*dim:])
@@ -91,9 +91,9 @@ func (g *geo) takeRows(e, n int) {
 }
 
 // send makes an exchange of what was taken.
-func (g *geo) send(ctx context.Context, samples int) error {
+func (g *geo) send(ctx context.Context) error {
 	step, acked := g.c.servers.Sequence.Begin()
-	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Samples: samples, Dense: g.delta, Push: g.push, Seq: step, Acked: acked, All: true})
+	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Push: g.delta, Seq: step, Acked: acked, All: true})
 	g.c.servers.Sequence.End(step)
 	if err != nil {
 		return describe(err, "exchanging", g.c)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -15,8 +16,9 @@ import (
 // meeting is where the sessions of a worker meet in mode half_async, as [mode.Meeting] decides: when each has delivered its
 // gradient, they are merged into one push, and all go on with the dense weights that its answer brings.
 type meeting struct {
-	c *Client
-	x *exchange.Exchange
+	c      *Client
+	x      *exchange.Exchange
+	merger *gradient.Merger
 
 	mu      sync.Mutex // guards what follows
 	rules   mode.Meeting
@@ -33,16 +35,16 @@ type halfSession struct {
 	m       *meeting
 	number  int
 	params  []*optimizer.Param
-	clean   cleaner
+	intake  intake
 	x       *exchange.Exchange
 	pull    []exchange.Rows
-	g       *collected
+	g       gradient.Step
 	waiting bool // g is delivered, and not pushed yet
 	version int  // of the dense weights in params
 }
 
 func newMeeting(c *Client) *meeting {
-	m := &meeting{c: c, x: exchange.New(&c.servers), members: map[int]*halfSession{}, turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
+	m := &meeting{c: c, x: exchange.New(&c.servers), merger: gradient.NewMerger(c.c.Layout.Params, c.c.Rule, c.c.Strategy), members: map[int]*halfSession{}, turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
 	for i, p := range c.c.Layout.Params {
 		if !p.Frozen {
 			m.dense[i] = append([]float32(nil), p.W...)
@@ -53,8 +55,8 @@ func newMeeting(c *Client) *meeting {
 }
 
 func (m *meeting) open(params []*optimizer.Param) *halfSession {
-	s := &halfSession{m: m, params: params, clean: newCleaner(m.c), x: exchange.New(&m.c.servers), pull: make([]exchange.Rows, len(m.c.c.Layout.Embeddings)),
-		g: newCollected(m.c, params), version: -1}
+	s := &halfSession{m: m, params: params, intake: newIntake(m.c, params), x: exchange.New(&m.c.servers), pull: make([]exchange.Rows, len(m.c.c.Layout.Embeddings)),
+		g: gradient.NewStep(params), version: -1}
 	s.x.Dense = weights(params)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,11 +111,11 @@ func (s *halfSession) EndAlone(ctx context.Context, st *optimizer.Step) error {
 }
 
 func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func(session int) []int) error {
-	dense, push, err := s.clean.clean(s.params, st)
+	push, err := s.intake.Take(st)
 	if err != nil {
 		return err
 	}
-	s.g.set(st.Samples, dense, push)
+	s.g.Set(push)
 	m := s.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,20 +181,18 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 }
 
 // merge makes one gradient of the sessions', in the first one's memory.
-func (m *meeting) merge(sessions []int) *collected {
-	all := m.members[sessions[0]].g
-	merge := newMerger(m.c)
+func (m *meeting) merge(sessions []int) gradient.Step {
+	all := &m.members[sessions[0]].g
 	for _, number := range sessions[1:] {
-		g := m.members[number].g
-		merge.add(all, g.samples, g.dense, g.rows)
+		m.merger.Add(all, m.members[number].g)
 	}
-	return all
+	return *all
 }
 
-func (m *meeting) send(ctx context.Context, g *collected) error {
+func (m *meeting) send(ctx context.Context, push gradient.Step) error {
 	step, acked := m.c.servers.Sequence.Begin()
 	defer m.c.servers.Sequence.End(step)
-	r := exchange.Request{Op: wire.OpStep, Samples: g.samples, Dense: g.dense, Push: g.rows, Seq: step, Acked: acked, All: true}
+	r := exchange.Request{Op: wire.OpStep, Push: push, Seq: step, Acked: acked, All: true}
 	return describe(m.x.Run(ctx, r), "pushing", m.c)
 }
 

@@ -97,7 +97,7 @@ func (u *user) step(b *testing.B, i int) error {
 	pulled := time.Now()
 	step, acked := u.c.servers.Sequence.Begin()
 	defer u.c.servers.Sequence.End(step)
-	r := exchange.Request{Op: wire.OpStep, Samples: 1, Seq: step, Acked: acked, Dense: [][]float32{nil}, Push: []gradient.Rows{{IDs: ids, G: u.g}}}
+	r := exchange.Request{Op: wire.OpStep, Seq: step, Acked: acked, Push: gradient.Step{Samples: 1, Dense: [][]float32{nil}, Rows: []gradient.Rows{{IDs: ids, G: u.g}}}}
 	if err := u.x.Run(b.Context(), r); err != nil {
 		return err
 	}

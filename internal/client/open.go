@@ -118,7 +118,7 @@ func (c *Client) training(params []*optimizer.Param) (session, error) {
 			}
 			c.geo = g
 		}
-		s = &geoSession{g: c.geo, params: params, clean: newCleaner(c)}
+		s = &geoSession{g: c.geo, params: params, intake: newIntake(c, params)}
 	case c.c.Strategy.Mode == strategy.ModeHalfAsync:
 		s = c.meeting.open(params)
 	case !c.lockstep():

@@ -9,8 +9,8 @@ import (
 // task is a request of an asynchronous session that a sender should make.
 type task struct {
 	mode.Send
-	g *collected // nil without
-	p *pulling   // nil without
+	g *queued  // nil without
+	p *pulling // nil without
 }
 
 // start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if it
@@ -79,7 +79,7 @@ func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 		doing = "pushing"
 		step, acked := s.c.servers.Sequence.Begin()
 		defer s.c.servers.Sequence.End(step)
-		r.Samples, r.Dense, r.Push, r.From, r.Seq, r.Acked = g.samples, g.dense, g.rows, g.from, step, acked
+		r.Push, r.From, r.Seq, r.Acked = g.Step, g.from, step, acked
 		r.All = true // a save waits on every server for the same steps
 	}
 	if err := x.Run(s.ctx, r); err != nil {

@@ -16,7 +16,7 @@ type syncSession struct {
 	c      *Client
 	params []*optimizer.Param
 	x      *exchange.Exchange
-	clean  cleaner
+	intake intake
 	pull   []exchange.Rows
 	ahead  ahead
 }
@@ -30,7 +30,7 @@ type ahead struct {
 
 func newSync(c *Client, params []*optimizer.Param) *syncSession {
 	n := len(c.c.Layout.Embeddings)
-	s := &syncSession{c: c, params: params, x: exchange.New(&c.servers), clean: newCleaner(c),
+	s := &syncSession{c: c, params: params, x: exchange.New(&c.servers), intake: newIntake(c, params),
 		pull: make([]exchange.Rows, n), ahead: ahead{rows: make([]exchange.Rows, n)}}
 	s.x.Dense = weights(params)
 	return s
@@ -59,7 +59,7 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
 	}
-	dense, push, err := s.clean.clean(s.params, st)
+	push, err := s.intake.Take(st)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	defer done()
 	step, acked := s.c.servers.Sequence.Begin()
 	defer s.c.servers.Sequence.End(step)
-	r := exchange.Request{Op: wire.OpStep, Round: s.c.currentRound(), Samples: st.Samples, Seq: step, Acked: acked,
-		Dense: dense, Push: push, Pull: s.ahead.want(s.c, st), All: true}
+	r := exchange.Request{Op: wire.OpStep, Round: s.c.currentRound(), Seq: step, Acked: acked,
+		Push: push, Pull: s.ahead.want(s.c, st), All: true}
 	if err := s.x.Run(ctx, r); err != nil {
 		return describe(err, "pushing", s.c)
 	}

@@ -21,14 +21,14 @@ var house = map[string][]string{
 
 	"internal/table":      {"internal/kernels", "optimizer"},
 	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},
-	"internal/gradient":   {"internal/kernels", "strategy"},
+	"internal/gradient":   {"internal/kernels", "optimizer", "strategy"},
 	"internal/wire":       {"internal/kernels"},
 	"internal/cut":        {"internal/wire"},
 	"internal/layout":     {"optimizer", "strategy/placement"},
 	"internal/peer":       {"internal/wire", "transport"},
 	"internal/collective": {"internal/kernels", "internal/peer", "transport"},
 	"internal/accumulate": {"internal/gradient", "internal/kernels", "optimizer", "strategy"},
-	"internal/replica": {"internal/collective", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "optimizer", "optimizer/local",
+	"internal/replica": {"internal/collective", "internal/gradient", "internal/layout", "internal/mode", "optimizer", "optimizer/local",
 		"strategy"},
 	"rolemaker":           {"internal/environ", "rolemaker/internal/rendezvous"},
 	"internal/modelfiles": {"internal/files", "internal/safetensors"},
@@ -42,7 +42,7 @@ var house = map[string][]string{
 
 	"nn": {"internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
 
-	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/exchange", "internal/files", "internal/layout",
+	"fleet": {"internal/accumulate", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/exchange", "internal/files", "internal/gradient", "internal/layout",
 		"internal/modelfiles", "internal/replica", "internal/safetensors", "internal/server", "internal/table", "optimizer", "optimizer/local", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun":  {"internal/certs", "internal/files"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},

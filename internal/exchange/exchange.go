@@ -88,13 +88,13 @@ func (x *Exchange) Forget() {
 
 func (x *Exchange) header(r *Request) wire.Header {
 	h := x.s.Header(r.Op)
-	h.Round, h.Samples, h.Seq, h.Acked = uint64(r.Round), uint32(r.Samples), r.Seq, r.Acked
+	h.Round, h.Samples, h.Seq, h.Acked = uint64(r.Round), uint32(r.Push.Samples), r.Seq, r.Acked
 	return h
 }
 
 // note counts what a server's answer says of a push, if the request was one.
 func (x *Exchange) note(s int, f *wire.Frame, r *Request) {
-	if r.Samples == 0 {
+	if r.Push.Samples == 0 {
 		return
 	}
 	from := x.lanes[s].read

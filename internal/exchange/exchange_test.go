@@ -31,7 +31,7 @@ func TestExchange(t *testing.T) {
 					rows.G[2*i], rows.G[2*i+1] = float32(id), -float32(id)
 					rows.Clicks[2*i] = float32(id)
 				}
-				err := x.Run(t.Context(), Request{Op: wire.OpStep, Samples: 1, Dense: [][]float32{g, nil}, Push: []gradient.Rows{rows}, Pull: []Rows{{IDs: ids, W: w}}, All: true})
+				err := x.Run(t.Context(), Request{Op: wire.OpStep, Push: gradient.Step{Samples: 1, Dense: [][]float32{g, nil}, Rows: []gradient.Rows{rows}}, Pull: []Rows{{IDs: ids, W: w}}, All: true})
 				if err != nil {
 					t.Fatal(err)
 				}

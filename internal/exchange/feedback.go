@@ -56,8 +56,8 @@ func (x *Exchange) narrowly(ctx context.Context, r Request) error {
 		x.feedback = nil
 		return err
 	}
-	for e := range r.Push {
-		k.owed[e].keep(r.Push[e].G)
+	for e := range r.Push.Rows {
+		k.owed[e].keep(r.Push.Rows[e].G)
 	}
 	return nil
 }
@@ -69,17 +69,17 @@ func (k *feedback) add(r *Request) {
 		if owed == nil {
 			continue
 		}
-		kernels.Add(owed, owed, r.Dense[i])
+		kernels.Add(owed, owed, r.Push.Dense[i])
 		if kernels.FirstNotFinite(owed) >= 0 {
-			copy(owed, r.Dense[i])
+			copy(owed, r.Push.Dense[i])
 		}
 	}
-	for e := range r.Push {
-		k.rows[e].Set(r.Push[e])
-		k.owed[e].add(r.Push[e].IDs, k.rows[e].G)
+	for e := range r.Push.Rows {
+		k.rows[e].Set(r.Push.Rows[e])
+		k.owed[e].add(r.Push.Rows[e].IDs, k.rows[e].G)
 		if kernels.FirstNotFinite(k.rows[e].G) >= 0 {
-			copy(k.rows[e].G, r.Push[e].G)
+			copy(k.rows[e].G, r.Push.Rows[e].G)
 		}
 	}
-	r.Dense, r.Push = k.dense, k.rows
+	r.Push.Dense, r.Push.Rows = k.dense, k.rows
 }

@@ -18,8 +18,8 @@ func TestFailedPushOwesNothing(t *testing.T) {
 		for i := range g {
 			g[i] = [2]float32{1, 0.003}[i%2] // the odd ones are less than half of a 127th
 		}
-		return x.Run(t.Context(), Request{Op: wire.OpStep, Samples: 1, Dense: [][]float32{g, nil},
-			Push: []gradient.Rows{{IDs: []uint64{1, 2}, G: []float32{1, 0.003, 1, 0.003}}}, All: true})
+		return x.Run(t.Context(), Request{Op: wire.OpStep, Push: gradient.Step{Samples: 1, Dense: [][]float32{g, nil},
+			Rows: []gradient.Rows{{IDs: []uint64{1, 2}, G: []float32{1, 0.003, 1, 0.003}}}}, All: true})
 	}
 	if err := push(); err != nil {
 		t.Fatal(err)
@@ -41,15 +41,15 @@ func TestSumsBeyondFloat32(t *testing.T) {
 	k := newFeedback(servers(t, 1, wire.Float16, nil).Layout)
 	huge := float32(3e38)
 	push := func() Request {
-		r := Request{Dense: [][]float32{fill(make([]float32, 24), huge), nil}, Push: []gradient.Rows{{IDs: []uint64{5}, G: []float32{huge, -huge}}}}
+		r := Request{Push: gradient.Step{Dense: [][]float32{fill(make([]float32, 24), huge), nil}, Rows: []gradient.Rows{{IDs: []uint64{5}, G: []float32{huge, -huge}}}}}
 		k.add(&r)
-		k.owed[0].keep(r.Push[0].G) // all of it, as if nothing had been sent
+		k.owed[0].keep(r.Push.Rows[0].G) // all of it, as if nothing had been sent
 		return r
 	}
 	push()
 	r := push()
-	all(t, "dense", r.Dense[0], huge)
-	if got := r.Push[0].G; got[0] != huge || got[1] != -huge {
+	all(t, "dense", r.Push.Dense[0], huge)
+	if got := r.Push.Rows[0].G; got[0] != huge || got[1] != -huge {
 		t.Errorf("rows are %v", got)
 	}
 }

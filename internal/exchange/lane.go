@@ -21,5 +21,5 @@ type cutRows struct {
 	share  layout.Share
 	ids    []uint64
 	rows   []float32
-	counts []float32
+	clicks []float32
 }

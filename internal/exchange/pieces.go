@@ -32,13 +32,13 @@ func (x *Exchange) limit() int { return x.s.MaxFrame - frameOverhead }
 func (x *Exchange) fits(s int, r *Request) bool {
 	l := &x.lanes[s]
 	up, down := 0, 0
-	if r.Dense != nil {
+	if r.Push.Dense != nil {
 		up += x.s.Payload.DenseSize(x.floats(s))
 	}
 	if x.wantsDense(s) {
 		down += 4 * x.floats(s)
 	}
-	for e := range r.Push {
+	for e := range r.Push.Rows {
 		up += l.push[e].share.Len() * x.pushBytes(e)
 	}
 	for e := range r.Pull {
@@ -60,11 +60,11 @@ func (x *Exchange) pushBytes(e int) int {
 // inPieces makes an exchange with one server in frames of the size that the strategy allows.
 func (x *Exchange) inPieces(ctx context.Context, s int, r *Request) error {
 	after := *r
-	if r.Samples > 0 {
+	if r.Push.Samples > 0 {
 		if err := x.pushPieces(ctx, s, r); err != nil {
 			return err
 		}
-		after.Samples, after.Seq, after.Acked = 0, 0, 0
+		after.Push.Samples, after.Seq, after.Acked = 0, 0, 0
 		after.Round++ // what is pulled now reflects the push
 	}
 	return x.pullPieces(ctx, s, &after)
@@ -73,13 +73,13 @@ func (x *Exchange) inPieces(ctx context.Context, s int, r *Request) error {
 // pushPieces sends all but the last piece to be kept, and the last as the step.
 func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 	l := &x.lanes[s]
-	gathered := make([][]float32, len(r.Push))
+	gathered := make([][]float32, len(r.Push.Rows))
 	var all []piece
-	if r.Dense != nil {
+	if r.Push.Dense != nil {
 		all = append(all, x.cutDense(s, x.s.Payload)...)
 	}
-	for e := range r.Push {
-		gathered[e] = x.gather(&l.push[e], e, r.Push[e])
+	for e := range r.Push.Rows {
+		gathered[e] = x.gather(&l.push[e], e, r.Push.Rows[e])
 		all = append(all, x.cutShare(e, l.push[e].share.Len(), x.pushBytes(e))...)
 	}
 	if len(all) == 0 {
@@ -94,12 +94,12 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 		l.build.Piece(wire.Piece{Number: i, Of: len(all)})
 		if p.dense {
 			l.build.Span(p.from, p.to)
-			x.putDense(s, r.Dense, p.from, p.to)
+			x.putDense(s, r.Push.Dense, p.from, p.to)
 		} else {
 			dim := x.dim(p.e)
-			x.putRows(s, p.e, l.push[p.e].take(r.Push[p.e].IDs)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
-			if counts := l.push[p.e].takeCounts(r.Push[p.e].Clicks); counts != nil {
-				x.putCounts(s, p.e, counts[2*p.from:2*p.to])
+			x.putRows(s, p.e, l.push[p.e].take(r.Push.Rows[p.e].IDs)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
+			if clicks := l.push[p.e].takeClicks(r.Push.Rows[p.e].Clicks); clicks != nil {
+				x.putClicks(s, p.e, clicks[2*p.from:2*p.to])
 			}
 		}
 		var note func(*wire.Frame) error
@@ -110,8 +110,8 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 			return fmt.Errorf("piece %d of %d: %w", i+1, len(all), err)
 		}
 	}
-	for e := range r.Push {
-		x.ungather(&l.push[e], e, gathered[e], r.Push[e])
+	for e := range r.Push.Rows {
+		x.ungather(&l.push[e], e, gathered[e], r.Push.Rows[e])
 	}
 	return nil
 }

@@ -8,14 +8,12 @@ import (
 
 // Request is what a step wants of the servers.
 type Request struct {
-	Op      wire.Op
-	Round   mode.Round
-	Samples int
-	Seq     uint64
-	Acked   uint64
-	// Dense and Push are the gradients, by param and by embedding; Dense is nil when nothing is pushed.
-	Dense [][]float32
-	Push  []gradient.Rows
+	Op    wire.Op
+	Round mode.Round
+	Seq   uint64
+	Acked uint64
+	// Push are the gradients; without samples nothing is pushed.
+	Push gradient.Step
 	// From are the versions of the weights that the gradients were computed on, by server; nil are those of the exchange's
 	// last answers.
 	From []uint64

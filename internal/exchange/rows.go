@@ -73,19 +73,19 @@ func (c *cutRows) take(ids []uint64) []uint64 {
 	return c.ids
 }
 
-// takeCounts is the share's part of counts; nil of nil.
-func (c *cutRows) takeCounts(counts []float32) []float32 {
-	if counts == nil {
+// takeClicks is the share's part of shows and clicks; nil of nil.
+func (c *cutRows) takeClicks(clicks []float32) []float32 {
+	if clicks == nil {
 		return nil
 	}
 	if c.share.Run() {
-		return counts[2*c.share.Lo : 2*c.share.Hi]
+		return clicks[2*c.share.Lo : 2*c.share.Hi]
 	}
-	c.counts = c.counts[:0]
+	c.clicks = c.clicks[:0]
 	for _, at := range c.share.At {
-		c.counts = append(c.counts, counts[2*at:][:2]...)
+		c.clicks = append(c.clicks, clicks[2*at:][:2]...)
 	}
-	return c.counts
+	return c.clicks
 }
 
 // putRows adds gradients of rows to a server's frame.
@@ -109,10 +109,10 @@ func (x *Exchange) ungather(c *cutRows, e int, g []float32, r gradient.Rows) {
 	}
 }
 
-// putCounts adds the shows and clicks of the rows before them to a server's frame, if there are any.
-func (x *Exchange) putCounts(s, e int, counts []float32) {
-	if counts != nil {
-		x.lanes[s].build.Counts(x.table(e), counts)
+// putClicks adds the shows and clicks of the rows before them to a server's frame, if there are any.
+func (x *Exchange) putClicks(s, e int, clicks []float32) {
+	if clicks != nil {
+		x.lanes[s].build.Counts(x.table(e), clicks)
 	}
 }
 

@@ -9,14 +9,14 @@ import (
 
 // Run sends a request and returns when all its answers are in place.
 func (x *Exchange) Run(ctx context.Context, r Request) error {
-	if r.Samples > 0 && x.s.Payload != wire.Float32 {
+	if r.Push.Samples > 0 && x.s.Payload != wire.Float32 {
 		return x.narrowly(ctx, r)
 	}
 	return x.exchange(ctx, r)
 }
 
 func (x *Exchange) exchange(ctx context.Context, r Request) error {
-	x.cutPush(r.Push)
+	x.cutPush(r.Push.Rows)
 	x.cutPull(r.Pull)
 	x.Arrived.Store(0)
 	return x.Each(func(s int) error {
@@ -44,15 +44,15 @@ func (x *Exchange) write(s int, r *Request) bool {
 	}
 	b.Reset(h)
 	useful := r.All || h.Version != wire.NoDense
-	if r.Dense != nil {
-		x.putDense(s, r.Dense, 0, x.floats(s))
+	if r.Push.Dense != nil {
+		x.putDense(s, r.Push.Dense, 0, x.floats(s))
 	}
-	for e := range r.Push {
+	for e := range r.Push.Rows {
 		if c := &l.push[e]; c.share.Len() > 0 {
-			g := x.gather(c, e, r.Push[e])
-			x.putRows(s, e, c.take(r.Push[e].IDs), g)
-			x.putCounts(s, e, c.takeCounts(r.Push[e].Clicks))
-			x.ungather(c, e, g, r.Push[e])
+			g := x.gather(c, e, r.Push.Rows[e])
+			x.putRows(s, e, c.take(r.Push.Rows[e].IDs), g)
+			x.putClicks(s, e, c.takeClicks(r.Push.Rows[e].Clicks))
+			x.ungather(c, e, g, r.Push.Rows[e])
 			useful = true
 		}
 	}

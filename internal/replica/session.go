@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -24,9 +25,14 @@ func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 	st := t.c.Strategy
 	if _, ok := driftsBy(st); ok {
 		d, err := t.drifting()
-		return &localSGD{t: t, params: params, inner: inner, drift: d}, err
+		return &localSGD{t: t, inner: inner, intake: t.intake(params), drift: d}, err
 	}
 	return newEveryStep(t, params, inner), nil
+}
+
+// intake takes over the gradients of a session of params. Clips are the part of whoever has the mean.
+func (t *Trainer) intake(params []*optimizer.Param) *gradient.Intake {
+	return gradient.NewIntake(params, gradient.Guard{Policy: t.c.Strategy.NotFinite, Seen: &t.c.Tally.NotFinite}, nil)
 }
 
 // everyStep averages gradients in every step.
@@ -36,10 +42,11 @@ type everyStep struct {
 	inner  optimizer.Session
 	dense  [][]float32 // the gradients of the dense params that are trained
 	rows   merger
+	intake *gradient.Intake
 }
 
 func newEveryStep(t *Trainer, params []*optimizer.Param, inner optimizer.Session) *everyStep {
-	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(t.c.Params, t.c.Strategy.Weighting)}
+	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(params, t.c.Strategy.Weighting), intake: t.intake(params)}
 	for _, p := range params {
 		if !p.Embedding && !p.Frozen {
 			s.dense = append(s.dense, p.G)
@@ -58,14 +65,14 @@ func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.inner.End(ctx, st)
 	}
-	rows, err := s.t.c.Tally.Finite(s.t.c.Strategy.NotFinite, s.params, st.Rows)
+	own, err := s.intake.Take(st)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	if _, err = s.update(ctx, collective.Part{Weight: s.weight(st)}, rows); err != nil {
+	if _, err = s.update(ctx, collective.Part{Weight: s.weight(st)}, own.Rows); err != nil {
 		return err
 	}
-	s.t.c.Tally.Applied(s.inner, rows)
+	s.t.c.Tally.Applied(s.inner, own.NumRows())
 	return nil
 }
 
@@ -78,7 +85,7 @@ func (s *everyStep) weight(st *optimizer.Step) uint32 {
 }
 
 // update makes one update together with the others. all says that every worker has ended its epoch, and nothing was done.
-func (s *everyStep) update(ctx context.Context, p collective.Part, rows []optimizer.Rows) (all bool, err error) {
+func (s *everyStep) update(ctx context.Context, p collective.Part, rows []gradient.Rows) (all bool, err error) {
 	p.News = s.t.hasNews()
 	m, err := s.t.group.Mean(ctx, p, s.dense...)
 	if err == nil && m.News {

@@ -19,18 +19,13 @@ type Tally struct {
 // dropper is a session that knows how many rows of its last step the tables dropped.
 type dropper interface{ Dropped() int }
 
-// Applied counts a step that inner has applied, in which rows of this process went.
-func (n *Tally) Applied(inner optimizer.Session, rows []optimizer.Rows) {
-	own, dropped := 0, 0
-	for _, r := range rows {
-		if !r.Param.Frozen {
-			own += len(r.IDs)
-		}
-	}
+// Applied counts a step that inner has applied, to which this process had so many rows.
+func (n *Tally) Applied(inner optimizer.Session, rows int) {
+	dropped := 0
 	if d, ok := inner.(dropper); ok {
-		dropped = min(d.Dropped(), own) // in a collective job rows of others were dropped too
+		dropped = min(d.Dropped(), rows) // in a collective job rows of others were dropped too
 	}
 	n.Steps.Add(1)
-	n.Rows.Add(int64(own - dropped))
+	n.Rows.Add(int64(rows - dropped))
 	n.Dropped.Add(int64(dropped))
 }
