@@ -5,8 +5,6 @@ import (
 	"iter"
 	"strings"
 	"testing"
-
-	"github.com/gofleet/gofleet/internal/script"
 )
 
 // TestSendQueueScripts plays every testdata/async_*.queue: a line is what a training thread or an answer tells the queue, and
@@ -23,17 +21,17 @@ import (
 //	unsent                   how many steps may not have been applied
 //	late                     whether a step without rows should wait
 func TestSendQueueScripts(t *testing.T) {
-	script.Play(t, "async_*.queue", func(t *testing.T, lines iter.Seq[script.Line]) {
+	scripts(t, "async_*.queue", func(t *testing.T, lines iter.Seq[line]) {
 		var w *asyncWorker
 		for l := range lines {
-			if l.Words[0] == "queue" {
-				w = newAsyncWorker(sendOptions(t, l.Words[1:]))
+			if l.words[0] == "queue" {
+				w = newAsyncWorker(sendOptions(t, l.words[1:]))
 				continue
 			}
 			w.said = nil
-			w.tell(t, l.Words)
+			w.tell(t, l.words)
 			w.act()
-			l.Check(t, strings.Join(w.said, ", "))
+			l.check(t, strings.Join(w.said, ", "))
 		}
 	})
 }
@@ -44,19 +42,19 @@ func sendOptions(t *testing.T, words []string) (o SendOptions) {
 		name, value, _ := strings.Cut(word, "=")
 		switch name {
 		case "max_merge_var_num":
-			o.MaxMergeVarNum = script.Number(t, value)
+			o.MaxMergeVarNum = number(t, value)
 		case "send_queue_size":
-			o.SendQueueSize = script.Number(t, value)
+			o.SendQueueSize = number(t, value)
 		case "thread_pool_size":
-			o.ThreadPoolSize = script.Number(t, value)
+			o.ThreadPoolSize = number(t, value)
 		case "send_wait_times":
-			o.Patient = script.Number(t, value) > 0
+			o.Patient = number(t, value) > 0
 		case "look_ahead":
 			o.LookAhead = true
 		case "independent_recv_thread":
 			o.IndependentRecvThread = true
 		case "min_send_grad_num_before_recv":
-			o.MinSendGradNumBeforeRecv = script.Number(t, value)
+			o.MinSendGradNumBeforeRecv = number(t, value)
 		default:
 			t.Fatalf("unknown option %q", word)
 		}

@@ -1,0 +1,227 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// What would make a frame larger than the strategy allows travels in pieces: a push as several frames that the server puts
+// together before any of it counts, a pull as several pulls. They follow one another, so that a server has one frame of a
+// worker's session at a time to hold.
+
+// piece is a part of a push or pull: the values [from, to) of the server's dense ones, or of its share of embedding e the
+// rows [from, to).
+type piece struct {
+	dense    bool
+	e        int
+	from, to int
+}
+
+const (
+	frameOverhead = 512 // header and sections' heads
+	idBytes       = 10  // of the longest id
+	countBytes    = 8   // of shows and clicks
+)
+
+// limit is how many bytes of values a frame has room for.
+func (x *exchange) limit() int { return x.c.maxFrame - frameOverhead }
+
+// fits says whether one frame holds the request to a server and one the answer.
+func (x *exchange) fits(s int, r *request) bool {
+	l := &x.lanes[s]
+	up, down := 0, 0
+	if r.dense != nil {
+		up += x.c.payload.DenseSize(x.floats(s))
+	}
+	if x.wantsDense(s) {
+		down += 4 * x.floats(s)
+	}
+	for e := range r.push {
+		up += l.push[e].share.Len() * x.pushBytes(e)
+	}
+	for e := range r.pull {
+		n := l.pull[e].share.Len()
+		up, down = up+n*idBytes, down+n*4*x.dim(e)
+	}
+	return up <= x.limit() && down <= x.limit()
+}
+
+// pushBytes is at most what a row of an embedding takes in a push.
+func (x *exchange) pushBytes(e int) int {
+	n := x.c.payload.RowSize(x.dim(e)) + idBytes
+	if x.c.c.Layout.Params[x.table(e)].Entry.Counts() {
+		n += countBytes
+	}
+	return n
+}
+
+// inPieces makes an exchange with one server in frames of the size that the strategy allows.
+func (x *exchange) inPieces(ctx context.Context, s int, r *request) error {
+	after := *r
+	if r.samples > 0 {
+		if err := x.pushPieces(ctx, s, r); err != nil {
+			return err
+		}
+		after.samples, after.step, after.acked = 0, 0, 0
+		after.round++ // what is pulled now reflects the push
+	}
+	return x.pullPieces(ctx, s, &after)
+}
+
+// pushPieces sends all but the last piece to be kept, and the last as the step.
+func (x *exchange) pushPieces(ctx context.Context, s int, r *request) error {
+	l := &x.lanes[s]
+	gathered := make([][]float32, len(r.push))
+	var all []piece
+	if r.dense != nil {
+		all = append(all, x.cutDense(s, x.c.payload)...)
+	}
+	for e := range r.push {
+		gathered[e] = x.gather(&l.push[e], e, r.push[e])
+		all = append(all, x.cutShare(e, l.push[e].share.Len(), x.pushBytes(e))...)
+	}
+	if len(all) == 0 {
+		all = []piece{{dense: true}} // nothing to push, but the round waits for this worker
+	}
+	for i, p := range all {
+		h := x.header(r)
+		if i < len(all)-1 {
+			h.Op = wire.OpPiece
+		}
+		l.build.Reset(h)
+		l.build.Piece(wire.Piece{Number: i, Of: len(all)})
+		if p.dense {
+			l.build.Span(p.from, p.to)
+			x.putDense(s, r.dense, p.from, p.to)
+		} else {
+			dim := x.dim(p.e)
+			x.putRows(s, p.e, l.push[p.e].take(r.push[p.e].ids)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
+			if counts := l.push[p.e].takeCounts(r.push[p.e].counts); counts != nil {
+				x.putCounts(s, p.e, counts[2*p.from:2*p.to])
+			}
+		}
+		var note func(*wire.Frame) error
+		if h.Op == wire.OpStep {
+			note = func(f *wire.Frame) error { x.note(s, f, r); return nil }
+		}
+		if err := x.send(ctx, s, note); err != nil {
+			return fmt.Errorf("piece %d of %d: %w", i+1, len(all), err)
+		}
+	}
+	for e := range r.push {
+		x.ungather(&l.push[e], e, gathered[e], r.push[e])
+	}
+	return nil
+}
+
+// pullPieces brings the dense weights, if the server has newer ones, and the rows.
+func (x *exchange) pullPieces(ctx context.Context, s int, r *request) error {
+	l := &x.lanes[s]
+	if x.wantsDense(s) {
+		if err := x.pullDense(ctx, s, r); err != nil {
+			return err
+		}
+	}
+	for e := range r.pull {
+		for _, p := range x.cutShare(e, l.pull[e].share.Len(), 4*x.dim(e)) {
+			l.build.Reset(x.header(r))
+			l.build.IDs(x.table(e), l.pull[e].take(r.pull[e].ids)[p.from:p.to])
+			err := x.send(ctx, s, func(f *wire.Frame) error {
+				sec, err := only(f, wire.KindRows)
+				if err != nil {
+					return err
+				}
+				return x.readRows(&l.pull[e].share, p.from, p.to, e, sec, r.pull[e].data)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pullDense brings a server's dense weights span by span. In a mode without rounds the spans may be of different versions;
+// the oldest is what counts as known.
+func (x *exchange) pullDense(ctx context.Context, s int, r *request) error {
+	l := &x.lanes[s]
+	version := l.version
+	for i, p := range x.cutDense(s, wire.Float32) {
+		h := x.header(r)
+		h.Version = l.version
+		l.build.Reset(h)
+		l.build.Span(p.from, p.to)
+		err := x.send(ctx, s, func(f *wire.Frame) error {
+			if i == 0 {
+				version = f.Version
+			}
+			if f.Version == l.version {
+				return nil
+			}
+			sec, err := only(f, wire.KindDense)
+			if err != nil {
+				return err
+			}
+			return x.readDense(s, f.Version, sec, p.from, p.to)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	l.version, l.read = version, version
+	return nil
+}
+
+// publish gives the servers the dense weights w, by param. Servers that have some keep theirs.
+func (x *exchange) publish(ctx context.Context, w [][]float32) error {
+	return x.each(func(s int) error {
+		pieces := x.cutDense(s, wire.Float32)
+		if len(pieces) == 0 {
+			pieces = []piece{{}} // a server without dense values is published to as well
+		}
+		for i, p := range pieces {
+			b := &x.lanes[s].build
+			b.Reset(x.c.header(wire.OpPublish))
+			b.Piece(wire.Piece{Number: i, Of: len(pieces)})
+			b.Span(p.from, p.to)
+			b.Dense(x.span(s, w, p.from, p.to)...)
+			if err := x.send(ctx, s, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// only is the section of a kind that an answer consists of.
+func only(f *wire.Frame, kind wire.Kind) (wire.Section, error) {
+	if len(f.Sections) != 1 || f.Sections[0].Kind != kind {
+		return wire.Section{}, fmt.Errorf("an answer of %d sections, one was asked for", len(f.Sections))
+	}
+	return f.Sections[0], nil
+}
+
+// cutDense cuts a server's dense values into what frames hold of them in an encoding.
+func (x *exchange) cutDense(s int, e wire.Encoding) (all []piece) {
+	for from, to := range runs(x.floats(s), e.DenseFit(x.limit())) {
+		all = append(all, piece{dense: true, from: from, to: to})
+	}
+	return all
+}
+
+func (x *exchange) cutShare(e, n, rowBytes int) (all []piece) {
+	for from, to := range runs(n, max(1, x.limit()/rowBytes)) {
+		all = append(all, piece{e: e, from: from, to: to})
+	}
+	return all
+}
+
+// runs cuts n into runs of at most size.
+func runs(n, size int) func(yield func(from, to int) bool) {
+	return func(yield func(from, to int) bool) {
+		for from := 0; from < n && yield(from, min(from+size, n)); from += size {
+		}
+	}
+}
