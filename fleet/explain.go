@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gofleet/gofleet/internal/client"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -55,7 +55,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.ServerNum() == 0 {
+	if len(f.id.Servers) == 0 {
 		return nil, fmt.Errorf("fleet: Explain: it tells of traffic with servers, and this job has none: %w", ErrRole)
 	}
 	for name, n := range ids {
@@ -65,7 +65,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 		}
 	}
 	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids), Measured: Measured{Counts: f.Counts()}}
-	for _, t := range client.Expect(j.layout, j.strategy, ids, true) {
+	for _, t := range exchange.Expect(j.layout, j.strategy, ids, true) {
 		e.Servers = append(e.Servers, Traffic(t))
 	}
 	if m, ok := j.transport.(transport.Metered); ok {

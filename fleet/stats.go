@@ -3,7 +3,6 @@ package fleet
 import (
 	"log/slog"
 
-	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -51,20 +50,19 @@ const hotRows = 10
 // called at any time.
 func (f *Fleet) Stats() Stats {
 	f.mu.Lock()
-	j, server := f.job, f.server
+	j, server, local := f.job, f.server, f.local
 	f.mu.Unlock()
 	s := Stats{Counts: f.Counts()}
-	if j == nil {
-		return s
-	}
-	if server != nil {
+	switch {
+	case server != nil:
 		s.Tables, s.Refused = tablesOf(server.Store()), server.Refused()
+	case local != nil:
+		s.Tables = tablesOf(local.Store())
 	}
-	if h, ok := j.backend.(backend.Holder); ok {
-		s.Tables = tablesOf(h.Store())
-	}
-	if m, ok := j.transport.(transport.Metered); ok {
-		s.Transport = m.Stats()
+	if j != nil {
+		if m, ok := j.transport.(transport.Metered); ok {
+			s.Transport = m.Stats()
+		}
 	}
 	return s
 }

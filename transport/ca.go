@@ -1,125 +1,31 @@
 package transport
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/certs"
 )
 
-// CA is a certificate authority for tests and small clusters. Its key lives in memory only: a cluster that needs another
-// certificate later gets a new CA and new directories.
-type CA struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
+// CA is a certificate authority for tests and small clusters; "fleetrun certs" does the same from a shell. Its key lives in memory
+// only: a cluster that needs another certificate later gets a new CA and new directories.
+type CA struct{ authority *certs.Authority }
 
 // NewCA makes an authority whose certificates are valid for lifetime from now on.
 func NewCA(lifetime time.Duration) (*CA, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	authority, err := certs.New(lifetime)
 	if err != nil {
-		return nil, fmt.Errorf("transport: new CA: %w", err)
+		return nil, fmt.Errorf("transport: %w", err)
 	}
-	template, err := certificate("gofleet cluster CA", time.Now().Add(lifetime))
-	if err != nil {
-		return nil, err
-	}
-	template.IsCA, template.BasicConstraintsValid = true, true
-	template.KeyUsage = x509.KeyUsageCertSign
-	cert, err := sign(template, template, key, key)
-	if err != nil {
-		return nil, err
-	}
-	return &CA{cert: cert, key: key}, nil
+	return &CA{authority: authority}, nil
 }
 
 // WriteDir makes a certificate for the given hosts, names or IP addresses, and writes a directory as FastHTTP.TLSDir and
 // FLEET_TLS_DIR want it: ca.pem, cert.pem and key.pem, the last readable by its owner alone. The certificate serves for
 // both sides of a connection, and for this machine's loopback too. One directory may be copied to every machine it names.
 func (ca *CA) WriteDir(dir string, hosts ...string) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return fmt.Errorf("transport: certificate: %w", err)
-	}
-	template, err := certificate("gofleet", ca.cert.NotAfter)
-	if err != nil {
-		return err
-	}
-	template.KeyUsage = x509.KeyUsageDigitalSignature
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	addHosts(template, append([]string{"localhost", "127.0.0.1", "::1"}, hosts...))
-	cert, err := sign(template, ca.cert, key, ca.key)
-	if err != nil {
-		return err
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return fmt.Errorf("transport: certificate: %w", err)
-	}
-	return writeDir(dir, ca.cert.Raw, cert.Raw, secret)
-}
-
-func certificate(name string, until time.Time) (*x509.Certificate, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, fmt.Errorf("transport: certificate: %w", err)
-	}
-	return &x509.Certificate{
-		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    time.Now().Add(-5 * time.Minute), // clocks differ
-		NotAfter:     until,
-	}, nil
-}
-
-func addHosts(template *x509.Certificate, hosts []string) {
-	for _, host := range hosts {
-		if ip := net.ParseIP(host); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
-		} else {
-			template.DNSNames = append(template.DNSNames, host)
-		}
-	}
-}
-
-func sign(template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) (*x509.Certificate, error) {
-	raw, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, parentKey)
-	if err != nil {
-		return nil, fmt.Errorf("transport: certificate: %w", err)
-	}
-	return x509.ParseCertificate(raw)
-}
-
-func writeDir(dir string, ca, cert, key []byte) error {
-	if err := files.CheckLocal(dir); err != nil {
-		return fmt.Errorf("transport: certificate: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("transport: certificate: %w", err)
-	}
-	for _, f := range []struct {
-		name, kind string
-		raw        []byte
-		mode       os.FileMode
-	}{
-		{"ca.pem", "CERTIFICATE", ca, 0o644},
-		{"cert.pem", "CERTIFICATE", cert, 0o644},
-		{"key.pem", "PRIVATE KEY", key, 0o600},
-	} {
-		text := pem.EncodeToMemory(&pem.Block{Type: f.kind, Bytes: f.raw})
-		if err := os.WriteFile(filepath.Join(dir, f.name), text, f.mode); err != nil {
-			return fmt.Errorf("transport: certificate: %w", err)
-		}
+	if err := ca.authority.WriteDir(dir, hosts...); err != nil {
+		return fmt.Errorf("transport: %w", err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@
 //
 //	fleetrun --server_num=2 --worker_num=2 [flags] program [args]
 //	fleetrun --nproc_per_node=2 [flags] program [args]
+//	fleetrun certs [--days N] DIR HOST...
 //
 // The program is a package of Go (./examples/wide_and_deep, or an import path), built once into a directory that goes
 // away with the job, or an executable file, run as it is. What follows it is handed on untouched:
@@ -99,6 +100,17 @@
 //
 // Kubernetes and Slurm start processes themselves and need no fleetrun: package rolemaker reads who a process is from what
 // operators, mpirun and srun set.
+//
+// # Certificates
+//
+// A cluster without an authority of its own gets one by a command, typed once, on any machine:
+//
+//	fleetrun certs tls 10.89.176.11 10.89.176.12
+//
+// writes ca.pem, cert.pem and key.pem into the directory tls, for the hosts named (names or IP addresses, as the lists of roles have
+// them) and for loopback. Copy it to every machine and set FLEET_TLS_DIR there. Certificates are valid for a year, or --days; the
+// authority's key is kept nowhere, so that for one more machine the command makes a new directory, which replaces all copies.
+// Certificates that are there are never overwritten.
 package main
 
 // The files of this package, in reading order.
@@ -114,6 +126,7 @@ package main
 //	machine.go     which of the lists are this machine's
 //	environ.go     what each role is told
 //	banner.go      the job, shown before it starts
+//	certs.go       certificates, which need no job
 //
 // A job that runs:
 //

@@ -146,9 +146,10 @@ func (o *options) ignoredDevices() []string {
 func (o *options) usage() string {
 	var b strings.Builder
 	b.WriteString("Usage: fleetrun --server_num=N --worker_num=N [flags] program [args]\n" +
-		"       fleetrun --nproc_per_node=N [flags] program [args]\n\n" +
+		"       fleetrun --nproc_per_node=N [flags] program [args]\n" +
+		"       fleetrun certs [--days N] DIR HOST...\n\n" +
 		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no servers. The program\n" +
-		"is a Go package or an executable.\n\n")
+		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster.\n\n")
 	shown := flag.NewFlagSet("", flag.ContinueOnError)
 	shown.SetOutput(&b)
 	o.flags.VisitAll(func(f *flag.Flag) {

@@ -17,6 +17,9 @@ func main() {
 
 // run is the command without the process around it: it returns the exit code.
 func run(args []string, con *console) int {
+	if len(args) > 0 && args[0] == "certs" {
+		return runCerts(args[1:], con)
+	}
 	opts, err := parseArgs(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(con.out, opts.usage())

@@ -107,7 +107,7 @@ func (s *Session) add(st *optimizer.Step) {
 func (s *Session) addRows(sum *optimizer.Rows, r optimizer.Rows, n float32) {
 	all := s.folder.Fold(r.Param.Dim(), []gradient.Rows{counted(*sum), counted(r)}, []float32{1, n}, strategy.WeightSamples)
 	sum.IDs, sum.G = append(sum.IDs[:0], all.IDs...), append(sum.G[:0], all.G...)
-	sum.Show, sum.Click = gradient.SplitClicks(sum.Show[:0], sum.Click[:0], all.Clicks)
+	sum.Show, sum.Click = all.AppendClicks(sum.Show[:0], sum.Click[:0])
 }
 
 // counted are rows with what is known of their shows and clicks; where a table counts them, a step without any shows each row once.
@@ -115,7 +115,7 @@ func counted(r optimizer.Rows) gradient.Rows {
 	if r.Param.Entry.Counts() && r.Show == nil {
 		r.Show = slices.Repeat([]float32{1}, len(r.IDs))
 	}
-	return gradient.Rows{IDs: r.IDs, G: r.G, Clicks: gradient.AppendClicks(nil, len(r.IDs), r.Show, r.Click)}
+	return gradient.Rows{IDs: r.IDs, G: r.G, Clicks: gradient.AppendPairs(nil, &r)}
 }
 
 // take is the step that the gradients make together, with those of dense params in G, and begins with none. Its rows are valid

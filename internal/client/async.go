@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // waitUnit is the unit of the strategy's SendWaitTimes.
@@ -29,8 +29,8 @@ type asyncSession struct {
 	ctx     context.Context         // of its requests
 	end     context.CancelCauseFunc // ends life
 	params  []*optimizer.Param
-	clean   cleaner
-	merger  merger
+	intake  intake
+	merger  *gradient.Merger
 	senders sync.WaitGroup
 	work    chan task     // for the senders; has room for as many as may travel
 	receipt chan struct{} // for the receiver
@@ -38,7 +38,7 @@ type asyncSession struct {
 
 	mu        sync.Mutex // guards what follows
 	queue     *mode.SendQueue
-	gradients []*collected // by place of the queue
+	gradients []*queued // by place of the queue
 	err       error
 	ended     bool // work and receipt are closed
 	// changed is closed when something was answered; nil while nobody waits for that.
@@ -55,14 +55,20 @@ type asyncSession struct {
 	from []uint64 // versions of the weights of the step under way, by server
 }
 
+// queued are the gradients of a step, or of several merged, in a place of the queue.
+type queued struct {
+	gradient.Step
+	from []uint64 // versions of the weights that the first was computed on, by server
+}
+
 // errSessionClosed says that a session is used after Close.
 var errSessionClosed = errors.New("session is closed")
 
 func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 	st := c.c.Strategy
-	s := &asyncSession{c: c, params: params, clean: newCleaner(c), merger: newMerger(c),
+	s := &asyncSession{c: c, params: params, intake: newIntake(c, params), merger: gradient.NewMerger(params, c.c.Rule, st),
 		receipt: make(chan struct{}, 1), failed: make(chan struct{}),
-		queue: mode.NewSendQueue(sendOptions(st)),
+		queue: mode.NewSendQueue(mode.SendOptionsOf(st)),
 		dense: make([][]float32, len(params)), newest: make([]uint64, len(c.c.Servers)), from: make([]uint64, len(c.c.Servers))}
 	s.work = make(chan task, s.queue.Requests())
 	for i, p := range params {
@@ -71,18 +77,11 @@ func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 		}
 	}
 	for range s.queue.Places() {
-		s.gradients = append(s.gradients, newCollected(c, params))
+		s.gradients = append(s.gradients, &queued{Step: gradient.NewStep(params)})
 	}
 	s.ctx, s.end = context.WithCancelCause(c.ctx)
 	s.start()
 	return s
-}
-
-// sendOptions are a strategy's, for the queue.
-func sendOptions(st strategy.Strategy) mode.SendOptions {
-	return mode.SendOptions{MaxMergeVarNum: st.MaxMergeVarNum, SendQueueSize: st.SendQueueSize, ThreadPoolSize: st.ThreadPoolSize,
-		Patient: st.SendWaitTimes > 0, IndependentRecvThread: st.IndependentRecvThread,
-		MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv, LookAhead: st.LookAhead}
 }
 
 // Begin implements [optimizer.Session].
@@ -116,7 +115,7 @@ func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	for e := range st.Rows {
-		copy(st.Rows[e].W, p.rows[e].data)
+		copy(st.Rows[e].W, p.rows[e].W)
 	}
 	copy(s.from, p.read)
 	s.putBack(p)
@@ -144,7 +143,7 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
 	}
-	dense, push, err := s.clean.clean(s.params, st)
+	push, err := s.intake.Take(st)
 	if err != nil {
 		return err
 	}
@@ -153,9 +152,9 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	if g := s.gradients[at]; turn == mode.TurnMerge {
-		s.merger.add(g, st.Samples, dense, push)
+		s.merger.Add(&g.Step, push)
 	} else {
-		g.set(st.Samples, dense, push)
+		g.Set(push)
 		g.from = append(g.from[:0], s.from...)
 	}
 	var next *pulling

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"log/slog"
 	"net"
 	"slices"
@@ -57,13 +59,13 @@ func BenchmarkAgainstBare(b *testing.B) {
 
 // pushingDense is the round trip of a push that wants nothing back.
 func pushingDense(b *testing.B, c *Client) func() error {
-	x := newExchange(c)
+	x := exchange.New(&c.servers)
 	g := [][]float32{c.c.Layout.Params[0].G}
 	return func() error {
-		step, acked := c.steps.begin()
-		defer c.steps.end(step)
-		r := request{op: wire.OpStep, round: c.currentRound(), samples: 1, step: step, acked: acked, dense: g, all: true}
-		if err := x.run(b.Context(), r); err != nil {
+		step, acked := c.servers.Sequence.Begin()
+		defer c.servers.Sequence.End(step)
+		r := exchange.Request{Op: wire.OpStep, Round: c.currentRound(), Push: gradient.Step{Samples: 1, Dense: g}, Seq: step, Acked: acked, All: true}
+		if err := x.Run(b.Context(), r); err != nil {
 			return err
 		}
 		c.pushed()
@@ -73,11 +75,11 @@ func pushingDense(b *testing.B, c *Client) func() error {
 
 // pullingDense is the round trip that brings the dense weights.
 func pullingDense(b *testing.B, c *Client) func() error {
-	x := newExchange(c)
-	x.dense = weights(c.c.Layout.Params)
+	x := exchange.New(&c.servers)
+	x.Dense = weights(c.c.Layout.Params)
 	return func() error {
-		x.forget()
-		return x.run(b.Context(), request{op: wire.OpStep, round: c.currentRound()})
+		x.Forget()
+		return x.Run(b.Context(), exchange.Request{Op: wire.OpStep, Round: c.currentRound()})
 	}
 }
 

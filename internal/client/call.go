@@ -36,6 +36,11 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 	})
 }
 
+// patiently is a call that carries data, or which waits for other workers.
+func (c *Client) patiently(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
+	return c.call(ctx, c.patience(), server, req, read)
+}
+
 // asking is a request under way to a server, and what its attempts have shown so far.
 type asking struct {
 	c            *Client

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -31,27 +31,23 @@ type Config struct {
 	// Strategy has its defaults filled in.
 	Strategy    strategy.Strategy
 	Fingerprint layout.Fingerprint
-	Transport   transport.Transport
-	Logger      *slog.Logger
+	// From is the directory that this worker was told the servers begin from, and what of it; empty if it was told nothing.
+	From      string
+	Transport transport.Transport
+	Logger    *slog.Logger
 }
 
-// Client is one worker's connection to the servers.
+// Client is one worker's connection to the servers. It implements [optimizer.Trainer].
 type Client struct {
-	c    Config
-	from string // what this worker was told the servers begin from; empty if it was told nothing
-	log  *slog.Logger
-	job  uint64
-	life uint32 // this life of the worker
-	// payload is how pushed gradients travel.
-	payload wire.Encoding
-	// maxFrame bounds the frames of steps, in bytes.
-	maxFrame int
-	steps    steps
-	counts   counts
-	heard    hearing
-	turn     turn
-	frozen   frozen
-	rating   sync.Mutex // held while all servers are told of another rate
+	c       Config
+	log     *slog.Logger
+	job     uint64
+	life    uint32 // this life of the worker
+	servers exchange.Servers
+	heard   hearing
+	turn    turn
+	frozen  frozen
+	rating  sync.Mutex // held while all servers are told of another rate
 
 	ctx  context.Context // ends with the client; its cause says what went wrong
 	end  context.CancelCauseFunc
@@ -63,20 +59,12 @@ type Client struct {
 	meeting  *meeting // mode half_async
 	geo      *geo     // mode geo
 	left     bool
-	stage    atomic.Int32 // of its life: fresh, joining, joined
+	joined   atomic.Bool
 	saves    atomic.Int64
 	gathers  atomic.Uint64
 	// days counts the calls of Shrink: rows that were fetched before one are not used after it.
 	days atomic.Int64
 }
-
-var _ backend.Trainer = (*Client)(nil)
-
-const (
-	fresh = iota
-	joining
-	joined
-)
 
 // session is what the client needs of its sessions.
 type session interface {
@@ -89,38 +77,36 @@ type session interface {
 
 // New makes a client that has yet to Join.
 func New(c Config) *Client {
-	life, end := context.WithCancelCause(context.Background())
-	return &Client{c: c, log: c.Logger.With("worker", c.Worker), job: c.Fingerprint.Sum(), ctx: life, end: end,
-		heard: make(hearing, len(c.Servers)), turn: newTurn(), frozen: frozen{w: make([][]float32, len(c.Layout.Params))}, payload: payloads[c.Strategy.Payload], maxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport))}
+	ctx, end := context.WithCancelCause(context.Background())
+	client := &Client{
+		c:   c,
+		log: c.Logger.With("worker", c.Worker),
+		job: c.Fingerprint.Sum(),
+		servers: exchange.Servers{
+			Layout:   c.Layout,
+			Payload:  exchange.Payloads[c.Strategy.Payload],
+			MaxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport)),
+		},
+		heard:  make(hearing, len(c.Servers)),
+		turn:   newTurn(),
+		frozen: frozen{w: make([][]float32, len(c.Layout.Params))},
+		ctx:    ctx,
+		end:    end,
+	}
+	client.servers.Header, client.servers.Call = client.header, client.patiently
+	return client
 }
 
-// ErrClosed says that the worker has left.
-var ErrClosed = errors.New("worker has left the job")
+var (
+	// ErrNotJoined says that Join is missing.
+	ErrNotJoined = errors.New("worker has not joined")
+	// ErrClosed says that the worker has left.
+	ErrClosed = errors.New("worker has left the job")
+)
 
-// Join implements [backend.Trainer]. It waits for the servers, begins this worker's life in the job and brings the first dense weights:
-// worker 0 publishes what its params hold where servers have nothing, and everybody pulls, what is frozen too if servers have it from a
-// checkpoint.
+// Join waits for the servers, begins this worker's life in the job and brings the first dense weights: worker 0 publishes
+// what its params hold where servers have nothing, and everybody pulls, what is frozen too if servers have it from a checkpoint.
 func (c *Client) Join(ctx context.Context) error {
-	if !c.stage.CompareAndSwap(fresh, joining) {
-		return backend.ErrJoined
-	}
-	if err := c.join(ctx); err != nil {
-		c.Close()
-		return fmt.Errorf("worker %d: %w", c.c.Worker, err)
-	}
-	c.stage.Store(joined)
-	return nil
-}
-
-// known refuses a call of a worker that servers have not heard of.
-func (c *Client) known() error {
-	if c.stage.Load() == fresh {
-		return backend.ErrNotJoined
-	}
-	return nil
-}
-
-func (c *Client) join(ctx context.Context) error {
 	for _, p := range c.c.Layout.Params {
 		if !p.Embedding {
 			p.First(p.W)
@@ -134,7 +120,7 @@ func (c *Client) join(ctx context.Context) error {
 		return err
 	}
 	if c.c.Worker == 0 && !published {
-		if err := newExchange(c).publish(ctx, weights(c.c.Layout.Params)); err != nil {
+		if err := exchange.New(&c.servers).Publish(ctx, weights(c.c.Layout.Params)); err != nil {
 			return err
 		}
 	}
@@ -147,6 +133,7 @@ func (c *Client) join(ctx context.Context) error {
 	if c.c.Strategy.Mode == strategy.ModeHalfAsync {
 		c.meeting = newMeeting(c) // begins with these weights, which nobody works on yet
 	}
+	c.joined.Store(true)
 	return nil
 }
 
@@ -172,7 +159,7 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 			c.round.Resume(mode.Round(w.Round))
 		}
 		c.beat.Go(func() { c.beatTo(s) }) // from now on this server misses them, however long the others take
-		if err := first.agrees(s, w, c.from); err != nil {
+		if err := first.agrees(s, w, c.c.From); err != nil {
 			return false, err
 		}
 		published = published && w.Published
@@ -182,9 +169,9 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 
 // pullDense sets W of every dense param to the servers' weights.
 func (c *Client) pullDense(ctx context.Context) error {
-	x := newExchange(c)
-	x.dense = weights(c.c.Layout.Params)
-	return x.run(ctx, request{op: wire.OpStep, round: c.currentRound()})
+	x := exchange.New(&c.servers)
+	x.Dense = weights(c.c.Layout.Params)
+	return x.Run(ctx, exchange.Request{Op: wire.OpStep, Round: c.currentRound()})
 }
 
 func weights(params []*optimizer.Param) [][]float32 {
@@ -208,11 +195,11 @@ func (c *Client) EndEpoch(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	step, acked := c.steps.begin()
-	defer c.steps.end(step)
+	step, acked := c.servers.Sequence.Begin()
+	defer c.servers.Sequence.End(step)
 	h := c.header(wire.OpPark)
 	h.Seq, h.Acked, h.Round = step, acked, uint64(c.currentRound())
-	err = newExchange(c).say(ctx, h)
+	err = exchange.New(&c.servers).Say(ctx, h)
 	if err != nil {
 		return fmt.Errorf("ending the epoch: %w", err)
 	}
@@ -224,9 +211,6 @@ func (c *Client) EndEpoch(ctx context.Context) error {
 
 // Drain waits until everything that sessions were given has been applied.
 func (c *Client) Drain(ctx context.Context) error {
-	if err := c.known(); err != nil {
-		return err
-	}
 	c.mu.Lock()
 	sessions := slices.Clone(c.sessions)
 	c.mu.Unlock()
@@ -266,11 +250,8 @@ func (c *Client) Refresh(ctx context.Context) error {
 	return g.fail(g.refresh(ctx))
 }
 
-// Leave implements [backend.Trainer]: it settles, tells every server that this worker has stopped, and ends the client.
+// Leave settles, tells every server that this worker has stopped, and ends the client. It may be called twice.
 func (c *Client) Leave(ctx context.Context) error {
-	if err := c.known(); err != nil {
-		return err
-	}
 	c.mu.Lock()
 	if c.left {
 		c.mu.Unlock()
@@ -288,8 +269,8 @@ func (c *Client) Leave(ctx context.Context) error {
 	return err
 }
 
-// Close implements [backend.Trainer]: it ends the client without a word to the servers, which will find out by its silence, and closes
-// its idle connections.
+// Close ends the client without a word to the servers, which will find out by its silence, and closes its idle connections.
+// It may be called twice.
 func (c *Client) Close() {
 	c.end(ErrClosed)
 	c.beat.Wait()
@@ -303,6 +284,9 @@ func (c *Client) Close() {
 		t.CloseIdleConnections()
 	}
 }
+
+// Counts is what became of this worker's pushes so far.
+func (c *Client) Counts() exchange.Counts { return c.servers.Tally.Counts() }
 
 func (c *Client) header(op wire.Op) wire.Header {
 	return wire.Header{Op: op, Job: c.job, Worker: uint32(c.c.Worker), Life: c.life, Version: wire.NoDense}
@@ -322,18 +306,18 @@ func (c *Client) pushed() {
 
 // Dense brings copies of the servers' dense weights, and those of this worker's that are frozen, by name of the param.
 func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {
-	x := newExchange(c)
-	x.dense = make([][]float32, len(c.c.Layout.Params))
+	x := exchange.New(&c.servers)
+	x.Dense = make([][]float32, len(c.c.Layout.Params))
 	all := map[string][]float32{}
 	for i, p := range c.c.Layout.Params {
 		if !p.Embedding && !p.Frozen {
-			x.dense[i] = make([]float32, p.Size())
-			all[p.Name] = x.dense[i]
+			x.Dense[i] = make([]float32, p.Size())
+			all[p.Name] = x.Dense[i]
 		}
 	}
 	still := c.frozenValues()
 	for _, b := range c.c.Layout.Frozen.Blocks {
 		all[b.Name] = still[b.At:][:b.Size]
 	}
-	return all, x.run(ctx, request{op: wire.OpPeek, round: c.currentRound()})
+	return all, x.Run(ctx, exchange.Request{Op: wire.OpPeek, Round: c.currentRound()})
 }

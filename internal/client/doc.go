@@ -1,5 +1,5 @@
-// Package client is a worker's side of the parameter servers: it joins the job, cuts every step by the layout into one
-// request for each server, sends them together and puts the answers where they belong.
+// Package client is a worker's side of the parameter servers: it joins the job, lives in it, and trains in sessions, whose traffic
+// goes by package exchange.
 //
 // A worker's life:
 //
@@ -15,17 +15,6 @@
 // A request:
 //
 //	call.go       one request to one server, repeated while that is safe
-//	steps.go      its number, which a server counts once
-//	counts.go     what became of pushes
-//	expect.go     what a step is expected to exchange, before there is one
-//
-// A step's traffic:
-//
-//	exchange.go   requests to all servers and their answers
-//	rows.go       the rows of a batch, and every server's share of them
-//	pieces.go     what is too large for one frame
-//	feedback.go   narrow payloads; what they round away is added to the next push
-//	owed.go       that, by row
 //
 // Gradients made ready:
 //

@@ -124,59 +124,6 @@ func TestRetriesOweNothing(t *testing.T) {
 	}
 }
 
-// TestFailedPushOwesNothing has a push fail for good: what was owed goes with it, since nobody knows what arrived.
-func TestFailedPushOwesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob(t, 2, 1, strategy.Strategy{Mode: strategy.ModeSync, Payload: strategy.PayloadInt8})
-		j.serve(0, 1)
-		fail := false
-		net := &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
-			if fail && h.Samples > 0 {
-				return wire.ErrVersion
-			}
-			return nil
-		}}
-		th := open(t, j.join(0, net))
-		check(t, th.Begin(t.Context(), th.step(0, nil, nil)))
-		x := th.Session.(*opened).train.(*syncSession).x
-		push := func() error { return th.End(t.Context(), th.steadyStep(steady[strategy.PayloadInt8], []uint64{1, 2})) }
-		check(t, push())
-		if owed := x.feedback.dense[0][1]; owed != 0.003 {
-			t.Errorf("%v is owed after one push, want 0.003", owed)
-		}
-		fail = true
-		if err := push(); !errors.Is(err, wire.ErrVersion) {
-			t.Errorf("got %v, want the refusal", err)
-		}
-		if x.feedback != nil {
-			t.Error("something is owed after a push that failed")
-		}
-	})
-}
-
-// TestSumsBeyondFloat32 owes so much that the next gradient's sum is infinite: it is dropped and the step goes on.
-func TestSumsBeyondFloat32(t *testing.T) {
-	c := &Client{payload: wire.Float16}
-	j := newJob(t, 1, 1, strategy.Sync())
-	c.c.Layout = j.layout()
-	k := newFeedback(c)
-	huge := float32(3e38)
-	push := func() request {
-		g := make([]float32, 24)
-		fill(g, huge)
-		r := request{dense: [][]float32{g, nil}, push: []rows{{ids: []uint64{5}, data: []float32{huge, -huge}}}}
-		k.add(&r)
-		k.owed[0].keep(r.push[0].data) // all of it, as if nothing had been sent
-		return r
-	}
-	push()
-	r := push()
-	all(t, "dense", r.dense[0], huge)
-	if got := r.push[0].data; got[0] != huge || got[1] != -huge {
-		t.Errorf("rows are %v", got)
-	}
-}
-
 // TestFloat32OwesNothing: the default payload has no feedback and changes no gradient.
 func TestFloat32OwesNothing(t *testing.T) {
 	s := strategy.Strategy{Mode: strategy.ModeSync, Payload: strategy.PayloadFloat32}

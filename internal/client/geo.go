@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,11 +29,10 @@ type geo struct {
 
 	exchanging chan struct{} // holds one thing from an exchange's beginning to its end
 	sending    sync.WaitGroup
-	x          *exchange
-	delta      [][]float32 // by param
-	arrived    [][]float32
-	push       []rows
-	taken      rows // of one embedding, in no order
+	x          *exchange.Exchange
+	delta      gradient.Step // what an exchange takes, in a gradient's place
+	arrived    [][]float32   // by param
+	taken      gradient.Rows // of one embedding, in no order
 	sorter     kernels.Uniquer
 
 	mu      sync.Mutex // guards what follows
@@ -50,8 +51,8 @@ type geoRows struct {
 func newGeo(c *Client) (*geo, error) {
 	l := c.c.Layout
 	perParam := func() [][]float32 { return make([][]float32, len(l.Params)) }
-	g := &geo{c: c, dense: make([]*table.Dense, len(l.Params)), old: perParam(), delta: perParam(), arrived: perParam(),
-		exchanging: make(chan struct{}, 1), x: newExchange(c)}
+	g := &geo{c: c, dense: make([]*table.Dense, len(l.Params)), old: perParam(), delta: gradient.Step{Dense: perParam()}, arrived: perParam(),
+		exchanging: make(chan struct{}, 1), x: exchange.New(&c.servers)}
 	for i, p := range l.Params {
 		rule := optimizer.RuleFor(c.c.Rule, p)
 		switch {
@@ -77,11 +78,11 @@ func newGeo(c *Client) (*geo, error) {
 			if err := g.dense[i].Set(p.W); err != nil {
 				return nil, err
 			}
-			g.old[i], g.delta[i], g.arrived[i] = slices.Clone(p.W), make([]float32, p.Size()), make([]float32, p.Size())
+			g.old[i], g.delta.Dense[i], g.arrived[i] = slices.Clone(p.W), make([]float32, p.Size()), make([]float32, p.Size())
 		}
 	}
-	g.push = make([]rows, len(g.rows))
-	g.x.dense = g.arrived
+	g.delta.Rows = make([]gradient.Rows, len(g.rows))
+	g.x.Dense = g.arrived
 	return g, nil
 }
 
@@ -89,7 +90,7 @@ func newGeo(c *Client) (*geo, error) {
 type geoSession struct {
 	g      *geo
 	params []*optimizer.Param
-	clean  cleaner
+	intake intake
 	has    uint64 // the version of the dense weights in params
 }
 
@@ -191,30 +192,30 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
 	}
-	dense, push, err := s.clean.clean(s.params, st)
+	own, err := s.intake.Take(st)
 	if err != nil {
 		return err
 	}
-	if err := s.train(st.Samples, dense, push); err != nil {
+	if err := s.train(own); err != nil {
 		return err
 	}
 	return s.g.due(ctx)
 }
 
 // train makes a step on the worker's copy.
-func (s *geoSession) train(samples int, dense [][]float32, push []rows) error {
+func (s *geoSession) train(own gradient.Step) error {
 	s.g.whole.RLock()
 	defer s.g.whole.RUnlock()
-	step := s.g.note(samples)
+	step := s.g.note(own.Samples)
 	defer s.g.store.Finish(step)
-	if err := s.pushDense(dense, step); err != nil {
+	if err := s.pushDense(own.Dense, step); err != nil {
 		return err
 	}
-	for e, r := range push {
-		if len(r.ids) == 0 {
+	for e, r := range own.Rows {
+		if len(r.IDs) == 0 {
 			continue
 		}
-		if _, err := s.g.rows[e].Push(r.ids, r.data, step); err != nil {
+		if _, err := s.g.rows[e].Push(r.IDs, r.G, step); err != nil {
 			return err
 		}
 	}

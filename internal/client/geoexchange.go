@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -21,10 +22,10 @@ func (g *geo) due(ctx context.Context) error {
 	if err := g.enter(ctx); err != nil {
 		return err
 	}
-	samples := g.take(g.c.c.Workers)
+	g.take(g.c.c.Workers)
 	g.sending.Go(func() {
 		defer g.leave()
-		_ = g.fail(g.send(g.c.ctx, samples)) // the next step tells
+		_ = g.fail(g.send(g.c.ctx)) // the next step tells
 	})
 	return ctx.Err()
 }
@@ -41,27 +42,27 @@ func (g *geo) settle(ctx context.Context) error {
 	if err != nil || idle || g.c.c.Strategy.GeoRest == strategy.GeoRestKeep {
 		return err
 	}
-	return g.fail(g.send(ctx, g.take(1)))
+	g.take(1)
+	return g.fail(g.send(ctx))
 }
 
 // take takes the n-th part of what has changed: of dense params and of rows trained since the last exchange; and of other
 // rows all that is left of them.
-func (g *geo) take(n int) (samples int) {
+func (g *geo) take(n int) {
 	g.whole.Lock()
 	defer g.whole.Unlock()
 	g.mu.Lock()
-	samples = max(g.samples, 1)
+	g.delta.Samples = max(g.samples, 1)
 	g.samples, g.steps = 0, 0
 	g.mu.Unlock()
 	for i, d := range g.dense {
 		if d != nil {
-			d.Edit(func(at int, w, _ []float32) { mode.Take(g.delta[i][at:], w, g.old[i][at:at+len(w)], n) })
+			d.Edit(func(at int, w, _ []float32) { mode.Take(g.delta.Dense[i][at:], w, g.old[i][at:at+len(w)], n) })
 		}
 	}
 	for e := range g.rows {
 		g.takeRows(e, n)
 	}
-	return samples
 }
 
 // takeRows takes the n-th part of the change of rows that were trained since the last exchange. What it leaves goes whole with the
@@ -69,7 +70,7 @@ func (g *geo) take(n int) (samples int) {
 func (g *geo) takeRows(e, n int) {
 	dim, keep := g.rows[e].Param().Dim(), g.c.c.Strategy.GeoRest == strategy.GeoRestKeep
 	t := &g.taken
-	t.ids, t.data = t.ids[:0], t.data[:0]
+	t.IDs, t.G = t.IDs[:0], t.G[:0]
 	g.rows[e].old.Take(func(id uint64, latest, old []float32, trained bool) (left bool) {
 		share := n
 		if !trained {
@@ -78,26 +79,26 @@ func (g *geo) takeRows(e, n int) {
 				return true
 			}
 		}
-		t.ids, t.data = append(t.ids, id), append(t.data, old...)
-		return mode.Take(t.data[len(t.data)-dim:], latest, old, share)
+		t.IDs, t.G = append(t.IDs, id), append(t.G, old...)
+		return mode.Take(t.G[len(t.G)-dim:], latest, old, share)
 	})
-	ids, places := kernels.Unique(t.ids, &g.sorter)
-	push := &g.push[e]
-	push.want(ids, dim)
+	ids, places := kernels.Unique(t.IDs, &g.sorter)
+	push := &g.delta.Rows[e]
+	push.Want(ids, dim)
 	for i, place := range places {
-		copy(push.data[int(place)*dim:][:dim], t.data[i*dim:])
+		copy(push.G[int(place)*dim:][:dim], t.G[i*dim:])
 	}
 }
 
 // send makes an exchange of what was taken.
-func (g *geo) send(ctx context.Context, samples int) error {
-	step, acked := g.c.steps.begin()
-	err := g.x.run(ctx, request{op: wire.OpStep, samples: samples, dense: g.delta, push: g.push, step: step, acked: acked, all: true})
-	g.c.steps.end(step)
+func (g *geo) send(ctx context.Context) error {
+	step, acked := g.c.servers.Sequence.Begin()
+	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Push: g.delta, Seq: step, Acked: acked, All: true})
+	g.c.servers.Sequence.End(step)
 	if err != nil {
 		return describe(err, "exchanging", g.c)
 	}
-	g.c.counts.steps.Add(1)
+	g.c.servers.Tally.Steps.Add(1)
 	g.installDense()
 	return g.receive(ctx)
 }
@@ -107,7 +108,7 @@ func (g *geo) receive(ctx context.Context) error {
 	var rated error
 	var asking sync.WaitGroup
 	asking.Go(func() { rated = g.takeRate(ctx) })
-	err := g.x.each(func(s int) error {
+	err := g.x.Each(func(s int) error {
 		for more := true; more; {
 			var err error
 			if more, err = g.page(ctx, s); err != nil {
@@ -139,9 +140,9 @@ func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
 	if len(g.rows) == 0 {
 		return false, nil
 	}
-	step, acked := g.c.steps.begin()
-	defer g.c.steps.end(step)
-	return g.x.changed(ctx, s, step, acked, g.install)
+	step, acked := g.c.servers.Sequence.Begin()
+	defer g.c.servers.Sequence.End(step)
+	return g.x.Changed(ctx, s, step, acked, g.install)
 }
 
 // install takes over rows of an embedding that have changed at a server.
@@ -157,7 +158,7 @@ func (g *geo) install(e int, ids []uint64, w []float32) error {
 
 // refresh takes over what the servers have, and sends nothing.
 func (g *geo) refresh(ctx context.Context) error {
-	if err := g.x.run(ctx, request{op: wire.OpStep}); err != nil {
+	if err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep}); err != nil {
 		return describe(err, "bringing weights", g.c)
 	}
 	g.installDense()

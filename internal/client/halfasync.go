@@ -3,9 +3,11 @@ package client
 import (
 	"context"
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -14,8 +16,9 @@ import (
 // meeting is where the sessions of a worker meet in mode half_async, as [mode.Meeting] decides: when each has delivered its
 // gradient, they are merged into one push, and all go on with the dense weights that its answer brings.
 type meeting struct {
-	c *Client
-	x *exchange
+	c      *Client
+	x      *exchange.Exchange
+	merger *gradient.Merger
 
 	mu      sync.Mutex // guards what follows
 	rules   mode.Meeting
@@ -32,29 +35,29 @@ type halfSession struct {
 	m       *meeting
 	number  int
 	params  []*optimizer.Param
-	clean   cleaner
-	x       *exchange
-	pull    []rows
-	g       *collected
+	intake  intake
+	x       *exchange.Exchange
+	pull    []exchange.Rows
+	g       gradient.Step
 	waiting bool // g is delivered, and not pushed yet
 	version int  // of the dense weights in params
 }
 
 func newMeeting(c *Client) *meeting {
-	m := &meeting{c: c, x: newExchange(c), members: map[int]*halfSession{}, turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
+	m := &meeting{c: c, x: exchange.New(&c.servers), merger: gradient.NewMerger(c.c.Layout.Params, c.c.Rule, c.c.Strategy), members: map[int]*halfSession{}, turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
 	for i, p := range c.c.Layout.Params {
 		if !p.Frozen {
 			m.dense[i] = append([]float32(nil), p.W...)
 		}
 	}
-	m.x.dense = m.dense
+	m.x.Dense = m.dense
 	return m
 }
 
 func (m *meeting) open(params []*optimizer.Param) *halfSession {
-	s := &halfSession{m: m, params: params, clean: newCleaner(m.c), x: newExchange(m.c), pull: make([]rows, len(m.c.c.Layout.Embeddings)),
-		g: newCollected(m.c, params), version: -1}
-	s.x.dense = weights(params)
+	s := &halfSession{m: m, params: params, intake: newIntake(m.c, params), x: exchange.New(&m.c.servers), pull: make([]exchange.Rows, len(m.c.c.Layout.Embeddings)),
+		g: gradient.NewStep(params), version: -1}
+	s.x.Dense = weights(params)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.number = m.rules.Open()
@@ -67,15 +70,15 @@ func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.m.c, st); err != nil {
 		return err
 	}
-	if s.x.noDense = !st.Eval; st.Eval {
+	if s.x.NoDense = !st.Eval; st.Eval {
 		s.version = -1 // an evaluation sees the newest weights, and training goes on with the meeting's
 	} else if err := s.install(ctx); err != nil {
 		return err
 	}
 	for e := range st.Rows {
-		s.pull[e] = rows{ids: st.Rows[e].IDs, data: st.Rows[e].W}
+		s.pull[e] = exchange.Rows{IDs: st.Rows[e].IDs, W: st.Rows[e].W}
 	}
-	return describe(s.x.run(ctx, request{op: opOf(st), pull: s.pull}), "pulling", s.m.c)
+	return describe(s.x.Run(ctx, exchange.Request{Op: opOf(st), Pull: s.pull}), "pulling", s.m.c)
 }
 
 // install makes the newest dense weights the params'. A session that comes while the others push waits for them.
@@ -89,7 +92,7 @@ func (s *halfSession) install(ctx context.Context) error {
 	for i, p := range s.params {
 		copy(p.W, s.m.dense[i])
 	}
-	s.x.forget()
+	s.x.Forget()
 	return nil
 }
 
@@ -108,11 +111,11 @@ func (s *halfSession) EndAlone(ctx context.Context, st *optimizer.Step) error {
 }
 
 func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func(session int) []int) error {
-	dense, push, err := s.clean.clean(s.params, st)
+	push, err := s.intake.Take(st)
 	if err != nil {
 		return err
 	}
-	s.g.set(st.Samples, dense, push)
+	s.g.Set(push)
 	m := s.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +173,7 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 			}
 		}
 		m.version++
-		m.c.counts.steps.Add(int64(len(sessions)))
+		m.c.servers.Tally.Steps.Add(int64(len(sessions)))
 		close(m.turn)
 		m.turn = make(chan struct{})
 		sessions = m.rules.Pushed()
@@ -178,21 +181,19 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 }
 
 // merge makes one gradient of the sessions', in the first one's memory.
-func (m *meeting) merge(sessions []int) *collected {
-	all := m.members[sessions[0]].g
-	merge := newMerger(m.c)
+func (m *meeting) merge(sessions []int) gradient.Step {
+	all := &m.members[sessions[0]].g
 	for _, number := range sessions[1:] {
-		g := m.members[number].g
-		merge.add(all, g.samples, g.dense, g.rows)
+		m.merger.Add(all, m.members[number].g)
 	}
-	return all
+	return *all
 }
 
-func (m *meeting) send(ctx context.Context, g *collected) error {
-	step, acked := m.c.steps.begin()
-	defer m.c.steps.end(step)
-	r := request{op: wire.OpStep, samples: g.samples, dense: g.dense, push: g.rows, step: step, acked: acked, all: true}
-	return describe(m.x.run(ctx, r), "pushing", m.c)
+func (m *meeting) send(ctx context.Context, push gradient.Step) error {
+	step, acked := m.c.servers.Sequence.Begin()
+	defer m.c.servers.Sequence.End(step)
+	r := exchange.Request{Op: wire.OpStep, Push: push, Seq: step, Acked: acked, All: true}
+	return describe(m.x.Run(ctx, r), "pushing", m.c)
 }
 
 // Close implements [optimizer.Session]. The others are no longer kept waiting.

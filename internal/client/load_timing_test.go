@@ -2,6 +2,8 @@ package client
 
 import (
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -65,14 +67,14 @@ func benchLoad(b *testing.B, workers, ids int) {
 // user is one worker of the load.
 type user struct {
 	c             *Client
-	x             *exchange
+	x             *exchange.Exchange
 	batches       [][]uint64
 	g, w          []float32
 	pulls, pushes []time.Duration
 }
 
 func newUser(c *Client, worker, ids, dim, height int) *user {
-	u := &user{c: c, x: newExchange(c), batches: make([][]uint64, 16), g: make([]float32, ids*dim), w: make([]float32, ids*dim)}
+	u := &user{c: c, x: exchange.New(&c.servers), batches: make([][]uint64, 16), g: make([]float32, ids*dim), w: make([]float32, ids*dim)}
 	r := rand.New(rand.NewPCG(uint64(worker), 7))
 	for i := range u.batches {
 		for len(u.batches[i]) < ids {
@@ -89,14 +91,14 @@ func newUser(c *Client, worker, ids, dim, height int) *user {
 func (u *user) step(b *testing.B, i int) error {
 	ids := u.batches[i%len(u.batches)]
 	start := time.Now()
-	if err := u.x.run(b.Context(), request{op: wire.OpStep, pull: []rows{{ids: ids, data: u.w}}}); err != nil {
+	if err := u.x.Run(b.Context(), exchange.Request{Op: wire.OpStep, Pull: []exchange.Rows{{IDs: ids, W: u.w}}}); err != nil {
 		return err
 	}
 	pulled := time.Now()
-	step, acked := u.c.steps.begin()
-	defer u.c.steps.end(step)
-	r := request{op: wire.OpStep, samples: 1, step: step, acked: acked, dense: [][]float32{nil}, push: []rows{{ids: ids, data: u.g}}}
-	if err := u.x.run(b.Context(), r); err != nil {
+	step, acked := u.c.servers.Sequence.Begin()
+	defer u.c.servers.Sequence.End(step)
+	r := exchange.Request{Op: wire.OpStep, Seq: step, Acked: acked, Push: gradient.Step{Samples: 1, Dense: [][]float32{nil}, Rows: []gradient.Rows{{IDs: ids, G: u.g}}}}
+	if err := u.x.Run(b.Context(), r); err != nil {
 		return err
 	}
 	u.pulls, u.pushes = append(u.pulls, pulled.Sub(start)), append(u.pushes, time.Since(pulled))

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/mode"
@@ -12,7 +13,7 @@ import (
 // pulling is a pull of an asynchronous session, and the memory for it, which is used again.
 type pulling struct {
 	op   wire.Op
-	rows []rows
+	rows []exchange.Rows
 	read []uint64 // versions of the weights, by server, when done
 	day  int64
 	done chan struct{} // has room for the word that it is
@@ -46,7 +47,7 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 		return nil
 	}
 	for e := range st.Rows {
-		if !slices.Equal(p.rows[e].ids, st.Rows[e].IDs) {
+		if !slices.Equal(p.rows[e].IDs, st.Rows[e].IDs) {
 			return nil
 		}
 	}
@@ -94,7 +95,7 @@ func (s *asyncSession) pulling(st *optimizer.Step, ids func(*optimizer.Rows) []u
 	p := s.room()
 	p.op, p.day = opOf(st), s.c.days.Load()
 	for e := range st.Rows {
-		p.rows[e].want(ids(&st.Rows[e]), st.Rows[e].Param.Dim())
+		p.rows[e].Want(ids(&st.Rows[e]), st.Rows[e].Param.Dim())
 	}
 	return p
 }
@@ -125,7 +126,7 @@ func (s *asyncSession) room() *pulling {
 		s.spare = s.spare[:n-1]
 		return p
 	}
-	return &pulling{rows: make([]rows, len(s.c.c.Layout.Embeddings)), read: make([]uint64, len(s.c.c.Servers)), done: make(chan struct{}, 1)}
+	return &pulling{rows: make([]exchange.Rows, len(s.c.c.Layout.Embeddings)), read: make([]uint64, len(s.c.c.Servers)), done: make(chan struct{}, 1)}
 }
 
 // putBack frees the memory of a pull that is done.

@@ -24,8 +24,8 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	step, acked := c.steps.begin()
-	defer c.steps.end(step)
+	step, acked := c.servers.Sequence.Begin()
+	defer c.servers.Sequence.End(step)
 	c.mu.Lock()
 	g := c.geo
 	c.mu.Unlock()
@@ -51,11 +51,8 @@ func (c *Client) tellRate(ctx context.Context, server int, step, acked uint64, f
 	return c.call(ctx, c.controlPatience(), server, b.Parts(), nil)
 }
 
-// RateFactor implements [backend.Trainer]: server 0 knows.
+// RateFactor is the factor that was set last.
 func (c *Client) RateFactor(ctx context.Context) (float64, error) {
-	if err := c.known(); err != nil {
-		return 0, err
-	}
 	var answer wire.Rate
 	if err := c.control(ctx, 0, wire.OpRate, wire.Rate{}, &answer); err != nil {
 		return 0, fmt.Errorf("asking for the rate: %w", err)

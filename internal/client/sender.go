@@ -1,6 +1,7 @@
 package client
 
 import (
+	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -8,16 +9,16 @@ import (
 // task is a request of an asynchronous session that a sender should make.
 type task struct {
 	mode.Send
-	g *collected // nil without
-	p *pulling   // nil without
+	g *queued  // nil without
+	p *pulling // nil without
 }
 
 // start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if it
 // has one.
 func (s *asyncSession) start() {
-	exchange := func() *exchange {
-		x := newExchange(s.c)
-		x.dense, x.install, x.newest = s.dense, &s.staged, s.newest
+	exchange := func() *exchange.Exchange {
+		x := exchange.New(&s.c.servers)
+		x.Dense, x.Install, x.Newest = s.dense, &s.staged, s.newest
 		return x
 	}
 	for range cap(s.work) {
@@ -51,46 +52,44 @@ func (s *asyncSession) act() {
 }
 
 // send is a sender: one request after another.
-func (s *asyncSession) send(x *exchange) {
+func (s *asyncSession) send(x *exchange.Exchange) {
 	for t := range s.work {
-		x.noDense = !t.Dense
-		err := s.exchange(x, t)
+		x.NoDense = !t.Dense
+		err := s.make(x, t)
 		s.answered(t, err)
 	}
 }
 
 // receive brings dense weights when the queue says so.
-func (s *asyncSession) receive(x *exchange) {
+func (s *asyncSession) receive(x *exchange.Exchange) {
 	for range s.receipt {
-		err := s.exchange(x, task{})
+		err := s.make(x, task{})
 		s.received(err)
 	}
 }
 
-// exchange makes a request: a push, a pull, both, or of dense weights alone.
-func (s *asyncSession) exchange(x *exchange, t task) error {
-	r := request{op: wire.OpStep}
+// make makes a request: a push, a pull, both, or of dense weights alone.
+func (s *asyncSession) make(x *exchange.Exchange, t task) error {
+	r := exchange.Request{Op: wire.OpStep}
 	if t.p != nil {
-		r.op, r.pull = t.p.op, t.p.rows
+		r.Op, r.Pull = t.p.op, t.p.rows
 	}
 	doing := "pulling"
 	if g := t.g; g != nil {
 		doing = "pushing"
-		step, acked := s.c.steps.begin()
-		defer s.c.steps.end(step)
-		r.samples, r.dense, r.push, r.from, r.step, r.acked = g.samples, g.dense, g.rows, g.from, step, acked
-		r.all = true // a save waits on every server for the same steps
+		step, acked := s.c.servers.Sequence.Begin()
+		defer s.c.servers.Sequence.End(step)
+		r.Push, r.From, r.Seq, r.Acked = g.Step, g.from, step, acked
+		r.All = true // a save waits on every server for the same steps
 	}
-	if err := x.run(s.ctx, r); err != nil {
+	if err := x.Run(s.ctx, r); err != nil {
 		return describe(err, doing, s.c)
 	}
-	s.c.counts.steps.Add(int64(t.Steps))
+	s.c.servers.Tally.Steps.Add(int64(t.Steps))
 	if t.p != nil {
-		for i := range t.p.read {
-			t.p.read[i] = x.lanes[i].read
-		}
+		x.Read(t.p.read)
 	}
-	if x.arrived.Load() > 0 {
+	if x.Arrived.Load() > 0 {
 		s.staged.Lock()
 		s.fresh = true
 		s.staged.Unlock()

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"github.com/gofleet/gofleet/internal/exchange"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -14,9 +15,9 @@ import (
 type syncSession struct {
 	c      *Client
 	params []*optimizer.Param
-	x      *exchange
-	clean  cleaner
-	pull   []rows
+	x      *exchange.Exchange
+	intake intake
+	pull   []exchange.Rows
 	ahead  ahead
 }
 
@@ -24,14 +25,14 @@ type syncSession struct {
 type ahead struct {
 	valid bool
 	day   int64
-	rows  []rows
+	rows  []exchange.Rows
 }
 
 func newSync(c *Client, params []*optimizer.Param) *syncSession {
 	n := len(c.c.Layout.Embeddings)
-	s := &syncSession{c: c, params: params, x: newExchange(c), clean: newCleaner(c),
-		pull: make([]rows, n), ahead: ahead{rows: make([]rows, n)}}
-	s.x.dense = weights(params)
+	s := &syncSession{c: c, params: params, x: exchange.New(&c.servers), intake: newIntake(c, params),
+		pull: make([]exchange.Rows, n), ahead: ahead{rows: make([]exchange.Rows, n)}}
+	s.x.Dense = weights(params)
 	return s
 }
 
@@ -44,13 +45,13 @@ func (s *syncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 		return nil
 	}
 	for e := range st.Rows {
-		s.pull[e] = rows{ids: st.Rows[e].IDs, data: st.Rows[e].W}
+		s.pull[e] = exchange.Rows{IDs: st.Rows[e].IDs, W: st.Rows[e].W}
 	}
-	r := request{op: wire.OpStep, round: s.c.currentRound(), pull: s.pull}
+	r := exchange.Request{Op: wire.OpStep, Round: s.c.currentRound(), Pull: s.pull}
 	if st.Eval {
-		r.op = wire.OpPeek
+		r.Op = wire.OpPeek
 	}
-	return describe(s.x.run(ctx, r), "pulling", s.c)
+	return describe(s.x.Run(ctx, r), "pulling", s.c)
 }
 
 // End implements [optimizer.Session].
@@ -58,7 +59,7 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return nil
 	}
-	dense, push, err := s.clean.clean(s.params, st)
+	push, err := s.intake.Take(st)
 	if err != nil {
 		return err
 	}
@@ -67,16 +68,16 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	defer done()
-	step, acked := s.c.steps.begin()
-	defer s.c.steps.end(step)
-	r := request{op: wire.OpStep, round: s.c.currentRound(), samples: st.Samples, step: step, acked: acked,
-		dense: dense, push: push, pull: s.ahead.want(s.c, st), all: true}
-	if err := s.x.run(ctx, r); err != nil {
+	step, acked := s.c.servers.Sequence.Begin()
+	defer s.c.servers.Sequence.End(step)
+	r := exchange.Request{Op: wire.OpStep, Round: s.c.currentRound(), Seq: step, Acked: acked,
+		Push: push, Pull: s.ahead.want(s.c, st), All: true}
+	if err := s.x.Run(ctx, r); err != nil {
 		return describe(err, "pushing", s.c)
 	}
 	s.c.pushed()
-	s.c.counts.steps.Add(1)
-	s.ahead.valid = r.pull != nil
+	s.c.servers.Tally.Steps.Add(1)
+	s.ahead.valid = r.Pull != nil
 	return nil
 }
 
@@ -91,7 +92,7 @@ func (s *syncSession) drain(context.Context) error { return nil }
 func (s *syncSession) stop() {}
 
 // want readies room for the rows of the next batch; nil when it is not known.
-func (a *ahead) want(c *Client, st *optimizer.Step) []rows {
+func (a *ahead) want(c *Client, st *optimizer.Step) []exchange.Rows {
 	a.valid, a.day = false, c.days.Load()
 	for e := range st.Rows {
 		if st.Rows[e].Next == nil {
@@ -99,7 +100,7 @@ func (a *ahead) want(c *Client, st *optimizer.Step) []rows {
 		}
 	}
 	for e := range st.Rows {
-		a.rows[e].want(st.Rows[e].Next, st.Rows[e].Param.Dim())
+		a.rows[e].Want(st.Rows[e].Next, st.Rows[e].Param.Dim())
 	}
 	return a.rows
 }
@@ -111,12 +112,12 @@ func (a *ahead) take(st *optimizer.Step, day int64) bool {
 	}
 	a.valid = false
 	for e := range st.Rows {
-		if !slices.Equal(st.Rows[e].IDs, a.rows[e].ids) {
+		if !slices.Equal(st.Rows[e].IDs, a.rows[e].IDs) {
 			return false
 		}
 	}
 	for e := range st.Rows {
-		copy(st.Rows[e].W, a.rows[e].data)
+		copy(st.Rows[e].W, a.rows[e].W)
 	}
 	return true
 }

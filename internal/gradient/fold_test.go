@@ -133,24 +133,6 @@ func checkClicks(t *rapid.T, members []Rows, got Rows) {
 	}
 }
 
-func TestClicksThereAndBack(t *testing.T) {
-	for _, tt := range []struct{ show, click, want []float32 }{
-		{nil, nil, nil},
-		{[]float32{3, 4}, nil, []float32{3, 0, 4, 0}},
-		{nil, []float32{0, 2}, []float32{1, 0, 1, 2}},
-		{[]float32{5, 6}, []float32{7, 8}, []float32{5, 7, 6, 8}},
-	} {
-		got := AppendClicks(nil, 2, tt.show, tt.click)
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("shows %v, clicks %v: %s", tt.show, tt.click, diff)
-		}
-		show, click := SplitClicks(nil, nil, got)
-		if diff := cmp.Diff(tt.want, AppendClicks(nil, 2, show, click)); diff != "" {
-			t.Errorf("shows %v, clicks %v, split and joined: %s", tt.show, tt.click, diff)
-		}
-	}
-}
-
 // TestFoldAllocatesOnlyToGrow folds a smaller round after a larger one in the same memory.
 func TestFoldAllocatesOnlyToGrow(t *testing.T) {
 	round := func(n int) []Rows {

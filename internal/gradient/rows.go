@@ -1,6 +1,12 @@
 package gradient
 
-// Rows are gradients of rows: ids, strictly increasing, and dim floats for each.
+import (
+	"slices"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Rows are gradients of an embedding's rows: ids, strictly increasing, and dim floats for each.
 type Rows struct {
 	IDs []uint64
 	G   []float32
@@ -17,32 +23,60 @@ func (r Rows) Slice(from, to, dim int) Rows {
 	return part
 }
 
-// AppendClicks appends the shows and clicks of n rows as [Rows] has them, and returns nil when nothing is said of them: no shows are one
-// show each, no clicks are none.
-func AppendClicks(dst []float32, n int, show, click []float32) []float32 {
-	if show == nil && click == nil {
+// Set makes r a copy of o, in its own memory.
+func (r *Rows) Set(o Rows) {
+	r.IDs, r.G = append(r.IDs[:0], o.IDs...), append(r.G[:0], o.G...)
+	if o.Clicks == nil {
+		r.Clicks = nil
+		return
+	}
+	r.Clicks = append(r.Clicks[:0], o.Clicks...)
+}
+
+// Append adds rows of higher ids. Either both know shows and clicks or neither does.
+func (r *Rows) Append(o Rows) {
+	r.IDs, r.G, r.Clicks = append(r.IDs, o.IDs...), append(r.G, o.G...), append(r.Clicks, o.Clicks...)
+}
+
+// Want makes r a copy of ids, without clicks, and room for their gradients, of width dim, in its own memory.
+func (r *Rows) Want(ids []uint64, dim int) {
+	r.IDs, r.Clicks = append(r.IDs[:0], ids...), nil
+	r.G = slices.Grow(r.G[:0], len(ids)*dim)[:len(ids)*dim]
+}
+
+// Into makes o's ids, gradients, shows and clicks these, for a table in this process: ids and gradients in r's memory, shows and
+// clicks in o's.
+func (r Rows) Into(o *optimizer.Rows) {
+	o.IDs, o.G = r.IDs, r.G
+	o.Show, o.Click = r.AppendClicks(o.Show[:0], o.Click[:0])
+}
+
+// AppendClicks appends shows and clicks to slices of their own; both are nil where nothing is said of them.
+func (r Rows) AppendClicks(show, click []float32) (_, _ []float32) {
+	if r.Clicks == nil {
+		return nil, nil
+	}
+	for i := 0; i < len(r.Clicks); i += 2 {
+		show, click = append(show, r.Clicks[i]), append(click, r.Clicks[i+1])
+	}
+	return show, click
+}
+
+// AppendPairs appends the shows and clicks of a step's rows as Clicks has them, and returns nil when nothing is said of them: no
+// shows are one show each, no clicks are none.
+func AppendPairs(dst []float32, r *optimizer.Rows) []float32 {
+	if r.Show == nil && r.Click == nil {
 		return nil
 	}
-	for i := range n {
+	for i := range r.IDs {
 		pair := [2]float32{1, 0}
-		if show != nil {
-			pair[0] = show[i]
+		if r.Show != nil {
+			pair[0] = r.Show[i]
 		}
-		if click != nil {
-			pair[1] = click[i]
+		if r.Click != nil {
+			pair[1] = r.Click[i]
 		}
 		dst = append(dst, pair[:]...)
 	}
 	return dst
-}
-
-// SplitClicks appends the two halves of what Rows has, nil where nothing is said of them.
-func SplitClicks(show, click, clicks []float32) (_, _ []float32) {
-	if clicks == nil {
-		return nil, nil
-	}
-	for i := 0; i < len(clicks); i += 2 {
-		show, click = append(show, clicks[i]), append(click, clicks[i+1])
-	}
-	return show, click
 }

@@ -1,6 +1,10 @@
 package mode
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gofleet/gofleet/strategy"
+)
 
 // Async is asynchronous training on a server: every push is an update at once, whatever the other workers do.
 type Async struct{ one [1]int }
@@ -75,6 +79,13 @@ type SendOptions struct {
 	MinSendGradNumBeforeRecv int
 	// LookAhead asks for what the next step needs when a step begins, so that a step waits for no push before it.
 	LookAhead bool
+}
+
+// SendOptionsOf are a strategy's.
+func SendOptionsOf(st strategy.Strategy) SendOptions {
+	return SendOptions{MaxMergeVarNum: st.MaxMergeVarNum, SendQueueSize: st.SendQueueSize, ThreadPoolSize: st.ThreadPoolSize,
+		Patient: st.SendWaitTimes > 0, IndependentRecvThread: st.IndependentRecvThread,
+		MinSendGradNumBeforeRecv: st.MinSendGradNumBeforeRecv, LookAhead: st.LookAhead}
 }
 
 // Apart says that pulls travel by requests of their own, beside those of gradients.

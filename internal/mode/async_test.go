@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/script"
 )
 
 // TestSendQueueScripts plays every testdata/async_*.queue: a line is what a training thread or an answer tells the queue, and
@@ -21,17 +23,17 @@ import (
 //	unsent                   how many steps may not have been applied
 //	late                     whether a step without rows should wait
 func TestSendQueueScripts(t *testing.T) {
-	scripts(t, "async_*.queue", func(t *testing.T, lines iter.Seq[line]) {
+	script.Play(t, "async_*.queue", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var w *asyncWorker
 		for l := range lines {
-			if l.words[0] == "queue" {
-				w = newAsyncWorker(sendOptions(t, l.words[1:]))
+			if l.Words[0] == "queue" {
+				w = newAsyncWorker(sendOptions(t, l.Words[1:]))
 				continue
 			}
 			w.said = nil
-			w.tell(t, l.words)
+			w.tell(t, l.Words)
 			w.act()
-			l.check(t, strings.Join(w.said, ", "))
+			l.Check(t, strings.Join(w.said, ", "))
 		}
 	})
 }
@@ -42,19 +44,19 @@ func sendOptions(t *testing.T, words []string) (o SendOptions) {
 		name, value, _ := strings.Cut(word, "=")
 		switch name {
 		case "max_merge_var_num":
-			o.MaxMergeVarNum = number(t, value)
+			o.MaxMergeVarNum = script.Number(t, value)
 		case "send_queue_size":
-			o.SendQueueSize = number(t, value)
+			o.SendQueueSize = script.Number(t, value)
 		case "thread_pool_size":
-			o.ThreadPoolSize = number(t, value)
+			o.ThreadPoolSize = script.Number(t, value)
 		case "send_wait_times":
-			o.Patient = number(t, value) > 0
+			o.Patient = script.Number(t, value) > 0
 		case "look_ahead":
 			o.LookAhead = true
 		case "independent_recv_thread":
 			o.IndependentRecvThread = true
 		case "min_send_grad_num_before_recv":
-			o.MinSendGradNumBeforeRecv = number(t, value)
+			o.MinSendGradNumBeforeRecv = script.Number(t, value)
 		default:
 			t.Fatalf("unknown option %q", word)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/gofleet/gofleet/internal/script"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -19,26 +20,26 @@ type geoWorker struct{ latest, old []float32 }
 
 // TestGeoScript plays testdata/geo.script: workers train one weight and exchange it, one after another.
 func TestGeoScript(t *testing.T) {
-	scripts(t, "geo.script", func(t *testing.T, lines iter.Seq[line]) {
+	script.Play(t, "geo.script", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var server []float32
 		var workers []geoWorker
 		for l := range lines {
-			switch l.words[0] {
+			switch l.Words[0] {
 			case "workers":
-				server = []float32{float(t, l.words[2])}
-				workers = make([]geoWorker, number(t, l.words[1]))
+				server = []float32{float(t, l.Words[2])}
+				workers = make([]geoWorker, script.Number(t, l.Words[1]))
 				for i := range workers {
 					workers[i] = geoWorker{slices.Clone(server), slices.Clone(server)}
 				}
 			case "train": // gradient descent of rate 1: the gradient is what to go down
-				w := &workers[number(t, l.words[1])]
-				optimizer.SGD{LR: 1}.Update(w.latest, []float32{-float(t, l.words[2])}, nil, &optimizer.State{Step: 1})
+				w := &workers[script.Number(t, l.Words[1])]
+				optimizer.SGD{LR: 1}.Update(w.latest, []float32{-float(t, l.Words[2])}, nil, &optimizer.State{Step: 1})
 			case "exchange":
-				workers[number(t, l.words[1])].exchange(t, server, len(workers), l)
+				workers[script.Number(t, l.Words[1])].exchange(t, server, len(workers), l)
 			case "drain":
-				workers[number(t, l.words[1])].exchange(t, server, 1, l)
+				workers[script.Number(t, l.Words[1])].exchange(t, server, 1, l)
 			default:
-				l.unknown(t)
+				l.Unknown(t)
 			}
 		}
 	})
@@ -59,15 +60,15 @@ func TestTakeSaysWhetherAnythingIsLeft(t *testing.T) {
 }
 
 // exchange makes an exchange of a share of what has changed, and checks what was sent, the server's value, the latest and the old.
-func (w *geoWorker) exchange(t *testing.T, server []float32, share int, l line) {
+func (w *geoWorker) exchange(t *testing.T, server []float32, share int, l script.Line) {
 	delta := []float32{0}
 	Take(delta, w.latest, w.old, share)
 	Sum{}.Update(server, delta, nil, nil)
 	Receive(w.latest, w.old, server)
 	got := []float32{delta[0], server[0], w.latest[0], w.old[0]}
-	for i, word := range strings.Fields(l.want) {
+	for i, word := range strings.Fields(l.Want) {
 		if math.Abs(float64(got[i]-float(t, word))) > 1e-6 {
-			t.Fatalf("%s: %s: sent, server, latest, old are %v, want %s", l.where, l.text, got, l.want)
+			t.Fatalf("%v: sent, server, latest, old are %v, want %s", l, got, l.Want)
 		}
 	}
 }

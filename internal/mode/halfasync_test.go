@@ -5,35 +5,37 @@ import (
 	"iter"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/script"
 )
 
 // TestMeetingScript plays testdata/half_async.meeting.
 func TestMeetingScript(t *testing.T) {
-	scripts(t, "half_async.meeting", func(t *testing.T, lines iter.Seq[line]) {
+	script.Play(t, "half_async.meeting", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var m Meeting
 		for l := range lines {
 			var push []int
-			switch l.words[0] {
+			switch l.Words[0] {
 			case "open":
-				for range number(t, l.words[1]) {
+				for range script.Number(t, l.Words[1]) {
 					m.Open()
 				}
 			case "deliver":
-				push = m.Deliver(number(t, l.words[1]))
+				push = m.Deliver(script.Number(t, l.Words[1]))
 			case "alone":
-				push = m.DeliverAlone(number(t, l.words[1]))
+				push = m.DeliverAlone(script.Number(t, l.Words[1]))
 			case "close":
-				push = m.Close(number(t, l.words[1]))
+				push = m.Close(script.Number(t, l.Words[1]))
 			case "pushed":
 				push = m.Pushed()
 			default:
-				l.unknown(t)
+				l.Unknown(t)
 			}
 			got := ""
 			if len(push) > 0 {
 				got = "push " + strings.Trim(fmt.Sprint(push), "[]")
 			}
-			l.check(t, got)
+			l.Check(t, got)
 		}
 	})
 }

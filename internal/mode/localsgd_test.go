@@ -8,25 +8,27 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/internal/script"
 )
 
 // TestLocalSGDScript plays testdata/localsgd.script: steps that end, and meetings with their rate and loss.
 func TestLocalSGDScript(t *testing.T) {
-	scripts(t, "localsgd.script", func(t *testing.T, lines iter.Seq[line]) {
+	script.Play(t, "localsgd.script", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var l LocalSGD
 		for line := range lines {
-			switch line.words[0] {
+			switch line.Words[0] {
 			case "every", "adaptive":
-				l = LocalSGD{K: number(t, line.words[1]), Begin: number(t, line.words[2]), Adaptive: line.words[0] == "adaptive"}
+				l = LocalSGD{K: script.Number(t, line.Words[1]), Begin: script.Number(t, line.Words[2]), Adaptive: line.Words[0] == "adaptive"}
 			case "step":
-				line.check(t, map[bool]string{true: "meet"}[l.Step()])
+				line.Check(t, map[bool]string{true: "meet"}[l.Step()])
 			case "met":
-				said := meeting(t, &l, line.words[1:])
-				if !strings.HasPrefix(said, line.want) || line.want == "" && said != "" {
-					line.check(t, said)
+				said := meeting(t, &l, line.Words[1:])
+				if !strings.HasPrefix(said, line.Want) || line.Want == "" && said != "" {
+					line.Check(t, said)
 				}
 			default:
-				line.unknown(t)
+				line.Unknown(t)
 			}
 		}
 	})

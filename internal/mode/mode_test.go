@@ -5,26 +5,28 @@ import (
 	"iter"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/script"
 )
 
 // TestScripts runs every script of testdata: a line is a message to a server's half, "->" what it must answer, or a part of it.
 func TestScripts(t *testing.T) {
-	scripts(t, "*.txt", func(t *testing.T, lines iter.Seq[line]) {
+	script.Play(t, "*.txt", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var s Server
 		for l := range lines {
-			switch l.words[0] {
+			switch l.Words[0] {
 			case "workers":
-				s = NewSync(number(t, l.words[1]))
+				s = NewSync(script.Number(t, l.Words[1]))
 			case "async":
 				s = new(Async)
 			case "ssp":
-				s = NewSSP(number(t, l.words[1]), number(t, l.words[2]))
+				s = NewSSP(script.Number(t, l.Words[1]), script.Number(t, l.Words[2]))
 			default:
-				got := play(t, s, l.words)
-				if l.want != "" && strings.Contains(got, l.want) {
+				got := play(t, s, l.Words)
+				if l.Want != "" && strings.Contains(got, l.Want) {
 					continue
 				}
-				l.check(t, got)
+				l.Check(t, got)
 			}
 		}
 	})
@@ -36,13 +38,13 @@ func play(t *testing.T, s Server, words []string) string {
 	var err error
 	switch words[0] {
 	case "push":
-		apply, err = s.Push(number(t, words[1]), round(t, words[2]))
+		apply, err = s.Push(script.Number(t, words[1]), round(t, words[2]))
 	case "park":
-		apply, err = s.Park(number(t, words[1]), round(t, words[2]))
+		apply, err = s.Park(script.Number(t, words[1]), round(t, words[2]))
 	case "leave":
-		apply = s.Leave(number(t, words[1]), false)
+		apply = s.Leave(script.Number(t, words[1]), false)
 	case "forget":
-		apply = s.Leave(number(t, words[1]), true)
+		apply = s.Leave(script.Number(t, words[1]), true)
 	case "open":
 		return unless(s.Open() == round(t, words[1]), s.Open())
 	case "missing":

@@ -5,20 +5,15 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/collective"
-	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-func counting() []*optimizer.Param {
+func TestCountsTravel(t *testing.T) {
 	params := embeddings()
 	params[0].Entry.ShowClick.Threshold = 1
-	return params
-}
-
-func TestCountsTravel(t *testing.T) {
-	params := counting()
 	m := newMerger(params, strategy.WeightSamples)
-	rows := []optimizer.Rows{{Param: params[0], IDs: []uint64{1, 5}, G: []float32{1, 2, 3, 4, 5, 6}, Show: []float32{3, 1}, Click: []float32{2, 0}}}
+	rows := []gradient.Rows{{IDs: []uint64{1, 5}, G: []float32{1, 2, 3, 4, 5, 6}, Clicks: []float32{3, 2, 1, 0}}, {}}
 	data := m.append(nil, collective.Part{Weight: 7}, rows)
 	_, got, err := m.parse(data)
 	if err != nil || !slices.Equal(got[0].Clicks, []float32{3, 2, 1, 0}) || got[1].Clicks != nil {
@@ -29,7 +24,7 @@ func TestCountsTravel(t *testing.T) {
 			t.Errorf("%d bytes of %d were taken", cut, len(data))
 		}
 	}
-	rows[0].Show, rows[0].Click = nil, nil
+	rows[0].Clicks = nil
 	if _, got, err := m.parse(m.append(nil, collective.Part{Weight: 7}, rows)); err != nil || got[0].Clicks != nil {
 		t.Errorf("counts %v of nothing said, error %v", got[0].Clicks, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -18,8 +19,8 @@ import (
 // When an epoch ends all copies are set to the mean too, so that a checkpoint between epochs is of one model.
 type localSGD struct {
 	t      *Trainer
-	params []*optimizer.Param
 	inner  optimizer.Session
+	intake *gradient.Intake
 	*drift
 }
 
@@ -86,15 +87,15 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.inner.End(ctx, st)
 	}
-	if _, err := s.t.Tally.Finite(s.t.c.Strategy.NotFinite, s.params, nil); err != nil {
-		err = s.t.named(err)
+	if _, err := s.intake.Take(st); err != nil {
+		err = fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
 		s.t.group.Fail(ctx, err)
 		return err
 	}
 	if err := s.inner.End(ctx, st); err != nil {
 		return err
 	}
-	s.t.Tally.Applied(s.inner, nil)
+	s.t.c.Tally.Applied(s.inner, 0)
 	s.loss[0] = float32(st.Loss)
 	if !s.turns.Step() {
 		return nil
@@ -118,7 +119,7 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		err = s.t.takeRate(ctx)
 	}
 	if err != nil {
-		return false, s.t.named(err)
+		return false, fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
 	}
 	for i := range s.names {
 		mode.Return(s.snapshot[i], s.d[i])

@@ -27,10 +27,10 @@ func newMerger(params []*optimizer.Param, weigh strategy.Weighting) merger {
 	m := merger{weigh: weigh}
 	for _, p := range params {
 		if p.Embedding {
-			m.params = append(m.params, p)
+			m.params, m.out = append(m.params, p), append(m.out, optimizer.Rows{Param: p})
 		}
 	}
-	m.folder, m.out = make([]gradient.Folder, len(m.params)), make([]optimizer.Rows, len(m.params))
+	m.folder = make([]gradient.Folder, len(m.params))
 	return m
 }
 
@@ -38,7 +38,7 @@ func (m *merger) any() bool { return len(m.params) > 0 }
 
 // merge gathers rows and returns them summed by id, in the order of ranks, each worker's with its factor. The result is valid
 // until the next call.
-func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Part, rows []optimizer.Rows) ([]optimizer.Rows, error) {
+func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Part, rows []gradient.Rows) ([]optimizer.Rows, error) {
 	m.buffer = m.append(m.buffer[:0], p, rows)
 	if m.all == nil {
 		m.all = make([][]byte, g.Ranks())
@@ -63,9 +63,7 @@ func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Pa
 		for i := range members {
 			column[i] = members[i][e]
 		}
-		r := m.folder[e].Fold(param.Dim(), column, factors, m.weigh)
-		m.out[e] = optimizer.Rows{Param: param, IDs: r.IDs, G: r.G}
-		m.out[e].Show, m.out[e].Click = gradient.SplitClicks(nil, nil, r.Clicks)
+		m.folder[e].Fold(param.Dim(), column, factors, m.weigh).Into(&m.out[e])
 	}
 	return m.out, nil
 }
@@ -75,19 +73,18 @@ var errRows = errors.New("truncated or malformed rows")
 // append writes a worker's rows: i64 weight, -1 for one that has ended its epoch; then for each embedding u64 count, ids, floats, and
 // of one that counts shows and clicks u64 the number of these, 0 or two for each id, and they. Floats are filled up with zeros to a
 // multiple of 8 bytes.
-func (m *merger) append(b []byte, p collective.Part, rows []optimizer.Rows) []byte {
+func (m *merger) append(b []byte, p collective.Part, rows []gradient.Rows) []byte {
 	le := binary.LittleEndian
 	if p.Ended {
 		return le.AppendUint64(b, math.MaxUint64)
 	}
 	b = le.AppendUint64(b, uint64(p.Weight))
 	for e, param := range m.params {
-		r := rowsOf(rows, e, param)
+		r := rows[e]
 		b = append(le.AppendUint64(b, uint64(len(r.IDs))), collective.Bytes(r.IDs)...)
 		b = appendFloats(b, r.G)
 		if param.Entry.Counts() {
-			counts := gradient.AppendClicks(nil, len(r.IDs), r.Show, r.Click)
-			b = appendFloats(le.AppendUint64(b, uint64(len(counts))), counts)
+			b = appendFloats(le.AppendUint64(b, uint64(len(r.Clicks))), r.Clicks)
 		}
 	}
 	return b
@@ -106,8 +103,8 @@ func takeFloats(b []byte, n uint64) (f []float32, rest []byte, err error) {
 	return collective.Elements[float32](b[:4*n]), b[size:], nil
 }
 
-// takeCounts are the shows and clicks of n rows, and what follows them.
-func takeCounts(b []byte, n int) (counts []float32, rest []byte, err error) {
+// takeClicks are the shows and clicks of n rows, and what follows them.
+func takeClicks(b []byte, n int) (clicks []float32, rest []byte, err error) {
 	if len(b) < 8 {
 		return nil, nil, errRows
 	}
@@ -116,19 +113,6 @@ func takeCounts(b []byte, n int) (counts []float32, rest []byte, err error) {
 		return nil, nil, errRows
 	}
 	return takeFloats(b[8:], has)
-}
-
-// rowsOf are a step's rows of embedding e, which may be missing at the end of the list.
-func rowsOf(rows []optimizer.Rows, e int, param *optimizer.Param) optimizer.Rows {
-	if e < len(rows) && rows[e].Param.Name == param.Name {
-		return rows[e]
-	}
-	for _, r := range rows {
-		if r.Param.Name == param.Name {
-			return r
-		}
-	}
-	return optimizer.Rows{}
 }
 
 // parse reads what append has written, in b's memory; n is -1 for a worker that has ended.
@@ -155,7 +139,7 @@ func (m *merger) parse(b []byte) (n int, rows []gradient.Rows, err error) {
 		r.IDs, b = collective.Elements[uint64](b[:8*count]), b[8*count:]
 		r.G, b, err = takeFloats(b, count*uint64(p.Dim()))
 		if err == nil && p.Entry.Counts() {
-			r.Clicks, b, err = takeCounts(b, len(r.IDs))
+			r.Clicks, b, err = takeClicks(b, len(r.IDs))
 		}
 		if err != nil {
 			return 0, nil, err

@@ -2,8 +2,10 @@ package replica
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -23,9 +25,14 @@ func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 	st := t.c.Strategy
 	if _, ok := driftsBy(st); ok {
 		d, err := t.drifting()
-		return &localSGD{t: t, params: params, inner: inner, drift: d}, err
+		return &localSGD{t: t, inner: inner, intake: t.intake(params), drift: d}, err
 	}
 	return newEveryStep(t, params, inner), nil
+}
+
+// intake takes over the gradients of a session of params. Clips are the part of whoever has the mean.
+func (t *Trainer) intake(params []*optimizer.Param) *gradient.Intake {
+	return gradient.NewIntake(params, gradient.Guard{Policy: t.c.Strategy.NotFinite, Seen: &t.c.Tally.NotFinite}, nil)
 }
 
 // everyStep averages gradients in every step.
@@ -35,10 +42,11 @@ type everyStep struct {
 	inner  optimizer.Session
 	dense  [][]float32 // the gradients of the dense params that are trained
 	rows   merger
+	intake *gradient.Intake
 }
 
 func newEveryStep(t *Trainer, params []*optimizer.Param, inner optimizer.Session) *everyStep {
-	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(t.c.Params, t.c.Strategy.Weighting)}
+	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(params, t.c.Strategy.Weighting), intake: t.intake(params)}
 	for _, p := range params {
 		if !p.Embedding && !p.Frozen {
 			s.dense = append(s.dense, p.G)
@@ -57,14 +65,14 @@ func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.inner.End(ctx, st)
 	}
-	rows, err := s.t.Tally.Finite(s.t.c.Strategy.NotFinite, s.params, st.Rows)
+	own, err := s.intake.Take(st)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	if _, err = s.update(ctx, collective.Part{Weight: s.weight(st)}, rows); err != nil {
+	if _, err = s.update(ctx, collective.Part{Weight: s.weight(st)}, own.Rows); err != nil {
 		return err
 	}
-	s.t.Tally.Applied(s.inner, rows)
+	s.t.c.Tally.Applied(s.inner, own.NumRows())
 	return nil
 }
 
@@ -77,14 +85,14 @@ func (s *everyStep) weight(st *optimizer.Step) uint32 {
 }
 
 // update makes one update together with the others. all says that every worker has ended its epoch, and nothing was done.
-func (s *everyStep) update(ctx context.Context, p collective.Part, rows []optimizer.Rows) (all bool, err error) {
+func (s *everyStep) update(ctx context.Context, p collective.Part, rows []gradient.Rows) (all bool, err error) {
 	p.News = s.t.hasNews()
 	m, err := s.t.group.Mean(ctx, p, s.dense...)
 	if err == nil && m.News {
 		err = s.t.takeRate(ctx)
 	}
 	if err != nil {
-		return false, s.t.named(err)
+		return false, s.named(err)
 	}
 	merged := optimizer.Step{Samples: int(m.Weight)}
 	if all = m.Ended == s.t.group.Ranks(); all {
@@ -93,7 +101,7 @@ func (s *everyStep) update(ctx context.Context, p collective.Part, rows []optimi
 	}
 	if s.rows.any() {
 		if merged.Rows, err = s.rows.merge(ctx, s.t.group, p, rows); err != nil {
-			return false, s.t.named(err)
+			return false, s.named(err)
 		}
 	}
 	return false, s.inner.End(ctx, &merged)
@@ -114,10 +122,12 @@ func (s *everyStep) park(ctx context.Context) error {
 
 // failed ends the job for the others too.
 func (s *everyStep) failed(ctx context.Context, err error) error {
-	err = s.t.named(err)
+	err = s.named(err)
 	s.t.group.Fail(ctx, err)
 	return err
 }
+
+func (s *everyStep) named(err error) error { return fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err) }
 
 // Close implements [optimizer.Session].
 func (s *everyStep) Close(ctx context.Context) error { return s.inner.Close(ctx) }

@@ -72,8 +72,8 @@ func TestACutIsKeptForReading(t *testing.T) {
 					t.Fatal(err)
 				}
 				send(t, s, scanning(t, s, "a"), wire.StatusOK)
-				if ids := s.cut.ids[1]; len(ids) != 1 || ids[0] != 7 {
-					t.Errorf("the cut has rows %v, want 7 alone", ids)
+				if rows, err := s.cut.Rows("a"); err != nil || len(rows[1]) != 1 || rows[1][0] != 7 {
+					t.Errorf("the cut has rows %v, want 7 alone; error %v", rows, err)
 				}
 				synctest.Wait()
 				if w := weight(t, s); w != -1 {
@@ -83,7 +83,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 				if status := <-pushed; (status == wire.StatusOK) != (name == "ended") {
 					t.Errorf("the push has status %d", status)
 				}
-				if s.cut != nil || s.saves.id != "" {
+				if s.cut.Holder() != "" || s.cut.Open() != "" {
 					t.Error("the cut goes on")
 				}
 			})
@@ -108,7 +108,7 @@ func TestACutThatWasGivenUpEarly(t *testing.T) {
 		send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
 		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 		<-done
-		if s.cut != nil || s.saves.id != "" {
+		if s.cut.Holder() != "" || s.cut.Open() != "" {
 			t.Error("the cut goes on")
 		}
 		send(t, s, pushOf(s, wire.Header{Seq: 2}), wire.StatusOK)

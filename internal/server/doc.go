@@ -33,11 +33,11 @@
 //	deaths.go     and die
 //	gather.go     barriers and reductions, on server 0
 //
-// A cut through all servers:
+// A cut through all servers, whose machine is package cut's:
 //
 //	save.go       the server's part of a checkpoint
 //	keep.go       what is frozen: the saving worker's, for the checkpoint and for those who join later
-//	shrink.go     the end of a day
+//	shrink.go     the end of a period of the tables
 //
 // One mutex guards what the mode, the members and the windows know. Tables have their own locks, so that updates and reads
 // run beside each other.

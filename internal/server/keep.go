@@ -46,8 +46,7 @@ func (s *Server) keep(f *wire.Frame) error {
 	if err := f.JSON(&msg); err != nil {
 		return err
 	}
-	n := s.frozenFloats()
-	w, from, to, err := s.denseOf(f, n, new([]float32))
+	w, from, _, err := s.denseOf(f, s.frozenFloats(), new([]float32))
 	if err != nil {
 		return err
 	}
@@ -56,25 +55,17 @@ func (s *Server) keep(f *wire.Frame) error {
 	if _, err := s.member(&f.Header); err != nil {
 		return err
 	}
-	switch c := s.cut; {
-	case c == nil || c.id != msg.ID || c.worker != int(f.Worker) || c.writing:
-		return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): save again", msg.ID)
-	case w == nil || from > len(c.frozen):
-		return wire.Refuse(wire.StatusRefused, "checkpoint %s: expected frozen values from %d on, got %d to %d of %d (%d values)", msg.ID, len(c.frozen), from, to, n, len(w))
-	case to > len(c.frozen):
-		c.frozen = append(c.frozen[:from], w...)
-	}
-	return nil
+	return s.cut.Keep(msg.ID, int(f.Worker), from, w)
 }
 
 // takeFrozen makes the saving worker's frozen values, if it is a checkpoint that is made, those of the tables. mu is held.
-func (s *Server) takeFrozen(c *cut) error {
-	if len(c.frozen) == 0 {
+func (s *Server) takeFrozen(w []float32) error {
+	if len(w) == 0 {
 		return nil
 	}
 	return s.eachFrozen(func(b layout.Block, values *table.Dense) error {
 		s.known[b.Param] = true
-		return values.Set(c.frozen[b.At:][:b.Size])
+		return values.Set(w[b.At:][:b.Size])
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -30,6 +31,7 @@ func newKeeper(t *testing.T) *Server {
 	if s.store, err = newStore(s.c.Layout, 0, s.c.serverRule, false); err != nil {
 		t.Fatal(err)
 	}
+	s.cut = cut.New(cut.Options{First: true, Workers: 1, Servers: 1, Values: s.frozenFloats()})
 	return s
 }
 
@@ -79,7 +81,7 @@ func TestFrozenValuesComeInPieces(t *testing.T) {
 	if got := kept(t, s); !slices.Equal(got, []float32{1, 2, 3, 4}) {
 		t.Errorf("the server keeps %v, want 1 to 4", got)
 	}
-	msg.Parts = []wire.Part{s.saves.wrote.part}
+	msg.Parts = []wire.Part{partOf(t, s, msg.ID)}
 	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
 
 	next := newKeeper(t)

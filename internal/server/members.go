@@ -191,7 +191,7 @@ func (s *Server) depart(m *member, w int, state memberState, forget bool) {
 	}
 	m.state, m.stages = state, nil
 	m.changed.close()
-	s.abandon(w, "")
+	s.cut.Leave(w)
 	if forget && m.noted != nil {
 		m.noted.seen.refuse(wire.Refuse(wire.StatusStale, "worker %d was out of the job before its round closed", w))
 		m.noted = nil

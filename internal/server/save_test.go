@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -22,6 +23,17 @@ func saving(t *testing.T, s *Server, h wire.Header, msg wire.Save) *wire.Builder
 	return b
 }
 
+// partOf is what a server says of its part of a save.
+func partOf(t *testing.T, s *Server, id string) wire.Part {
+	t.Helper()
+	answer, err := s.cut.Answer(id)
+	part, ok := answer.(wire.Part)
+	if !ok || err != nil {
+		t.Fatalf("save %s has part %v, error %v", id, answer, err)
+	}
+	return part
+}
+
 // TestMessagesOfASaveComeTwice repeats every message of a save, right after itself and when the save is over: the same
 // answers, and no cut that nobody would end.
 func TestMessagesOfASaveComeTwice(t *testing.T) {
@@ -36,7 +48,7 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 	for range 2 {
 		send(t, s, saving(t, s, save, msg), wire.StatusOK)
 	}
-	msg.Parts = []wire.Part{s.saves.wrote.part}
+	msg.Parts = []wire.Part{partOf(t, s, msg.ID)}
 	for range 2 {
 		send(t, s, saving(t, s, commit, msg), wire.StatusOK)
 	}
@@ -44,7 +56,7 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 	send(t, s, saving(t, s, commit, msg), wire.StatusOK)
 	send(t, s, saving(t, s, save, msg), wire.StatusOK)
 	send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
-	if s.cut != nil || s.saves.id != "" {
+	if s.cut.Holder() != "" || s.cut.Open() != "" {
 		t.Fatal("a late message of a save has begun another")
 	}
 	send(t, s, pushOf(s, wire.Header{Seq: 3, Acked: 3}), wire.StatusOK)
@@ -60,7 +72,7 @@ func TestASaveThatWasGivenUp(t *testing.T) {
 	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
 	msg.Abandon = false
 	send(t, s, saving(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusStale)
-	if s.cut != nil {
+	if s.cut.Holder() != "" {
 		t.Error("a save that was given up holds pushes")
 	}
 }
@@ -113,11 +125,11 @@ func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
 			msg.Steps = []uint64{0}
 			send(t, s, saving(t, s, save, msg), wire.StatusOK)
 			if c.committed {
-				msg.Parts = []wire.Part{s.saves.wrote.part}
+				msg.Parts = []wire.Part{partOf(t, s, msg.ID)}
 				send(t, s, saving(t, s, commit, msg), wire.StatusOK)
 			}
-			if c.elsewhere {
-				s.saves.committed = nil
+			if c.elsewhere { // as a server other than 0 sees it
+				s.cut = cut.New(cut.Options{First: true, Workers: 1, Servers: 1})
 			}
 			for _, discard := range []bool{false, true, true} {
 				gone := wire.Save{Dir: msg.Dir, ID: msg.ID, Abandon: true, Discard: discard}
@@ -134,6 +146,11 @@ func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
 	t.Run("late", func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		msg := wire.Save{Dir: t.TempDir(), ID: "a"}
+		send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+		msg.Steps = []uint64{0}
+		if first, err := s.reach(&wire.Frame{Header: wire.Header{Life: 1}}, &msg); !first || err != nil {
+			t.Fatalf("the cut is reached: %v, error %v", first, err)
+		}
 		send(t, s, saving(t, s, commit, wire.Save{Dir: msg.Dir, ID: "a", Abandon: true, Discard: true}), wire.StatusOK)
 		s.write(&msg)
 		if files, err := os.ReadDir(msg.Dir); err != nil || len(files) != 0 {

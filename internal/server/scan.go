@@ -83,18 +83,13 @@ func (s *Server) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 
 // lists are where the ids of tables are kept, for a cut or for none. mu is held.
 func (s *Server) lists(cut string) (map[uint32][]uint64, error) {
-	at := &s.scanned
 	if cut != "" {
-		c := s.cut
-		if c == nil || c.id != cut || !c.reading {
-			return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent for too long): read again", cut)
-		}
-		at = &c.ids
+		return s.cut.Rows(cut)
 	}
-	if *at == nil {
-		*at = make(map[uint32][]uint64)
+	if s.scanned == nil {
+		s.scanned = make(map[uint32][]uint64)
 	}
-	return *at, nil
+	return s.scanned, nil
 }
 
 // forget drops the ids of a table whose scan is over.

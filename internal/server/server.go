@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
@@ -74,10 +75,9 @@ type Server struct {
 	changed  chan struct{} // closed when anything above changes; nil while nobody waits
 	ending   chan struct{} // closed and replaced when the job may be over
 	gathers  gathers
-	cut      *cut
+	cut      *cut.Machine
 	norms    norms
-	rates    []rateChange // that rounds to come begin with, in their order
-	saves    saves
+	rates    []rateChange        // that rounds to come begin with, in their order
 	scanned  map[uint32][]uint64 // ids of tables whose rows are being scanned
 }
 
@@ -98,6 +98,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.updates = update.New(s.store, c.Layout, c.Index, update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: s.norms.clip})
+	s.cut = cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: s.frozenFloats()})
 	s.foreseeing = foresees(c.Strategy, c.Workers)
 	s.replies.New = func() any {
 		r := new(reply)

@@ -22,40 +22,26 @@ func TestMessagesOfADayComeTwice(t *testing.T) {
 		for range 2 {
 			send(t, s, saving(t, s, save, msg), wire.StatusOK)
 		}
-		msg.Freed = s.saves.wrote.freed
+		answer, err := s.cut.Answer(id)
+		freed, ok := answer.(wire.Freed)
+		if !ok || err != nil {
+			t.Fatalf("day %d: %v, error %v", day, answer, err)
+		}
+		msg.Freed = freed
 		for range 2 {
 			send(t, s, saving(t, s, commit, msg), wire.StatusOK)
 		}
 		send(t, s, saving(t, s, save, msg), wire.StatusOK)
 		send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
-		if s.cut != nil || s.saves.id != "" || clock() != uint32(day+1) {
-			t.Fatalf("after day %d the clock is at %d (a cut is open: %t)", day, clock(), s.cut != nil)
+		if s.cut.Holder() != "" || s.cut.Open() != "" || clock() != uint32(day+1) {
+			t.Fatalf("after day %d the clock is at %d (a cut is open: %t)", day, clock(), s.cut.Holder() != "")
 		}
-		if got := s.saves.wrote.freed.Rows[0]; got != day {
+		if got := freed.Rows[0]; got != day {
 			t.Errorf("day %d dropped %d rows, want %d", day, got, day)
 		}
 	}
 	send(t, s, pushOf(s, wire.Header{Seq: 2, Acked: 2}), wire.StatusOK)
 	if s.store.Tables[0].Len() != 1 {
 		t.Errorf("%d rows after a push of one", s.store.Tables[0].Len())
-	}
-}
-
-// TestADayIsSharedOnce: workers that end a day at the same step end one; who asks again, or otherwise, ends another.
-func TestADayIsSharedOnce(t *testing.T) {
-	var none day
-	if none.shared(0, 0, wire.Shrink{}) {
-		t.Error("the first day was shared")
-	}
-	d := day{step: 7, how: wire.Shrink{Unseen: 2}, workers: []int{0}}
-	for i, tt := range []struct {
-		worker int
-		step   int64
-		unseen uint32
-		want   bool
-	}{{0, 7, 2, false}, {1, 8, 2, false}, {1, 7, 3, false}, {1, 7, 2, true}, {1, 7, 2, false}, {2, 7, 2, true}} {
-		if got := d.shared(tt.worker, tt.step, wire.Shrink{Unseen: tt.unseen}); got != tt.want {
-			t.Errorf("call %d: shared %t, want %t", i, got, tt.want)
-		}
 	}
 }

@@ -130,7 +130,7 @@ func (p *portion) apply(c *scratch) (err error) {
 		return nil
 	}
 	var counts table.Counts
-	counts.Show, counts.Click = gradient.SplitClicks(p.show[:0], p.click[:0], p.rows.Clicks)
+	counts.Show, counts.Click = p.rows.AppendClicks(p.show[:0], p.click[:0])
 	if counts.Show != nil {
 		p.show, p.click = counts.Show, counts.Click
 	}

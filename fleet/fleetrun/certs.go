@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/certs"
+)
+
+const certsUsage = "Usage: fleetrun certs [--days N] DIR HOST...\n\n" +
+	"Makes the certificates of a small cluster: DIR is what FLEET_TLS_DIR names on each of the hosts, which are names or IP addresses.\n"
+
+// certsCommand is what follows "fleetrun certs".
+type certsCommand struct {
+	days  int
+	dir   string
+	hosts []string
+}
+
+// runCerts is the command without the process around it: it returns the exit code.
+func runCerts(args []string, con *console) int {
+	c, err := parseCerts(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(con.out, certsUsage)
+		return 0
+	}
+	if err != nil {
+		con.fail(err)
+		return exitUsage
+	}
+	if err := c.write(); err != nil {
+		con.fail(err)
+		return exitFailure
+	}
+	fmt.Fprintf(con.out, "%s is for %s and loopback, for %d days. Copy it to every machine, with its key readable by the job's user alone,\n"+
+		"and have all roles run with FLEET_TLS_DIR set to where it is.\n", c.dir, strings.Join(c.hosts, ", "), c.days)
+	return 0
+}
+
+func parseCerts(args []string) (certsCommand, error) {
+	var c certsCommand
+	f := flag.NewFlagSet("fleetrun certs", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.IntVar(&c.days, "days", 365, "how long certificates are valid")
+	if err := f.Parse(args); err != nil {
+		return c, err
+	}
+	if c.days < 1 || c.days > 36500 {
+		return c, fmt.Errorf("certs: --days=%d: certificates are valid for 1 to 36500 days", c.days)
+	}
+	if f.NArg() < 2 {
+		return c, errors.New("certs: name a directory, and the hosts that it is for: fleetrun certs tls 10.89.176.11 10.89.176.12")
+	}
+	c.dir, c.hosts = f.Arg(0), f.Args()[1:]
+	for _, host := range c.hosts {
+		e, err := parseEndpoint(host)
+		if err == nil && (e.port != "" || e.host != host) {
+			err = errors.New("expected a name or an IP address, without port or brackets")
+		}
+		if err != nil {
+			return c, fmt.Errorf("certs: host %q: %w", host, err)
+		}
+	}
+	return c, nil
+}
+
+// write makes the directory. One that has certificates stays as it is: another authority's would not be trusted by machines that have
+// copies.
+func (c certsCommand) write() error {
+	for _, name := range []string{"ca.pem", "cert.pem", "key.pem"} {
+		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {
+			return fmt.Errorf("certs: %s is there already, and copies of it may be in use: name another directory, or remove it",
+				filepath.Join(c.dir, name))
+		}
+	}
+	authority, err := certs.New(time.Duration(c.days) * 24 * time.Hour)
+	if err == nil {
+		err = authority.WriteDir(c.dir, c.hosts...)
+	}
+	if err != nil {
+		return fmt.Errorf("certs: %w", err)
+	}
+	return nil
+}

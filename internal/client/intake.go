@@ -1,0 +1,32 @@
+package client
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// intake takes gradients over from a session's steps, and names the worker whose gradients are refused.
+type intake struct {
+	*gradient.Intake
+	worker int
+}
+
+// newIntake is that of a session of params. Clips are the worker's part: by norm unless servers have a round's gradients, by value
+// where pushes may be added up.
+func newIntake(c *Client, params []*optimizer.Param) intake {
+	st := c.c.Strategy
+	clip := gradient.NewClipper(params, c.c.Rule, !mode.Of(st.Mode).Rounds, st.Sums(true))
+	guard := gradient.Guard{Policy: st.NotFinite, Seen: &c.servers.Tally.NotFinite}
+	return intake{gradient.NewIntake(params, guard, clip), c.c.Worker}
+}
+
+func (k intake) Take(st *optimizer.Step) (gradient.Step, error) {
+	s, err := k.Intake.Take(st)
+	if err != nil {
+		err = fmt.Errorf("worker %d: %w", k.worker, err)
+	}
+	return s, err
+}

@@ -1,0 +1,85 @@
+package exchange
+
+import (
+	"context"
+
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Payloads are the strategy's payloads as the wire knows them.
+var Payloads = map[strategy.Payload]wire.Encoding{
+	strategy.PayloadFloat32:  wire.Float32,
+	strategy.PayloadFloat16:  wire.Float16,
+	strategy.PayloadBFloat16: wire.BFloat16,
+	strategy.PayloadInt8:     wire.Int8,
+}
+
+// feedback is the error feedback of pushes in narrow payloads: what rounding takes from a gradient is owed to its variable
+// or row, and added to the next gradient of the same before that is rounded. So over many steps the servers get the sum of
+// the gradients up to what is owed, which is half of a last place.
+//
+// A frame is narrowed once and repeated as it is, so that a retry neither loses nor doubles what is owed. What is owed when
+// a session ends is dropped: it is less than any push could have said. Every session, and in async mode every sender, has a
+// feedback of its own: a copy of the dense gradients, and [owed] for the rows of each embedding.
+type feedback struct {
+	dense [][]float32     // by param: owed, and during a push the gradient too
+	rows  []gradient.Rows // by embedding: the push under way
+	owed  []owed          // by embedding
+}
+
+func newFeedback(l *layout.Layout) *feedback {
+	k := &feedback{dense: make([][]float32, len(l.Params)), rows: make([]gradient.Rows, len(l.Embeddings)), owed: make([]owed, len(l.Embeddings))}
+	for i, p := range l.Params {
+		if !p.Embedding && !p.Frozen {
+			k.dense[i] = make([]float32, p.Size())
+		}
+	}
+	for e := range l.Embeddings {
+		k.owed[e] = newOwed(l.Embeddings[e].Dim())
+	}
+	return k
+}
+
+// narrowly is exchange for a push in a narrow payload. A push that failed leaves nothing owed: what of it arrived is not
+// known.
+func (x *Exchange) narrowly(ctx context.Context, r Request) error {
+	if x.feedback == nil {
+		x.feedback = newFeedback(x.s.Layout)
+	}
+	k := x.feedback
+	k.add(&r)
+	if err := x.exchange(ctx, r); err != nil {
+		x.feedback = nil
+		return err
+	}
+	for e := range r.Push.Rows {
+		k.owed[e].keep(r.Push.Rows[e].G)
+	}
+	return nil
+}
+
+// add makes the gradients of a push the sums with what is owed, in k's memory, where what their rounding takes will be left.
+// Where a sum is beyond float32, what was owed is dropped.
+func (k *feedback) add(r *Request) {
+	for i, owed := range k.dense {
+		if owed == nil {
+			continue
+		}
+		kernels.Add(owed, owed, r.Push.Dense[i])
+		if kernels.FirstNotFinite(owed) >= 0 {
+			copy(owed, r.Push.Dense[i])
+		}
+	}
+	for e := range r.Push.Rows {
+		k.rows[e].Set(r.Push.Rows[e])
+		k.owed[e].add(r.Push.Rows[e].IDs, k.rows[e].G)
+		if kernels.FirstNotFinite(k.rows[e].G) >= 0 {
+			copy(k.rows[e].G, r.Push.Rows[e].G)
+		}
+	}
+	r.Push.Dense, r.Push.Rows = k.dense, k.rows
+}

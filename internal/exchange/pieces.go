@@ -1,0 +1,227 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// What would make a frame larger than the strategy allows travels in pieces: a push as several frames that the server puts
+// together before any of it counts, a pull as several pulls. They follow one another, so that a server has one frame of a
+// worker's session at a time to hold.
+
+// piece is a part of a push or pull: the values [from, to) of the server's dense ones, or of its share of embedding e the
+// rows [from, to).
+type piece struct {
+	dense    bool
+	e        int
+	from, to int
+}
+
+const (
+	frameOverhead = 512 // header and sections' heads
+	idBytes       = 10  // of the longest id
+	countBytes    = 8   // of shows and clicks
+)
+
+// limit is how many bytes of values a frame has room for.
+func (x *Exchange) limit() int { return x.s.MaxFrame - frameOverhead }
+
+// fits says whether one frame holds the request to a server and one the answer.
+func (x *Exchange) fits(s int, r *Request) bool {
+	l := &x.lanes[s]
+	up, down := 0, 0
+	if r.Push.Dense != nil {
+		up += x.s.Payload.DenseSize(x.floats(s))
+	}
+	if x.wantsDense(s) {
+		down += 4 * x.floats(s)
+	}
+	for e := range r.Push.Rows {
+		up += l.push[e].share.Len() * x.pushBytes(e)
+	}
+	for e := range r.Pull {
+		n := l.pull[e].share.Len()
+		up, down = up+n*idBytes, down+n*4*x.dim(e)
+	}
+	return up <= x.limit() && down <= x.limit()
+}
+
+// pushBytes is at most what a row of an embedding takes in a push.
+func (x *Exchange) pushBytes(e int) int {
+	n := x.s.Payload.RowSize(x.dim(e)) + idBytes
+	if x.s.Layout.Params[x.table(e)].Entry.Counts() {
+		n += countBytes
+	}
+	return n
+}
+
+// inPieces makes an exchange with one server in frames of the size that the strategy allows.
+func (x *Exchange) inPieces(ctx context.Context, s int, r *Request) error {
+	after := *r
+	if r.Push.Samples > 0 {
+		if err := x.pushPieces(ctx, s, r); err != nil {
+			return err
+		}
+		after.Push.Samples, after.Seq, after.Acked = 0, 0, 0
+		after.Round++ // what is pulled now reflects the push
+	}
+	return x.pullPieces(ctx, s, &after)
+}
+
+// pushPieces sends all but the last piece to be kept, and the last as the step.
+func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
+	l := &x.lanes[s]
+	gathered := make([][]float32, len(r.Push.Rows))
+	var all []piece
+	if r.Push.Dense != nil {
+		all = append(all, x.cutDense(s, x.s.Payload)...)
+	}
+	for e := range r.Push.Rows {
+		gathered[e] = x.gather(&l.push[e], e, r.Push.Rows[e])
+		all = append(all, x.cutShare(e, l.push[e].share.Len(), x.pushBytes(e))...)
+	}
+	if len(all) == 0 {
+		all = []piece{{dense: true}} // nothing to push, but the round waits for this worker
+	}
+	for i, p := range all {
+		h := x.header(r)
+		if i < len(all)-1 {
+			h.Op = wire.OpPiece
+		}
+		l.build.Reset(h)
+		l.build.Piece(wire.Piece{Number: i, Of: len(all)})
+		if p.dense {
+			l.build.Span(p.from, p.to)
+			x.putDense(s, r.Push.Dense, p.from, p.to)
+		} else {
+			dim := x.dim(p.e)
+			x.putRows(s, p.e, l.push[p.e].take(r.Push.Rows[p.e].IDs)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
+			if clicks := l.push[p.e].takeClicks(r.Push.Rows[p.e].Clicks); clicks != nil {
+				x.putClicks(s, p.e, clicks[2*p.from:2*p.to])
+			}
+		}
+		var note func(*wire.Frame) error
+		if h.Op == wire.OpStep {
+			note = func(f *wire.Frame) error { x.note(s, f, r); return nil }
+		}
+		if err := x.send(ctx, s, note); err != nil {
+			return fmt.Errorf("piece %d of %d: %w", i+1, len(all), err)
+		}
+	}
+	for e := range r.Push.Rows {
+		x.ungather(&l.push[e], e, gathered[e], r.Push.Rows[e])
+	}
+	return nil
+}
+
+// pullPieces brings the dense weights, if the server has newer ones, and the rows.
+func (x *Exchange) pullPieces(ctx context.Context, s int, r *Request) error {
+	l := &x.lanes[s]
+	if x.wantsDense(s) {
+		if err := x.pullDense(ctx, s, r); err != nil {
+			return err
+		}
+	}
+	for e := range r.Pull {
+		for _, p := range x.cutShare(e, l.pull[e].share.Len(), 4*x.dim(e)) {
+			l.build.Reset(x.header(r))
+			l.build.IDs(x.table(e), l.pull[e].take(r.Pull[e].IDs)[p.from:p.to])
+			err := x.send(ctx, s, func(f *wire.Frame) error {
+				sec, err := only(f, wire.KindRows)
+				if err != nil {
+					return err
+				}
+				return x.readRows(&l.pull[e].share, p.from, p.to, e, sec, r.Pull[e].W)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pullDense brings a server's dense weights span by span. In a mode without rounds the spans may be of different versions;
+// the oldest is what counts as known.
+func (x *Exchange) pullDense(ctx context.Context, s int, r *Request) error {
+	l := &x.lanes[s]
+	version := l.version
+	for i, p := range x.cutDense(s, wire.Float32) {
+		h := x.header(r)
+		h.Version = l.version
+		l.build.Reset(h)
+		l.build.Span(p.from, p.to)
+		err := x.send(ctx, s, func(f *wire.Frame) error {
+			if i == 0 {
+				version = f.Version
+			}
+			if f.Version == l.version {
+				return nil
+			}
+			sec, err := only(f, wire.KindDense)
+			if err != nil {
+				return err
+			}
+			return x.readDense(s, f.Version, sec, p.from, p.to)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	l.version, l.read = version, version
+	return nil
+}
+
+// Publish gives the servers the dense weights w, by param. Servers that have some keep theirs.
+func (x *Exchange) Publish(ctx context.Context, w [][]float32) error {
+	return x.Each(func(s int) error {
+		pieces := x.cutDense(s, wire.Float32)
+		if len(pieces) == 0 {
+			pieces = []piece{{}} // a server without dense values is published to as well
+		}
+		for i, p := range pieces {
+			b := &x.lanes[s].build
+			b.Reset(x.s.Header(wire.OpPublish))
+			b.Piece(wire.Piece{Number: i, Of: len(pieces)})
+			b.Span(p.from, p.to)
+			b.Dense(x.span(s, w, p.from, p.to)...)
+			if err := x.send(ctx, s, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// only is the section of a kind that an answer consists of.
+func only(f *wire.Frame, kind wire.Kind) (wire.Section, error) {
+	if len(f.Sections) != 1 || f.Sections[0].Kind != kind {
+		return wire.Section{}, fmt.Errorf("an answer of %d sections, one was asked for", len(f.Sections))
+	}
+	return f.Sections[0], nil
+}
+
+// cutDense cuts a server's dense values into what frames hold of them in an encoding.
+func (x *Exchange) cutDense(s int, e wire.Encoding) (all []piece) {
+	for from, to := range Runs(x.floats(s), e.DenseFit(x.limit())) {
+		all = append(all, piece{dense: true, from: from, to: to})
+	}
+	return all
+}
+
+func (x *Exchange) cutShare(e, n, rowBytes int) (all []piece) {
+	for from, to := range Runs(n, max(1, x.limit()/rowBytes)) {
+		all = append(all, piece{e: e, from: from, to: to})
+	}
+	return all
+}
+
+// Runs cuts n into runs of at most size.
+func Runs(n, size int) func(yield func(from, to int) bool) {
+	return func(yield func(from, to int) bool) {
+		for from := 0; from < n && yield(from, min(from+size, n)); from += size {
+		}
+	}
+}

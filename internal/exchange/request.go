@@ -1,0 +1,24 @@
+package exchange
+
+import (
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Request is what a step wants of the servers.
+type Request struct {
+	Op    wire.Op
+	Round mode.Round
+	Seq   uint64
+	Acked uint64
+	// Push are the gradients; without samples nothing is pushed.
+	Push gradient.Step
+	// From are the versions of the weights that the gradients were computed on, by server; nil are those of the exchange's
+	// last answers.
+	From []uint64
+	// Pull are the rows wanted, by embedding.
+	Pull []Rows
+	// All sends a frame to servers with nothing to do too, as every push does: rounds and saves go by steps on all servers.
+	All bool
+}

@@ -1,0 +1,137 @@
+package exchange
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Rows are ids of an embedding, strictly increasing, and room for their weights.
+type Rows struct {
+	IDs []uint64
+	W   []float32
+}
+
+// Want makes r a copy of ids and room for their rows, of width dim, in its own memory.
+func (r *Rows) Want(ids []uint64, dim int) {
+	r.IDs = append(r.IDs[:0], ids...)
+	r.W = slices.Grow(r.W[:0], len(ids)*dim)[:len(ids)*dim]
+}
+
+// cutPush and cutPull divide ids among the lanes.
+func (x *Exchange) cutPush(push []gradient.Rows) {
+	for e := range push {
+		x.cut(e, push[e].IDs, func(l *lane) *cutRows { return &l.push[e] })
+	}
+}
+
+func (x *Exchange) cutPull(pull []Rows) {
+	for e := range pull {
+		x.cut(e, pull[e].IDs, func(l *lane) *cutRows { return &l.pull[e] })
+	}
+}
+
+func (x *Exchange) cut(e int, ids []uint64, of func(*lane) *cutRows) {
+	for s := range x.lanes {
+		x.shares[s] = of(&x.lanes[s]).share
+	}
+	x.s.Layout.Embeddings[e].Cut(ids, x.shares)
+	for s := range x.lanes {
+		of(&x.lanes[s]).share = x.shares[s]
+	}
+}
+
+func (x *Exchange) table(e int) uint32 { return uint32(x.s.Layout.Embeddings[e].Index) }
+
+func (x *Exchange) dim(e int) int { return x.s.Layout.Embeddings[e].Dim() }
+
+// gather is a share's gradients: as they lie when they lie side by side, copied together otherwise.
+func (x *Exchange) gather(c *cutRows, e int, r gradient.Rows) []float32 {
+	dim := x.dim(e)
+	if c.share.Run() {
+		return r.G[c.share.Lo*dim : c.share.Hi*dim]
+	}
+	c.rows = slices.Grow(c.rows[:0], len(c.share.At)*dim)
+	for _, at := range c.share.At {
+		c.rows = append(c.rows, r.G[int(at)*dim:][:dim]...)
+	}
+	return c.rows
+}
+
+// take is the share's part of ids.
+func (c *cutRows) take(ids []uint64) []uint64 {
+	if c.share.Run() {
+		return ids[c.share.Lo:c.share.Hi]
+	}
+	c.ids = c.ids[:0]
+	for _, at := range c.share.At {
+		c.ids = append(c.ids, ids[at])
+	}
+	return c.ids
+}
+
+// takeClicks is the share's part of shows and clicks; nil of nil.
+func (c *cutRows) takeClicks(clicks []float32) []float32 {
+	if clicks == nil {
+		return nil
+	}
+	if c.share.Run() {
+		return clicks[2*c.share.Lo : 2*c.share.Hi]
+	}
+	c.clicks = c.clicks[:0]
+	for _, at := range c.share.At {
+		c.clicks = append(c.clicks, clicks[2*at:][:2]...)
+	}
+	return c.clicks
+}
+
+// putRows adds gradients of rows to a server's frame.
+func (x *Exchange) putRows(s, e int, ids []uint64, g []float32) {
+	b := &x.lanes[s].build
+	if x.s.Payload == wire.Float32 {
+		b.Rows(x.table(e), ids, g)
+	} else {
+		b.RowsAs(x.s.Payload, x.table(e), ids, g)
+	}
+}
+
+// ungather puts what a narrow frame left of a share's gradients, which were copied together, back among the push's.
+func (x *Exchange) ungather(c *cutRows, e int, g []float32, r gradient.Rows) {
+	if c.share.Run() || x.s.Payload == wire.Float32 {
+		return // g is r's own memory, or unchanged
+	}
+	dim := x.dim(e)
+	for i, at := range c.share.At {
+		copy(r.G[int(at)*dim:][:dim], g[i*dim:])
+	}
+}
+
+// putClicks adds the shows and clicks of the rows before them to a server's frame, if there are any.
+func (x *Exchange) putClicks(s, e int, clicks []float32) {
+	if clicks != nil {
+		x.lanes[s].build.Counts(x.table(e), clicks)
+	}
+}
+
+// readRows puts the rows [lo, hi) of a share where they belong among the batch's.
+func (x *Exchange) readRows(share *layout.Share, lo, hi, e int, sec wire.Section, dst []float32) error {
+	w, err := sec.Rows()
+	if err != nil {
+		return err
+	}
+	dim := x.dim(e)
+	if len(w) != (hi-lo)*dim {
+		return fmt.Errorf("%d values came for %d rows of %q", len(w), hi-lo, x.s.Layout.Params[x.table(e)].Name)
+	}
+	if share.Run() {
+		copy(dst[(share.Lo+lo)*dim:], w)
+		return nil
+	}
+	for i, at := range share.At[lo:hi] {
+		copy(dst[int(at)*dim:][:dim], w[i*dim:])
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Run sends a request and returns when all its answers are in place.
+func (x *Exchange) Run(ctx context.Context, r Request) error {
+	if r.Push.Samples > 0 && x.s.Payload != wire.Float32 {
+		return x.narrowly(ctx, r)
+	}
+	return x.exchange(ctx, r)
+}
+
+func (x *Exchange) exchange(ctx context.Context, r Request) error {
+	x.cutPush(r.Push.Rows)
+	x.cutPull(r.Pull)
+	x.Arrived.Store(0)
+	return x.Each(func(s int) error {
+		if !x.fits(s, &r) {
+			return x.inPieces(ctx, s, &r)
+		}
+		if !x.write(s, &r) {
+			return nil
+		}
+		return x.send(ctx, s, func(f *wire.Frame) error {
+			x.note(s, f, &r)
+			x.lanes[s].read = f.Version
+			return x.read(s, f, &r)
+		})
+	})
+}
+
+// write builds the frame for a server and says whether there is anything to send.
+func (x *Exchange) write(s int, r *Request) bool {
+	l := &x.lanes[s]
+	b := &l.build
+	h := x.header(r)
+	if x.wantsDense(s) {
+		h.Version = l.version
+	}
+	b.Reset(h)
+	useful := r.All || h.Version != wire.NoDense
+	if r.Push.Dense != nil {
+		x.putDense(s, r.Push.Dense, 0, x.floats(s))
+	}
+	for e := range r.Push.Rows {
+		if c := &l.push[e]; c.share.Len() > 0 {
+			g := x.gather(c, e, r.Push.Rows[e])
+			x.putRows(s, e, c.take(r.Push.Rows[e].IDs), g)
+			x.putClicks(s, e, c.takeClicks(r.Push.Rows[e].Clicks))
+			x.ungather(c, e, g, r.Push.Rows[e])
+			useful = true
+		}
+	}
+	l.asked = l.asked[:0]
+	for e := range r.Pull {
+		if c := &l.pull[e]; c.share.Len() > 0 {
+			b.IDs(x.table(e), c.take(r.Pull[e].IDs))
+			l.asked = append(l.asked, e)
+			useful = true
+		}
+	}
+	return useful
+}
+
+// read puts a server's answer where it belongs.
+func (x *Exchange) read(s int, f *wire.Frame, r *Request) error {
+	l := &x.lanes[s]
+	answers := 0
+	for _, sec := range f.Sections {
+		switch sec.Kind {
+		case wire.KindDense:
+			if err := x.readDense(s, f.Version, sec, 0, x.floats(s)); err != nil {
+				return err
+			}
+			l.version = f.Version
+		case wire.KindRows:
+			if answers == len(l.asked) {
+				return fmt.Errorf("%d embeddings answered, %d were asked for", answers+1, len(l.asked))
+			}
+			e := l.asked[answers]
+			answers++
+			share := &l.pull[e].share
+			if err := x.readRows(share, 0, share.Len(), e, sec, r.Pull[e].W); err != nil {
+				return err
+			}
+		}
+	}
+	if answers != len(l.asked) {
+		return fmt.Errorf("%d embeddings answered, %d were asked for", answers, len(l.asked))
+	}
+	return nil
+}

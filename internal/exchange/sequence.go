@@ -1,0 +1,30 @@
+package exchange
+
+import (
+	"slices"
+	"sync"
+)
+
+// Sequence numbers what a worker sends, so that a server counts each once, and knows the lowest number that is not answered.
+type Sequence struct {
+	mu   sync.Mutex
+	next uint64
+	open []uint64 // begun and not ended, ascending
+}
+
+// Begin returns a new number and below which all are answered.
+func (s *Sequence) Begin() (step, acked uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	s.open = append(s.open, s.next)
+	return s.next, s.open[0]
+}
+
+func (s *Sequence) End(step uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i, ok := slices.BinarySearch(s.open, step); ok {
+		s.open = slices.Delete(s.open, i, i+1)
+	}
+}

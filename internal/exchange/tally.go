@@ -1,0 +1,60 @@
+package exchange
+
+import (
+	"sync/atomic"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Tally is what became of a worker's pushes.
+type Tally struct {
+	Steps     atomic.Int64 // pushed, and acknowledged by every server that had a part of them
+	NotFinite atomic.Int64 // rows and variables that held NaN or infinities, skipped or clipped
+
+	rows, doubled, dropped   atomic.Int64
+	pushes, stale, mostStale atomic.Int64
+}
+
+// note counts the outcome of a push whose gradients were computed on weights of version from, 0 if unknown.
+func (n *Tally) note(o wire.Outcome, from uint64) {
+	n.rows.Add(int64(o.Applied))
+	n.dropped.Add(int64(o.Dropped))
+	if o.Again {
+		n.doubled.Add(1)
+	}
+	if from > 0 && o.On >= from {
+		n.noteStale(int64(o.On - from))
+	}
+}
+
+// noteStale takes note of a push that came so many updates after its pull.
+func (n *Tally) noteStale(updates int64) {
+	n.pushes.Add(1)
+	n.stale.Add(updates)
+	for most := n.mostStale.Load(); updates > most && !n.mostStale.CompareAndSwap(most, updates); most = n.mostStale.Load() {
+	}
+}
+
+// Counts is what became of a worker's pushes so far.
+type Counts struct {
+	// Steps were pushed and acknowledged by every server that had a part of them.
+	Steps int64
+	// Rows of embeddings were applied, counted at the servers.
+	Rows int64
+	// Doubled requests had been applied before: the first answer was lost, and they changed nothing.
+	Doubled int64
+	// Dropped rows were pushed and not applied: an entry policy did not admit them, or the table's budget was spent.
+	Dropped int64
+	// NotFinite rows and variables held NaN or infinities and were skipped or clipped on the worker.
+	NotFinite int64
+	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the server made, of
+	// any worker's gradients, between the pull of the weights that a gradient was computed on and its own. Stale is the sum of
+	// that over all pushes, MostStale the largest.
+	Pushes, Stale, MostStale int64
+}
+
+// Counts is what became of the pushes so far.
+func (n *Tally) Counts() Counts {
+	return Counts{Steps: n.Steps.Load(), Rows: n.rows.Load(), Doubled: n.doubled.Load(), Dropped: n.dropped.Load(), NotFinite: n.NotFinite.Load(),
+		Pushes: n.pushes.Load(), Stale: n.stale.Load(), MostStale: n.mostStale.Load()}
+}

@@ -1,0 +1,56 @@
+package gradient
+
+import "github.com/gofleet/gofleet/optimizer"
+
+// Clipper clips a worker's gradients as a rule asks. By norm where a push is an update of its own: in a round the clip is of the mean
+// of all workers' gradients, which servers have. By value where pushes may be added up on their way, since limits hold for each.
+// Servers, or the tables of a process, do the rest.
+type Clipper struct {
+	rule   optimizer.Rule     // with a clip by norm; nil: nothing to do
+	limits []optimizer.Rule   // by param, the rules whose clips by value are the worker's part; nil without
+	params []*optimizer.Param // stand for the thread's, and have the gradients that are clipped
+	rows   []optimizer.Rows   // by embedding
+	tables []int              // by embedding, its param
+}
+
+// NewClipper clips gradients of params for a rule: by norm, by value, both or not at all.
+func NewClipper(params []*optimizer.Param, rule optimizer.Rule, byNorm, byValue bool) *Clipper {
+	k := &Clipper{limits: make([]optimizer.Rule, len(params))}
+	if _, clips := optimizer.ClipperOf(rule); clips && byNorm {
+		k.rule = rule
+	}
+	for i, p := range params {
+		own := *p
+		k.params = append(k.params, &own)
+		if p.Embedding {
+			k.tables, k.rows = append(k.tables, i), append(k.rows, optimizer.Rows{Param: &own})
+		}
+		if r := optimizer.RuleFor(rule, p); byValue && optimizer.Additive(r) {
+			k.limits[i] = r
+		}
+	}
+	return k
+}
+
+// Clip changes a step's gradients in place.
+func (k *Clipper) Clip(s Step) {
+	if k.rule != nil {
+		k.byNorm(s)
+	}
+	for i, g := range s.Dense {
+		optimizer.Limit(k.limits[i], g)
+	}
+	for e, r := range s.Rows {
+		optimizer.Limit(k.limits[k.tables[e]], r.G)
+	}
+}
+
+func (k *Clipper) byNorm(s Step) {
+	for i, g := range s.Dense {
+		k.params[i].G = g
+	}
+	for e, r := range s.Rows {
+		k.rows[e].IDs, k.rows[e].G = r.IDs, r.G
+	}
+	optimizer.ClipGradients(k.rule, k.params, k.rows)
+}

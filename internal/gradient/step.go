@@ -1,0 +1,44 @@
+package gradient
+
+import "github.com/gofleet/gofleet/optimizer"
+
+// Step is what a step hands over to whoever keeps the weights, or what several steps do together.
+type Step struct {
+	// Samples are the batch's. None says that nothing is handed over.
+	Samples int
+	// Dense are the gradients of variables, by param; nil for embeddings and what is frozen.
+	Dense [][]float32
+	// Rows are those of embeddings, in the order of these among the params; no rows of one that is frozen.
+	Rows []Rows
+}
+
+// NewStep is memory for copies of the steps of params.
+func NewStep(params []*optimizer.Param) Step {
+	s := Step{Dense: make([][]float32, len(params))}
+	for i, p := range params {
+		s.Dense[i] = make([]float32, len(p.G))
+		if p.Embedding {
+			s.Rows = append(s.Rows, Rows{})
+		}
+	}
+	return s
+}
+
+// Set makes s, which NewStep has made, a copy of o.
+func (s *Step) Set(o Step) {
+	s.Samples = o.Samples
+	for i, g := range o.Dense {
+		copy(s.Dense[i], g)
+	}
+	for e := range o.Rows {
+		s.Rows[e].Set(o.Rows[e])
+	}
+}
+
+// NumRows is how many rows of embeddings the step hands over.
+func (s Step) NumRows() (n int) {
+	for _, r := range s.Rows {
+		n += len(r.IDs)
+	}
+	return n
+}
