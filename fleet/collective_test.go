@@ -172,8 +172,8 @@ func TestCollectiveGoesOn(t *testing.T) {
 
 func TestCollectiveRefuses(t *testing.T) {
 	calls := map[string]func(ctx context.Context, f *fleet.Fleet) error{
-		"which has no servers; its calls are InitWorker and StopWorker": func(ctx context.Context, f *fleet.Fleet) error { return f.InitServer(ctx, "") },
-		"RunServer: this is worker":                                     func(ctx context.Context, f *fleet.Fleet) error { return f.RunServer(ctx) },
+		"in a job of 0 servers; its calls are InitWorker and StopWorker": func(ctx context.Context, f *fleet.Fleet) error { return f.InitServer(ctx, "") },
+		"RunServer: this is worker":                                      func(ctx context.Context, f *fleet.Fleet) error { return f.RunServer(ctx) },
 		"mode async needs servers": func(_ context.Context, f *fleet.Fleet) error {
 			_, err := f.DistributedOptimizer(optimizer.SGD{}, strategy.Async())
 			return err

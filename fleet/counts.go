@@ -32,10 +32,10 @@ func (c Counts) Staleness() float64 {
 // Counts is what became of this worker's gradients so far: zero on a server and before InitWorker.
 func (f *Fleet) Counts() Counts {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.client == nil {
-		n := &f.tally
-		return Counts{Steps: n.Steps.Load(), Rows: n.Rows.Load(), Dropped: n.Dropped.Load(), NotFinite: n.NotFinite.Load()}
+	j := f.job
+	f.mu.Unlock()
+	if j == nil || j.backend == nil {
+		return Counts{}
 	}
-	return Counts(f.client.Counts())
+	return Counts(j.backend.Counts())
 }

@@ -92,3 +92,41 @@
 //
 // The package knows nothing of neural networks or files of data: whatever implements [optimizer.Objective] can be minimised.
 package fleet
+
+// The files of this package, in reading order.
+//
+// A job is made:
+//
+//	fleet.go      a Fleet, from New to Minimize
+//	default.go    functions over a default one
+//	role.go       who this process is
+//	environ.go    variables whose names are nearly right
+//	kind.go       with servers, of replicas, or alone: what each takes, chosen once
+//	transport.go  how bytes travel
+//	geo.go        what mode geo trains
+//
+// It runs:
+//
+//	calls.go    the order of calls
+//	server.go   a server's life
+//	worker.go   a worker's
+//	close.go    its end after a failure
+//	trainer.go  what an objective is bound to
+//	session.go  the order of a training thread's calls
+//	util.go     what workers do together between steps
+//
+// Its weights:
+//
+//	restore.go  read
+//	save.go     written as a checkpoint
+//	model.go    written as a model
+//	given.go    with rows that nobody has trained
+//	rows.go     row by row
+//	shrink.go   the end of a day
+//	rate.go     the learning rate
+//
+// What is known of it:
+//
+//	counts.go   gradients
+//	stats.go    tables and bytes
+//	explain.go  what a step costs

@@ -55,7 +55,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(f.id.Servers) == 0 {
+	if f.ServerNum() == 0 {
 		return nil, fmt.Errorf("fleet: Explain: it tells of traffic with servers, and this job has none: %w", ErrRole)
 	}
 	for name, n := range ids {

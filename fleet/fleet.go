@@ -9,14 +9,11 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/accumulate"
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/client"
-	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/layout"
-	"github.com/gofleet/gofleet/internal/replica"
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/optimizer/local"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/strategy/placement"
@@ -38,15 +35,8 @@ type Fleet struct {
 	server *server.Server // since InitServer
 	// from is what Restore was given, empty before it.
 	from string
-	// torn is why a load of a process that keeps its weights itself has left parts of two models.
-	torn error
 	// serving says that RunServer has begun.
 	serving bool
-	client  *client.Client // since InitWorker, with servers
-	// Without servers, since Minimize: the weights, and in a collective job how they are kept the same as the other workers'.
-	local   *local.Trainer
-	replica *replica.Trainer
-	tally   replica.Tally
 	// merged are the sessions that push once in several steps.
 	merged []*accumulate.Session
 }
@@ -57,7 +47,8 @@ type job struct {
 	rule        optimizer.Rule
 	strategy    strategy.Strategy
 	fingerprint layout.Fingerprint
-	transport   transport.Transport
+	transport   transport.Transport // nil where there is nobody to talk to
+	backend     backend.Trainer     // nil on a server, which keeps weights itself
 }
 
 // Options are the objects that a fleet works with. The zero value is ready to use.
@@ -120,46 +111,14 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("fleet: DistributedOptimizer: %w", err)
 	}
-	if f.IsCollective() && s.Mode == "" {
-		s.Mode = strategy.ModeSync
+	s, err := f.suit(s, rule)
+	if err == nil {
+		err = s.Validate()
 	}
-	if err := f.checkServers(s); err != nil {
-		return nil, err
-	}
-	if err := s.Validate(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
-	if err := f.checkClip(rule, s.Mode); err != nil {
-		return nil, err
-	}
 	return &Optimizer{fleet: f, rule: rule, strategy: s.WithDefaults()}, nil
-}
-
-// checkServers refuses what a strategy asks for that takes servers, where there are none, or no servers, where there are some.
-func (f *Fleet) checkServers(s strategy.Strategy) error {
-	field := s.WithServers()
-	switch without := s.WithoutServers(); {
-	case f.IsCollective() && s.Mode != strategy.ModeSync:
-		return fmt.Errorf("fleet: mode %s needs servers: a collective job trains in mode sync, which is also what an empty mode means there", s.Mode)
-	case f.IsCollective() && field != "":
-		return fmt.Errorf("fleet: strategy: %s is for jobs with servers, and a collective job has none: leave it out", field)
-	case len(f.id.Servers) > 0 && without != "":
-		return fmt.Errorf("fleet: strategy: %s is for jobs without servers, and this one has %d: leave it out", without, len(f.id.Servers))
-	}
-	return nil
-}
-
-// checkClip refuses a clip that needs all gradients of an update in one place, where servers share them.
-func (f *Fleet) checkClip(rule optimizer.Rule, mode strategy.Mode) error {
-	clip, clips := optimizer.ClipperOf(rule)
-	if !clips || len(f.id.Servers) == 0 || mode != strategy.ModeSync {
-		return nil
-	}
-	if _, byNorm := clip.(optimizer.NormClipper); byNorm {
-		return nil
-	}
-	return fmt.Errorf("fleet: %T wants the gradients of a round in one place, but in mode sync servers share them: give it a method Factors "+
-		"(optimizer.NormClipper), or choose another mode", clip)
 }
 
 // Optimizer is a rule with the fleet to apply it.
@@ -189,8 +148,8 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	j, err := f.plan(params, o.rule, o.strategy)
-	if err == nil && len(f.id.Servers) == 0 {
-		err = f.keep(params, j)
+	if err == nil {
+		err = f.equip(j, params)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
@@ -201,20 +160,6 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	}
 	objective.Bind(trainer{f})
 	return nil
-}
-
-// keep makes the tables of a process that has no servers to keep its weights.
-func (f *Fleet) keep(params []*optimizer.Param, j *job) (err error) {
-	if !f.IsCollective() {
-		f.local, err = local.New(params, j.rule)
-		return err
-	}
-	f.replica, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Tally: &f.tally,
-		Group: collective.Config{Rank: f.id.Index, Endpoints: f.id.WorkerEndpoints, Transport: j.transport, Logger: f.log}})
-	if err == nil {
-		f.local = f.replica.Local()
-	}
-	return err
 }
 
 // plan lays the parameters out over the servers; one that is alone keeps all of them.
@@ -241,16 +186,12 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if err != nil {
 		return nil, err
 	}
-	t, err := f.transport(s)
-	if err != nil {
-		return nil, err
-	}
 	facts := []string{layout.Fact("workers", f.id.Workers)}
 	for _, line := range s.Lines() {
 		field, value, _ := strings.Cut(strings.TrimPrefix(line, "strategy: "), " is ")
 		facts = append(facts, layout.Fact("strategy "+field, value))
 	}
-	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, facts...), transport: t}, nil
+	return &job{layout: l, rule: rule, strategy: s, fingerprint: l.Fingerprint(rule, facts...)}, nil
 }
 
 // Plan is where every block of every parameter lives; print it to see names, elements, bytes and servers. It is known after
@@ -261,14 +202,4 @@ func (f *Fleet) Plan() (*placement.Plan, error) {
 		return nil, err
 	}
 	return j.layout.Plan, nil
-}
-
-// minimized is the job, once there is one.
-func (f *Fleet) minimized(call string) (*job, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.job == nil {
-		return nil, fmt.Errorf("fleet: %s: call DistributedOptimizer and Minimize first: %w", call, ErrOrder)
-	}
-	return f.job, nil
 }

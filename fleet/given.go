@@ -3,19 +3,20 @@ package fleet
 import (
 	"context"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // givenWeights are those of a cut with rows that nobody has trained: of some embeddings the first ones are there in any case, with their
 // initial values, since the model's graph does not tell these.
 type givenWeights struct {
-	weights
+	backend.Weights
 	params map[string]*optimizer.Param
 	given  map[string]int
 }
 
 // withGiven adds the rows that a model asks for.
-func withGiven(w weights, m optimizer.Model) weights {
+func withGiven(w backend.Weights, m optimizer.Model) backend.Weights {
 	asks, ok := m.(interface{ Given(p *optimizer.Param) int })
 	if !ok {
 		return w
@@ -29,19 +30,19 @@ func withGiven(w weights, m optimizer.Model) weights {
 	return g
 }
 
-func (g givenWeights) count(ctx context.Context, name string) (int, error) {
+func (g givenWeights) Count(ctx context.Context, name string) (int, error) {
 	n := g.given[name]
 	if n == 0 {
-		return g.weights.count(ctx, name)
+		return g.Weights.Count(ctx, name)
 	}
-	err := g.weights.ids(ctx, name, func(ids []uint64) error {
+	err := g.Weights.IDs(ctx, name, func(ids []uint64) error {
 		n += len(beyond(ids, g.given[name]))
 		return nil
 	})
 	return n, err
 }
 
-func (g givenWeights) ids(ctx context.Context, name string, do func(ids []uint64) error) error {
+func (g givenWeights) IDs(ctx context.Context, name string, do func(ids []uint64) error) error {
 	n := g.given[name]
 	page := make([]uint64, 0, givenPage)
 	for id := range uint64(n) {
@@ -52,7 +53,7 @@ func (g givenWeights) ids(ctx context.Context, name string, do func(ids []uint64
 			page = page[:0]
 		}
 	}
-	return g.weights.ids(ctx, name, func(ids []uint64) error {
+	return g.Weights.IDs(ctx, name, func(ids []uint64) error {
 		if ids = beyond(ids, n); len(ids) == 0 {
 			return nil
 		}
@@ -71,10 +72,10 @@ func beyond(ids []uint64, n int) []uint64 {
 	return ids
 }
 
-func (g givenWeights) rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error {
+func (g givenWeights) Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error {
 	p := g.params[name]
 	if p == nil {
-		return g.weights.rows(ctx, name, do)
+		return g.Weights.Rows(ctx, name, do)
 	}
 	next, row := uint64(0), make([]float32, p.Dim())
 	born := func(upTo uint64) error { // the rows from next on that the tables have not got
@@ -87,7 +88,7 @@ func (g givenWeights) rows(ctx context.Context, name string, do func(ids []uint6
 		next = upTo + 1
 		return nil
 	}
-	err := g.weights.rows(ctx, name, func(ids []uint64, w []float32) error {
+	err := g.Weights.Rows(ctx, name, func(ids []uint64, w []float32) error {
 		for i, id := range ids {
 			if err := born(id); err != nil {
 				return err

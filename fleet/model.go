@@ -2,9 +2,9 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"io"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/safetensors"
@@ -25,23 +25,14 @@ import (
 // A model that was in the directory is replaced as a whole: whoever loads it while the new one is written, or after a crash at any moment,
 // has the old one or the new one. A call that fails leaves the old one.
 func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) error {
-	if _, err := f.workerCall("SaveInferenceModel"); err != nil {
-		return err
-	}
-	src, err := f.source("SaveInferenceModel")
+	j, err := f.worker(ctx, "SaveInferenceModel")
 	if err != nil {
 		return err
 	}
-	if err := saveModel(ctx, dir, m, src); err != nil {
-		return fmt.Errorf("fleet: SaveInferenceModel: %w", err)
-	}
-	return nil
+	return named("SaveInferenceModel", saveModel(ctx, dir, m, j.backend))
 }
 
-func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) error {
-	if err := files.Ended(ctx); err != nil {
-		return err
-	}
+func saveModel(ctx context.Context, dir string, m optimizer.Model, from backend.Trainer) error {
 	s, err := modelfiles.Begin(dir)
 	if err != nil {
 		return err
@@ -50,7 +41,7 @@ func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) e
 	if err := s.Write(modelfiles.Graph, m.WriteGraph); err != nil { // before anybody waits
 		return err
 	}
-	err = src.cut(ctx, func(w weights) error {
+	err = from.Cut(ctx, func(w backend.Weights) error {
 		return s.Write(modelfiles.Weights, func(out io.Writer) error { return writeWeights(ctx, out, m.Params(), withGiven(w, m)) })
 	})
 	if err == nil {
@@ -63,8 +54,8 @@ func saveModel(ctx context.Context, dir string, m optimizer.Model, src source) e
 }
 
 // writeWeights streams the weights of params. How many rows an embedding has is known before the first of them comes.
-func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param, from weights) error {
-	dense, err := from.dense(ctx)
+func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param, from backend.Weights) error {
+	dense, err := from.Dense(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +65,7 @@ func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param,
 			tensors = append(tensors, safetensors.Tensor{Name: p.Name, DType: safetensors.F32, Shape: p.Shape})
 			continue
 		}
-		n, err := from.count(ctx, p.Name)
+		n, err := from.Count(ctx, p.Name)
 		if err != nil {
 			return err
 		}
@@ -96,7 +87,7 @@ func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param,
 // idsName is the tensor with the ids of an embedding.
 func idsName(p *optimizer.Param) string { return p.Name + ".ids" }
 
-func writeParam(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, dense map[string][]float32, from weights) error {
+func writeParam(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, dense map[string][]float32, from backend.Weights) error {
 	if !p.Embedding {
 		values, ok := dense[p.Name]
 		if !ok {
@@ -104,9 +95,9 @@ func writeParam(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, 
 		}
 		return safetensors.Put(w, p.Name, values)
 	}
-	err := from.ids(ctx, p.Name, func(ids []uint64) error { return safetensors.Put(w, idsName(p), ids) })
+	err := from.IDs(ctx, p.Name, func(ids []uint64) error { return safetensors.Put(w, idsName(p), ids) })
 	if err != nil {
 		return err
 	}
-	return from.rows(ctx, p.Name, func(_ []uint64, rows []float32) error { return safetensors.Put(w, p.Name, rows) })
+	return from.Rows(ctx, p.Name, func(_ []uint64, rows []float32) error { return safetensors.Put(w, p.Name, rows) })
 }

@@ -51,7 +51,7 @@ func (f *Fleet) SetRateFactor(ctx context.Context, factor float64) error {
 }
 
 func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) error {
-	j, err := f.workerCall(call)
+	j, err := f.worker(ctx, call)
 	if err != nil {
 		return err
 	}
@@ -61,21 +61,7 @@ func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) 
 	if err := optimizer.CheckRateFactor(j.rule, j.layout.Params, factor); err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)
 	}
-	c, err := f.joined(call)
-	switch {
-	case err != nil:
-		return err
-	case f.IsCollective():
-		return f.explain(call, f.replica.SetRateFactor(factor))
-	case c == nil:
-		err = f.local.SetRateFactor(factor)
-	default:
-		err = c.SetRateFactor(ctx, factor)
-	}
-	if err != nil {
-		return fmt.Errorf("fleet: %s: %w", call, err)
-	}
-	return nil
+	return named(call, j.backend.SetRateFactor(ctx, factor))
 }
 
 // RateFactor is the factor on the learning rates that was set last, 1 if none was: in a job that began from a checkpoint, that of the
@@ -83,21 +69,10 @@ func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) 
 //
 //	plateau := optimizer.ReduceOnPlateau{LR: 1e-3 * factor}
 func (f *Fleet) RateFactor(ctx context.Context) (float64, error) {
-	if _, err := f.workerCall("RateFactor"); err != nil {
-		return 0, err
-	}
-	c, err := f.joined("RateFactor")
-	switch {
-	case err != nil:
-		return 0, err
-	case f.IsCollective():
-		return f.replica.RateFactor(), nil
-	case c == nil:
-		return f.local.RateFactor(), nil
-	}
-	factor, err := c.RateFactor(ctx)
+	j, err := f.worker(ctx, "RateFactor")
 	if err != nil {
-		return 0, fmt.Errorf("fleet: RateFactor: %w", err)
+		return 0, err
 	}
-	return factor, nil
+	factor, err := j.backend.RateFactor(ctx)
+	return factor, named("RateFactor", err)
 }

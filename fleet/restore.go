@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 )
@@ -30,7 +32,8 @@ type RestoreOptions struct {
 // A job begins from one directory: a second call is an error.
 func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error {
 	what := checkpoint.Selection(o)
-	if _, err := f.minimized("Restore"); err != nil {
+	j, err := f.minimized("Restore")
+	if err != nil {
 		return err
 	}
 	if dir == "" && len(o.Params) > 0 {
@@ -39,17 +42,16 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 	if dir == "" {
 		return nil
 	}
+	if err := errors.Join(files.CheckLocal(dir), files.Ended(ctx)); err != nil {
+		return named("Restore", err)
+	}
 	if err := f.restoreOnce(); err != nil {
 		return err
 	}
-	var err error
-	switch {
-	case f.IsServer():
+	if f.IsServer() {
 		err = f.initServer(ctx, "Restore", dir, what)
-	case len(f.id.Servers) > 0:
-		err = f.expect(ctx, dir)
-	default:
-		err = f.load(ctx, "Restore", dir, what)
+	} else {
+		err = named("Restore", j.backend.Restore(ctx, dir, what))
 	}
 	if err == nil {
 		f.mu.Lock()
@@ -59,27 +61,12 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 	return err
 }
 
-// restoreOnce refuses a Restore that comes too late.
+// restoreOnce refuses a Restore that comes again.
 func (f *Fleet) restoreOnce() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case f.from != "":
+	if f.from != "" {
 		return fmt.Errorf("fleet: Restore was called already: this job begins from %s: %w", f.from, ErrOrder)
-	case f.client != nil || f.replica != nil && f.replica.Joined():
-		return fmt.Errorf("fleet: Restore: call it before InitWorker, on every role: %w", ErrOrder)
-	}
-	return nil
-}
-
-// expect is Restore of a worker whose servers read the directory.
-func (f *Fleet) expect(ctx context.Context, dir string) error {
-	err := files.Ended(ctx)
-	if err == nil {
-		err = files.CheckLocal(dir)
-	}
-	if err != nil {
-		return fmt.Errorf("fleet: Restore: %w", err)
 	}
 	return nil
 }
@@ -93,57 +80,15 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 	if f.IsServer() {
 		return f.loadServer(ctx, dir, params)
 	}
-	if _, err := f.workerCall("LoadModel"); err != nil {
+	j, err := f.worker(ctx, "LoadModel")
+	if err != nil {
 		return err
 	}
-	if len(f.id.Servers) > 0 {
+	if _, holds := j.backend.(backend.Holder); !holds {
 		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call Restore with %s on every role, give it to InitServer, or have every server call LoadModel before RunServer: %w",
 			dir, ErrRole)
 	}
-	if f.replica != nil && f.replica.Joined() {
-		return fmt.Errorf("fleet: LoadModel: call it before InitWorker, on every worker: %w", ErrOrder)
-	}
-	return f.load(ctx, "LoadModel", dir, checkpoint.Selection{Params: params})
-}
-
-// load fills the tables of a process that keeps all weights itself. When it fails midway they hold parts of two models, and nothing is
-// trained with them.
-func (f *Fleet) load(ctx context.Context, call, dir string, what checkpoint.Selection) error {
-	everything := func(int, uint64) bool { return true }
-	if err := files.Ended(ctx); err != nil {
-		return fmt.Errorf("fleet: %s: %w", call, err)
-	}
-	var m checkpoint.Manifest
-	err := f.local.Still(func() (err error) {
-		m, err = checkpoint.Restore(ctx, dir, f.local.Store(), f.job.rule.Name(), f.job.layout.Params, everything, what)
-		return err
-	})
-	if err != nil {
-		err = fmt.Errorf("fleet: %s: %w", call, err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if m.Changed && (err != nil || len(what.Params) == 0) {
-		f.torn = err
-	}
-	if err != nil {
-		return err
-	}
-	f.local.Changed()
-	if f.replica != nil {
-		f.replica.Loaded(m.Origin + ": " + what.String())
-	}
-	return nil
-}
-
-// whole says what went wrong when a load has left parts of two models, or nil.
-func (f *Fleet) whole(call string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.torn != nil {
-		return fmt.Errorf("fleet: %s: a part of the weights was loaded before that failed, load them again: %w", call, f.torn)
-	}
-	return nil
+	return named("LoadModel", j.backend.Restore(ctx, dir, checkpoint.Selection{Params: params}))
 }
 
 // loadServer replaces the tables of a server that does not serve yet by those of a checkpoint.

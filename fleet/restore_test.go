@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -255,8 +256,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestHalfALoadIsNotTrained: a process that read a part of a checkpoint before it turned out to be damaged trains nothing with that, until
-// it has read a whole one.
+// TestHalfALoadIsNotTrained: a process that read a part of a checkpoint before it turned out to be damaged neither trains with that nor
+// hands it on, until it has read a whole one.
 func TestHalfALoadIsNotTrained(t *testing.T) {
 	good, _ := mixedCheckpoint(t, optimizer.SGD{LR: 0.1})
 	bad := t.TempDir()
@@ -287,6 +288,13 @@ func TestHalfALoadIsNotTrained(t *testing.T) {
 	}
 	if _, err := nn.NewExecutor(loss.Graph()).Train(t.Context(), mixedBatch(2, 0)); err == nil || !strings.Contains(err.Error(), "load them again") {
 		t.Errorf("training: got %v", err)
+	}
+	out := t.TempDir()
+	for call, err := range map[string]error{"SavePersistables": f.SavePersistables(t.Context(), out), "InitWorker": f.InitWorker(t.Context()),
+		"SaveInferenceModel": f.SaveInferenceModel(t.Context(), out, nn.Inference(loss)), "ExportText": f.ExportText(t.Context(), "emb", io.Discard)} {
+		if err == nil || !strings.Contains(err.Error(), "fleet: "+call+": a part of the weights was loaded before that failed, load them again") {
+			t.Errorf("%s: got %v", call, err)
+		}
 	}
 	if err := f.LoadModel(t.Context(), good); err != nil {
 		t.Error(err)

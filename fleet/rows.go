@@ -8,8 +8,6 @@ import (
 	"io"
 	"iter"
 	"strconv"
-
-	"github.com/gofleet/gofleet/internal/files"
 )
 
 // Row is one row of an embedding.
@@ -80,26 +78,17 @@ func (r Row) appendText(b []byte) []byte {
 
 // eachRow calls do with every row, until it fails.
 func (f *Fleet) eachRow(ctx context.Context, call, name string, do func(Row) error) error {
-	if _, err := f.workerCall(call); err != nil {
+	j, err := f.worker(ctx, call)
+	if err != nil {
 		return err
 	}
-	src, err := f.source(call)
-	if err == nil {
-		err = files.Ended(ctx)
-	}
-	if err == nil {
-		err = src.each(ctx, name, func(ids []uint64, w []float32) error {
-			for i, id := range ids {
-				dim := len(w) / len(ids)
-				if err := do(Row{id, w[i*dim:][:dim]}); err != nil {
-					return err
-				}
+	return named(call, j.backend.Rows(ctx, name, func(ids []uint64, w []float32) error {
+		for i, id := range ids {
+			dim := len(w) / len(ids)
+			if err := do(Row{id, w[i*dim:][:dim]}); err != nil {
+				return err
 			}
-			return ctx.Err()
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("fleet: %s: %w", call, err)
-	}
-	return nil
+		}
+		return ctx.Err()
+	}))
 }

@@ -2,11 +2,7 @@ package fleet
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"path/filepath"
 
-	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 )
 
@@ -18,42 +14,12 @@ import (
 // Frozen dense params, such as the statistics of batch norm, are each worker's own: the checkpoint has those of the worker that
 // acts, as its executors have handed them over (see nn.BatchNorm), and all workers of a job that begins from it begin with them.
 func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
-	j, err := f.workerCall("SavePersistables")
+	j, err := f.worker(ctx, "SavePersistables")
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(files.CheckLocal(dir), files.Ended(ctx)); err != nil {
-		return fmt.Errorf("fleet: SavePersistables: %w", err)
+	if err = files.CheckLocal(dir); err == nil {
+		err = j.backend.Save(ctx, dir)
 	}
-	if f.IsCollective() && !f.IsFirstWorker() {
-		return nil
-	}
-	c, err := f.joined("SavePersistables")
-	if err != nil {
-		return err
-	}
-	if c == nil {
-		err = f.local.Still(func() error { return f.saveLocal(ctx, dir, j) })
-	} else if dir, err = filepath.Abs(dir); err == nil {
-		err = c.Save(ctx, dir)
-	}
-	if err != nil {
-		return fmt.Errorf("fleet: SavePersistables: %w", err)
-	}
-	return nil
-}
-
-// saveLocal writes the checkpoint of a process that has its weights itself.
-func (f *Fleet) saveLocal(ctx context.Context, dir string, j *job) error {
-	store, rate := f.local.Store(), f.local.RateFactor()
-	if f.replica != nil {
-		rate = f.replica.RateFactor()
-	}
-	id := fmt.Sprintf("%d-local", store.Step())
-	part, err := checkpoint.WritePart(ctx, dir, checkpoint.PartName(id, 0, 1), store)
-	if err != nil {
-		return err
-	}
-	m := checkpoint.Manifest{ID: id, Rule: j.rule.Name(), Step: store.Step(), RateFactors: store.RateFactors(rate), Params: checkpoint.Params(j.layout.Params), Parts: []checkpoint.Part{part}}
-	return checkpoint.Commit(dir, m)
+	return named("SavePersistables", err)
 }

@@ -96,12 +96,8 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 var ErrWorkersDied = server.ErrWorkersDied
 
 func (f *Fleet) serverCall(call string) (*job, error) {
-	if f.IsCollective() {
-		return nil, fmt.Errorf("fleet: %s: this is %v of a collective job, which has no servers; its calls are InitWorker and StopWorker: %w",
-			call, f, ErrRole)
-	}
 	if !f.IsServer() {
-		return nil, fmt.Errorf("fleet: %s: this is %v; its calls are InitWorker and StopWorker: %w", call, f, ErrRole)
+		return nil, fmt.Errorf("fleet: %s: this is %v, in a job of %d servers; its calls are InitWorker and StopWorker: %w", call, f, f.ServerNum(), ErrRole)
 	}
 	return f.minimized(call)
 }

@@ -2,10 +2,8 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gofleet/gofleet/internal/table"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // ShrinkOptions say which rows of embeddings a model can do without at the end of a day. First shows and clicks decay, then
@@ -36,45 +34,21 @@ type Shrunk struct {
 // are told; a worker that calls again ends another day. In a collective job every worker must call it, and all wait for each other.
 // Mode geo, where every worker has rows of its own, refuses.
 func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
-	freed, err := f.shrink(ctx, table.Shrink(o))
+	j, err := f.worker(ctx, "Shrink")
 	if err != nil {
-		return nil, fmt.Errorf("fleet: Shrink: %w", err)
+		return nil, err
+	}
+	day := table.Shrink(o)
+	if err := day.Check(j.layout.Params); err != nil {
+		return nil, named("Shrink", err)
+	}
+	freed, err := j.backend.Shrink(ctx, day)
+	if err != nil {
+		return nil, named("Shrink", err)
 	}
 	all := map[string]Shrunk{}
-	for i, e := range f.job.layout.Embeddings {
+	for i, e := range j.layout.Embeddings {
 		all[e.Name] = Shrunk(freed[i])
 	}
 	return all, nil
-}
-
-func (f *Fleet) shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
-	j, err := f.workerCall("Shrink")
-	if err != nil {
-		return nil, err
-	}
-	if err := o.Check(j.layout.Params); err != nil {
-		return nil, err
-	}
-	if f.IsCollective() {
-		if err := f.meet(ctx); err != nil {
-			return nil, err
-		}
-		return f.endDay(o)
-	}
-	c, err := f.joined("Shrink")
-	switch {
-	case err != nil:
-		return nil, err
-	case c == nil:
-		return f.endDay(o)
-	case j.strategy.Mode == strategy.ModeGeo:
-		return nil, fmt.Errorf("mode geo keeps every row on every worker, and servers can't drop those")
-	}
-	return c.Shrink(ctx, o)
-}
-
-// endDay ends the day of the tables of a process that has no servers.
-func (f *Fleet) endDay(o table.Shrink) (freed []table.Shrunk, err error) {
-	err = f.local.Still(func() error { freed, err = f.local.Store().EndDay(o); return err })
-	return freed, err
 }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"log/slog"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -50,19 +51,20 @@ const hotRows = 10
 // called at any time.
 func (f *Fleet) Stats() Stats {
 	f.mu.Lock()
-	j, server, local := f.job, f.server, f.local
+	j, server := f.job, f.server
 	f.mu.Unlock()
 	s := Stats{Counts: f.Counts()}
-	switch {
-	case server != nil:
-		s.Tables, s.Refused = tablesOf(server.Store()), server.Refused()
-	case local != nil:
-		s.Tables = tablesOf(local.Store())
+	if j == nil {
+		return s
 	}
-	if j != nil {
-		if m, ok := j.transport.(transport.Metered); ok {
-			s.Transport = m.Stats()
-		}
+	if server != nil {
+		s.Tables, s.Refused = tablesOf(server.Store()), server.Refused()
+	}
+	if h, ok := j.backend.(backend.Holder); ok {
+		s.Tables = tablesOf(h.Store())
+	}
+	if m, ok := j.transport.(transport.Metered); ok {
+		s.Transport = m.Stats()
 	}
 	return s
 }

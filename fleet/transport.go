@@ -6,11 +6,8 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// transport is the fleet's transport with the strategy's compression; nil when there is nobody to talk to.
+// transport is the fleet's transport with the strategy's compression.
 func (f *Fleet) transport(s strategy.Strategy) (transport.Transport, error) {
-	if f.id.Local() {
-		return nil, nil
-	}
 	c, err := codec.ByName(s.Codec)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,9 @@ import (
 	"math"
 	"os"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/solo"
 )
 
 // UtilBase are the collectives and helpers that programs use between steps; [Fleet.Util] gives them.
@@ -58,7 +60,7 @@ func (u UtilBase) AllReduceInts(ctx context.Context, x []int64, op ReduceOp) ([]
 // AllGather returns every worker's x by worker index; the lengths may differ. A worker that has left the job has nil, one that
 // gave nothing an empty slice.
 func (u UtilBase) AllGather(ctx context.Context, x []float64) ([][]float64, error) {
-	data, err := u.f.gather(ctx, "AllGather", "", pack(x, math.Float64bits))
+	data, err := u.f.gather(ctx, "AllGather", pack(x, math.Float64bits))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func (u UtilBase) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, er
 	if data == nil {
 		data = []byte{}
 	}
-	return u.f.gather(ctx, "AllGatherBytes", "", data)
+	return u.f.gather(ctx, "AllGatherBytes", data)
 }
 
 // AllGatherBytes is [UtilBase.AllGatherBytes]: a fleet is what the GlobalShuffle of package dataset asks for.
@@ -115,13 +117,24 @@ func allReduce[E number](ctx context.Context, f *Fleet, call string, x []E, op R
 	if _, ok := reduceOps[op]; !ok {
 		return nil, fmt.Errorf("fleet: %s: op is %q; it can be %q, %q or %q", call, op, Sum, Max, Min)
 	}
-	if f.IsCollective() {
-		return reduceAmong(ctx, f, call, x, op)
-	}
-	data, err := f.gather(ctx, call, fmt.Sprintf(" (%s of %d values)", op, len(x)), pack(x, bits))
+	b, err := f.meeting(ctx, call)
 	if err != nil {
 		return nil, err
 	}
+	if m, ok := b.(meeter); ok {
+		out := append([]E{}, x...)
+		err := m.Meet(ctx, func(g *collective.Group) error { return collective.AllReduce(ctx, g, reduceOps[op], out) })
+		return out, named(call, err)
+	}
+	data, err := b.Gather(ctx, fmt.Sprintf("%s (%s of %d values)", call, op, len(x)), pack(x, bits))
+	if err != nil {
+		return nil, named(call, err)
+	}
+	return reduce(call, data, op, of)
+}
+
+// reduce folds what workers gave, in their order.
+func reduce[E number](call string, data [][]byte, op ReduceOp, of func(uint64) E) ([]E, error) {
 	var out []E
 	for w, b := range data {
 		switch theirs := unpack(b, of); {
@@ -137,20 +150,30 @@ func allReduce[E number](ctx context.Context, f *Fleet, call string, x []E, op R
 	return out, nil
 }
 
-// reduceAmong is an all-reduce of a collective job.
-func reduceAmong[E number](ctx context.Context, f *Fleet, call string, x []E, op ReduceOp) ([]E, error) {
-	out := append([]E{}, x...)
-	g, err := f.group(ctx, call)
+// meeter is a backend whose workers add up among themselves.
+type meeter interface {
+	Meet(ctx context.Context, do func(*collective.Group) error) error
+}
+
+// meeting is what this worker meets the others by between steps. One that is alone meets nobody, before Minimize too.
+func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, error) {
+	f.mu.Lock()
+	early := f.job == nil && f.IsLocal()
+	f.mu.Unlock()
+	if early {
+		return new(solo.Trainer), nil
+	}
+	return f.between(ctx, call)
+}
+
+// gather gives every worker what each gave, by index; nil stands for a worker that is gone.
+func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
+	b, err := f.meeting(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	switch out := any(out).(type) {
-	case []int64:
-		err = collective.AllReduce(ctx, g, reduceOps[op], out)
-	case []float64:
-		err = collective.AllReduce(ctx, g, reduceOps[op], out)
-	}
-	return out, f.explain(call, err)
+	all, err := b.Gather(ctx, call, data)
+	return all, named(call, err)
 }
 
 func fold[E number](out, x []E, op ReduceOp) {

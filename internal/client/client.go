@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -31,15 +32,14 @@ type Config struct {
 	// Strategy has its defaults filled in.
 	Strategy    strategy.Strategy
 	Fingerprint layout.Fingerprint
-	// From is the directory that this worker was told the servers begin from, and what of it; empty if it was told nothing.
-	From      string
-	Transport transport.Transport
-	Logger    *slog.Logger
+	Transport   transport.Transport
+	Logger      *slog.Logger
 }
 
-// Client is one worker's connection to the servers. It implements [optimizer.Trainer].
+// Client is one worker's connection to the servers.
 type Client struct {
 	c       Config
+	from    string // what this worker was told the servers begin from; empty if it was told nothing
 	log     *slog.Logger
 	job     uint64
 	life    uint32 // this life of the worker
@@ -59,12 +59,20 @@ type Client struct {
 	meeting  *meeting // mode half_async
 	geo      *geo     // mode geo
 	left     bool
-	joined   atomic.Bool
+	stage    atomic.Int32 // of its life: fresh, joining, joined
 	saves    atomic.Int64
 	gathers  atomic.Uint64
 	// days counts the calls of Shrink: rows that were fetched before one are not used after it.
 	days atomic.Int64
 }
+
+var _ backend.Trainer = (*Client)(nil)
+
+const (
+	fresh = iota
+	joining
+	joined
+)
 
 // session is what the client needs of its sessions.
 type session interface {
@@ -97,16 +105,33 @@ func New(c Config) *Client {
 	return client
 }
 
-var (
-	// ErrNotJoined says that Join is missing.
-	ErrNotJoined = errors.New("worker has not joined")
-	// ErrClosed says that the worker has left.
-	ErrClosed = errors.New("worker has left the job")
-)
+// ErrClosed says that the worker has left.
+var ErrClosed = errors.New("worker has left the job")
 
-// Join waits for the servers, begins this worker's life in the job and brings the first dense weights: worker 0 publishes
-// what its params hold where servers have nothing, and everybody pulls, what is frozen too if servers have it from a checkpoint.
+// Join implements [backend.Trainer]. It waits for the servers, begins this worker's life in the job and brings the first dense weights:
+// worker 0 publishes what its params hold where servers have nothing, and everybody pulls, what is frozen too if servers have it from a
+// checkpoint.
 func (c *Client) Join(ctx context.Context) error {
+	if !c.stage.CompareAndSwap(fresh, joining) {
+		return backend.ErrJoined
+	}
+	if err := c.join(ctx); err != nil {
+		c.Close()
+		return fmt.Errorf("worker %d: %w", c.c.Worker, err)
+	}
+	c.stage.Store(joined)
+	return nil
+}
+
+// known refuses a call of a worker that servers have not heard of.
+func (c *Client) known() error {
+	if c.stage.Load() == fresh {
+		return backend.ErrNotJoined
+	}
+	return nil
+}
+
+func (c *Client) join(ctx context.Context) error {
 	for _, p := range c.c.Layout.Params {
 		if !p.Embedding {
 			p.First(p.W)
@@ -133,7 +158,6 @@ func (c *Client) Join(ctx context.Context) error {
 	if c.c.Strategy.Mode == strategy.ModeHalfAsync {
 		c.meeting = newMeeting(c) // begins with these weights, which nobody works on yet
 	}
-	c.joined.Store(true)
 	return nil
 }
 
@@ -159,7 +183,7 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 			c.round.Resume(mode.Round(w.Round))
 		}
 		c.beat.Go(func() { c.beatTo(s) }) // from now on this server misses them, however long the others take
-		if err := first.agrees(s, w, c.c.From); err != nil {
+		if err := first.agrees(s, w, c.from); err != nil {
 			return false, err
 		}
 		published = published && w.Published
@@ -211,6 +235,9 @@ func (c *Client) EndEpoch(ctx context.Context) error {
 
 // Drain waits until everything that sessions were given has been applied.
 func (c *Client) Drain(ctx context.Context) error {
+	if err := c.known(); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	sessions := slices.Clone(c.sessions)
 	c.mu.Unlock()
@@ -250,8 +277,11 @@ func (c *Client) Refresh(ctx context.Context) error {
 	return g.fail(g.refresh(ctx))
 }
 
-// Leave settles, tells every server that this worker has stopped, and ends the client. It may be called twice.
+// Leave implements [backend.Trainer]: it settles, tells every server that this worker has stopped, and ends the client.
 func (c *Client) Leave(ctx context.Context) error {
+	if err := c.known(); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	if c.left {
 		c.mu.Unlock()
@@ -269,8 +299,8 @@ func (c *Client) Leave(ctx context.Context) error {
 	return err
 }
 
-// Close ends the client without a word to the servers, which will find out by its silence, and closes its idle connections.
-// It may be called twice.
+// Close implements [backend.Trainer]: it ends the client without a word to the servers, which will find out by its silence, and closes
+// its idle connections.
 func (c *Client) Close() {
 	c.end(ErrClosed)
 	c.beat.Wait()
@@ -285,8 +315,8 @@ func (c *Client) Close() {
 	}
 }
 
-// Counts is what became of this worker's pushes so far.
-func (c *Client) Counts() exchange.Counts { return c.servers.Tally.Counts() }
+// Counts implements [backend.Trainer].
+func (c *Client) Counts() backend.Counts { return c.servers.Tally.Counts() }
 
 func (c *Client) header(op wire.Op) wire.Header {
 	return wire.Header{Op: op, Job: c.job, Worker: uint32(c.c.Worker), Life: c.life, Version: wire.NoDense}

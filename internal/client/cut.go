@@ -5,17 +5,20 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Cut is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait.
-type Cut struct {
+// cut is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait. It implements
+// [backend.Weights].
+type cut struct {
 	c  *Client
 	id string
 }
 
-// Cut makes the servers hold back pushes at the same steps of every worker, has do read the weights, and lets pushes go on.
-func (c *Client) Cut(ctx context.Context, do func(*Cut) error) error {
+// Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do read the weights, and
+// lets pushes go on.
+func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error {
 	if err := c.Settle(ctx); err != nil {
 		return err
 	}
@@ -33,20 +36,24 @@ func (c *Client) Cut(ctx context.Context, do func(*Cut) error) error {
 	if err := c.together(reached); err != nil {
 		return err
 	}
-	if err := do(&Cut{c, msg.ID}); err != nil {
+	if err := do(&cut{c, msg.ID}); err != nil {
 		return err
 	}
 	return c.together(reached) // as it has been all the time
 }
 
 // Dense brings what [Client.Dense] does.
-func (k *Cut) Dense(ctx context.Context) (map[string][]float32, error) { return k.c.Dense(ctx) }
+func (k *cut) Dense(ctx context.Context) (map[string][]float32, error) { return k.c.Dense(ctx) }
 
-// Count is the number of rows of the embedding Params[param].
-func (k *Cut) Count(ctx context.Context, param int) (int, error) {
+// Count is the number of rows of an embedding.
+func (k *cut) Count(ctx context.Context, name string) (int, error) {
+	e, err := k.c.embedding(name)
+	if err != nil {
+		return 0, err
+	}
 	counts := make([]page, len(k.c.c.Servers))
-	scan := wire.Scan{Param: uint32(param), Cut: k.id, Count: true}
-	err := k.c.together(func(s int) error { return k.c.page(ctx, s, scan, &counts[s]) })
+	scan := wire.Scan{Param: uint32(e.Index), Cut: k.id, Count: true}
+	err = k.c.together(func(s int) error { return k.c.page(ctx, s, scan, &counts[s]) })
 	n := 0
 	for _, p := range counts {
 		n += p.All
@@ -55,19 +62,23 @@ func (k *Cut) Count(ctx context.Context, param int) (int, error) {
 }
 
 // IDs gives yield the ids of all rows, ascending. The slice is valid until yield returns.
-func (k *Cut) IDs(ctx context.Context, param int, yield func(ids []uint64) error) error {
-	return k.each(ctx, param, true, func(ids []uint64, _ []float32) error { return yield(ids) })
+func (k *cut) IDs(ctx context.Context, name string, yield func(ids []uint64) error) error {
+	return k.each(ctx, name, true, func(ids []uint64, _ []float32) error { return yield(ids) })
 }
 
 // Rows gives yield all rows, by ascending id. The slices are valid until yield returns.
-func (k *Cut) Rows(ctx context.Context, param int, yield func(ids []uint64, w []float32) error) error {
-	return k.each(ctx, param, false, yield)
+func (k *cut) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
+	return k.each(ctx, name, false, yield)
 }
 
-func (k *Cut) each(ctx context.Context, param int, ids bool, yield func(ids []uint64, w []float32) error) error {
+func (k *cut) each(ctx context.Context, name string, ids bool, yield func(ids []uint64, w []float32) error) error {
+	e, err := k.c.embedding(name)
+	if err != nil {
+		return err
+	}
 	dim := 0
 	if !ids {
-		dim = k.c.c.Layout.Params[param].Dim()
+		dim = e.Dim()
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var readers sync.WaitGroup
@@ -77,10 +88,10 @@ func (k *Cut) each(ctx context.Context, param int, ids bool, yield func(ids []ui
 	for s := range streams {
 		r := &stream{pages: make(chan *page)}
 		streams[s] = r // which merge drops when it ends
-		readers.Go(func() { r.read(ctx, k.c, s, k.c.scanOf(param, k.id, ids, 3*len(streams))) })
+		readers.Go(func() { r.read(ctx, k.c, s, k.c.scanOf(e, k.id, ids, 3*len(streams))) })
 	}
 	if err := merge(streams, dim, yield); err != nil {
-		return k.c.reading(param, err)
+		return reading(name, err)
 	}
 	return nil
 }

@@ -43,8 +43,8 @@ func (f *frozen) install(params []*optimizer.Param, has int64) int64 {
 	return f.version.Load()
 }
 
-// SetDense gives a frozen dense param other values, on this worker. Its sessions see them from their next step on, and a checkpoint or
-// a model that this worker saves has them.
+// SetDense implements [backend.Trainer]. This worker's sessions see the values from their next step on, and a checkpoint or a model that
+// it saves has them.
 func (c *Client) SetDense(name string, w []float32) error {
 	for _, b := range c.c.Layout.Frozen.Blocks {
 		if b.Name != name {

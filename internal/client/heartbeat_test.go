@@ -94,7 +94,7 @@ func TestServersThatFallSilent(t *testing.T) {
 				c := j.join(0, &tap{Transport: j.net, before: b.before})
 				waits := make(chan error, 1)
 				go func() { // for a worker that never comes
-					_, err := c.Gather(t.Context(), "barrier", nil)
+					_, err := c.gather(t.Context(), "barrier", nil)
 					waits <- err
 				}()
 				synctest.Wait()
@@ -110,7 +110,7 @@ func TestServersThatFallSilent(t *testing.T) {
 				if err := c.EndEpoch(t.Context()); err != nil {
 					t.Errorf("EndEpoch has nothing to send: %v", err)
 				}
-				if _, err := c.Gather(t.Context(), "again", nil); !errors.Is(err, test.err) {
+				if _, err := c.gather(t.Context(), "again", nil); !errors.Is(err, test.err) {
 					t.Errorf("the next call: %v, want %v", err, test.err)
 				}
 			})

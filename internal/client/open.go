@@ -6,6 +6,7 @@ import (
 	"github.com/gofleet/gofleet/internal/exchange"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -14,8 +15,8 @@ import (
 // Open implements [optimizer.Trainer]. Whether a session trains shows at its first step: one that only evaluates takes no part in
 // training, nobody waits for it, and any number may be open.
 func (c *Client) Open(params []*optimizer.Param) (optimizer.Session, error) {
-	if !c.joined.Load() {
-		return nil, ErrNotJoined
+	if c.stage.Load() != joined {
+		return nil, backend.ErrNotJoined
 	}
 	if err := sameParams(c.c.Layout.Params, params); err != nil {
 		return nil, err

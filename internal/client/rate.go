@@ -51,8 +51,11 @@ func (c *Client) tellRate(ctx context.Context, server int, step, acked uint64, f
 	return c.call(ctx, c.controlPatience(), server, b.Parts(), nil)
 }
 
-// RateFactor is the factor that was set last.
+// RateFactor implements [backend.Trainer]: server 0 knows.
 func (c *Client) RateFactor(ctx context.Context) (float64, error) {
+	if err := c.known(); err != nil {
+		return 0, err
+	}
 	var answer wire.Rate
 	if err := c.control(ctx, 0, wire.OpRate, wire.Rate{}, &answer); err != nil {
 		return 0, fmt.Errorf("asking for the rate: %w", err)

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -10,11 +11,15 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Save makes the servers write a checkpoint of one cut to dir, which all of them must see: the same steps of every worker are
-// in all its parts, and all steps that this worker has made. When dir has a checkpoint of that very step already, because
-// another worker has saved it, there is nothing to do.
+// Save implements [backend.Trainer]. It makes the servers write a checkpoint of one cut to dir, which all of them must see: the same steps
+// of every worker are in all its parts, and all steps that this worker has made. When dir has a checkpoint of that very step already,
+// because another worker has saved it, there is nothing to do.
 func (c *Client) Save(ctx context.Context, dir string) error {
-	if err := c.Settle(ctx); err != nil {
+	dir, err := filepath.Abs(dir) // servers have working directories of their own
+	if err == nil {
+		err = c.Settle(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	done, err := c.inTurn(ctx, "saving")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -13,38 +15,55 @@ const scanBytes = 2 << 20
 // rowBytes is the most that an id and its row take in a frame.
 func rowBytes(dim int) int { return 10 + 4*dim }
 
-// Rows gives yield every row that the servers have of the embedding Params[param]: ids, ascending within a server, and
-// their weights. The slices are valid until yield returns.
-func (c *Client) Rows(ctx context.Context, param int, yield func(ids []uint64, w []float32) error) error {
+// Rows implements [backend.Trainer]. It begins when everything that this worker has trained has arrived, and goes from server to server,
+// by ascending id on each.
+func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
+	e, err := c.embedding(name)
+	if err == nil {
+		err = c.Settle(ctx)
+	}
+	if err != nil {
+		return err
+	}
 	for s := range c.c.Servers {
 		var p page
-		for scan := c.scanOf(param, "", false, 1); !p.Done; scan.Cursor = p.Cursor {
+		for scan := c.scanOf(e, "", false, 1); !p.Done; scan.Cursor = p.Cursor {
 			if err := c.page(ctx, s, scan, &p); err != nil {
-				return c.reading(param, err)
+				return reading(name, err)
 			}
 			if len(p.ids) == 0 {
 				continue
 			}
 			if err := yield(p.ids, p.w); err != nil {
-				return c.reading(param, err)
+				return reading(name, err)
 			}
 		}
 	}
 	return nil
 }
 
-func (c *Client) reading(param int, err error) error {
-	return fmt.Errorf("reading rows of %q: %w", c.c.Layout.Params[param].Name, err)
+func reading(name string, err error) error {
+	return fmt.Errorf("reading rows of %q: %w", name, err)
+}
+
+// embedding is where an embedding is among the params.
+func (c *Client) embedding(name string) (layout.Embedding, error) {
+	for _, e := range c.c.Layout.Embeddings {
+		if e.Name == name {
+			return e, nil
+		}
+	}
+	return layout.Embedding{}, backend.NoEmbedding(name)
 }
 
 // scanOf begins a scan, of pages whose size lets so many of them be in memory, and each in a frame.
-func (c *Client) scanOf(param int, cut string, ids bool, at int) wire.Scan {
+func (c *Client) scanOf(e layout.Embedding, cut string, ids bool, at int) wire.Scan {
 	dim := 0
 	if !ids {
-		dim = c.c.Layout.Params[param].Dim()
+		dim = e.Dim()
 	}
 	bytes := min(scanBytes/at, c.servers.MaxFrame/2)
-	return wire.Scan{Param: uint32(param), Rows: max(1, bytes/rowBytes(dim)), Cut: cut, IDs: ids}
+	return wire.Scan{Param: uint32(e.Index), Rows: max(1, bytes/rowBytes(dim)), Cut: cut, IDs: ids}
 }
 
 // page are rows of one server, and what it said of the scan.

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -145,7 +146,7 @@ func TestEvaluationBringsNothingToLife(t *testing.T) {
 		th.train(1, []uint64{8, 10}, nil)
 		check(t, th.Close(t.Context()))
 		var born []uint64
-		check(t, c.Rows(t.Context(), 1, func(ids []uint64, _ []float32) error {
+		check(t, c.Rows(t.Context(), "emb", func(ids []uint64, _ []float32) error {
 			born = append(born, ids...)
 			return nil
 		}))
@@ -214,7 +215,7 @@ func TestWrongSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob(t, 1, 1, strategy.Async())
 		j.serve(0)
-		if _, err := j.client(0, nil).Open(params()); !errors.Is(err, ErrNotJoined) {
+		if _, err := j.client(0, nil).Open(params()); !errors.Is(err, backend.ErrNotJoined) {
 			t.Errorf("before Join: %v, want ErrNotJoined", err)
 		}
 		c := j.join(0, nil)

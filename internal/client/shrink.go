@@ -2,16 +2,20 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
 )
 
-// Shrink makes all servers end a day in one cut between steps, and returns what they dropped by embedding, in the order of
-// params. When another worker has ended the day at that very step, in the same way, there is nothing to do but tell what was
-// dropped.
+// Shrink implements [backend.Trainer]: it makes all servers end a day in one cut. When another worker has ended the day at that very
+// step, in the same way, there is nothing to do but tell what was dropped.
 func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
+	if c.c.Strategy.Mode == strategy.ModeGeo {
+		return nil, errors.New("mode geo keeps every row on every worker, and servers can't drop those")
+	}
 	if err := c.Settle(ctx); err != nil {
 		return nil, err
 	}

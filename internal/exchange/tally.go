@@ -3,6 +3,7 @@ package exchange
 import (
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -35,26 +36,8 @@ func (n *Tally) noteStale(updates int64) {
 	}
 }
 
-// Counts is what became of a worker's pushes so far.
-type Counts struct {
-	// Steps were pushed and acknowledged by every server that had a part of them.
-	Steps int64
-	// Rows of embeddings were applied, counted at the servers.
-	Rows int64
-	// Doubled requests had been applied before: the first answer was lost, and they changed nothing.
-	Doubled int64
-	// Dropped rows were pushed and not applied: an entry policy did not admit them, or the table's budget was spent.
-	Dropped int64
-	// NotFinite rows and variables held NaN or infinities and were skipped or clipped on the worker.
-	NotFinite int64
-	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the server made, of
-	// any worker's gradients, between the pull of the weights that a gradient was computed on and its own. Stale is the sum of
-	// that over all pushes, MostStale the largest.
-	Pushes, Stale, MostStale int64
-}
-
 // Counts is what became of the pushes so far.
-func (n *Tally) Counts() Counts {
-	return Counts{Steps: n.Steps.Load(), Rows: n.rows.Load(), Doubled: n.doubled.Load(), Dropped: n.dropped.Load(), NotFinite: n.NotFinite.Load(),
+func (n *Tally) Counts() backend.Counts {
+	return backend.Counts{Steps: n.Steps.Load(), Rows: n.rows.Load(), Doubled: n.doubled.Load(), Dropped: n.dropped.Load(), NotFinite: n.NotFinite.Load(),
 		Pushes: n.pushes.Load(), Stale: n.stale.Load(), MostStale: n.mostStale.Load()}
 }

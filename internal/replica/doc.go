@@ -9,7 +9,8 @@
 // A step begins without a word to anybody. At its end dense gradients are averaged by an all-reduce, weighted as
 // Strategy.Weighting says (by samples: Σ nᵢgᵢ / Σ nᵢ, the gradient of the joined batch whatever its parts' sizes); rows of
 // embeddings are gathered and merged in the order of ranks; and each worker applies the rule to its own copy. The inputs are the
-// same to the last bit, so the copies stay the same.
+// same to the last bit, so the copies stay the same. What does not change weights, and what all do alike, a worker does as one that is
+// alone (package solo).
 //
 // A worker that has no more batches in an epoch (EndEpoch) takes part in the others' steps with weight 0 until all have ended.
 //
@@ -22,4 +23,12 @@
 //
 // With Strategy.LocalSGD each worker updates its own copy, and every k steps
 // all set their copies to the mean.
+//
+// # Files, in reading order
+//
+//	trainer.go   a worker's life
+//	session.go   a step that all make together
+//	localsgd.go  steps of its own, and the mean of all copies
+//	merger.go    rows of all workers made one
+//	rate.go      the learning rate
 package replica

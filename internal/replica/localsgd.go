@@ -88,14 +88,14 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 		return s.inner.End(ctx, st)
 	}
 	if _, err := s.intake.Take(st); err != nil {
-		err = fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
+		err = s.t.named(err)
 		s.t.group.Fail(ctx, err)
 		return err
 	}
 	if err := s.inner.End(ctx, st); err != nil {
 		return err
 	}
-	s.t.c.Tally.Applied(s.inner, 0)
+	s.t.Tally.Applied(s.inner, 0)
 	s.loss[0] = float32(st.Loss)
 	if !s.turns.Step() {
 		return nil
@@ -119,7 +119,7 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		err = s.t.takeRate(ctx)
 	}
 	if err != nil {
-		return false, fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err)
+		return false, s.t.named(err)
 	}
 	for i := range s.names {
 		mode.Return(s.snapshot[i], s.d[i])

@@ -19,9 +19,9 @@ func (t *Trainer) rateOf(r optimizer.Rule, n int) float64 {
 	return 0
 }
 
-// SetRateFactor has rank 0 tell all of another factor on learning rates when they next meet, in the update that they make then or, with
-// LocalSGD, behind the exchange.
-func (t *Trainer) SetRateFactor(factor float64) error {
+// SetRateFactor implements [backend.Trainer]: rank 0 tells all of the factor when they next meet, in the update that they make then or,
+// with LocalSGD, behind the exchange.
+func (t *Trainer) SetRateFactor(_ context.Context, factor float64) error {
 	if _, err := t.ready(); err != nil {
 		return err
 	}
@@ -31,8 +31,10 @@ func (t *Trainer) SetRateFactor(factor float64) error {
 	return nil
 }
 
-// RateFactor is the factor that was set last, as far as this worker knows.
-func (t *Trainer) RateFactor() float64 {
+// RateFactor implements [backend.Trainer], as far as this worker knows.
+func (t *Trainer) RateFactor(context.Context) (float64, error) { return t.rate(), nil }
+
+func (t *Trainer) rate() float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.wanted != 0 {

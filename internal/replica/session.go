@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/gradient"
@@ -25,14 +24,9 @@ func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 	st := t.c.Strategy
 	if _, ok := driftsBy(st); ok {
 		d, err := t.drifting()
-		return &localSGD{t: t, inner: inner, intake: t.intake(params), drift: d}, err
+		return &localSGD{t: t, inner: inner, intake: t.Intake(params), drift: d}, err
 	}
 	return newEveryStep(t, params, inner), nil
-}
-
-// intake takes over the gradients of a session of params. Clips are the part of whoever has the mean.
-func (t *Trainer) intake(params []*optimizer.Param) *gradient.Intake {
-	return gradient.NewIntake(params, gradient.Guard{Policy: t.c.Strategy.NotFinite, Seen: &t.c.Tally.NotFinite}, nil)
 }
 
 // everyStep averages gradients in every step.
@@ -46,7 +40,7 @@ type everyStep struct {
 }
 
 func newEveryStep(t *Trainer, params []*optimizer.Param, inner optimizer.Session) *everyStep {
-	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(params, t.c.Strategy.Weighting), intake: t.intake(params)}
+	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(params, t.c.Strategy.Weighting), intake: t.Intake(params)}
 	for _, p := range params {
 		if !p.Embedding && !p.Frozen {
 			s.dense = append(s.dense, p.G)
@@ -72,7 +66,7 @@ func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if _, err = s.update(ctx, collective.Part{Weight: s.weight(st)}, own.Rows); err != nil {
 		return err
 	}
-	s.t.c.Tally.Applied(s.inner, own.NumRows())
+	s.t.Tally.Applied(s.inner, own.NumRows())
 	return nil
 }
 
@@ -92,7 +86,7 @@ func (s *everyStep) update(ctx context.Context, p collective.Part, rows []gradie
 		err = s.t.takeRate(ctx)
 	}
 	if err != nil {
-		return false, s.named(err)
+		return false, s.t.named(err)
 	}
 	merged := optimizer.Step{Samples: int(m.Weight)}
 	if all = m.Ended == s.t.group.Ranks(); all {
@@ -101,7 +95,7 @@ func (s *everyStep) update(ctx context.Context, p collective.Part, rows []gradie
 	}
 	if s.rows.any() {
 		if merged.Rows, err = s.rows.merge(ctx, s.t.group, p, rows); err != nil {
-			return false, s.named(err)
+			return false, s.t.named(err)
 		}
 	}
 	return false, s.inner.End(ctx, &merged)
@@ -122,12 +116,10 @@ func (s *everyStep) park(ctx context.Context) error {
 
 // failed ends the job for the others too.
 func (s *everyStep) failed(ctx context.Context, err error) error {
-	err = s.named(err)
+	err = s.t.named(err)
 	s.t.group.Fail(ctx, err)
 	return err
 }
-
-func (s *everyStep) named(err error) error { return fmt.Errorf("worker %d: %w", s.t.c.Group.Rank, err) }
 
 // Close implements [optimizer.Session].
 func (s *everyStep) Close(ctx context.Context) error { return s.inner.Close(ctx) }

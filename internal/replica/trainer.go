@@ -5,10 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/solo"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
 	"github.com/gofleet/gofleet/strategy"
@@ -24,14 +29,13 @@ type Config struct {
 	Fingerprint layout.Fingerprint
 	// Group says how the workers meet; its times are the strategy's.
 	Group collective.Config
-	// Tally counts what becomes of this worker's gradients; nil means one that nobody reads.
-	Tally *Tally
 }
 
-// Trainer is one worker's copy of the weights. It implements [optimizer.Trainer].
+// Trainer is one worker's copy of the weights, with which it does by itself what does not change them: what it is embedded for.
 type Trainer struct {
+	*solo.Trainer
 	c     Config
-	local *local.Trainer
+	local *local.Trainer // of the copy
 	// origin is what the weights were loaded from, in words.
 	origin string
 	mu     sync.Mutex // guards what follows
@@ -47,13 +51,13 @@ type Trainer struct {
 	wanted float64
 }
 
+var _ backend.Trainer = (*Trainer)(nil)
+
 var (
-	// ErrNotJoined says that Join is missing.
-	ErrNotJoined = errors.New("worker has not joined")
-	// ErrJoined says that Join was called already.
-	ErrJoined = errors.New("worker has joined already")
 	// ErrClosed says that the worker has left.
 	ErrClosed = errors.New("worker has left the job")
+	// errGivenUp is what the other workers are told of one that was closed.
+	errGivenUp = errors.New("the worker was closed before StopWorker")
 )
 
 // New makes a trainer that has yet to Join.
@@ -72,36 +76,47 @@ func New(c Config) (*Trainer, error) {
 			return nil, err
 		}
 	}
-	t, err := local.New(c.Params, c.Rule)
+	s := c.Strategy
+	own, err := solo.New(c.Params, c.Rule, s.NotFinite)
 	if err != nil {
 		return nil, err
 	}
-	if c.Tally == nil {
-		c.Tally = new(Tally)
+	if c.Group.Logger == nil {
+		c.Group.Logger = slog.Default()
 	}
-	s := c.Strategy
 	c.Group.Bucket = s.FuseGradSizeInMB << 20
 	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.WaitTimeout.Std()
 	c.Group.SilenceTimeout, c.Group.ProbeInterval = s.WorkerTimeout.Std(), s.HeartbeatInterval.Std()
-	return &Trainer{c: c, local: t}, nil
+	return &Trainer{Trainer: own, c: c, local: own.Local()}, nil
 }
 
-// Local is where the weights are.
-func (t *Trainer) Local() *local.Trainer { return t.local }
-
-// Loaded notes, before Join, what weights were loaded from, one load after the other: it must be the same on every worker.
-func (t *Trainer) Loaded(origin string) {
+// Restore implements [backend.Trainer]: what weights are loaded from, one load after the other, must be the same on every worker.
+func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
+	t.mu.Lock()
+	claimed := t.claimed
+	t.mu.Unlock()
+	if claimed {
+		return backend.ErrJoined
+	}
+	origin, err := t.Load(ctx, dir, what)
+	if err != nil {
+		return err
+	}
 	if t.origin != "" {
 		origin = t.origin + ", then from " + origin
 	}
 	t.origin = origin
+	return nil
 }
 
-// Join finds the other workers, compares with them what is trained, and takes the dense weights of rank 0.
+// Join implements [backend.Trainer]: it finds the other workers, compares with them what is trained, and takes the dense weights of rank 0.
 func (t *Trainer) Join(ctx context.Context) error {
+	if err := t.Whole(); err != nil {
+		return err
+	}
 	g, err := t.claim(ctx)
 	if err != nil {
-		return err
+		return t.named(err)
 	}
 	if err = g.Join(ctx); err == nil {
 		err = t.agree(ctx, g)
@@ -110,12 +125,20 @@ func (t *Trainer) Join(ctx context.Context) error {
 		err = t.takeWeights(ctx, g)
 	}
 	if err != nil {
-		return errors.Join(err, t.Close(ctx, err))
+		return t.named(errors.Join(err, t.fail(ctx, err)))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.joined = true
 	return nil
+}
+
+// named says whose error it is.
+func (t *Trainer) named(err error) error {
+	if err != nil {
+		err = fmt.Errorf("worker %d: %w", t.c.Group.Rank, err)
+	}
+	return err
 }
 
 // claim makes the group, once. That may take as long as StartTimeout.
@@ -125,7 +148,7 @@ func (t *Trainer) claim(ctx context.Context) (*collective.Group, error) {
 	t.claimed = true
 	t.mu.Unlock()
 	if claimed {
-		return nil, ErrJoined
+		return nil, backend.ErrJoined
 	}
 	g, err := collective.New(ctx, t.c.Group)
 	t.mu.Lock()
@@ -136,13 +159,6 @@ func (t *Trainer) claim(ctx context.Context) (*collective.Group, error) {
 		return nil, errors.Join(ErrClosed, g.Close(ctx, ErrClosed))
 	}
 	return g, err
-}
-
-// Joined says whether Join was called.
-func (t *Trainer) Joined() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.claimed
 }
 
 // agree compares this worker's model, rule and strategy with the others', and how far each has come.
@@ -202,13 +218,40 @@ func (t *Trainer) takeWeights(ctx context.Context, g *collective.Group) error {
 	return nil
 }
 
-// Group is how this worker talks to the others, for collectives between steps; it ends the epoch first, so that workers with
-// more batches go on until they come to the same call.
-func (t *Trainer) Group(ctx context.Context) (*collective.Group, error) {
+// Meet has do talk to the other workers between steps. It ends the epoch first, so that workers with more batches go on until they
+// come to the same call.
+func (t *Trainer) Meet(ctx context.Context, do func(*collective.Group) error) error {
 	if err := t.EndEpoch(ctx); err != nil {
+		return err
+	}
+	return t.named(do(t.group))
+}
+
+// Barrier implements [backend.Trainer].
+func (t *Trainer) Barrier(ctx context.Context) error {
+	return t.Meet(ctx, func(g *collective.Group) error { return g.Barrier(ctx) })
+}
+
+// Gather implements [backend.Trainer]. The group compares the workers' calls.
+func (t *Trainer) Gather(ctx context.Context, _ string, data []byte) (all [][]byte, err error) {
+	err = t.Meet(ctx, func(g *collective.Group) error { all, err = g.AllGather(ctx, data); return err })
+	return all, err
+}
+
+// Save implements [backend.Trainer]: the copies are the same, and rank 0 writes its own when it calls.
+func (t *Trainer) Save(ctx context.Context, dir string) error {
+	if t.c.Group.Rank != 0 {
+		return nil
+	}
+	return t.WriteCheckpoint(ctx, dir, t.rate())
+}
+
+// Shrink implements [backend.Trainer]: all end the day of their copies behind a barrier.
+func (t *Trainer) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
+	if err := t.Barrier(ctx); err != nil {
 		return nil, err
 	}
-	return t.group, nil
+	return t.Trainer.Shrink(ctx, o)
 }
 
 // ready is the group between Join and Leave.
@@ -217,9 +260,9 @@ func (t *Trainer) ready() (*collective.Group, error) {
 	defer t.mu.Unlock()
 	switch {
 	case t.left:
-		return nil, ErrClosed
+		return nil, t.named(ErrClosed)
 	case !t.joined:
-		return nil, ErrNotJoined
+		return nil, t.named(backend.ErrNotJoined)
 	}
 	return t.group, nil
 }
@@ -294,26 +337,34 @@ func (t *Trainer) EndEpoch(ctx context.Context) error {
 	return s.park(ctx)
 }
 
-// Leave waits until all workers have come here, and ends this one's part in the job. It may be called twice.
+// Leave implements [backend.Trainer]: it waits until all workers have come here.
 func (t *Trainer) Leave(ctx context.Context) error {
 	g, err := t.ready()
-	if errors.Is(err, ErrClosed) {
+	switch {
+	case errors.Is(err, ErrClosed):
 		return nil
+	case err != nil:
+		return err
 	}
-	if err == nil {
-		err = t.EndEpoch(ctx)
-	}
+	err = t.EndEpoch(ctx)
 	t.mu.Lock()
 	t.left = true
 	t.mu.Unlock()
 	if err != nil {
-		return errors.Join(err, t.Close(ctx, err))
+		return errors.Join(err, t.fail(ctx, err))
 	}
-	return g.Leave(ctx)
+	return t.named(g.Leave(ctx))
 }
 
-// Close ends this worker's part at once and tells the others that it failed. It may be called twice.
-func (t *Trainer) Close(ctx context.Context, reason error) error {
+// Close implements [backend.Trainer]: the other workers are told.
+func (t *Trainer) Close() {
+	if err := t.fail(context.Background(), errGivenUp); err != nil {
+		t.c.Group.Logger.Warn("replica: closing", "error", err)
+	}
+}
+
+// fail ends this worker's part at once and tells the others why.
+func (t *Trainer) fail(ctx context.Context, reason error) error {
 	t.mu.Lock()
 	t.left = true
 	g := t.group

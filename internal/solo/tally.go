@@ -1,8 +1,9 @@
-package replica
+package solo
 
 import (
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -28,4 +29,9 @@ func (n *Tally) Applied(inner optimizer.Session, rows int) {
 	n.Steps.Add(1)
 	n.Rows.Add(int64(rows - dropped))
 	n.Dropped.Add(int64(dropped))
+}
+
+// counts are as they stand.
+func (n *Tally) counts() backend.Counts {
+	return backend.Counts{Steps: n.Steps.Load(), Rows: n.Rows.Load(), Dropped: n.Dropped.Load(), NotFinite: n.NotFinite.Load()}
 }

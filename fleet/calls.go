@@ -1,0 +1,63 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/backend"
+)
+
+// minimized is the job, once there is one.
+func (f *Fleet) minimized(call string) (*job, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.job == nil {
+		return nil, fmt.Errorf("fleet: %s: call DistributedOptimizer and Minimize first: %w", call, ErrOrder)
+	}
+	return f.job, nil
+}
+
+// workerCall refuses a call of a server, and one before Minimize.
+func (f *Fleet) workerCall(call string) (*job, error) {
+	if !f.IsWorker() {
+		return nil, fmt.Errorf("fleet: %s: this is %v; its calls are InitServer and RunServer: %w", call, f, ErrRole)
+	}
+	return f.minimized(call)
+}
+
+// worker is the job of a worker that has minimized, for a call whose context has not ended.
+func (f *Fleet) worker(ctx context.Context, call string) (*job, error) {
+	j, err := f.workerCall(call)
+	if err == nil && ctx.Err() != nil {
+		err = named(call, context.Cause(ctx))
+	}
+	return j, err
+}
+
+// between is the backend of a worker whose steps have all been handed over, for a call that ends the epoch.
+func (f *Fleet) between(ctx context.Context, call string) (backend.Trainer, error) {
+	j, err := f.worker(ctx, call)
+	if err == nil {
+		err = named(call, f.pushRest(ctx))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j.backend, nil
+}
+
+// named says which call failed, and what is missing where it came too early or too late.
+func named(call string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, backend.ErrNotJoined):
+		return fmt.Errorf("fleet: %s: call InitWorker first: %w", call, ErrOrder)
+	case errors.Is(err, backend.ErrJoined) && call == "InitWorker":
+		return fmt.Errorf("fleet: InitWorker was called already: %w", ErrOrder)
+	case errors.Is(err, backend.ErrJoined):
+		return fmt.Errorf("fleet: %s: call it before InitWorker, on every role: %w", call, ErrOrder)
+	}
+	return fmt.Errorf("fleet: %s: %w", call, err)
+}

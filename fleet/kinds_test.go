@@ -1,0 +1,101 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// TestEndedContextsInEveryKindOfJob: with servers, among replicas and alone, a call whose context has ended says so by its name and changes
+// nothing: the same call with another context has its effect, and training goes on.
+func TestEndedContextsInEveryKindOfJob(t *testing.T) {
+	for name, c := range map[string]fleettest.Cluster{"alone": {Workers: 1}, "collective": {Workers: 2}, "with servers": {Servers: 1, Workers: 2}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			c.Run(t, func(ctx context.Context, f *fleet.Fleet) error { return callEnded(ctx, t, f, dir) })
+		})
+	}
+}
+
+// callEnded makes every call of a worker with a context that has ended before it trains a step.
+func callEnded(ctx context.Context, t *testing.T, f *fleet.Fleet, dir string) error {
+	o, err := minimized(f, optimizer.SGD{LR: 0.1})
+	if err != nil {
+		return err
+	}
+	if f.IsServer() {
+		return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
+	}
+	stop := errors.New("interrupted")
+	ended, cancel := context.WithCancelCause(ctx)
+	cancel(stop)
+	refused := func(call string, err error) {
+		if !errors.Is(err, stop) || !strings.HasPrefix(err.Error(), "fleet: "+call+": ") {
+			t.Errorf("%s: got %v, want %v", call, err, stop)
+		}
+	}
+	refused("Restore", f.Restore(ended, dir, fleet.RestoreOptions{}))
+	refused("InitWorker", f.InitWorker(ended))
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	refused("EndEpoch", o.trainer.EndEpoch(ended))
+	refused("BarrierWorker", f.BarrierWorker(ended))
+	refused("SavePersistables", f.SavePersistables(ended, dir))
+	refused("SaveInferenceModel", f.SaveInferenceModel(ended, dir, o))
+	refused("ExportText", f.ExportText(ended, "emb", io.Discard))
+	for _, err := range f.Rows(ended, "emb") {
+		refused("Rows", err)
+	}
+	_, err = f.Shrink(ended, fleet.ShrinkOptions{Unseen: 1})
+	refused("Shrink", err)
+	_, err = f.Util().AllReduce(ended, []float64{1}, fleet.Sum)
+	refused("AllReduce", err)
+	_, err = f.AllGatherBytes(ended, nil)
+	refused("AllGatherBytes", err)
+	if f.IsFirstWorker() {
+		refused("SetRateFactor", f.SetRateFactor(ended, 0.5))
+	}
+	_, err = f.RateFactor(ended)
+	refused("RateFactor", err)
+	return goesOn(ctx, t, f, o)
+}
+
+// goesOn trains a step, and looks for what the calls that were refused have left.
+func goesOn(ctx context.Context, t *testing.T, f *fleet.Fleet, o *toy) error {
+	if err := errors.Join(o.train(ctx, samples(4, 1), nil), o.session.Close(ctx), f.BarrierWorker(ctx)); err != nil {
+		return err
+	}
+	if rate, err := f.RateFactor(ctx); rate != 1 || err != nil {
+		t.Errorf("a factor of %v, error %v", rate, err)
+	}
+	sum, err := f.Util().AllReduce(ctx, []float64{1}, fleet.Sum)
+	if err == nil && sum[0] != float64(f.WorkerNum()) {
+		t.Errorf("%d workers add up to %v", f.WorkerNum(), sum)
+	}
+	if n := f.Counts(); n.Steps != 1 {
+		t.Errorf("counts are %+v after a step", n)
+	}
+	return errors.Join(err, f.StopWorker(ctx))
+}
+
+// TestStopWithAnEndedContext: a process alone says that its context has ended as a worker of servers does, and has stopped all the same.
+func TestStopWithAnEndedContext(t *testing.T) {
+	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		if _, err := minimized(f, optimizer.SGD{LR: 0.1}); err != nil {
+			return err
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := f.StopWorker(ended); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "fleet: StopWorker: ") {
+			t.Errorf("got %v", err)
+		}
+		return f.StopWorker(ctx)
+	})
+}

@@ -1,0 +1,77 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/accumulate"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// trainer is what an objective is bound to.
+type trainer struct{ f *Fleet }
+
+// Open implements [optimizer.Trainer].
+func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	j, err := t.f.workerCall("training")
+	if err != nil {
+		return nil, err
+	}
+	s, err := j.backend.Open(params)
+	if err != nil {
+		return nil, named("training", err)
+	}
+	if c := j.strategy.GradientMerge; c.KSteps > 1 {
+		m := accumulate.New(s, params, c)
+		t.f.merges(m)
+		s = m
+	}
+	return &ordered{inner: s, worker: t.f.id.Index}, nil
+}
+
+// EndEpoch implements [optimizer.Trainer].
+func (t trainer) EndEpoch(ctx context.Context) error {
+	b, err := t.f.between(ctx, "EndEpoch")
+	if err != nil {
+		return err
+	}
+	return named("EndEpoch", b.EndEpoch(ctx))
+}
+
+// SetDense gives a frozen dense param other values, in this process: what training computes without gradients, such as the statistics of
+// batch norm.
+func (t trainer) SetDense(name string, w []float32) error {
+	j, err := t.f.workerCall("training")
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(j.layout.Params, func(p *optimizer.Param) bool { return p.Name == name })
+	if i < 0 || j.layout.Params[i].Embedding || !j.layout.Params[i].Frozen {
+		return fmt.Errorf("fleet: training: param %q is given values: it is not dense and frozen, and training changes it by gradients", name)
+	}
+	return named("training", j.backend.SetDense(name, w))
+}
+
+// merges remembers a session that pushes as rarely as Strategy.GradientMerge says.
+func (f *Fleet) merges(m *accumulate.Session) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.merged = append(slices.DeleteFunc(f.merged, (*accumulate.Session).Over), m)
+}
+
+// pushRest pushes what sessions have gathered for a push that has not come: at an epoch's end nothing more will.
+func (f *Fleet) pushRest(ctx context.Context) error {
+	f.mu.Lock()
+	merged := slices.Clone(f.merged)
+	f.mu.Unlock()
+	errs := make([]error, len(merged))
+	var wg sync.WaitGroup
+	for i, m := range merged {
+		wg.Go(func() { errs[i] = m.Rest(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

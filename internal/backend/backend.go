@@ -1,0 +1,103 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Trainer is a worker's side of whatever keeps the weights of its job.
+//
+//   - Restore comes before Join, and Join once, before everything that needs another process: a call that comes too early is
+//     [ErrNotJoined], one that comes too late [ErrJoined]. Where there is no other process no call is either.
+//   - Methods may be called from any goroutine, beside sessions that train.
+//   - A call whose context has ended when it begins changes nothing, but Leave, which leaves in any case.
+type Trainer interface {
+	// Open starts a session, which trains or evaluates: that shows at its first step. EndEpoch ends this worker's epoch.
+	optimizer.Trainer
+
+	// Join takes this worker's place in the job and brings the weights to begin with: what the job restores, else worker 0's. A
+	// worker that fails to has none.
+	Join(ctx context.Context) error
+	// Leave ends this worker's part when what its sessions were given has been applied. It may be called twice.
+	Leave(ctx context.Context) error
+	// Close ends it at once, as a program wants that has failed; the others find out. It may be called twice, and after Leave.
+	Close()
+
+	// Barrier ends the epoch and returns when every worker has called it or has left; all then see the same weights.
+	Barrier(ctx context.Context) error
+	// Gather ends the epoch and returns what every worker has given, by index; nil stands for one that has left. Workers whose
+	// calls differ are refused.
+	Gather(ctx context.Context, call string, data []byte) ([][]byte, error)
+
+	// Restore has the job begin from a checkpoint or a saved model: whoever keeps weights reads it.
+	Restore(ctx context.Context, dir string, what checkpoint.Selection) error
+	// Save writes a checkpoint of one cut. When other workers save the same step to dir, one writes.
+	Save(ctx context.Context, dir string) error
+	// Shrink ends a day of the tables at one point between steps and returns what was dropped, by embedding in the order of params.
+	Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error)
+
+	// Cut calls do with the weights as they are between two steps, the same ones of every worker; steps wait until it returns.
+	Cut(ctx context.Context, do func(Weights) error) error
+	// Rows calls do with some rows of an embedding after the other, while training goes on. Slices are valid until do returns.
+	Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error
+	// SetDense gives a frozen dense param other values, in this process.
+	SetDense(name string, w []float32) error
+
+	// SetRateFactor sets the factor on all learning rates, by worker 0 for all; RateFactor is what was set last.
+	SetRateFactor(ctx context.Context, factor float64) error
+	RateFactor(ctx context.Context) (float64, error)
+
+	// Counts is what became of this worker's gradients.
+	Counts() Counts
+}
+
+// Holder has tables of the model in its own process.
+type Holder interface {
+	Store() *table.Store
+}
+
+// Weights are those of a cut.
+type Weights interface {
+	// Dense returns the weights of the dense params, by name.
+	Dense(ctx context.Context) (map[string][]float32, error)
+	// Count is the number of rows of an embedding.
+	Count(ctx context.Context, name string) (int, error)
+	// IDs and Rows call do with what the embedding has, by ascending id. Slices are valid until do returns.
+	IDs(ctx context.Context, name string, do func(ids []uint64) error) error
+	Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error
+}
+
+// Counts is what became of a worker's gradients so far. Where no message is sent, Doubled, Pushes, Stale and MostStale are 0.
+type Counts struct {
+	// Steps were applied: if by others, acknowledged by all that had a part of them.
+	Steps int64
+	// Rows of embeddings were applied, counted where the tables are.
+	Rows int64
+	// Doubled requests had been applied before: the first answer was lost, and they changed nothing.
+	Doubled int64
+	// Dropped rows were not applied: an entry policy did not admit them, or the table's budget was spent.
+	Dropped int64
+	// NotFinite rows and variables held NaN or infinities and were skipped or clipped.
+	NotFinite int64
+	// Pushes are the gradients whose staleness is known, counted for each server that had a part: updates that the server made, of
+	// any worker's gradients, between the pull of the weights that a gradient was computed on and its own. Stale is the sum of
+	// that over all pushes, MostStale the largest.
+	Pushes, Stale, MostStale int64
+}
+
+var (
+	// ErrNotJoined says that Join is missing.
+	ErrNotJoined = errors.New("worker has not joined")
+	// ErrJoined says that Join was called already.
+	ErrJoined = errors.New("worker has joined already")
+)
+
+// NoEmbedding says that the model has no embedding of that name.
+func NoEmbedding(name string) error {
+	return fmt.Errorf("embedding %q is not part of what was minimised", name)
+}

@@ -1,0 +1,45 @@
+package solo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+)
+
+// Restore implements [backend.Trainer]. It may come at any time between two steps.
+func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
+	_, err := t.Load(ctx, dir, what)
+	return err
+}
+
+// Load is Restore that says in words what was loaded, so that workers can compare it. When it fails midway the tables hold parts of two
+// models, and until a load of everything nothing is done with them.
+func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selection) (origin string, err error) {
+	everything := func(int, uint64) bool { return true }
+	var m checkpoint.Manifest
+	err = t.local.Still(func() (err error) {
+		m, err = checkpoint.Restore(ctx, dir, t.Store(), t.rule.Name(), t.params, everything, what)
+		return err
+	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m.Changed && (err != nil || len(what.Params) == 0) {
+		t.torn = err
+	}
+	if err != nil {
+		return "", err
+	}
+	t.local.Changed()
+	return m.Origin + ": " + what.String(), nil
+}
+
+// Whole is nil unless a load has left parts of two models.
+func (t *Trainer) Whole() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.torn != nil {
+		return fmt.Errorf("a part of the weights was loaded before that failed, load them again: %w", t.torn)
+	}
+	return nil
+}

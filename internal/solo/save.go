@@ -1,0 +1,37 @@
+package solo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// Save implements [backend.Trainer].
+func (t *Trainer) Save(ctx context.Context, dir string) error {
+	return t.WriteCheckpoint(ctx, dir, t.local.RateFactor())
+}
+
+// WriteCheckpoint is Save with the factor on learning rates that a job goes on with.
+func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64) error {
+	if err := t.Whole(); err != nil {
+		return err
+	}
+	return t.local.Still(func() error {
+		store := t.Store()
+		id := fmt.Sprintf("%d-local", store.Step())
+		part, err := checkpoint.WritePart(ctx, dir, checkpoint.PartName(id, 0, 1), store)
+		if err != nil {
+			return err
+		}
+		return checkpoint.Commit(dir, checkpoint.Manifest{ID: id, Rule: t.rule.Name(), Step: store.Step(), RateFactors: store.RateFactors(rate),
+			Params: checkpoint.Params(t.params), Parts: []checkpoint.Part{part}})
+	})
+}
+
+// Shrink implements [backend.Trainer].
+func (t *Trainer) Shrink(_ context.Context, o table.Shrink) (freed []table.Shrunk, err error) {
+	err = t.local.Still(func() error { freed, err = t.Store().EndDay(o); return err })
+	return freed, err
+}

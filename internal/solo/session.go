@@ -1,0 +1,59 @@
+package solo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// session is a training thread. What is not finite in its gradients is treated as on a worker of servers, before it is in the weights.
+type session struct {
+	optimizer.Session
+	t      *Trainer
+	intake *gradient.Intake
+	step   optimizer.Step // as the tables get it
+}
+
+// Open implements [optimizer.Trainer].
+func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	if err := t.Whole(); err != nil {
+		return nil, err
+	}
+	inner, err := t.local.Open(params)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{Session: inner, t: t, intake: t.Intake(params)}
+	for _, p := range params {
+		if p.Embedding {
+			s.step.Rows = append(s.step.Rows, optimizer.Rows{Param: p})
+		}
+	}
+	return s, nil
+}
+
+// Intake takes over the gradients of a session of params. Clips are the part of whoever makes the update.
+func (t *Trainer) Intake(params []*optimizer.Param) *gradient.Intake {
+	return gradient.NewIntake(params, gradient.Guard{Policy: t.policy, Seen: &t.Tally.NotFinite}, nil)
+}
+
+// End implements [optimizer.Session].
+func (s *session) End(ctx context.Context, st *optimizer.Step) error {
+	if st.Eval {
+		return s.Session.End(ctx, st)
+	}
+	own, err := s.intake.Take(st)
+	if err != nil {
+		return fmt.Errorf("solo: %w", err)
+	}
+	for e, r := range own.Rows {
+		r.Into(&s.step.Rows[e])
+	}
+	s.step.Samples, s.step.Loss = st.Samples, st.Loss
+	if err = s.Session.End(ctx, &s.step); err == nil {
+		s.t.Tally.Applied(s.Session, own.NumRows())
+	}
+	return err
+}

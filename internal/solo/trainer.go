@@ -1,0 +1,81 @@
+package solo
+
+import (
+	"context"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Trainer keeps all weights in this process. The zero one keeps none, and can do what takes none: meet nobody.
+type Trainer struct {
+	// Tally counts what becomes of gradients.
+	Tally  Tally
+	local  *local.Trainer
+	params []*optimizer.Param
+	rule   optimizer.Rule
+	policy strategy.NotFinite
+
+	mu sync.Mutex
+	// torn is why a load has left parts of two models.
+	torn error
+}
+
+var (
+	_ backend.Trainer = (*Trainer)(nil)
+	_ backend.Holder  = (*Trainer)(nil)
+)
+
+// New makes a trainer of params with the weights that they begin with.
+func New(params []*optimizer.Param, rule optimizer.Rule, policy strategy.NotFinite) (*Trainer, error) {
+	t, err := local.New(params, rule)
+	if err != nil {
+		return nil, err
+	}
+	return &Trainer{local: t, params: params, rule: rule, policy: policy}, nil
+}
+
+// Local is what makes the updates.
+func (t *Trainer) Local() *local.Trainer { return t.local }
+
+// Store implements [backend.Holder].
+func (t *Trainer) Store() *table.Store { return t.local.Store() }
+
+// Join implements [backend.Trainer]: weights that were loaded in part are not begun with.
+func (t *Trainer) Join(context.Context) error { return t.Whole() }
+
+// Leave implements [backend.Trainer]: steps are applied when they end.
+func (t *Trainer) Leave(ctx context.Context) error { return files.Ended(ctx) }
+
+// Close implements [backend.Trainer].
+func (t *Trainer) Close() {}
+
+// EndEpoch implements [optimizer.Trainer].
+func (t *Trainer) EndEpoch(context.Context) error { return nil }
+
+// Barrier implements [backend.Trainer].
+func (t *Trainer) Barrier(context.Context) error { return nil }
+
+// Gather implements [backend.Trainer].
+func (t *Trainer) Gather(_ context.Context, _ string, data []byte) ([][]byte, error) {
+	return [][]byte{data}, nil
+}
+
+// SetDense implements [backend.Trainer].
+func (t *Trainer) SetDense(name string, w []float32) error { return t.local.SetDense(name, w) }
+
+// SetRateFactor implements [backend.Trainer].
+func (t *Trainer) SetRateFactor(_ context.Context, factor float64) error {
+	return t.local.SetRateFactor(factor)
+}
+
+// RateFactor implements [backend.Trainer].
+func (t *Trainer) RateFactor(context.Context) (float64, error) { return t.local.RateFactor(), nil }
+
+// Counts implements [backend.Trainer].
+func (t *Trainer) Counts() backend.Counts { return t.Tally.counts() }
