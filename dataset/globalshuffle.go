@@ -171,7 +171,8 @@ func (c card) fits(theirs card, me, w int) error {
 	case theirs.Err != "":
 		return fmt.Errorf("dataset: GlobalShuffle: worker %d has no rows to give: %s", w, strings.TrimPrefix(theirs.Err, "dataset: "))
 	case theirs.Seed != c.Seed:
-		return fmt.Errorf("%w GlobalShuffle: worker %d has the seed %d, worker %d has %d: give the same on all", ErrOption, me, c.Seed, w, theirs.Seed)
+		return fmt.Errorf("%w GlobalShuffle: worker %d has the seed %d, worker %d has %d: give the same on all",
+			ErrOption, me, c.Seed, w, theirs.Seed)
 	case theirs.Columns != c.Columns:
 		return fmt.Errorf("%w GlobalShuffle: worker %d has the columns %s, worker %d has %s", ErrOption, me, c.Columns, w, theirs.Columns)
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 // powers of ten that float64 holds exactly.
-var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+	1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
 // parseFloat is strconv.ParseFloat(string(b), 32), faster for plain decimals: digits that fit 53 bits, times or over a
 // power of ten that is exact, are rounded once (Clinger, "How to read floating point numbers accurately", 1990).

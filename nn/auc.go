@@ -50,7 +50,8 @@ func (a auc) thresholds() int {
 
 // binary refuses what is not probabilities of two classes beside labels.
 func binary(pred, label *Node) error {
-	if w := pred.perExample(); len(pred.shape) != 2 || w > 2 || pred.shape[0] != batch || label.shape[0] != batch || label.perExample() != 1 {
+	if w := pred.perExample(); len(pred.shape) != 2 || w > 2 || pred.shape[0] != batch || label.shape[0] != batch ||
+		label.perExample() != 1 {
 		return fmt.Errorf("shapes [N 1] or [N 2], and [N 1] are needed, not %v and %v", pred, label)
 	}
 	if isInt(label) {

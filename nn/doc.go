@@ -58,11 +58,12 @@
 //
 // # A saved model in Python
 //
-// weights.safetensors is read by Python's safetensors (load_file) as arrays by name: "fc_0.w_0" of a dense parameter, "user.ids" and "user" of an
-// embedding, ids ascending and row i that of id i. graph.json has the nodes, each after its inputs, with their attributes.
+// weights.safetensors is read by Python's safetensors (load_file) as arrays by name: "fc_0.w_0" of a dense parameter,
+// "user.ids" and "user" of an embedding, ids ascending and row i that of id i. graph.json has the nodes, each after its inputs,
+// with their attributes.
 //
-// A row that was never trained is in no file, but for those whose values an initializer of given values has (optimizer.Assign, or one's own): these
-// are written. Where the embedding has no height it is zeros; where it has one, every evaluation sees the
+// A row that was never trained is in no file, but for those whose values an initializer of given values has (optimizer.Assign,
+// or one's own): these are written. Where the embedding has no height it is zeros; where it has one, every evaluation sees the
 // row's initial values, which are a function of the graph's seed, the embedding's name and the id:
 //
 //	import json, math, statistics, struct

@@ -57,7 +57,8 @@ func (g *Graph) table(o EmbeddingOptions) *Node {
 			return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(fmt.Errorf("%v counts shows and clicks by other feeds", old))
 		}
 		return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(fmt.Errorf(
-			"%v exists with another shape, initializer, entry or bound than %v, %+v, %+v and %d bytes", old, p.Shape, p.Init, p.Entry, p.MaxBytes))
+			"%v exists with another shape, initializer, entry or bound than %v, %+v, %+v and %d bytes",
+			old, p.Shape, p.Init, p.Entry, p.MaxBytes))
 	}
 	if n.any() {
 		if g.counts == nil {
@@ -82,7 +83,8 @@ func (g *Graph) describe(o EmbeddingOptions) *optimizer.Param {
 }
 
 func sameTable(a, b *optimizer.Param) bool {
-	return a.Embedding && equalShapes(a.Shape, b.Shape) && printed(a.Init) == printed(b.Init) && a.Entry == b.Entry && a.MaxBytes == b.MaxBytes
+	return a.Embedding && equalShapes(a.Shape, b.Shape) && printed(a.Init) == printed(b.Init) && a.Entry == b.Entry &&
+		a.MaxBytes == b.MaxBytes
 }
 
 // printed is the form in which initializers are compared: type and fields.

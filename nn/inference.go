@@ -171,8 +171,9 @@ func saveInit(init optimizer.Initializer) (*savedInit, error) {
 		i = i.WithDefaults()
 		return &savedInit{"truncated_normal", i.Mean, i.Std}, nil
 	}
-	return nil, fmt.Errorf("initializer %T can't be saved, and the embedding has too many rows (more than %d) to save those that were never trained: use Constant,"+
-		" Uniform, Normal or TruncatedNormal, or a Height of 0, with which such rows are zero", init, mostGiven)
+	return nil, fmt.Errorf("initializer %T can't be saved, and the embedding has too many rows (more than %d) to "+
+		"save those that were never trained: use Constant, "+
+		"Uniform, Normal or TruncatedNormal, or a Height of 0, with which such rows are zero", init, mostGiven)
 }
 
 func (s *savedInit) initializer() (optimizer.Initializer, error) {

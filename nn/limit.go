@@ -32,7 +32,8 @@ func (s span) holds(v float32) bool { return v >= s.low && v <= s.high || s.nan 
 
 // labels01 is the limit of the second input of n, labels of two classes. A NaN shows in the loss.
 func labels01(n *Node) limit {
-	return limit{input: 1, between: &span{0, 1, true}, why: fmt.Sprintf("no label of %s, which is 0 or 1 (or between, as float32)", n.label())}
+	return limit{input: 1, between: &span{0, 1, true},
+		why: fmt.Sprintf("no label of %s, which is 0 or 1 (or between, as float32)", n.label())}
 }
 
 // probabilities is the limit of the first input of n, give or take some rounding.

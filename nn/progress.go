@@ -14,9 +14,9 @@ import (
 )
 
 // Progress describes how a training loop tells how it goes: rate, loss, the fetches of one element, and the time left when
-// the total is known. On a terminal it is one line that moves, elsewhere a plain line now and then. Ranks of MPI or Slurm write plain lines, and
-// where their launcher gives them terminals, as Open MPI does, only worker 0 does. The environment variable FLEET_PROGRESS decides
-// otherwise: live, plain or off. A live line that does not go to a terminal is as wide as COLUMNS says.
+// the total is known. On a terminal it is one line that moves, elsewhere a plain line now and then. Ranks of MPI or Slurm write
+// plain lines, and where their launcher gives them terminals, as Open MPI does, only worker 0 does. The environment variable
+// FLEET_PROGRESS decides otherwise: live, plain or off. A live line that does not go to a terminal is as wide as COLUMNS says.
 type Progress struct {
 	// Out is where lines go; nil is os.Stdout.
 	Out io.Writer

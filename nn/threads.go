@@ -21,9 +21,9 @@ import (
 //		return train.Shard(f.WorkerIndex()*threads+thread, workers*threads).MayBeEmpty().Batches(512)
 //	}, nn.TrainOptions{Fetch: []*nn.Node{net.AUC}})
 //
-// The result, and what Progress reports, are of all threads, and metrics that run over batches count the examples of all. Other fetches, those of
-// one batch, are the thread's that made the step; the result's are the first thread's that made any. An error of one thread ends the others.
-// A thread may have no batches, if another has some.
+// The result, and what Progress reports, are of all threads, and metrics that run over batches count the examples of all. Other
+// fetches, those of one batch, are the thread's that made the step; the result's are the first thread's that made any. An error
+// of one thread ends the others. A thread may have no batches, if another has some.
 func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(thread int) iter.Seq2[map[string]*tensor.Dense, error],
 	o TrainOptions) (TrainResult, error) {
 	if threads < 1 {
@@ -70,7 +70,8 @@ type crowd struct {
 }
 
 // train is one thread.
-func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, batches iter.Seq2[map[string]*tensor.Dense, error], fetch []*Node) error {
+func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, batches iter.Seq2[map[string]*tensor.Dense, error],
+	fetch []*Node) error {
 	*l = trainLoop{exe: NewExecutor(g), crowd: c, began: c.began}
 	l.exe.counts = c.counts
 	err := l.prepare(fetch)

@@ -6,7 +6,8 @@ import "fmt"
 // above, it is between −Max and Max.
 //
 // It acts on what an update is given: in mode sync and in collective jobs the mean of all workers' gradients, in modes async,
-// half_async and ssp a push, each of its gradients if they are added up ([Additive]), in geo the worker's own gradient. The package's documentation has a table.
+// half_async and ssp a push, each of its gradients if they are added up ([Additive]), in geo the worker's own gradient. The
+// package's documentation has a table.
 //
 // Where a rule has both, gradients are clipped before decay is added: Decay{Rule: …} goes inside ClipByValue{Rule: …}.
 type ClipByValue struct {

@@ -8,11 +8,12 @@
 //	state := make([]float32, rule.StateLen(len(w)))
 //	rule.Update(w, g, state, &optimizer.State{Step: 1})
 //
-// Rules are plain structs whose zero fields mean the usual numbers ([Zero] is 0 where that is meant): [SGD], [Momentum], [Adam], [AdamW], [Adamax], [Adagrad],
-// [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and [DPSGD], and for rows [SparseNaive], [SparseAdagrad],
-// [StdAdagrad], [SparseAdam] and [SparseSharedAdam]. All take a [Schedule], and
-// a job may set another rate while it trains ([Rated], [ReduceOnPlateau]). What goes around a rule is a rule: [Decay], [ClipByValue],
-// [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that count shows, and [PerParam] for params that want one of their own:
+// Rules are plain structs whose zero fields mean the usual numbers ([Zero] is 0 where that is meant): [SGD], [Momentum],
+// [Adam], [AdamW], [Adamax], [Adagrad], [DecayedAdagrad], [Adadelta], [RMSProp], [Ftrl], [Lamb], [Lars] and [DPSGD], and for
+// rows [SparseNaive], [SparseAdagrad], [StdAdagrad], [SparseAdam] and [SparseSharedAdam]. All take a [Schedule], and a job may
+// set another rate while it trains ([Rated], [ReduceOnPlateau]). What goes around a rule is a rule: [Decay], [ClipByValue],
+// [ClipByNorm], [ClipByGlobalNorm], [ShowScale] for rows that count shows, and [PerParam] for params that want one of their
+// own:
 //
 //	rule := optimizer.ClipByGlobalNorm{Norm: 5, Rule: optimizer.Decay{L2: 1e-4, Rule: optimizer.Adam{LR: 1e-3}}}
 //

@@ -46,7 +46,8 @@ func aPointer(to, as reflect.Type) error {
 	if !to.Implements(as) {
 		how = fmt.Sprintf("give the methods of %v value receivers, and write %[1]v{…}", to)
 	}
-	return fmt.Errorf("*%v is a pointer: %s: rules, schedules and initializers are values, which processes compare by what they print", to, how)
+	return fmt.Errorf("*%v is a pointer: %s: rules, schedules and initializers are values, which processes compare "+
+		"by what they print", to, how)
 }
 
 // isPart says whether an interface is one of those that rules are made of.

@@ -55,7 +55,8 @@ func (s *State) SetRateFactor(factor float64) {
 func RateFactor(r Rule, rate float64) (float64, error) {
 	rated, ok := find[Rated](r)
 	if !ok {
-		return 0, fmt.Errorf("optimizer: rule %s has no rate that can be set: give it a method LearningRate (see optimizer.Rated)", r.Name())
+		return 0, fmt.Errorf("optimizer: rule %s has no rate that can be set: give it a method LearningRate (see "+
+			"optimizer.Rated)", r.Name())
 	}
 	lr, schedule := rated.LearningRate()
 	switch {
@@ -81,7 +82,8 @@ func CheckRateFactor(r Rule, params []*Param, factor float64) error {
 			continue
 		}
 		if _, ok := find[Rated](own); !ok {
-			errs = append(errs, fmt.Errorf("optimizer: param %q has rule %s, whose rate can't be set: give it a method LearningRate (see optimizer.Rated)",
+			errs = append(errs, fmt.Errorf("optimizer: param %q has rule %s, whose rate can't be set: give it a "+
+				"method LearningRate (see optimizer.Rated)",
 				p.Name, own.Name()))
 		}
 	}

@@ -16,8 +16,8 @@ import (
 //	PADDLE_TRAINERS_NUM       number of workers (optional; checked against the list)
 //	PADDLE_TRAINING_ROLE      or TRAINING_ROLE: TRAINER, if it is there
 //
-// Where none of the endpoints is set, the process trains alone, as [Local] does, unless a launcher has started it as one of several: that is
-// an error, as with [PaddleCloud].
+// Where none of the endpoints is set, the process trains alone, as [Local] does, unless a launcher has started it as one of
+// several: that is an error, as with [PaddleCloud].
 type Collective struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string

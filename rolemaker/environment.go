@@ -43,7 +43,8 @@ func FromEnvironment(getenv func(string) string) RoleMaker {
 
 // speaksOfCollective says whether the variables are those of a collective job. TRAINING_ROLE is of jobs with servers.
 func (e env) speaksOfCollective() bool {
-	return len(e.found([]string{envWorkers, envCurrent})) == 2 && len(e.found([]string{envRole, envServers, envServerIPs, envServerNum})) == 0
+	withServers := []string{envRole, envServers, envServerIPs, envServerNum}
+	return len(e.found([]string{envWorkers, envCurrent})) == 2 && len(e.found(withServers)) == 0
 }
 
 // found is a role maker that was chosen because some variables are set; its errors say so.

@@ -18,8 +18,9 @@ import (
 //	PADDLE_PSERVERS_NUM           number of servers (optional; checked against the list)
 //
 // A worker also needs PADDLE_TRAINER_ID, its index. A server needs POD_IP and PADDLE_PORT, which together are one endpoint of
-// the list, or PADDLE_PSERVER_ID, its index, which is enough by itself: the list may then have names, or addresses of services, that the pod
-// doesn't know as its own. Where a server listens at another address than the list has, FLEET_LISTEN says so (package transport).
+// the list, or PADDLE_PSERVER_ID, its index, which is enough by itself: the list may then have names, or addresses of services,
+// that the pod doesn't know as its own. Where a server listens at another address than the list has, FLEET_LISTEN says so
+// (package transport).
 //
 // Older names are understood: PADDLE_TRAINING_ROLE (which makes PADDLE_TRAINERS_NUM 1 if that is not set), PADDLE_CURRENT_IP
 // for POD_IP, and for the list PADDLE_PSERVERS (ips) with PADDLE_PORT (one port for all or one for each, 6174 if not set).
@@ -31,8 +32,8 @@ import (
 // Where none of the variables is set, the process trains alone, as [Local] does: the program needs no other role maker to run
 // without a cluster. POD_IP and PADDLE_PORT by themselves say nothing, since clusters set them for any process. Where some are
 // set and others are missing, Identity returns an error that names what is missing. One of several ranks of MPI or Slurm is
-// never alone: there [FromEnvironment] or [MPISymmetric] is meant. Nor is a process that another launcher has started as one of several, of which
-// TF_CONFIG, VC_TASK_INDEX, RANK and WORLD_SIZE and their like speak: it is refused, with what was seen.
+// never alone: there [FromEnvironment] or [MPISymmetric] is meant. Nor is a process that another launcher has started as one of
+// several, of which TF_CONFIG, VC_TASK_INDEX, RANK and WORLD_SIZE and their like speak: it is refused, with what was seen.
 type PaddleCloud struct {
 	// Getenv looks a variable up; nil means os.Getenv.
 	Getenv func(name string) string
@@ -123,7 +124,8 @@ func (e env) role() (Role, error) {
 	case "":
 		err := fmt.Errorf("%s is not set; it is %s on a server and %s on a worker", name, roleServerValue, roleWorkerValue)
 		if master := e(envMaster); master != "" {
-			err = fmt.Errorf("%w (%s is %q, but gofleet's processes meet nowhere: tell each its role, and all of them %s)", err, envMaster, master, envServers)
+			err = fmt.Errorf("%w (%s is %q, but gofleet's processes meet nowhere: tell each its role, and all of "+
+				"them %s)", err, envMaster, master, envServers)
 		}
 		return 0, err
 	}

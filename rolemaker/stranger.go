@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// The variables of launchers and operators that tell a process that it is one of several, in words that no role maker reads. Numbers of independent
-// tasks (JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID) are not among them: such a process may well train by itself.
+// The variables of launchers and operators that tell a process that it is one of several, in words that no role maker reads.
+// Numbers of independent tasks (JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID) are not among them: such a process may well train by
+// itself.
 
 // stranger is what one launcher has set.
 type stranger struct {
@@ -22,8 +23,9 @@ type stranger struct {
 func (e env) strangers() error {
 	for _, look := range []func() (stranger, bool){e.tensorFlow, e.volcano, e.counted, e.pslite, e.hosts} {
 		if s, several := look(); several {
-			return fmt.Errorf("%s: %s started this process as one of several, and gofleet does not read that: set %s, %s, %s and the server's or "+
-				"worker's own place on each (see package rolemaker), or say rolemaker.Local{} if it trains alone", s.seen, s.from, envRole, envServers, envWorkerNum)
+			return fmt.Errorf("%s: %s started this process as one of several, and gofleet does not read that: set "+
+				"%s, %s, %s and the server's or worker's own place on each (see package rolemaker), or say "+
+				"rolemaker.Local{} if it trains alone", s.seen, s.from, envRole, envServers, envWorkerNum)
 		}
 	}
 	return nil

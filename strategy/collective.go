@@ -59,7 +59,8 @@ func (s Strategy) checkCollective() error {
 		case f.value < 0:
 			errs = append(errs, fmt.Errorf("strategy: %s is %d; it can't be negative", f.name, f.value))
 		case f.value > 0 && s.Mode != ModeSync && !strings.HasSuffix(f.name, "begin_step"): // k_steps has said it
-			errs = append(errs, fmt.Errorf("strategy: %s is %d, but only mode %q, in jobs without servers, has it; leave it out", f.name, f.value, ModeSync))
+			errs = append(errs, fmt.Errorf("strategy: %s is %d, but only mode %q, in jobs without servers, has it; "+
+				"leave it out", f.name, f.value, ModeSync))
 		}
 	}
 	errs = append(errs, s.checkMerge())
@@ -71,8 +72,8 @@ func (s Strategy) checkCollective() error {
 	case s.LocalSGD.KSteps > 0 && s.AdaptiveLocalSGD.InitKSteps > 0:
 		errs = append(errs, errors.New("strategy: localsgd and adaptive_localsgd both say how often workers meet; leave one out"))
 	case s.drifts() && s.Mode == ModeSync && s.Weighting != WeightEqual:
-		errs = append(errs, fmt.Errorf("strategy: weighting is %q, but localsgd has no gradients to weigh: every worker's copy of the weights "+
-			"counts the same; leave it out", s.Weighting))
+		errs = append(errs, fmt.Errorf("strategy: weighting is %q, but localsgd has no gradients to weigh: every "+
+			"worker's copy of the weights counts the same; leave it out", s.Weighting))
 	case s.drifts() && s.GradientMerge.KSteps > 1:
 		errs = append(errs, errors.New("strategy: localsgd and gradient_merge both say how often workers meet; leave one out"))
 	}
@@ -89,8 +90,8 @@ func (s Strategy) checkMerge() error {
 	case k == 0 && s.GradientMerge.Sum:
 		return errors.New("strategy: gradient_merge has sum and no k_steps; give both or none")
 	case k > 1 && s.Mode == ModeGeo:
-		return fmt.Errorf("strategy: gradient_merge: k_steps is %d, but in mode geo workers push no gradients: each step trains the worker's "+
-			"own copy, and k_steps says how rarely copies are exchanged; leave it out", k)
+		return fmt.Errorf("strategy: gradient_merge: k_steps is %d, but in mode geo workers push no gradients: each "+
+			"step trains the worker's own copy, and k_steps says how rarely copies are exchanged; leave it out", k)
 	}
 	return nil
 }

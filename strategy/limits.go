@@ -25,8 +25,11 @@ func (s Strategy) checkLimits() error {
 		name        string
 		value, most int
 	}{
-		{"staleness", s.Staleness, mostStaleness}, {"send_queue_size", s.SendQueueSize, mostQueue}, {"send_wait_times", s.SendWaitTimes, mostWaits},
-		{"thread_pool_size", s.ThreadPoolSize, mostRequests}, {"fuse_grad_size_in_MB", s.FuseGradSizeInMB, mostFused},
+		{"staleness", s.Staleness, mostStaleness},
+		{"send_queue_size", s.SendQueueSize, mostQueue},
+		{"send_wait_times", s.SendWaitTimes, mostWaits},
+		{"thread_pool_size", s.ThreadPoolSize, mostRequests},
+		{"fuse_grad_size_in_MB", s.FuseGradSizeInMB, mostFused},
 	} {
 		if f.value > f.most {
 			errs = append(errs, fmt.Errorf("strategy: %s is %d; it can be at most %d", f.name, f.value, f.most))

@@ -36,14 +36,14 @@ var formerly = map[string]string{
 // without are the original's switches for what gofleet has no use for, by the reason.
 var without = map[string][]string{
 	"it is for GPUs, and gofleet computes on CPUs: leave it out": {"amp", "amp_configs", "recompute", "recompute_configs", "fp16_allreduce",
-		"sync_batch_norm", "cudnn_exhaustive_search", "cudnn_batchnorm_spatial_persistent", "conv_workspace_size_limit", "qat", "qat_configs", "asp",
-		"dgc", "dgc_configs", "heter_ccl_mode"},
+		"sync_batch_norm", "cudnn_exhaustive_search", "cudnn_batchnorm_spatial_persistent", "conv_workspace_size_limit", "qat",
+		"qat_configs", "asp", "dgc", "dgc_configs", "heter_ccl_mode"},
 	"workers hold whole models, and servers what is larger: leave it out": {"sharding", "sharding_configs", "pipeline", "pipeline_configs",
 		"tensor_parallel", "tensor_parallel_configs", "hybrid_configs"},
-	"workers add up over gofleet's own transport, all at once: leave it out": {"nccl_comm_num", "sync_nccl_allreduce", "use_hierarchical_allreduce",
-		"hierarchical_allreduce_inter_nranks", "calc_comm_same_stream"},
-	`gradients are always fused, up to "fuse_grad_size_in_MB" at a time`: {"fuse_all_reduce_ops", "fuse_grad_size_in_num", "fuse_grad_size_in_TFLOPS",
-		"last_comm_group_size_MB", "fuse_grad_merge"},
+	"workers add up over gofleet's own transport, all at once: leave it out": {"nccl_comm_num", "sync_nccl_allreduce",
+		"use_hierarchical_allreduce", "hierarchical_allreduce_inter_nranks", "calc_comm_same_stream"},
+	`gradients are always fused, up to "fuse_grad_size_in_MB" at a time`: {"fuse_all_reduce_ops",
+		"fuse_grad_size_in_num", "fuse_grad_size_in_TFLOPS", "last_comm_group_size_MB", "fuse_grad_merge"},
 	"gradients are means over the samples of all workers: \"weighting\" has the choices": {"gradient_scale_configs"},
 	"what a graph computes is decided when it is built: leave it out": {"build_strategy", "execution_strategy", "find_unused_parameters",
 		"without_graph_optimization", "semi_auto", "auto_search"},
@@ -69,8 +69,8 @@ func hint(name string) string {
 }
 
 // asyncConfigs are the keys of a_sync_configs that are fields here.
-var asyncConfigs = []string{"k_steps", "max_merge_var_num", "send_queue_size", "send_wait_times", "thread_pool_size", "independent_recv_thread",
-	"min_send_grad_num_before_recv"}
+var asyncConfigs = []string{"k_steps", "max_merge_var_num", "send_queue_size", "send_wait_times", "thread_pool_size",
+	"independent_recv_thread", "min_send_grad_num_before_recv"}
 
 // translate puts the fields that the original's a_sync and a_sync_configs stand for in their place:
 //

@@ -143,7 +143,8 @@ func Auto(plainSGD bool, modelBytes, freeBytes int64) Strategy {
 func FromASync(aSync bool, k int) (Strategy, error) {
 	switch {
 	case k < 0 || !aSync && k > 0:
-		return Strategy{}, fmt.Errorf("strategy: a_sync %t with k_steps %d; k_steps is 0 in sync, and 0 (async) or above (geo) in a_sync", aSync, k)
+		return Strategy{}, fmt.Errorf("strategy: a_sync %t with k_steps %d; k_steps is 0 in sync, and 0 (async) or "+
+			"above (geo) in a_sync", aSync, k)
 	case !aSync:
 		return Sync(), nil
 	case k > 0:
@@ -161,11 +162,12 @@ func FromASync(aSync bool, k int) (Strategy, error) {
 //
 // More staleness is a choice, and each has its price:
 //
-//   - LookAhead asks for the next batch's rows and dense parameters when a batch begins, so that no step waits for the network. A gradient then
-//     misses the last update of its own worker and about two of each other one, 2N−1 in all. It pays where the network is slow beside a
-//     batch, and where batches are small or workers few: with batches of 512 the clicks lost 0.002 of AUC with 2 workers and 0.012 with 4.
-//   - SendQueueSize and ThreadPoolSize above 1 let so many gradients wait, and travel, while the next steps are computed: each of them misses
-//     those before it.
+//   - LookAhead asks for the next batch's rows and dense parameters when a batch begins, so that no step waits for the network. A
+//     gradient then misses the last update of its own worker and about two of each other one, 2N−1 in all. It pays where the network
+//     is slow beside a batch, and where batches are small or workers few: with batches of 512 the clicks lost 0.002 of AUC with 2
+//     workers and 0.012 with 4.
+//   - SendQueueSize and ThreadPoolSize above 1 let so many gradients wait, and travel, while the next steps are computed: each of
+//     them misses those before it.
 //   - MaxMergeVarNum makes one push, and one update, of up to so many steps. Under plain SGD their sum is what they would have been one by
 //     one; under other rules a push of n steps is one step of a batch n times as large, and an epoch has an n-th of the updates.
 //   - MinSendGradNumBeforeRecv and IndependentRecvThread bring dense parameters more rarely: steps in between compute on old ones.

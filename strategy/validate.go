@@ -84,7 +84,8 @@ func (s Strategy) checkModeFields() error {
 		errs = append(errs, oneOf("geo_rest", s.GeoRest, GeoRests()))
 	}
 	if s.Mode == ModeGeo && s.Payload != PayloadFloat32 {
-		errs = append(errs, fmt.Errorf("strategy: payload is %q, but mode geo exchanges differences of weights, which must add up exactly; leave it out", s.Payload))
+		errs = append(errs, fmt.Errorf("strategy: payload is %q, but mode geo exchanges differences of weights, "+
+			"which must add up exactly; leave it out", s.Payload))
 	}
 	for _, f := range s.modeFields() {
 		switch {
@@ -96,14 +97,16 @@ func (s Strategy) checkModeFields() error {
 		}
 	}
 	if s.Merge != "" && s.Mode == ModeAsync && s.MaxMergeVarNum <= 1 {
-		errs = append(errs, fmt.Errorf("strategy: merge is %q, but max_merge_var_num is %d: no gradients travel together; raise the one or leave out the other",
+		errs = append(errs, fmt.Errorf("strategy: merge is %q, but max_merge_var_num is %d: no gradients travel "+
+			"together; raise the one or leave out the other",
 			s.Merge, s.MaxMergeVarNum))
 	}
 	if s.NoForesight && s.DelayCompensation > 0 {
 		errs = append(errs, errors.New("strategy: no_foresight is true, but with delay_compensation nothing is foreseen; leave it out"))
 	}
 	if s.SendWaitTimes > 0 && s.MaxMergeVarNum <= 1 {
-		errs = append(errs, fmt.Errorf("strategy: send_wait_times is %d, but max_merge_var_num is %d: there is nothing to wait for; raise the one or leave out the other",
+		errs = append(errs, fmt.Errorf("strategy: send_wait_times is %d, but max_merge_var_num is %d: there is "+
+			"nothing to wait for; raise the one or leave out the other",
 			s.SendWaitTimes, s.MaxMergeVarNum))
 	}
 	return errors.Join(errs...)

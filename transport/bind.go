@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// bindAddress is where the listener of an endpoint binds: the endpoint itself, unless listen names another address. What listen leaves out, host
-// or port, is the endpoint's for a port and every address of the machine for a host.
+// bindAddress is where the listener of an endpoint binds: the endpoint itself, unless listen names another address. What listen
+// leaves out, host or port, is the endpoint's for a port and every address of the machine for a host.
 func bindAddress(endpoint, listen string) (network, addr string, err error) {
 	switch {
 	case listen == "":
@@ -47,9 +47,11 @@ func bindError(addr string, err error) error {
 	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s%w: another job, or a process that an earlier one left, has the port: end it, or choose another port for this endpoint on every role", where, short)
+		return fmt.Errorf("%s%w: another job, or a process that an earlier one left, has the port: end it, or "+
+			"choose another port for this endpoint on every role", where, short)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%s%w: no network interface of this machine has it: if others reach this process by that address all the same (a service, NAT, a "+
+		return fmt.Errorf("%s%w: no network interface of this machine has it: if others reach this process by that "+
+			"address all the same (a service, NAT, a "+
 			"published port), FLEET_LISTEN (FastHTTP.ListenAddr) says where to listen, such as 0.0.0.0", where, short)
 	}
 	return fmt.Errorf("%s%w", where, short)
@@ -60,8 +62,8 @@ const (
 	resolveSayEvery = 3 * time.Second
 )
 
-// ListenWait is t.Listen where the name in the endpoint may not resolve yet, as that of a pod that has just been started: it tries again until ctx
-// ends, and logs a warning with the reason every few seconds. Every other error is returned at once.
+// ListenWait is t.Listen where the name in the endpoint may not resolve yet, as that of a pod that has just been started: it
+// tries again until ctx ends, and logs a warning with the reason every few seconds. Every other error is returned at once.
 func ListenWait(ctx context.Context, t Transport, endpoint string, log *slog.Logger) (Listener, error) {
 	began, said := time.Now(), time.Now()
 	for {
@@ -72,7 +74,8 @@ func ListenWait(ctx context.Context, t Transport, endpoint string, log *slog.Log
 		}
 		if time.Since(said) >= resolveSayEvery {
 			said = time.Now()
-			log.Warn("own name does not resolve, still waiting", "endpoint", endpoint, "waited", time.Since(began).Round(time.Second), "why", err)
+			log.Warn("own name does not resolve, still waiting", "endpoint", endpoint,
+				"waited", time.Since(began).Round(time.Second), "why", err)
 		}
 		select {
 		case <-time.After(resolveInterval):

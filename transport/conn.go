@@ -134,13 +134,15 @@ func (c *clientConn) receive() error {
 	return err
 }
 
-// foreign says what answered in place of a gofleet server, in a line. Of a proxy whose server is not there yet it is no refusal: that may come.
+// foreign says what answered in place of a gofleet server, in a line. Of a proxy whose server is not there yet it is no
+// refusal: that may come.
 func (c *clientConn) foreign(status, n int) error {
 	said := string(c.answer.ContentType())
 	if text, _ := c.br.Peek(min(max(n, 0), lineLimit)); strings.HasPrefix(said, "text/plain") && len(text) > 0 {
 		said = fmt.Sprintf("%q", firstLine(text))
 	}
-	err := fmt.Errorf("not a gofleet server: it answered %d %s, %s; look at the list of servers", status, fasthttp.StatusMessage(status), said)
+	err := fmt.Errorf("not a gofleet server: it answered %d %s, %s; look at the list of servers",
+		status, fasthttp.StatusMessage(status), said)
 	switch status {
 	case fasthttp.StatusBadGateway, fasthttp.StatusServiceUnavailable, fasthttp.StatusGatewayTimeout:
 		return err

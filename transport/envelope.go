@@ -76,7 +76,8 @@ func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error
 	if sum != 0 {
 		e.summed = true
 		if want := checksum(message[:sumAt], rest); sum != want {
-			return e, nil, fmt.Errorf("%w: the checksum of %d bytes is %08x and should be %08x", ErrCorrupt, len(message), uint32(want), uint32(sum))
+			return e, nil, fmt.Errorf("%w: the checksum of %d bytes is %08x and should be %08x",
+				ErrCorrupt, len(message), uint32(want), uint32(sum))
 		}
 	}
 	raw := v >> 16

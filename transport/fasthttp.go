@@ -40,8 +40,9 @@ type FastHTTP struct {
 	// its connection is closed, so that one that stopped sending or reading does not hold memory for ever. A new connection, and
 	// one that has begun a request, has as long for the request's head. 0 means 60 s.
 	StallTimeout time.Duration
-	// ListenAddr is where a listener binds, where that is not the endpoint that others call: behind a service's address, NAT or a published port.
-	// It is "host:port", a host alone (with the endpoint's port), ":port" (on every address) or "unix:/path"; "" means the endpoint.
+	// ListenAddr is where a listener binds, where that is not the endpoint that others call: behind a service's address, NAT or
+	// a published port. It is "host:port", a host alone (with the endpoint's port), ":port" (on every address) or "unix:/path";
+	// "" means the endpoint.
 	ListenAddr string
 	// Checksum has [Compressed] add checksums to all messages, also to those that TLS guards or that stay on this machine, for
 	// instance because a tunnel begins at a loopback address.

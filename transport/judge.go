@@ -34,8 +34,9 @@ func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
 		return &refusal{fasthttp.StatusUpgradeRequired, &f.serves.version, fmt.Sprintf("this server speaks version %s of the protocol, "+
 			"the client %.20q; run the same gofleet on both sides", protocol, h.RequestURI()[len(requestPrefix):])}
 	case string(h.Peek(clusterHeader)) != f.Cluster:
-		return &refusal{fasthttp.StatusMisdirectedRequest, &f.serves.cluster, fmt.Sprintf("this server belongs to cluster %q, the client to %.80q; "+
-			"set the same FLEET_CLUSTER on both sides, or correct the list of servers", f.Cluster, h.Peek(clusterHeader))}
+		return &refusal{fasthttp.StatusMisdirectedRequest, &f.serves.cluster,
+			fmt.Sprintf("this server belongs to cluster %q, the client to %.80q; "+
+				"set the same FLEET_CLUSTER on both sides, or correct the list of servers", f.Cluster, h.Peek(clusterHeader))}
 	case n < 0:
 		return &refusal{fasthttp.StatusLengthRequired, &f.serves.stranger, "a request needs its length"}
 	case n > limit:

@@ -18,7 +18,8 @@ import (
 //	FLEET_CLUSTER    a name of the cluster, the same for all its processes (FastHTTP.Cluster)
 //	FLEET_LISTEN     where to listen, if not at the endpoint that others call (FastHTTP.ListenAddr)
 func FromEnv() (*FastHTTP, error) {
-	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: os.Getenv("FLEET_TOKEN"), Cluster: os.Getenv("FLEET_CLUSTER"), ListenAddr: os.Getenv("FLEET_LISTEN")}
+	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: os.Getenv("FLEET_TOKEN"),
+		Cluster: os.Getenv("FLEET_CLUSTER"), ListenAddr: os.Getenv("FLEET_LISTEN")}
 	if v := os.Getenv("FLEET_INSECURE"); v != "" {
 		insecure, err := strconv.ParseBool(v)
 		if err != nil {

@@ -39,10 +39,11 @@ func parse(args []string) (config, error) {
 // run is the program of every role. It returns the AUC on the test rows.
 func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (auc float64, err error) {
 	var test *dataset.Dataset
-	auc, err = newModel(c, inputsOf(c)).Train(ctx, f, c.Flags, c.Rule(3e-3, 1), func(ctx context.Context) (train, _ *dataset.Dataset, err error) {
+	data := func(ctx context.Context) (train, _ *dataset.Dataset, err error) {
 		train, test, err = load(ctx, c)
 		return train, test, err
-	}, out)
+	}
+	auc, err = newModel(c, inputsOf(c)).Train(ctx, f, c.Flags, c.Rule(3e-3, 1), data, out)
 	if err != nil || !f.IsFirstWorker() || c.data != "" {
 		return auc, err
 	}

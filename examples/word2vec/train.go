@@ -63,10 +63,11 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (share fl
 	if err != nil {
 		return 0, err
 	}
-	err = job.Training{Loss: net.loss, Rule: optimizer.SGD{LR: c.LR}, Strategy: s, Load: c.Load}.Play(ctx, f, func(ctx context.Context) error {
-		share, err = work(ctx, f, c, net, text, out)
-		return err
-	})
+	err = job.Training{Loss: net.loss, Rule: optimizer.SGD{LR: c.LR}, Strategy: s, Load: c.Load}.Play(ctx, f,
+		func(ctx context.Context) error {
+			share, err = work(ctx, f, c, net, text, out)
+			return err
+		})
 	return share, err
 }
 

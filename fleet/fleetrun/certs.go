@@ -38,7 +38,8 @@ func runCerts(args []string, con *console) int {
 		con.fail(err)
 		return exitFailure
 	}
-	fmt.Fprintf(con.out, "%s is for %s and loopback, for %d days. Copy it to every machine, with its key readable by the job's user alone,\n"+
+	fmt.Fprintf(con.out, "%s is for %s and loopback, for %d days. Copy it to every machine, with its key readable "+
+		"by the job's user alone,\n"+
 		"and have all roles run with FLEET_TLS_DIR set to where it is.\n", c.dir, strings.Join(c.hosts, ", "), c.days)
 	return 0
 }

@@ -52,7 +52,8 @@ func (o *options) expandIPs(perNode int) error {
 		}
 	}
 	if len(all) > maxRoles {
-		return fmt.Errorf("--ips=%s with %d workers each are %d workers: between 1 and %d can be started", o.ips, perNode, len(all), maxRoles)
+		return fmt.Errorf("--ips=%s with %d workers each are %d workers: between 1 and %d can be started",
+			o.ips, perNode, len(all), maxRoles)
 	}
 	o.workers, o.perNode = strings.Join(all, ","), count{n: perNode, set: true}
 	return nil

@@ -17,7 +17,8 @@ func (j *job) environment(r role) []variable {
 		return j.collectiveEnvironment(r)
 	case r.kind == server:
 		own := j.servers[r.rank]
-		return append(j.common("PSERVER"), variable{"FLEET_PROGRESS", "plain"}, variable{"POD_IP", own.host}, variable{"PADDLE_PORT", own.port})
+		return append(j.common("PSERVER"),
+			variable{"FLEET_PROGRESS", "plain"}, variable{"POD_IP", own.host}, variable{"PADDLE_PORT", own.port})
 	}
 	return append(append(j.common("TRAINER"), j.progress(r)...), variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)})
 }

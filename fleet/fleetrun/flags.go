@@ -35,10 +35,13 @@ var deviceFlags = [...]string{"gpus", "selected_gpus", "xpus", "npus", "devices"
 // refusals are flags of other launchers that ask for what gofleet hasn't, each with the reason.
 var refusals = []struct{ names, reason string }{
 	{"http_port gloo_port with_gloo", "barriers go through server 0, no rendezvous over HTTP needs a port: drop the flag"},
-	{"heter_workers heter_worker_num heter_devices", "gofleet has servers and workers, no heterogeneous workers: give their share to --worker_num"},
+	{"heter_workers heter_worker_num heter_devices",
+		"gofleet has servers and workers, no heterogeneous workers: give their share to --worker_num"},
 	{"coordinators coordinator_num", "gofleet has servers and workers, no coordinators: drop the flag"},
-	{"master rank nnodes", "nobody deals out ranks: name all roles with --servers and --workers, or the machines with --ips, and type the same on each"},
-	{"elastic_server elastic_pre_hook elastic_level elastic_timeout max_restart np scale force", "a job has the roles it was started with: drop the flag"},
+	{"master rank nnodes",
+		"nobody deals out ranks: name all roles with --servers and --workers, or the machines with --ips, and type the same on each"},
+	{"elastic_server elastic_pre_hook elastic_level elastic_timeout max_restart np scale force",
+		"a job has the roles it was started with: drop the flag"},
 	{"host", "POD_IP in the environment says which address is this machine's"},
 	{"backend", "workers talk over gofleet's own transport: drop the flag"},
 	{"job_id", "give each job a --log_dir of its own, and FLEET_CLUSTER a name that keeps jobs apart"},

@@ -131,7 +131,8 @@ func (k *keeper) expired() order {
 		k.say("still running after %v: %s. Killing", k.grace, k.names(""))
 		return order{stop: kill}
 	case k.phase == finishing && k.whole:
-		k.say("still running after %v: %s. Terminating. (Servers end by themselves when every worker has called StopWorker.)", k.grace, k.names(""))
+		k.say("still running after %v: %s. Terminating. (Servers end by themselves when every worker has called "+
+			"StopWorker.)", k.grace, k.names(""))
 		return k.end()
 	case k.phase == training:
 		k.say("%s ended with exit code 0 while still running: %s", list(k.early), k.names(worker))

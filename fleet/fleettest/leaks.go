@@ -27,7 +27,8 @@ func ours() (stacks []string) {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
 	for _, g := range strings.Split(string(buf), "\n\n") {
-		if strings.Contains(g, "created by github.com/gofleet/gofleet/") && !strings.Contains(g, "fleettest.") && !strings.Contains(g, "testing.(*T).Run") {
+		if strings.Contains(g, "created by github.com/gofleet/gofleet/") && !strings.Contains(g, "fleettest.") &&
+			!strings.Contains(g, "testing.(*T).Run") {
 			stacks = append(stacks, g)
 		}
 	}

@@ -79,7 +79,8 @@ func (l *loader) waiters(f *safetensors.File, t tableInfo, to *table.Sparse, ind
 			if !l.owns(index, id) {
 				continue
 			}
-			if err := to.RestoreWaiter(table.Waiter{ID: id, Pushes: c.pushes[i], Seen: c.seen[i], Show: c.show[i], Click: c.click[i]}); err != nil {
+			w := table.Waiter{ID: id, Pushes: c.pushes[i], Seen: c.seen[i], Show: c.show[i], Click: c.click[i]}
+			if err := to.RestoreWaiter(w); err != nil {
 				return err
 			}
 		}

@@ -4,8 +4,9 @@
 // it; when all parts are there, manifest.json is written the same way, and only then are the parts of the previous checkpoint
 // removed. So a reader finds the old checkpoint or the new one, whole. The manifest has the size and checksum of every part, and its own.
 //
-// A part holds, for each dense block (in the first part the frozen params of the worker that saved, too), its weights ("fc_0.w_0[0:50176]") and the rule's state ("….state", slot after slot),
-// and for each embedding ids, rows (weights and state side by side), and what the table knows of each row (step, seen,
-// updates; show and click when an entry policy counts them), and the ids that wait for a row. What lies where is in the file's
-// metadata under "gofleet". [Load] reads any number of parts into any number of servers: each takes what it owns.
+// A part holds, for each dense block (in the first part the frozen params of the worker that saved, too), its weights
+// ("fc_0.w_0[0:50176]") and the rule's state ("….state", slot after slot), and for each embedding ids, rows (weights and state
+// side by side), and what the table knows of each row (step, seen, updates; show and click when an entry policy counts them),
+// and the ids that wait for a row. What lies where is in the file's metadata under "gofleet". [Load] reads any number of parts
+// into any number of servers: each takes what it owns.
 package checkpoint

@@ -27,18 +27,20 @@ import (
 //
 // With names, only those params are loaded, from a checkpoint of any model that has them; the others stay as they are, and the
 // store's updates are counted from where it is: what is loaded takes part as if it had been updated last before the first.
-func Load(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
+func Load(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param,
+	owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
 	return load(ctx, dir, store, rule, params, owns, Selection{Params: names})
 }
 
-func load(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
+func load(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param,
+	owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
 	m, err := Read(dir)
 	if err != nil {
 		return m, err
 	}
 	if !s.WeightsOnly && m.Rule != rule {
-		return m, fmt.Errorf("checkpoint: %s holds the state of rule %q, this job trains with %q: set WeightsOnly of RestoreOptions to begin with its weights alone, "+
-			"or train with the same rule", dir, m.Rule, rule)
+		return m, fmt.Errorf("checkpoint: %s holds the state of rule %q, this job trains with %q: set WeightsOnly "+
+			"of RestoreOptions to begin with its weights alone, or train with the same rule", dir, m.Rule, rule)
 	}
 	if err := m.Fits(params, s.Params...); err != nil {
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
@@ -213,7 +215,8 @@ func (l *loader) finish() error {
 			continue
 		}
 		if b.left != 0 {
-			return fmt.Errorf("%q lacks %d of the %d weights from element %d on: was it saved from another model? %w", own.Param.Name, b.left, len(b.w), own.Offset, ErrDamaged)
+			return fmt.Errorf("%q lacks %d of the %d weights from element %d on: was it saved from another model? %w",
+				own.Param.Name, b.left, len(b.w), own.Offset, ErrDamaged)
 		}
 		if err := own.Values.Restore(b.w, b.state, l.stepOf(b.step)); err != nil {
 			return err
@@ -234,7 +237,8 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 		return fmt.Errorf("embedding %q is not in this model: %w", t.Param, ErrDamaged)
 	}
 	if t.Dim != to.Param().Dim() || t.State != stateLen(to) && !to.Param().Frozen && !l.weights {
-		return fmt.Errorf("embedding %q has rows of %d weights and %d of state, this model's have %d and %d", t.Param, t.Dim, t.State, to.Param().Dim(), stateLen(to))
+		return fmt.Errorf("embedding %q has rows of %d weights and %d of state, this model's have %d and %d",
+			t.Param, t.Dim, t.State, to.Param().Dim(), stateLen(to))
 	}
 	to.SetClock(t.Clock)
 	for at := 0; at < t.Rows; at += rowsAtOnce {

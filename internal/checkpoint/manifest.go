@@ -115,7 +115,8 @@ func visible(dir string, p Part) error {
 	st, err := os.Stat(filepath.Join(dir, p.File))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("checkpoint: part %s was written but is not in %s here: the directory must be shared by all servers (a network file system, or all on one machine)", p.File, dir)
+		return fmt.Errorf("checkpoint: part %s was written but is not in %s here: the directory must be shared by "+
+			"all servers (a network file system, or all on one machine)", p.File, dir)
 	case err != nil:
 		return fmt.Errorf("checkpoint: %w", err)
 	case st.Size() != p.Bytes:
@@ -135,7 +136,8 @@ func removeOthers(dir string, m Manifest) error {
 	for _, e := range entries {
 		name := e.Name()
 		part := strings.HasPrefix(name, partPrefix) && strings.HasSuffix(name, partSuffix)
-		torn := strings.HasSuffix(name, files.TempSuffix) && (strings.HasPrefix(name, "."+partPrefix) || strings.HasPrefix(name, "."+manifestName))
+		torn := strings.HasSuffix(name, files.TempSuffix) && (strings.HasPrefix(name, "."+partPrefix) ||
+			strings.HasPrefix(name, "."+manifestName))
 		if (part || torn) && !slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == name }) {
 			if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
@@ -176,17 +178,21 @@ func Read(dir string) (Manifest, error) {
 		return m, fmt.Errorf("checkpoint: %s of %s: %w: %w", manifestName, dir, ErrDamaged, err)
 	}
 	if m.Format != format || m.Version != version {
-		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: %w", manifestName, dir, m.Format, m.Version, format, version, ErrDamaged)
+		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: %w",
+			manifestName, dir, m.Format, m.Version, format, version, ErrDamaged)
 	}
 	if sum, err := m.sum(); err != nil || sum != m.Sum {
-		return m, fmt.Errorf("checkpoint: %s of %s has checksum %s, its text makes %s: %w", manifestName, dir, m.Sum, sum, errors.Join(ErrDamaged, err))
+		return m, fmt.Errorf("checkpoint: %s of %s has checksum %s, its text makes %s: %w",
+			manifestName, dir, m.Sum, sum, errors.Join(ErrDamaged, err))
 	}
 	if !ordered(m.RateFactors) {
-		return m, fmt.Errorf("checkpoint: %s of %s has factors on rates of %v: they must be positive, each from a later update: %w", manifestName, dir, m.RateFactors, ErrDamaged)
+		return m, fmt.Errorf("checkpoint: %s of %s has factors on rates of %v: they must be positive, each from a "+
+			"later update: %w", manifestName, dir, m.RateFactors, ErrDamaged)
 	}
 	for _, p := range m.Parts {
 		if p.File != filepath.Base(p.File) {
-			return m, fmt.Errorf("checkpoint: %s of %s names the part %q, which is not a file of that directory: %w", manifestName, dir, p.File, ErrDamaged)
+			return m, fmt.Errorf("checkpoint: %s of %s names the part %q, which is not a file of that directory: %w",
+				manifestName, dir, p.File, ErrDamaged)
 		}
 	}
 	return m, nil

@@ -17,7 +17,8 @@ func CheckNames(params []*optimizer.Param) error {
 				return fmt.Errorf("checkpoint: param %q can't be saved: %w; rename it", p.Name, err)
 			}
 			if other, taken := of[tensor]; taken {
-				return fmt.Errorf("checkpoint: params %q and %q can't be saved beside each other: both have a tensor %q; rename one", other, p.Name, tensor)
+				return fmt.Errorf("checkpoint: params %q and %q can't be saved beside each other: both have a "+
+					"tensor %q; rename one", other, p.Name, tensor)
 			}
 			of[tensor] = p.Name
 		}

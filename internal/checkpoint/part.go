@@ -52,8 +52,8 @@ func (t tableInfo) steps() string   { return t.Param + ".step" }
 func (t tableInfo) seen() string    { return t.Param + ".seen" }
 func (t tableInfo) updates() string { return t.Param + ".updates" }
 
-// WritePart writes all of store to dir/file. Nothing may push to the store meanwhile; rows born while it writes are left out. A ctx that ends ends
-// it.
+// WritePart writes all of store to dir/file. Nothing may push to the store meanwhile; rows born while it writes are left out. A
+// ctx that ends ends it.
 func WritePart(ctx context.Context, dir, file string, store *table.Store) (Part, error) {
 	if err := files.Ended(ctx); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
@@ -183,7 +183,8 @@ func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *t
 		func() error { return safetensors.Put(w, t.updates(), updates) },
 	}
 	if t.Rated {
-		puts = append(puts, func() error { return safetensors.Put(w, t.show(), show) }, func() error { return safetensors.Put(w, t.click(), click) })
+		puts = append(puts, func() error { return safetensors.Put(w, t.show(), show) },
+			func() error { return safetensors.Put(w, t.click(), click) })
 	}
 	return first(puts...)
 }

@@ -40,7 +40,8 @@ func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", filepa
 
 // Restore is [Load] of a directory that holds a checkpoint or, if it holds none, a model that was saved for inference: that has weights
 // alone, whatever the rule is.
-func Restore(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param, owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
+func Restore(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param,
+	owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
 	m, err := load(ctx, dir, store, rule, params, owns, s)
 	if !errors.Is(err, ErrNone) {
 		return m, err
@@ -101,7 +102,8 @@ func (l *loader) fits(f *modelfiles.Files, params []*optimizer.Param) error {
 		}
 	}
 	for _, name := range f.Names() {
-		if len(l.names) == 0 && !slices.ContainsFunc(params, func(p *optimizer.Param) bool { return slices.Contains(modelTensors(p), name) }) {
+		if len(l.names) == 0 && !slices.ContainsFunc(params,
+			func(p *optimizer.Param) bool { return slices.Contains(modelTensors(p), name) }) {
 			return fmt.Errorf("its param %q is not in this model; to load some params alone, name them: %w", name, ErrOtherModel)
 		}
 	}

@@ -91,8 +91,19 @@ func New(ctx context.Context, c Config) (*Group, error) {
 		return nil, fmt.Errorf("collective: rank %d: %w", c.Rank, err)
 	}
 	n := len(c.Endpoints)
-	g := &Group{c: c, log: c.Logger.With("rank", c.Rank), listener: l, self: rand.Uint64() | 1, turn: make(chan struct{}, 1),
-		lives: make([]uint64, n), seen: make([]time.Time, n), trouble: make([]error, n), bye: make([]bool, n), byes: make(chan struct{}), changed: make(chan struct{})}
+	g := &Group{
+		c:        c,
+		log:      c.Logger.With("rank", c.Rank),
+		listener: l,
+		self:     rand.Uint64() | 1,
+		turn:     make(chan struct{}, 1),
+		lives:    make([]uint64, n),
+		seen:     make([]time.Time, n),
+		trouble:  make([]error, n),
+		bye:      make([]bool, n),
+		byes:     make(chan struct{}),
+		changed:  make(chan struct{}),
+	}
 	g.life, g.end = context.WithCancelCause(context.Background())
 	g.lives[c.Rank], g.bye[c.Rank] = g.self, true
 	g.serving.Go(func() {

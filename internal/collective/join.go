@@ -32,7 +32,8 @@ func (g *Group) Join(ctx context.Context) error {
 	})
 	if errors.Is(err, errLate) {
 		missing := arrived.missing()
-		err = fmt.Errorf("%w: waited %v for %s to start (the last attempt: %v)", ErrDead, time.Since(began).Round(time.Millisecond), g.names(missing), g.why(missing))
+		err = fmt.Errorf("%w: waited %v for %s to start (the last attempt: %v)",
+			ErrDead, time.Since(began).Round(time.Millisecond), g.names(missing), g.why(missing))
 	}
 	if err != nil {
 		return g.fail(err)
@@ -59,7 +60,8 @@ func (g *Group) sayMissing(a *arrivals) (stop func()) {
 			select {
 			case <-tick.C:
 				missing := a.missing()
-				g.log.Warn("worker not ready, still waiting", "not ready", g.names(missing), "waited", time.Since(began).Round(time.Second), "why", g.why(missing))
+				g.log.Warn("worker not ready, still waiting", "not ready", g.names(missing),
+					"waited", time.Since(began).Round(time.Second), "why", g.why(missing))
 			case <-ended:
 				return
 			}

@@ -91,7 +91,8 @@ func (r *request) append(b []byte) []byte {
 	b = le.AppendUint64(b, r.generation)
 	b = le.AppendUint64(b, r.what.number)
 	b = le.AppendUint64(b, uint64(r.what.length))
-	for _, v := range []int{r.what.cut, r.rank, r.ranks, r.chunk, int(r.part.Weight), int(flag(r.part.Ended)), r.what.root, int(flag(r.part.News))} {
+	for _, v := range []int{r.what.cut, r.rank, r.ranks, r.chunk, int(r.part.Weight), int(flag(r.part.Ended)),
+		r.what.root, int(flag(r.part.News))} {
 		b = le.AppendUint32(b, uint32(v))
 	}
 	return b
@@ -106,7 +107,8 @@ func (r *request) parse(b []byte) (body []byte, err error) {
 	*r = request{
 		verb: verb(b[5]), generation: le.Uint64(b[8:]), rank: u32(36), ranks: u32(40), chunk: u32(44),
 		part: Part{Weight: uint32(u32(48)), Ended: u32(52) != 0, News: u32(60) != 0},
-		what: what{op: Op(b[6]), element: element(b[7]), number: le.Uint64(b[16:]), length: int(le.Uint64(b[24:])), cut: u32(32), root: u32(56)},
+		what: what{op: Op(b[6]), element: element(b[7]), number: le.Uint64(b[16:]), length: int(le.Uint64(b[24:])),
+			cut: u32(32), root: u32(56)},
 	}
 	return b[requestSize:], nil
 }

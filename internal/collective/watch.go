@@ -29,7 +29,8 @@ func (g *Group) watch() {
 		}
 		if time.Since(since) > sayEvery && time.Since(said) > sayEvery {
 			said = time.Now()
-			g.log.Warn("collective: waiting", "for", g.names(r.missing()), "at", r.what.String(), "waited", time.Since(since).Round(time.Second))
+			g.log.Warn("collective: waiting", "for", g.names(r.missing()), "at", r.what.String(),
+				"waited", time.Since(since).Round(time.Second))
 		}
 		g.probe(since)
 	}

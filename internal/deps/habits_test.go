@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 )
 
 // panics are the packages that may panic, each with the reason.
@@ -23,8 +24,17 @@ var panics = map[string]string{
 	"transport/transporttest": "its handler panics to see whether a transport survives that",
 }
 
+// longest is how many columns a line of code may have where files are shown beside each other, a tab being 4.
+const longest = 140
+
+// long are folders whose lines are still to be broken.
+var long = []string{
+	"fleet", "internal/accumulate", "internal/backend", "internal/client", "internal/cut", "internal/exchange", "internal/gradient",
+	"internal/mode", "internal/peer", "internal/replica", "internal/server", "internal/solo", "internal/update",
+}
+
 // TestHabits reads every Go file for what other parameter servers are known to have done: a library that ends its user's process,
-// tests that are switched off and forgotten, and what a merge has left behind.
+// tests that are switched off and forgotten, what a merge has left behind, and lines that no screen shows whole.
 func TestHabits(t *testing.T) {
 	bad, files, err := habits(os.DirFS("../.."))
 	if err != nil {
@@ -53,6 +63,9 @@ func TestHabitsAreSeen(t *testing.T) {
 		{"nn/a_test.go", `if race { t.Skip("allocates") }`, ""},
 		{"nn/a_test.go", `time.Sleep(1)`, "sleeps"},
 		{"nn/a_test.go", `synctest.Test(t, func(t *testing.T) { time.Sleep(1) })`, ""},
+		{"nn/a.go", "// " + strings.Repeat("é", 140), "line 4"},
+		{"nn/a.go", "//  " + strings.Repeat("é", 132), ""},
+		{"nn/a_test.go", "// " + strings.Repeat("é", 140), ""},
 		{"nn/README.md", "<<<<<<< HEAD", "merge"},
 		{"nn/README.md", "a <<<<<<< b", ""},
 	} {
@@ -91,7 +104,7 @@ func habits(root fs.FS) (bad []string, files int, err error) {
 		}
 		if path.Ext(file) == ".go" {
 			found, err := inCode(file, src)
-			bad = append(bad, found...)
+			bad = append(append(bad, found...), tooLong(file, src)...)
 			return err
 		}
 		return nil
@@ -107,6 +120,22 @@ func merged(src []byte) bool {
 		}
 	}
 	return false
+}
+
+// tooLong lists a file's lines that are wider than a screen. Tables of tests may be.
+func tooLong(file string, src []byte) (bad []string) {
+	if strings.HasSuffix(file, "_test.go") || slices.Contains(long, path.Dir(file)) {
+		return nil
+	}
+	number := 0
+	for line := range bytes.Lines(src) {
+		number++
+		text := bytes.ReplaceAll(bytes.TrimRight(line, "\n"), []byte("\t"), []byte("    "))
+		if n := utf8.RuneCount(text); n > longest {
+			bad = append(bad, fmt.Sprintf("%s, line %d has %d columns, more than %d", file, number, n, longest))
+		}
+	}
+	return bad
 }
 
 // inCode finds calls that end the process, and tests that are skipped whatever happens.

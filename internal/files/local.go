@@ -19,6 +19,6 @@ func CheckLocal(name string) error {
 	case strings.EqualFold(at, "file:/"):
 		return fmt.Errorf("%q is a URL: give the path alone, as in %s", name, "/"+strings.TrimLeft(name[len(at):], "/"))
 	}
-	return fmt.Errorf("%q is not a path on this machine: only local and mounted file systems are read and written: mount it (NFS, FUSE), or copy"+
-		" from and to a local directory", name)
+	return fmt.Errorf("%q is not a path on this machine: only local and mounted file systems are read and written: "+
+		"mount it (NFS, FUSE), or copy from and to a local directory", name)
 }

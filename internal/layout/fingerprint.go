@@ -23,8 +23,8 @@ func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
 	f = append(f, Fact("servers", l.Plan.Servers), Fact("placement", l.Plan.Policy))
 	for _, p := range l.Params {
 		name := fmt.Sprintf("param %q ", p.Name)
-		f = append(f, Fact(name+"shape", p.Shape), Fact(name+"embedding", p.Embedding), Fact(name+"frozen", p.Frozen), Fact(name+"seed", p.Seed),
-			Fact(name+"initializer", typed(p.Init)))
+		f = append(f, Fact(name+"shape", p.Shape), Fact(name+"embedding", p.Embedding), Fact(name+"frozen", p.Frozen),
+			Fact(name+"seed", p.Seed), Fact(name+"initializer", typed(p.Init)))
 		if p.Entry != (optimizer.Entry{}) {
 			f = append(f, Fact(name+"entry", p.Entry))
 		}

@@ -96,7 +96,8 @@ func readRecord(dir string) (*record, error) {
 		return nil, fmt.Errorf("%s: %w: %w", Record, ErrDamaged, err)
 	}
 	if r.Format != format || r.Version != version {
-		return nil, fmt.Errorf("%s is of format %q version %d, this build reads %q version %d: %w", Record, r.Format, r.Version, format, version, ErrDamaged)
+		return nil, fmt.Errorf("%s is of format %q version %d, this build reads %q version %d: %w",
+			Record, r.Format, r.Version, format, version, ErrDamaged)
 	}
 	if sum, err := r.sum(); err != nil || sum != r.Sum {
 		return nil, fmt.Errorf("%s has checksum %s, its text makes %s: %w", Record, r.Sum, sum, errors.Join(ErrDamaged, err))

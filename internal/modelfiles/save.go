@@ -51,8 +51,9 @@ func (s *Save) Write(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Commit makes what was written the directory's model: from the moment at which the record has its name. Then it gives the files theirs, and
-// removes what saves that never got that far have left. Of several processes that save into one directory the last one to commit counts.
+// Commit makes what was written the directory's model: from the moment at which the record has its name. Then it gives the
+// files theirs, and removes what saves that never got that far have left. Of several processes that save into one directory the
+// last one to commit counts.
 func (s *Save) Commit() error {
 	var r record
 	for _, f := range s.files {

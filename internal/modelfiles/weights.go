@@ -16,7 +16,8 @@ func (f *Files) Dense(name string) ([]float32, []int, error) {
 		return nil, nil, err
 	}
 	if len(with) > 1 {
-		return nil, nil, fmt.Errorf("%s has the weights of %q, and a second file, %s, has them too: remove one", with[0].name, name, with[1].name)
+		return nil, nil, fmt.Errorf("%s has the weights of %q, and a second file, %s, has them too: remove one",
+			with[0].name, name, with[1].name)
 	}
 	if len(with) == 0 {
 		return nil, nil, fmt.Errorf("none of %d weight files has the weights of %q", len(f.weights), name)
@@ -117,8 +118,8 @@ func (f *Files) RowCount(name string) (n int, err error) {
 func (f *Files) embedding(name string) ([]weightFile, error) {
 	with, err := f.with(name)
 	if err == nil && len(with) == 0 {
-		err = fmt.Errorf("none of %d weight files has rows of %q: is a file missing? An embedding that has none yet is an F32 tensor of shape [0 dim] with"+
-			" ids of shape [0]", len(f.weights), name)
+		err = fmt.Errorf("none of %d weight files has rows of %q: is a file missing? An embedding that has none yet "+
+			"is an F32 tensor of shape [0 dim] with ids of shape [0]", len(f.weights), name)
 	}
 	for _, w := range with {
 		if err == nil {

@@ -71,8 +71,9 @@ type Norms struct {
 	Sums []byte `json:"sums"`
 }
 
-// Save is the blob of OpFreeze, OpKeep (which needs its ID alone), OpSave and OpCommit: of what all servers do in one cut between steps, which is to write a
-// checkpoint, with Shrink to end a day, or with Read to let the worker read until it abandons the cut.
+// Save is the blob of OpFreeze, OpKeep (which needs its ID alone), OpSave and OpCommit: of what all servers do in one cut
+// between steps, which is to write a checkpoint, with Shrink to end a day, or with Read to let the worker read until it
+// abandons the cut.
 type Save struct {
 	Dir string `json:"dir"`
 	// Shrink drops rows, and nothing is written.

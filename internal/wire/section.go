@@ -78,7 +78,8 @@ func (s *Section) parse(b []byte) (rest []byte, err error) {
 	}
 	size := binary.LittleEndian.Uint64(b[8:])
 	flags := b[1]
-	*s = Section{Kind: Kind(b[0]), bare: flags&flagBare != 0, coded: Encoding(flags >> encodingShift), Param: binary.LittleEndian.Uint32(b[4:])}
+	*s = Section{Kind: Kind(b[0]), bare: flags&flagBare != 0, coded: Encoding(flags >> encodingShift),
+		Param: binary.LittleEndian.Uint32(b[4:])}
 	b = b[sectionSize:]
 	if s.Kind == 0 || s.Kind >= kindEnd {
 		return nil, fmt.Errorf("unknown kind %d: %w", s.Kind, ErrFrame)
@@ -150,7 +151,8 @@ func (s Section) split() (ids, rest []byte, err error) {
 	}
 	size := int64(binary.LittleEndian.Uint32(s.data[4:]))
 	if size > int64(len(s.data)-8) || int64(s.Count()) > size {
-		return nil, nil, fmt.Errorf("wire: table %d: %d ids in %d bytes of a payload of %d: %w", s.Param, s.Count(), size, len(s.data), ErrFrame)
+		return nil, nil, fmt.Errorf("wire: table %d: %d ids in %d bytes of a payload of %d: %w",
+			s.Param, s.Count(), size, len(s.data), ErrFrame)
 	}
 	end := min(8+pad(int(size)), len(s.data))
 	return s.data[8 : 8+size], s.data[end:], nil

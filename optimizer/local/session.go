@@ -183,7 +183,8 @@ func (s *session) checkFinite(step *optimizer.Step) error {
 	}
 	for _, p := range s.params {
 		if i := notFinite(p.G); i >= 0 && !p.Frozen {
-			return fmt.Errorf("local: the gradient of %q is %v at element %d, and the loss %v: lower the learning rate or look at the batch", p.Name, p.G[i], i, step.Loss)
+			return fmt.Errorf("local: the gradient of %q is %v at element %d, and the loss %v: lower the learning "+
+				"rate or look at the batch", p.Name, p.G[i], i, step.Loss)
 		}
 	}
 	for _, r := range step.Rows {

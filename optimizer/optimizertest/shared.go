@@ -22,7 +22,8 @@ func (e Exam) usesState(t *testing.T, rule optimizer.Rule) {
 	for at := 0; at < len(before); at += size {
 		end := min(at+size, len(before))
 		if same(before[at:end], s.state[at:end]) {
-			t.Errorf("state[%d:%d] is what it was after %d updates: two slots share memory, or StateLen(%d) is too long", at, end, steps, size)
+			t.Errorf("state[%d:%d] is what it was after %d updates: two slots share memory, or StateLen(%d) is too "+
+				"long", at, end, steps, size)
 		}
 	}
 }

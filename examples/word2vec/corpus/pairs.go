@@ -25,7 +25,8 @@ type Options struct {
 // A word of frequency f is kept with probability √(Subsample/f).
 func (c *Corpus) Pairs(o Options) (*dataset.Dataset, error) {
 	if o.Window < 1 || o.Negatives < 1 || o.Subsample < 0 {
-		return nil, fmt.Errorf("corpus: a window of %d, %d negatives, subsampling at %v: the first two count from 1", o.Window, o.Negatives, o.Subsample)
+		return nil, fmt.Errorf("corpus: a window of %d, %d negatives, subsampling at %v: the first two count from 1",
+			o.Window, o.Negatives, o.Subsample)
 	}
 	noise, err := nn.NewUnigramSampler(c.Counts, 0.75)
 	if err != nil {

@@ -28,7 +28,9 @@ type Program[C, R any] = func(ctx context.Context, f *fleet.Fleet, c C, out io.W
 
 // Run runs an example with these arguments on that many servers and workers (no servers: alone), and gives what it returned and
 // said on worker 0. An error of any role fails t.
-func Run[C, R any](t *testing.T, servers, workers int, args []string, parse func([]string) (C, error), run Program[C, R]) (first R, said string) {
+func Run[C, R any](
+	t *testing.T, servers, workers int, args []string, parse func([]string) (C, error), run Program[C, R],
+) (first R, said string) {
 	t.Helper()
 	c, err := parse(args)
 	if err != nil {
