@@ -1,0 +1,235 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// deathJob is a job of which one process ends without a word in the middle of training.
+type deathJob struct {
+	strategy strategy.Strategy
+	victim   string // "worker 1"
+	returns  bool   // as another process, when it has been declared dead
+	network  transport.Transport
+
+	mu      sync.Mutex
+	died    time.Time
+	ends    map[string]deathEnd
+	longest time.Duration // of a step
+}
+
+// deathEnd is how a role ended, and how long after the death.
+type deathEnd struct {
+	err   error
+	after time.Duration
+}
+
+// deathSteps is how many steps a worker makes, one a second where nobody holds it up; after deathAfter of them the victim has gone.
+const deathSteps, deathAfter = 120, 5
+
+// deathModes are all modes with servers.
+func deathModes() []strategy.Strategy {
+	return []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(2), strategy.Geo(5)}
+}
+
+// inStep says whether workers wait for each other.
+func inStep(m strategy.Mode) bool { return m == strategy.ModeSync || m == strategy.ModeSSP }
+
+// TestWhenARoleDies holds the table "When a role dies" of ARCHITECTURE.md to what happens, in every mode: a worker's death ends
+// nobody's training, and holds up the others for a worker timeout where they wait for each other; a server's ends the job.
+func TestWhenARoleDies(t *testing.T) {
+	for _, s := range deathModes() {
+		for _, victim := range []string{"worker 0", "worker 1", "server 0", "server 1"} {
+			t.Run(string(s.Mode)+", "+victim, func(t *testing.T) {
+				j := playDeath(t, s, victim, false)
+				if len(j.ends) != 5 {
+					t.Errorf("%d roles ended, want 5", len(j.ends))
+				}
+				delete(j.ends, victim)
+				if strings.HasPrefix(victim, "worker") {
+					j.checkWorkerDied(t)
+				} else {
+					j.checkServerDied(t)
+				}
+			})
+		}
+	}
+}
+
+// TestASecondLife has the dead worker come back as another process: it trains on where nobody waits for each other, and is refused
+// with what to do where the others went on without it.
+func TestASecondLife(t *testing.T) {
+	for _, s := range deathModes() {
+		t.Run(string(s.Mode), func(t *testing.T) {
+			j := playDeath(t, s, "worker 1", true)
+			for role, end := range j.ends {
+				switch refused := role == "worker 1" && inStep(s.Mode); {
+				case refused && (end.err == nil || !strings.Contains(end.err.Error(), "start the job again from its last checkpoint")):
+					t.Errorf("its second life ended with %v, want it to be refused with what to do", end.err)
+				case !refused && inStep(s.Mode) && strings.HasPrefix(role, "server"):
+					if !errors.Is(end.err, fleet.ErrWorkersDied) {
+						t.Errorf("%s: %v, want ErrWorkersDied", role, end.err)
+					}
+				case !refused && end.err != nil:
+					t.Errorf("%s: %v", role, end.err)
+				}
+			}
+		})
+	}
+}
+
+// playDeath plays the job in virtual time.
+func playDeath(t *testing.T, s strategy.Strategy, victim string, returns bool) *deathJob {
+	j := &deathJob{strategy: s.WithDefaults(), victim: victim, returns: returns, ends: map[string]deathEnd{}}
+	keep := func(below transport.Transport) transport.Transport {
+		j.network = below
+		return below
+	}
+	fleettest.Cluster{Servers: 2, Workers: 3}.Simulate(t, keep, j.play)
+	return j
+}
+
+// checkWorkerDied: the others end well, and servers end with the death; nobody waited longer than it took to notice, and where nobody
+// waits for each other not at all.
+func (j *deathJob) checkWorkerDied(t *testing.T) {
+	for role, end := range j.ends {
+		switch number := strings.TrimPrefix(j.victim, "worker "); {
+		case strings.HasPrefix(role, "worker") && end.err != nil:
+			t.Errorf("%s: %v, want it to train to its end", role, end.err)
+		case strings.HasPrefix(role, "server") && (!errors.Is(end.err, fleet.ErrWorkersDied) || !strings.Contains(end.err.Error(), "worker ["+number+"]")):
+			t.Errorf("%s: %v, want ErrWorkersDied that names the worker", role, end.err)
+		}
+	}
+	least, most := time.Duration(0), 2*time.Second
+	if timeout := strategy.DefaultWorkerTimeout.Std(); inStep(j.strategy.Mode) {
+		least, most = timeout-5*time.Second, timeout+timeout/8+5*time.Second
+	}
+	if j.longest < least || j.longest > most {
+		t.Errorf("the longest step took %v, want %v to %v", j.longest, least, most)
+	}
+}
+
+// checkServerDied: every worker ends when the server has been silent for a worker timeout, with an error that names it, and the other
+// server when it has heard of nobody for two more.
+func (j *deathJob) checkServerDied(t *testing.T) {
+	timeout := strategy.DefaultWorkerTimeout.Std()
+	for role, end := range j.ends {
+		worker, most := strings.HasPrefix(role, "worker"), 3*timeout+timeout/8
+		if worker {
+			most = timeout + timeout/8
+		}
+		if end.err == nil || worker && !strings.Contains(end.err.Error(), j.victim+" (") || end.after > most {
+			t.Errorf("%s ended after %v with %v, want an error within %v; a worker's names %s", role, end.after, end.err, most, j.victim)
+		}
+	}
+}
+
+// play is what every role runs. It returns no error, so that each role comes to the end that it would have.
+func (j *deathJob) play(ctx context.Context, f *fleet.Fleet) error {
+	role := fmt.Sprintf("worker %d", f.WorkerIndex())
+	if f.IsServer() {
+		role = fmt.Sprintf("server %d", f.ServerIndex())
+	}
+	err := j.live(ctx, f, role == j.victim)
+	if role == j.victim && j.returns {
+		<-time.After(2 * j.strategy.WorkerTimeout.Std())
+		err = j.again(ctx, f)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ends[role] = deathEnd{err, time.Since(j.died)}
+	return nil
+}
+
+// again is the second life of a worker.
+func (j *deathJob) again(ctx context.Context, f *fleet.Fleet) error {
+	role := rolemaker.UserDefined{CurrentID: f.WorkerIndex(), Role: rolemaker.Worker, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints()}
+	again, err := fleet.New(role, fleet.Options{Transport: j.network})
+	if err != nil {
+		return err
+	}
+	return j.live(ctx, again, false)
+}
+
+// live is a life of any role; a victim's ends without a word.
+func (j *deathJob) live(ctx context.Context, f *fleet.Fleet, dies bool) error {
+	o := &mortal{w: &optimizer.Param{Name: "w", Shape: []int{2, 8}, W: make([]float32, 16), G: make([]float32, 16)}}
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, j.strategy)
+	if err == nil {
+		err = opt.Minimize(o)
+	}
+	switch {
+	case err != nil:
+		return err
+	case f.IsServer() && dies:
+		ctx, cancel := context.WithTimeout(ctx, deathAfter*time.Second)
+		defer cancel()
+		defer j.dead()
+		return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
+	case f.IsServer():
+		return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	defer f.Close()
+	if dies {
+		defer j.dead()
+		return j.train(ctx, o, deathAfter)
+	}
+	if err := j.train(ctx, o, deathSteps); err != nil {
+		return err
+	}
+	return f.StopWorker(ctx)
+}
+
+func (j *deathJob) dead() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.died = time.Now()
+}
+
+// train makes steps of a second, and notes how long the longest took.
+func (j *deathJob) train(ctx context.Context, o *mortal, steps int) error {
+	session, err := o.trainer.Open(o.Params())
+	if err != nil {
+		return err
+	}
+	defer session.Close(ctx)
+	for range steps {
+		began := time.Now()
+		st := &optimizer.Step{Samples: 1}
+		if err := session.Begin(ctx, st); err != nil {
+			return err
+		}
+		<-time.After(time.Second)
+		if err := session.End(ctx, st); err != nil {
+			return err
+		}
+		j.mu.Lock()
+		j.longest = max(j.longest, time.Since(began))
+		j.mu.Unlock()
+	}
+	return nil
+}
+
+// mortal is an objective of one param, whose gradient is zero.
+type mortal struct {
+	w       *optimizer.Param
+	trainer optimizer.Trainer
+}
+
+func (o *mortal) Params() []*optimizer.Param { return []*optimizer.Param{o.w} }
+func (o *mortal) Bind(t optimizer.Trainer)   { o.trainer = t }
