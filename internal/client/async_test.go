@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/session"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -65,8 +66,8 @@ func TestAnEvaluationLeavesWhatWasAskedAhead(t *testing.T) {
 // TestAClosedSessionSaysSo uses a session after it, or its client, was closed: it is told, and waits for nothing.
 func TestAClosedSessionSaysSo(t *testing.T) {
 	for want, end := range map[error]func(c *Client, th *thread) error{
-		errSessionClosed: func(_ *Client, th *thread) error { return th.Close(context.Background()) },
-		ErrClosed:        func(c *Client, _ *thread) error { c.Close(); return nil },
+		session.ErrSessionClosed: func(_ *Client, th *thread) error { return th.Close(context.Background()) },
+		ErrClosed:                func(c *Client, _ *thread) error { c.Close(); return nil },
 	} {
 		t.Run(want.Error(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

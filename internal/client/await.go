@@ -26,7 +26,7 @@ var errSilent = errors.New("not asked yet")
 // this worker at all ends the wait: asking it again would not help.
 func (c *Client) awaitServers(ctx context.Context) error {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, c.c.Strategy.StartTimeout.Std())
+	ctx, cancel := context.WithTimeout(ctx, c.Strategy.StartTimeout.Std())
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
@@ -34,7 +34,7 @@ func (c *Client) awaitServers(ctx context.Context) error {
 	defer stop()
 
 	answers := make(chan answer)
-	wait := make(waiting, len(c.c.Servers))
+	wait := make(waiting, len(c.Servers))
 	for s := range wait {
 		wait[s] = errSilent
 		asking.Go(func() { c.ask(ctx, s, answers) })
@@ -49,7 +49,7 @@ func (c *Client) awaitServers(ctx context.Context) error {
 			}
 			wait[a.server] = a.err
 		case <-say.C:
-			c.log.Warn("server not ready, still waiting", "not ready endpoints", wait.endpoints(c.c.Servers), "waited", time.Since(began).Round(time.Second), "why", wait.reason())
+			c.log.Warn("server not ready, still waiting", "not ready endpoints", wait.endpoints(c.Servers), "waited", time.Since(began).Round(time.Second), "why", wait.reason())
 		case <-ctx.Done():
 			return c.neverCame(wait, time.Since(began), context.Cause(ctx))
 		}
@@ -61,7 +61,7 @@ func (c *Client) neverCame(wait waiting, waited time.Duration, cause error) erro
 	if c.ctx.Err() != nil {
 		cause = context.Cause(c.ctx)
 	}
-	silent := wait.endpoints(c.c.Servers)
+	silent := wait.endpoints(c.Servers)
 	return fmt.Errorf("servers %v not ready after %v (%d of %d ready; the last attempt: %v): are they running, and can this machine reach them? %w",
 		silent, waited.Round(time.Millisecond), len(wait)-len(silent), len(wait), wait.reason(), cause)
 }
@@ -100,7 +100,7 @@ func (c *Client) answers(ctx context.Context, s int) error {
 	defer cancel()
 	var b wire.Builder
 	b.Reset(c.header(wire.OpHeartbeat))
-	answered, err := peer.Once(ctx, c.c.Transport, c.c.Servers[s], b.Parts(), nil)
+	answered, err := peer.Once(ctx, c.Transport, c.Servers[s], b.Parts(), nil)
 	if answered {
 		return nil
 	}

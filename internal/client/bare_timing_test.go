@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"github.com/gofleet/gofleet/internal/exchange"
-	"github.com/gofleet/gofleet/internal/gradient"
 	"log/slog"
 	"net"
 	"slices"
@@ -13,13 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/session"
+
+	"github.com/valyala/fasthttp"
+
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
-	"github.com/valyala/fasthttp"
 )
 
 // The figure to compare with is a fasthttp client and server with nothing of ours around them, moving as many bytes.
@@ -60,15 +63,15 @@ func BenchmarkAgainstBare(b *testing.B) {
 // pushingDense is the round trip of a push that wants nothing back.
 func pushingDense(b *testing.B, c *Client) func() error {
 	x := exchange.New(&c.servers)
-	g := [][]float32{c.c.Layout.Params[0].G}
+	g := [][]float32{c.Layout.Params[0].G}
 	return func() error {
 		step, acked := c.servers.Sequence.Begin()
 		defer c.servers.Sequence.End(step)
-		r := exchange.Request{Op: wire.OpStep, Round: c.currentRound(), Push: gradient.Step{Samples: 1, Dense: g}, Seq: step, Acked: acked, All: true}
+		r := exchange.Request{Op: wire.OpStep, Round: c.sessions.Round(), Push: gradient.Step{Samples: 1, Dense: g}, Seq: step, Acked: acked, All: true}
 		if err := x.Run(b.Context(), r); err != nil {
 			return err
 		}
-		c.pushed()
+		c.sessions.Pushed()
 		return nil
 	}
 }
@@ -76,10 +79,10 @@ func pushingDense(b *testing.B, c *Client) func() error {
 // pullingDense is the round trip that brings the dense weights.
 func pullingDense(b *testing.B, c *Client) func() error {
 	x := exchange.New(&c.servers)
-	x.Dense = weights(c.c.Layout.Params)
+	x.Dense = session.Weights(c.Layout.Params)
 	return func() error {
 		x.Forget()
-		return x.Run(b.Context(), exchange.Request{Op: wire.OpStep, Round: c.currentRound()})
+		return x.Run(b.Context(), exchange.Request{Op: wire.OpStep, Round: c.sessions.Round()})
 	}
 }
 

@@ -23,10 +23,10 @@ func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte,
 	if c.ctx.Err() != nil {
 		return c.ended(c.ctx, server)
 	}
-	ctx, leave := c.bound(ctx)
+	ctx, leave := c.sessions.Bound(ctx)
 	defer leave()
 	now := time.Now()
-	a := asking{c: c, server: server, patience: p, began: now, limit: now.Add(c.c.Strategy.WaitTimeout.Std())}
+	a := asking{c: c, server: server, patience: p, began: now, limit: now.Add(c.Strategy.WaitTimeout.Std())}
 	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		answered, err := c.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
 		if err != nil && ctx.Err() != nil {
@@ -62,9 +62,9 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	}
 	a.out.note(err)
 	switch silent := min(time.Since(a.out.began), a.c.heard.since(a.server)); {
-	case a.out.gone() && a.c.hasLeft():
+	case a.out.gone() && a.c.sessions.Left():
 		return peer.Done, a.c.name(a.server, errGone)
-	case silent > a.c.c.Strategy.WorkerTimeout.Std():
+	case silent > a.c.Strategy.WorkerTimeout.Std():
 		return peer.Done, a.c.name(a.server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
 	}
 	return peer.Pause, err
@@ -72,7 +72,7 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 
 // slow is for an attempt that the server took and has not answered: the next one is given more time.
 func (a *asking) slow() (peer.Verdict, error) {
-	silent, st := a.c.silence(a.server, a.began), &a.c.c.Strategy
+	silent, st := a.c.silence(a.server, a.began), &a.c.Strategy
 	switch {
 	case !time.Now().Before(a.limit):
 		return peer.Done, a.c.name(a.server, fmt.Errorf("no answer within %v: %w", st.WaitTimeout.Std(), context.DeadlineExceeded))
@@ -124,7 +124,7 @@ func (o *outage) gone() bool { return !o.unreachable.IsZero() && time.Since(o.un
 type patience struct{ wait, grow time.Duration }
 
 // patience is that for requests which carry data, or which wait for other workers.
-func (c *Client) patience() patience { return patience{c.c.Strategy.WorkerTimeout.Std(), 2} }
+func (c *Client) patience() patience { return patience{c.Strategy.WorkerTimeout.Std(), 2} }
 
 // controlPatience is that for small requests, which may wait for other workers.
 func (c *Client) controlPatience() patience { return patience{c.pingTimeout(), 2} }
@@ -133,7 +133,7 @@ func (c *Client) controlPatience() patience { return patience{c.pingTimeout(), 2
 func (c *Client) joinPatience() patience { return patience{c.pingTimeout(), 1} }
 
 // longestWait bounds how long a message that was lost without a word can hold up everybody.
-func (c *Client) longestWait() time.Duration { return 4 * c.c.Strategy.WorkerTimeout.Std() }
+func (c *Client) longestWait() time.Duration { return 4 * c.Strategy.WorkerTimeout.Std() }
 
 // errSlow says that an attempt was given up for another.
 var errSlow = errors.New("no answer yet")
@@ -151,23 +151,13 @@ func (c *Client) attempt(ctx context.Context, patience time.Duration, server int
 
 // once makes one attempt and says whether the server answered it.
 func (c *Client) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
-	return peer.Once(ctx, c.c.Transport, c.c.Servers[server], req, func(f *wire.Frame) error {
+	return peer.Once(ctx, c.Transport, c.Servers[server], req, func(f *wire.Frame) error {
 		c.heard.now(server)
 		if read == nil {
 			return nil
 		}
 		return read(f)
 	})
-}
-
-// bound ends ctx with the client, until leave is called.
-func (c *Client) bound(ctx context.Context) (_ context.Context, leave func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
 }
 
 // ended is why a call ended before its answer; what ended the client says itself which server it is about.
@@ -180,13 +170,7 @@ func (c *Client) ended(ctx context.Context, server int) error {
 
 // name says which server an error is about.
 func (c *Client) name(server int, err error) error {
-	return fmt.Errorf("server %d (%s): %w", server, c.c.Servers[server], err)
-}
-
-func (c *Client) hasLeft() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.left
+	return fmt.Errorf("server %d (%s): %w", server, c.Servers[server], err)
 }
 
 // control sends a control message, nil for none, and reads the answer's into answer, nil for none.
@@ -197,7 +181,7 @@ func (c *Client) control(ctx context.Context, server int, op wire.Op, msg, answe
 	}
 	var b wire.Builder
 	h := c.header(op)
-	h.Round = uint64(c.currentRound())
+	h.Round = uint64(c.sessions.Round())
 	b.Reset(h)
 	if msg != nil {
 		if err := b.JSON(msg); err != nil {

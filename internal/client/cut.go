@@ -22,7 +22,7 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 	if err := c.Settle(ctx); err != nil {
 		return err
 	}
-	done, err := c.inTurn(ctx, "reading the model")
+	done, err := c.sessions.InTurn(ctx, "reading the model")
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (k *cut) Count(ctx context.Context, name string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	counts := make([]page, len(k.c.c.Servers))
+	counts := make([]page, len(k.c.Servers))
 	scan := wire.Scan{Param: uint32(e.Index), Cut: k.id, Count: true}
 	err = k.c.together(func(s int) error { return k.c.page(ctx, s, scan, &counts[s]) })
 	n := 0
@@ -84,7 +84,7 @@ func (k *cut) each(ctx context.Context, name string, ids bool, yield func(ids []
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer stop()
-	streams := make([]*stream, len(k.c.c.Servers))
+	streams := make([]*stream, len(k.c.Servers))
 	for s := range streams {
 		r := &stream{pages: make(chan *page)}
 		streams[s] = r // which merge drops when it ends

@@ -4,84 +4,35 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/wire"
-	"github.com/gofleet/gofleet/optimizer"
 )
-
-// frozen are this worker's values of frozen dense params, which training may compute without gradients, as batch norm does its
-// statistics. They take no part in pushes and pulls: servers have them in checkpoints alone.
-type frozen struct {
-	version atomic.Int64 // how often they were set
-	mu      sync.Mutex   // guards what follows, and params' W while it is written
-	w       [][]float32  // by param; nil while they are those that the params began with
-}
-
-// set makes a copy of w the values of a param.
-func (f *frozen) set(param int, w []float32) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.w[param] = slices.Clone(w)
-	f.version.Add(1)
-}
-
-// install copies into a session's params what was set since the version that it has, and returns the version that it has now.
-func (f *frozen) install(params []*optimizer.Param, has int64) int64 {
-	if f.version.Load() == has {
-		return has
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i, w := range f.w {
-		if w != nil {
-			copy(params[i].W, w)
-		}
-	}
-	return f.version.Load()
-}
 
 // SetDense implements [backend.Trainer]. This worker's sessions see the values from their next step on, and a checkpoint or a model that
 // it saves has them.
 func (c *Client) SetDense(name string, w []float32) error {
-	for _, b := range c.c.Layout.Frozen.Blocks {
+	for _, b := range c.Layout.Frozen.Blocks {
 		if b.Name != name {
 			continue
 		}
 		if len(w) != b.Size {
 			return fmt.Errorf("%d values for param %q, which has %d", len(w), name, b.Size)
 		}
-		c.frozen.set(b.Param, w)
+		c.sessions.Frozen.Set(b.Param, w)
 		return nil
 	}
 	return fmt.Errorf("param %q is not dense and frozen: servers have its weights", name)
 }
 
-// frozenValues are a copy of this worker's, one param after the other.
-func (c *Client) frozenValues() []float32 {
-	c.frozen.mu.Lock()
-	defer c.frozen.mu.Unlock()
-	all := make([]float32, 0, c.c.Layout.Frozen.Floats)
-	for _, b := range c.c.Layout.Frozen.Blocks {
-		w := c.frozen.w[b.Param]
-		if w == nil {
-			w = c.c.Layout.Params[b.Param].W
-		}
-		all = append(all, w...)
-	}
-	return all
-}
-
 // frozenRuns cuts the frozen values into what half a frame holds of them: an answer names params beside them.
 func (c *Client) frozenRuns() func(yield func(from, to int) bool) {
-	return exchange.Runs(c.c.Layout.Frozen.Floats, wire.Float32.DenseFit(c.servers.MaxFrame/2))
+	return exchange.Runs(c.Layout.Frozen.Floats, wire.Float32.DenseFit(c.servers.MaxFrame/2))
 }
 
 // keep gives server 0 this worker's frozen values, for the cut of a save.
 func (c *Client) keep(ctx context.Context, id string) error {
-	all := c.frozenValues()
+	all := c.sessions.Frozen.Values()
 	var b wire.Builder
 	for from, to := range c.frozenRuns() {
 		b.Reset(c.header(wire.OpKeep))
@@ -99,7 +50,7 @@ func (c *Client) keep(ctx context.Context, id string) error {
 
 // bring takes the frozen values that a checkpoint has, if there are any. Others stay as they are.
 func (c *Client) bring(ctx context.Context) error {
-	all := make([]float32, c.c.Layout.Frozen.Floats)
+	all := make([]float32, c.Layout.Frozen.Floats)
 	var kept wire.Kept
 	var b wire.Builder
 	for from, to := range c.frozenRuns() {
@@ -141,10 +92,10 @@ func readFrozen(f *wire.Frame, to []float32) error {
 
 // takeFrozen makes values that came this worker's.
 func (c *Client) takeFrozen(kept wire.Kept, all []float32) {
-	for _, b := range c.c.Layout.Frozen.Blocks {
+	for _, b := range c.Layout.Frozen.Blocks {
 		if slices.Contains(kept.Params, b.Param) {
-			c.frozen.set(b.Param, all[b.At:][:b.Size])
+			c.sessions.Frozen.Set(b.Param, all[b.At:][:b.Size])
 		}
 	}
-	c.frozen.install(c.c.Layout.Params, 0)
+	c.sessions.Frozen.Install(c.Layout.Params, 0)
 }

@@ -47,8 +47,8 @@ func TestFrozenValuesAreTheWorkers(t *testing.T) {
 	c := New(Config{Workers: 1, Servers: []string{"server:1"}, Layout: l, Rule: rule, Strategy: strategy.Sync().WithDefaults(), Transport: transport.NewMemory(), Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(c.Close)
 	own := append(params(), still())
-	has := c.frozen.install(own, 0)
-	if got := c.frozenValues(); !slices.Equal(got, []float32{5, 6}) || has != 0 {
+	has := c.sessions.Frozen.Install(own, 0)
+	if got := c.sessions.Frozen.Values(); !slices.Equal(got, []float32{5, 6}) || has != 0 {
 		t.Errorf("before anything was set: %v, version %d", got, has)
 	}
 	for name, w := range map[string][]float32{"w": make([]float32, 24), "mean": {1}, "emb": {1, 2}} {
@@ -59,12 +59,12 @@ func TestFrozenValuesAreTheWorkers(t *testing.T) {
 	w := []float32{7, 8}
 	check(t, c.SetDense("mean", w))
 	w[0] = 9
-	has = c.frozen.install(own, has)
-	if got := c.frozenValues(); !slices.Equal(got, []float32{7, 8}) || !slices.Equal(own[2].W, got) {
+	has = c.sessions.Frozen.Install(own, has)
+	if got := c.sessions.Frozen.Values(); !slices.Equal(got, []float32{7, 8}) || !slices.Equal(own[2].W, got) {
 		t.Errorf("set to 7 and 8: %v, a session has %v", got, own[2].W)
 	}
 	own[2].W[0] = 1
-	if c.frozen.install(own, has); own[2].W[0] != 1 {
+	if c.sessions.Frozen.Install(own, has); own[2].W[0] != 1 {
 		t.Error("a session that has the newest values is given them again")
 	}
 }

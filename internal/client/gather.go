@@ -35,8 +35,8 @@ func (c *Client) gather(ctx context.Context, call string, data []byte) ([][]byte
 	if err := c.control(ctx, 0, wire.OpGather, wire.Gather{N: n, Call: call, Data: data}, &all); err != nil {
 		return nil, err
 	}
-	if len(all.Data) != c.c.Workers {
-		return nil, fmt.Errorf("server 0 answered for %d workers, this job has %d", len(all.Data), c.c.Workers)
+	if len(all.Data) != c.Workers {
+		return nil, fmt.Errorf("server 0 answered for %d workers, this job has %d", len(all.Data), c.Workers)
 	}
 	return all.Data, nil
 }

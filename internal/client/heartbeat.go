@@ -12,7 +12,7 @@ import (
 
 // beatTo shows a server that this worker lives until the client ends, and ends it when the server does not.
 func (c *Client) beatTo(server int) {
-	tick := time.NewTicker(c.c.Strategy.HeartbeatInterval.Std())
+	tick := time.NewTicker(c.Strategy.HeartbeatInterval.Std())
 	defer tick.Stop()
 	c.heard.now(server)
 	for {
@@ -28,7 +28,7 @@ func (c *Client) beatTo(server int) {
 		case isRefusal(err), hopeless(err):
 			c.fail(c.name(server, err))
 			return
-		case silent > c.c.Strategy.WorkerTimeout.Std():
+		case silent > c.Strategy.WorkerTimeout.Std():
 			c.fail(c.name(server, fmt.Errorf("silent for %v: %w", silent.Round(time.Millisecond), err)))
 			return
 		}
@@ -37,7 +37,7 @@ func (c *Client) beatTo(server int) {
 
 // pingTimeout is how long a server may take to answer what it need not think about: a fraction of the worker timeout, so
 // that messages lost without a word are not silence yet.
-func (c *Client) pingTimeout() time.Duration { return c.c.Strategy.WorkerTimeout.Std() / 10 }
+func (c *Client) pingTimeout() time.Duration { return c.Strategy.WorkerTimeout.Std() / 10 }
 
 func (c *Client) ping(server int) error {
 	ctx, cancel := context.WithTimeout(c.ctx, c.pingTimeout())
@@ -55,7 +55,7 @@ func isRefusal(err error) bool {
 
 // fail ends the client, unless it is leaving anyway: then servers may be gone.
 func (c *Client) fail(err error) {
-	if !c.hasLeft() {
+	if !c.sessions.Left() {
 		c.log.Error("training can't go on", "error", err)
 		c.end(err)
 	}

@@ -2,13 +2,14 @@ package client
 
 import (
 	"fmt"
-	"github.com/gofleet/gofleet/internal/exchange"
-	"github.com/gofleet/gofleet/internal/gradient"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/gradient"
 
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"

@@ -14,7 +14,7 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 	if err := c.Drain(ctx); err != nil {
 		return err
 	}
-	done, err := c.inTurn(ctx, "setting the rate")
+	done, err := c.sessions.InTurn(ctx, "setting the rate")
 	if err != nil {
 		return err
 	}
@@ -26,23 +26,18 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 	}
 	step, acked := c.servers.Sequence.Begin()
 	defer c.servers.Sequence.End(step)
-	c.mu.Lock()
-	g := c.geo
-	c.mu.Unlock()
-	for s := range c.c.Servers { // server 0 first: if this worker dies, it tells the others
+	for s := range c.Servers { // server 0 first: if this worker dies, it tells the others
 		if err := c.tellRate(context.WithoutCancel(ctx), s, step, acked, factor); err != nil {
 			return fmt.Errorf("setting the rate: %w", err)
 		}
 	}
-	if g != nil {
-		g.store.SetRateFactor(factor)
-	}
+	c.sessions.SetRateFactor(factor)
 	return nil
 }
 
 func (c *Client) tellRate(ctx context.Context, server int, step, acked uint64, factor float64) error {
 	h := c.header(wire.OpRate)
-	h.Seq, h.Acked, h.Round = step, acked, uint64(c.currentRound())
+	h.Seq, h.Acked, h.Round = step, acked, uint64(c.sessions.Round())
 	var b wire.Builder
 	b.Reset(h)
 	if err := b.JSON(wire.Rate{Factor: factor}); err != nil {
@@ -61,4 +56,15 @@ func (c *Client) RateFactor(ctx context.Context) (float64, error) {
 		return 0, fmt.Errorf("asking for the rate: %w", err)
 	}
 	return answer.Factor, nil
+}
+
+// useRate gives use the factor that was set last. No other is set meanwhile.
+func (c *Client) useRate(ctx context.Context, use func(factor float64)) error {
+	c.rating.Lock()
+	defer c.rating.Unlock()
+	factor, err := c.RateFactor(ctx)
+	if err == nil {
+		use(factor)
+	}
+	return err
 }

@@ -22,7 +22,7 @@ func (c *Client) Save(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	done, err := c.inTurn(ctx, "saving")
+	done, err := c.sessions.InTurn(ctx, "saving")
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (c *Client) Save(ctx context.Context, dir string) error {
 
 // saveID names a save of this worker apart from all others.
 func (c *Client) saveID() string {
-	return fmt.Sprintf("%s-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), c.c.Worker, c.saves.Add(1))
+	return fmt.Sprintf("%s-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), c.Worker, c.saves.Add(1))
 }
 
 func (c *Client) save(ctx context.Context, msg wire.Save) error {
@@ -49,7 +49,7 @@ func (c *Client) save(ctx context.Context, msg wire.Save) error {
 		return err
 	}
 	msg.Steps = steps
-	parts := make([]wire.Part, len(c.c.Servers))
+	parts := make([]wire.Part, len(c.Servers))
 	if err := c.together(func(s int) error { return c.control(ctx, s, wire.OpSave, msg, &parts[s]) }); err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func (c *Client) save(ctx context.Context, msg wire.Save) error {
 // freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has done
 // at this step what the cut is for.
 func (c *Client) freeze(ctx context.Context, msg wire.Save) (steps []uint64, before *wire.Frozen, err error) {
-	frozen := make([]wire.Frozen, len(c.c.Servers))
-	for s := range c.c.Servers { // server 0 first: it lets one through at a time
+	frozen := make([]wire.Frozen, len(c.Servers))
+	for s := range c.Servers { // server 0 first: it lets one through at a time
 		if err := c.control(ctx, s, wire.OpFreeze, msg, &frozen[s]); err != nil {
 			return nil, nil, err
 		}
@@ -75,7 +75,7 @@ func (c *Client) freeze(ctx context.Context, msg wire.Save) (steps []uint64, bef
 // abandon lets pushes go on after a save that failed. Parts that were written are removed when it is sure that nobody commits them: they
 // would take the room that the next save needs.
 func (c *Client) abandon(msg wire.Save) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.c.Strategy.WorkerTimeout.Std())
+	ctx, cancel := context.WithTimeout(c.ctx, c.Strategy.WorkerTimeout.Std())
 	defer cancel()
 	msg.Abandon = true
 	end := func(s int) error { return c.control(ctx, s, wire.OpCommit, msg, nil) }
@@ -105,4 +105,4 @@ func furthest(frozen []wire.Frozen) []uint64 {
 }
 
 // together does something for every server at once and returns the first error, in the servers' order.
-func (c *Client) together(do func(s int) error) error { return peer.All(len(c.c.Servers), do) }
+func (c *Client) together(do func(s int) error) error { return peer.All(len(c.Servers), do) }

@@ -25,7 +25,7 @@ func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64,
 	if err != nil {
 		return err
 	}
-	for s := range c.c.Servers {
+	for s := range c.Servers {
 		var p page
 		for scan := c.scanOf(e, "", false, 1); !p.Done; scan.Cursor = p.Cursor {
 			if err := c.page(ctx, s, scan, &p); err != nil {
@@ -48,7 +48,7 @@ func reading(name string, err error) error {
 
 // embedding is where an embedding is among the params.
 func (c *Client) embedding(name string) (layout.Embedding, error) {
-	for _, e := range c.c.Layout.Embeddings {
+	for _, e := range c.Layout.Embeddings {
 		if e.Name == name {
 			return e, nil
 		}
@@ -77,7 +77,7 @@ type page struct {
 func (c *Client) page(ctx context.Context, s int, scan wire.Scan, p *page) error {
 	var b wire.Builder
 	h := c.header(wire.OpScan)
-	h.Round = uint64(c.currentRound())
+	h.Round = uint64(c.sessions.Round())
 	b.Reset(h)
 	if err := b.JSON(scan); err != nil {
 		return err

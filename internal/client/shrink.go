@@ -5,33 +5,33 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // Shrink implements [backend.Trainer]: it makes all servers end a day in one cut. When another worker has ended the day at that very
 // step, in the same way, there is nothing to do but tell what was dropped.
 func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
-	if c.c.Strategy.Mode == strategy.ModeGeo {
+	if mode.Of(c.Strategy.Mode).Copies {
 		return nil, errors.New("mode geo keeps every row on every worker, and servers can't drop those")
 	}
 	if err := c.Settle(ctx); err != nil {
 		return nil, err
 	}
-	done, err := c.inTurn(ctx, "shrinking")
+	done, err := c.sessions.InTurn(ctx, "shrinking")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	msg := wire.Save{ID: c.saveID(), Shrink: &wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}
 	freed, err := c.shrink(ctx, msg)
-	c.days.Add(1) // rows that were fetched ahead may be gone
+	c.sessions.EndPeriod() // rows that were fetched ahead may be gone
 	if err != nil {
 		c.abandon(msg)
 		return nil, fmt.Errorf("shrinking: %w", err)
 	}
-	all := make([]table.Shrunk, len(c.c.Layout.Embeddings))
+	all := make([]table.Shrunk, len(c.Layout.Embeddings))
 	for e := range all {
 		all[e] = table.Shrunk{Rows: freed.Rows[e], Waiting: freed.Waiting[e]}
 	}
@@ -47,7 +47,7 @@ func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) 
 		return before.Freed, c.checkFreed(0, before.Freed)
 	}
 	msg.Steps = steps
-	parts := make([]wire.Freed, len(c.c.Servers))
+	parts := make([]wire.Freed, len(c.Servers))
 	err = c.together(func(s int) error {
 		if err := c.control(ctx, s, wire.OpSave, msg, &parts[s]); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) 
 	if err != nil {
 		return wire.Freed{}, err
 	}
-	n := len(c.c.Layout.Embeddings)
+	n := len(c.Layout.Embeddings)
 	msg.Freed = wire.Freed{Rows: make([]int, n), Waiting: make([]int, n)}
 	for _, p := range parts {
 		for e := range n {
@@ -69,7 +69,7 @@ func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) 
 }
 
 func (c *Client) checkFreed(server int, f wire.Freed) error {
-	if n := len(c.c.Layout.Embeddings); len(f.Rows) != n || len(f.Waiting) != n {
+	if n := len(c.Layout.Embeddings); len(f.Rows) != n || len(f.Waiting) != n {
 		return c.name(server, fmt.Errorf("it answered for %d tables, want %d", len(f.Rows), n))
 	}
 	return nil

@@ -1,4 +1,4 @@
-package client
+package session
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ const waitUnit = 10 * time.Millisecond
 // waits for, and it sees every update of its own worker. With the strategy's LookAhead the pull goes when this step begins and
 // arrives while it computes; a step then misses the worker's last update.
 type asyncSession struct {
-	c       *Client
+	w       *Worker
 	ctx     context.Context         // of its requests
 	end     context.CancelCauseFunc // ends life
 	params  []*optimizer.Param
@@ -40,12 +40,11 @@ type asyncSession struct {
 	queue     *mode.SendQueue
 	gradients []*queued // by place of the queue
 	err       error
-	ended     bool // work and receipt are closed
-	// changed is closed when something was answered; nil while nobody waits for that.
-	changed chan struct{}
-	wanted  [3]*pulling // by mode.Pull: asked for, not yet on its way
-	next    *pulling    // what the next Begin will need
-	spare   []*pulling
+	ended     bool        // work and receipt are closed
+	changed   signal      // something was answered
+	wanted    [3]*pulling // by mode.Pull: asked for, not yet on its way
+	next      *pulling    // what the next Begin will need
+	spare     []*pulling
 
 	staged sync.Mutex // guards what follows, which senders fill
 	dense  [][]float32
@@ -61,15 +60,15 @@ type queued struct {
 	from []uint64 // versions of the weights that the first was computed on, by server
 }
 
-// errSessionClosed says that a session is used after Close.
-var errSessionClosed = errors.New("session is closed")
+// ErrSessionClosed says that a session is used after Close.
+var ErrSessionClosed = errors.New("session is closed")
 
-func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
-	st := c.c.Strategy
-	s := &asyncSession{c: c, params: params, intake: newIntake(c, params), merger: gradient.NewMerger(params, c.c.Rule, st),
+func newAsync(w *Worker, params []*optimizer.Param) *asyncSession {
+	st := w.Strategy
+	s := &asyncSession{w: w, params: params, intake: newIntake(w, params), merger: gradient.NewMerger(params, w.Rule, st),
 		receipt: make(chan struct{}, 1), failed: make(chan struct{}),
 		queue: mode.NewSendQueue(mode.SendOptionsOf(st)),
-		dense: make([][]float32, len(params)), newest: make([]uint64, len(c.c.Servers)), from: make([]uint64, len(c.c.Servers))}
+		dense: make([][]float32, len(params)), newest: make([]uint64, len(w.Layout.Parts)), from: make([]uint64, len(w.Layout.Parts))}
 	s.work = make(chan task, s.queue.Requests())
 	for i, p := range params {
 		if !p.Frozen {
@@ -79,24 +78,24 @@ func newAsync(c *Client, params []*optimizer.Param) *asyncSession {
 	for range s.queue.Places() {
 		s.gradients = append(s.gradients, &queued{Step: gradient.NewStep(params)})
 	}
-	s.ctx, s.end = context.WithCancelCause(c.ctx)
+	s.ctx, s.end = context.WithCancelCause(w.Context)
 	s.start()
 	return s
 }
 
 // Begin implements [optimizer.Session].
 func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
-	if err := checkStep(s.c, st); err != nil {
+	if err := checkStep(s.w, st); err != nil {
 		return err
 	}
 	if err := s.pull(ctx, st); err != nil {
 		return err
 	}
 	s.install(len(st.Rows) == 0)
-	if !s.c.c.Strategy.LookAhead || !knowsNext(st) {
+	if !s.w.Strategy.LookAhead || len(st.Rows) == 0 || !knowsNext(st) {
 		return nil
 	}
-	next := s.pullingNext(st)
+	next := s.newPulling(st, nextOf)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lookAhead(next)
@@ -114,9 +113,7 @@ func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
 	if err := s.await(ctx, p); err != nil {
 		return err
 	}
-	for e := range st.Rows {
-		copy(st.Rows[e].W, p.rows[e].W)
-	}
+	p.give(st)
 	copy(s.from, p.read)
 	s.putBack(p)
 	return nil
@@ -158,8 +155,8 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 		g.from = append(g.from[:0], s.from...)
 	}
 	var next *pulling
-	if !s.c.c.Strategy.LookAhead && knowsNext(st) {
-		next = s.pullingNext(st)
+	if !s.w.Strategy.LookAhead && len(st.Rows) > 0 && knowsNext(st) {
+		next = s.newPulling(st, nextOf)
 	}
 	return s.filled(at, next)
 }
@@ -189,7 +186,7 @@ func (s *asyncSession) filled(at int, next *pulling) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ticket := s.queue.Filled(at, next != nil || s.next != nil); ticket != 0 {
-		time.AfterFunc(time.Duration(s.c.c.Strategy.SendWaitTimes)*waitUnit, func() { s.waited(ticket) })
+		time.AfterFunc(time.Duration(s.w.Strategy.SendWaitTimes)*waitUnit, func() { s.waited(ticket) })
 	}
 	if next != nil {
 		return s.lookAhead(next)
@@ -218,30 +215,19 @@ func (s *asyncSession) over() error {
 	if s.err != nil {
 		return s.failure()
 	}
-	return describe(cmp.Or(context.Cause(s.c.ctx), errSessionClosed), "training", s.c)
+	return describe(cmp.Or(context.Cause(s.w.Context), ErrSessionClosed), "training", s.w)
 }
 
 // sleep waits until something was answered. mu is held on entry and exit.
 func (s *asyncSession) sleep(ctx context.Context, doing string) error {
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	changed := s.changed
+	changed := s.changed.wait()
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	select {
 	case <-changed:
 		return nil
 	case <-ctx.Done():
-		return describe(context.Cause(ctx), doing, s.c)
-	}
-}
-
-// wake wakes everybody who sleeps. mu is held.
-func (s *asyncSession) wake() {
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
+		return describe(context.Cause(ctx), doing, s.w)
 	}
 }
 
@@ -266,7 +252,7 @@ func (s *asyncSession) Close(ctx context.Context) error {
 		s.end(context.Cause(ctx))
 	}
 	s.stop()
-	s.c.closed(s)
+	s.w.closed(s)
 	return err
 }
 
@@ -275,8 +261,8 @@ func (s *asyncSession) stop() {
 	s.mu.Lock()
 	s.queue.Close()
 	s.act()
-	s.wake()
+	s.changed.send()
 	s.mu.Unlock()
 	s.senders.Wait()
-	s.end(errSessionClosed)
+	s.end(ErrSessionClosed)
 }

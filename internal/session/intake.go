@@ -1,4 +1,4 @@
-package client
+package session
 
 import (
 	"fmt"
@@ -16,11 +16,11 @@ type intake struct {
 
 // newIntake is that of a session of params. Clips are the worker's part: by norm unless servers have a round's gradients, by value
 // where pushes may be added up.
-func newIntake(c *Client, params []*optimizer.Param) intake {
-	st := c.c.Strategy
-	clip := gradient.NewClipper(params, c.c.Rule, !mode.Of(st.Mode).Rounds, st.Sums(true))
-	guard := gradient.Guard{Policy: st.NotFinite, Seen: &c.servers.Tally.NotFinite}
-	return intake{gradient.NewIntake(params, guard, clip), c.c.Worker}
+func newIntake(w *Worker, params []*optimizer.Param) intake {
+	st := w.Strategy
+	clip := gradient.NewClipper(params, w.Rule, !mode.Of(st.Mode).Rounds, st.Sums(true))
+	guard := gradient.Guard{Policy: st.NotFinite, Seen: &w.Servers.Tally.NotFinite}
+	return intake{gradient.NewIntake(params, guard, clip), w.Worker}
 }
 
 func (k intake) Take(st *optimizer.Step) (gradient.Step, error) {

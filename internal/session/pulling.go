@@ -1,9 +1,7 @@
-package client
+package session
 
 import (
 	"context"
-	"github.com/gofleet/gofleet/internal/exchange"
-	"slices"
 
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -12,10 +10,9 @@ import (
 
 // pulling is a pull of an asynchronous session, and the memory for it, which is used again.
 type pulling struct {
+	fetched
 	op   wire.Op
-	rows []exchange.Rows
-	read []uint64 // versions of the weights, by server, when done
-	day  int64
+	read []uint64      // versions of the weights, by server, when done
 	done chan struct{} // has room for the word that it is
 }
 
@@ -24,7 +21,7 @@ func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
 	if p := s.takeNext(st); p != nil {
 		return p, nil
 	}
-	p := s.pulling(st, func(r *optimizer.Rows) []uint64 { return r.IDs })
+	p := s.newPulling(st, idsOf)
 	kind := mode.PullRows
 	if st.Eval {
 		kind = mode.PullPeek
@@ -43,20 +40,10 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 		return nil
 	}
 	s.next = nil
-	if p.day != s.c.days.Load() {
+	if !p.are(s.w, st) {
 		return nil
 	}
-	for e := range st.Rows {
-		if !slices.Equal(p.rows[e].IDs, st.Rows[e].IDs) {
-			return nil
-		}
-	}
 	return p
-}
-
-// pullingNext is a pull for the step after st.
-func (s *asyncSession) pullingNext(st *optimizer.Step) *pulling {
-	return s.pulling(st, func(r *optimizer.Rows) []uint64 { return r.Next })
 }
 
 // lookAhead asks for what the next step will need. mu is held.
@@ -66,16 +53,6 @@ func (s *asyncSession) lookAhead(next *pulling) error {
 	}
 	s.next = next
 	return nil
-}
-
-// knowsNext says that a step has rows, and that those of the step after it are known.
-func knowsNext(st *optimizer.Step) bool {
-	for e := range st.Rows {
-		if st.Rows[e].Next == nil {
-			return false
-		}
-	}
-	return len(st.Rows) > 0 && !st.Eval
 }
 
 // denseCame waits for the dense weights that a step without rows should begin with.
@@ -90,13 +67,11 @@ func (s *asyncSession) denseCame(ctx context.Context) error {
 	return s.failure()
 }
 
-// pulling is a pull for some ids of a step.
-func (s *asyncSession) pulling(st *optimizer.Step, ids func(*optimizer.Rows) []uint64) *pulling {
+// newPulling is a pull for some ids of a step.
+func (s *asyncSession) newPulling(st *optimizer.Step, ids func(*optimizer.Rows) []uint64) *pulling {
 	p := s.room()
-	p.op, p.day = opOf(st), s.c.days.Load()
-	for e := range st.Rows {
-		p.rows[e].Want(ids(&st.Rows[e]), st.Rows[e].Param.Dim())
-	}
+	p.op = opOf(st)
+	p.want(s.w, st, ids)
 	return p
 }
 
@@ -110,13 +85,6 @@ func (s *asyncSession) ask(kind mode.Pull, p *pulling) error {
 	return nil
 }
 
-func opOf(st *optimizer.Step) wire.Op {
-	if st.Eval {
-		return wire.OpPeek
-	}
-	return wire.OpStep
-}
-
 // room is memory for a pull: that of one before, if it is free.
 func (s *asyncSession) room() *pulling {
 	s.mu.Lock()
@@ -126,7 +94,7 @@ func (s *asyncSession) room() *pulling {
 		s.spare = s.spare[:n-1]
 		return p
 	}
-	return &pulling{rows: make([]exchange.Rows, len(s.c.c.Layout.Embeddings)), read: make([]uint64, len(s.c.c.Servers)), done: make(chan struct{}, 1)}
+	return &pulling{fetched: newFetched(s.w), read: make([]uint64, len(s.w.Layout.Parts)), done: make(chan struct{}, 1)}
 }
 
 // putBack frees the memory of a pull that is done.
@@ -149,7 +117,7 @@ func (s *asyncSession) await(ctx context.Context, p *pulling) error {
 	case <-s.failed:
 		return s.fails()
 	case <-ctx.Done():
-		return describe(context.Cause(ctx), "waiting for servers", s.c)
+		return describe(context.Cause(ctx), "waiting for servers", s.w)
 	}
 }
 

@@ -1,9 +1,10 @@
-package client
+package session
 
 import (
 	"context"
-	"github.com/gofleet/gofleet/internal/exchange"
 	"sync"
+
+	"github.com/gofleet/gofleet/internal/exchange"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -14,7 +15,7 @@ import (
 // due begins an exchange when its time has come, beside training. If the last one is not over, the training loop waits.
 func (g *geo) due(ctx context.Context) error {
 	g.mu.Lock()
-	due, err := g.steps >= g.c.c.Strategy.KSteps, g.err
+	due, err := g.steps >= g.w.Strategy.KSteps, g.err
 	g.mu.Unlock()
 	if !due || err != nil {
 		return err
@@ -22,10 +23,10 @@ func (g *geo) due(ctx context.Context) error {
 	if err := g.enter(ctx); err != nil {
 		return err
 	}
-	g.take(g.c.c.Workers)
+	g.take(g.w.Workers)
 	g.sending.Go(func() {
 		defer g.leave()
-		_ = g.fail(g.send(g.c.ctx)) // the next step tells
+		_ = g.fail(g.send(g.w.Context)) // the next step tells
 	})
 	return ctx.Err()
 }
@@ -39,7 +40,7 @@ func (g *geo) settle(ctx context.Context) error {
 	g.mu.Lock()
 	err, idle := g.err, g.store.Step() == 0
 	g.mu.Unlock()
-	if err != nil || idle || g.c.c.Strategy.GeoRest == strategy.GeoRestKeep {
+	if err != nil || idle || g.w.Strategy.GeoRest == strategy.GeoRestKeep {
 		return err
 	}
 	g.take(1)
@@ -68,7 +69,7 @@ func (g *geo) take(n int) {
 // takeRows takes the n-th part of the change of rows that were trained since the last exchange. What it leaves goes whole with the
 // next exchange, unless the row is trained again before.
 func (g *geo) takeRows(e, n int) {
-	dim, keep := g.rows[e].Param().Dim(), g.c.c.Strategy.GeoRest == strategy.GeoRestKeep
+	dim, keep := g.rows[e].Param().Dim(), g.w.Strategy.GeoRest == strategy.GeoRestKeep
 	t := &g.taken
 	t.IDs, t.G = t.IDs[:0], t.G[:0]
 	g.rows[e].old.Take(func(id uint64, latest, old []float32, trained bool) (left bool) {
@@ -92,13 +93,13 @@ func (g *geo) takeRows(e, n int) {
 
 // send makes an exchange of what was taken.
 func (g *geo) send(ctx context.Context) error {
-	step, acked := g.c.servers.Sequence.Begin()
+	step, acked := g.w.Servers.Sequence.Begin()
 	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Push: g.delta, Seq: step, Acked: acked, All: true})
-	g.c.servers.Sequence.End(step)
+	g.w.Servers.Sequence.End(step)
 	if err != nil {
-		return describe(err, "exchanging", g.c)
+		return describe(err, "exchanging", g.w)
 	}
-	g.c.servers.Tally.Steps.Add(1)
+	g.w.Servers.Tally.Steps.Add(1)
 	g.installDense()
 	return g.receive(ctx)
 }
@@ -107,7 +108,7 @@ func (g *geo) send(ctx context.Context) error {
 func (g *geo) receive(ctx context.Context) error {
 	var rated error
 	var asking sync.WaitGroup
-	asking.Go(func() { rated = g.takeRate(ctx) })
+	asking.Go(func() { rated = g.w.UseRate(ctx, g.store.SetRateFactor) })
 	err := g.x.Each(func(s int) error {
 		for more := true; more; {
 			var err error
@@ -121,18 +122,7 @@ func (g *geo) receive(ctx context.Context) error {
 	if err == nil {
 		err = rated
 	}
-	return describe(err, "bringing what has changed", g.c)
-}
-
-// takeRate takes over the factor on learning rates that worker 0 has set.
-func (g *geo) takeRate(ctx context.Context) error {
-	g.c.rating.Lock()
-	defer g.c.rating.Unlock()
-	factor, err := g.c.RateFactor(ctx)
-	if err == nil {
-		g.store.SetRateFactor(factor)
-	}
-	return err
+	return describe(err, "bringing what has changed", g.w)
 }
 
 // page brings as many changed rows of a server as one frame holds.
@@ -140,8 +130,8 @@ func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
 	if len(g.rows) == 0 {
 		return false, nil
 	}
-	step, acked := g.c.servers.Sequence.Begin()
-	defer g.c.servers.Sequence.End(step)
+	step, acked := g.w.Servers.Sequence.Begin()
+	defer g.w.Servers.Sequence.End(step)
 	return g.x.Changed(ctx, s, step, acked, g.install)
 }
 
@@ -159,7 +149,7 @@ func (g *geo) install(e int, ids []uint64, w []float32) error {
 // refresh takes over what the servers have, and sends nothing.
 func (g *geo) refresh(ctx context.Context) error {
 	if err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep}); err != nil {
-		return describe(err, "bringing weights", g.c)
+		return describe(err, "bringing weights", g.w)
 	}
 	g.installDense()
 	return g.receive(ctx)

@@ -1,11 +1,12 @@
-package client
+package session
 
 import (
 	"context"
 	"fmt"
-	"github.com/gofleet/gofleet/internal/exchange"
 	"sync"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/exchange"
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -16,16 +17,16 @@ import (
 // meeting is where the sessions of a worker meet in mode half_async, as [mode.Meeting] decides: when each has delivered its
 // gradient, they are merged into one push, and all go on with the dense weights that its answer brings.
 type meeting struct {
-	c      *Client
+	w      *Worker
 	x      *exchange.Exchange
 	merger *gradient.Merger
 
 	mu      sync.Mutex // guards what follows
 	rules   mode.Meeting
 	members map[int]*halfSession
-	turn    chan struct{} // closed and replaced when a push has been answered
-	err     error         // of a push; the meeting is over then
-	pushing bool          // a push is on its way, whose answer is read into dense
+	pushed  signal // a push has been answered
+	err     error  // of a push; the meeting is over then
+	pushing bool   // a push is on its way, whose answer is read into dense
 	dense   [][]float32
 	version int // of dense: counts pushes
 }
@@ -43,9 +44,15 @@ type halfSession struct {
 	version int  // of the dense weights in params
 }
 
-func newMeeting(c *Client) *meeting {
-	m := &meeting{c: c, x: exchange.New(&c.servers), merger: gradient.NewMerger(c.c.Layout.Params, c.c.Rule, c.c.Strategy), members: map[int]*halfSession{}, turn: make(chan struct{}), dense: make([][]float32, len(c.c.Layout.Params))}
-	for i, p := range c.c.Layout.Params {
+func newMeeting(w *Worker) *meeting {
+	m := &meeting{
+		w:       w,
+		x:       exchange.New(w.Servers),
+		merger:  gradient.NewMerger(w.Layout.Params, w.Rule, w.Strategy),
+		members: map[int]*halfSession{},
+		dense:   make([][]float32, len(w.Layout.Params)),
+	}
+	for i, p := range w.Layout.Params {
 		if !p.Frozen {
 			m.dense[i] = append([]float32(nil), p.W...)
 		}
@@ -55,9 +62,16 @@ func newMeeting(c *Client) *meeting {
 }
 
 func (m *meeting) open(params []*optimizer.Param) *halfSession {
-	s := &halfSession{m: m, params: params, intake: newIntake(m.c, params), x: exchange.New(&m.c.servers), pull: make([]exchange.Rows, len(m.c.c.Layout.Embeddings)),
-		g: gradient.NewStep(params), version: -1}
-	s.x.Dense = weights(params)
+	s := &halfSession{
+		m:       m,
+		params:  params,
+		intake:  newIntake(m.w, params),
+		x:       exchange.New(m.w.Servers),
+		pull:    make([]exchange.Rows, len(m.w.Layout.Embeddings)),
+		g:       gradient.NewStep(params),
+		version: -1,
+	}
+	s.x.Dense = Weights(params)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.number = m.rules.Open()
@@ -67,7 +81,7 @@ func (m *meeting) open(params []*optimizer.Param) *halfSession {
 
 // Begin implements [optimizer.Session].
 func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
-	if err := checkStep(s.m.c, st); err != nil {
+	if err := checkStep(s.m.w, st); err != nil {
 		return err
 	}
 	if s.x.NoDense = !st.Eval; st.Eval {
@@ -75,10 +89,7 @@ func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	} else if err := s.install(ctx); err != nil {
 		return err
 	}
-	for e := range st.Rows {
-		s.pull[e] = exchange.Rows{IDs: st.Rows[e].IDs, W: st.Rows[e].W}
-	}
-	return describe(s.x.Run(ctx, exchange.Request{Op: opOf(st), Pull: s.pull}), "pulling", s.m.c)
+	return describe(s.x.Run(ctx, exchange.Request{Op: opOf(st), Pull: own(s.pull, st)}), "pulling", s.m.w)
 }
 
 // install makes the newest dense weights the params'. A session that comes while the others push waits for them.
@@ -132,24 +143,26 @@ func (m *meeting) await(ctx context.Context, condition func() bool) error {
 	if !condition() {
 		return m.err
 	}
-	limit := time.NewTimer(m.c.c.Strategy.WaitTimeout.Std())
+	limit := time.NewTimer(m.w.Strategy.WaitTimeout.Std())
 	defer limit.Stop()
 	for condition() && m.err == nil {
-		turn := m.turn
+		pushed := m.pushed.wait()
 		m.mu.Unlock()
 		var err error
 		select {
-		case <-turn:
+		case <-pushed:
 		case <-ctx.Done():
 			err = context.Cause(ctx)
-		case <-m.c.ctx.Done():
-			err = context.Cause(m.c.ctx)
+		case <-m.w.Context.Done():
+			err = context.Cause(m.w.Context)
 		case <-limit.C:
-			err = fmt.Errorf("not after %v: %w", m.c.c.Strategy.WaitTimeout.Std(), context.DeadlineExceeded)
+			err = fmt.Errorf("not after %v: %w", m.w.Strategy.WaitTimeout.Std(), context.DeadlineExceeded)
 		}
 		m.mu.Lock()
 		if err != nil {
-			return describe(err, fmt.Sprintf("waiting for its training threads to end their steps (%d of %d have)", m.rules.Delivered(), m.rules.Sessions()), m.c)
+			doing := fmt.Sprintf("waiting for its training threads to end their steps (%d of %d have)",
+				m.rules.Delivered(), m.rules.Sessions())
+			return describe(err, doing, m.w)
 		}
 	}
 	return m.err
@@ -173,9 +186,8 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 			}
 		}
 		m.version++
-		m.c.servers.Tally.Steps.Add(int64(len(sessions)))
-		close(m.turn)
-		m.turn = make(chan struct{})
+		m.w.Servers.Tally.Steps.Add(int64(len(sessions)))
+		m.pushed.send()
 		sessions = m.rules.Pushed()
 	}
 }
@@ -190,16 +202,16 @@ func (m *meeting) merge(sessions []int) gradient.Step {
 }
 
 func (m *meeting) send(ctx context.Context, push gradient.Step) error {
-	step, acked := m.c.servers.Sequence.Begin()
-	defer m.c.servers.Sequence.End(step)
+	step, acked := m.w.Servers.Sequence.Begin()
+	defer m.w.Servers.Sequence.End(step)
 	r := exchange.Request{Op: wire.OpStep, Push: push, Seq: step, Acked: acked, All: true}
-	return describe(m.x.Run(ctx, r), "pushing", m.c)
+	return describe(m.x.Run(ctx, r), "pushing", m.w)
 }
 
 // Close implements [optimizer.Session]. The others are no longer kept waiting.
 func (s *halfSession) Close(ctx context.Context) error {
 	m := s.m
-	m.c.closed(s)
+	m.w.closed(s)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.members, s.number)

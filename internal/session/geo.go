@@ -1,13 +1,14 @@
-package client
+package session
 
 import (
 	"context"
 	"fmt"
-	"github.com/gofleet/gofleet/internal/exchange"
-	"github.com/gofleet/gofleet/internal/gradient"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/gradient"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/table"
@@ -17,7 +18,7 @@ import (
 // geo is a worker's copy of the model in mode geo, which its sessions train together. Every k steps an exchange takes what
 // has changed, sends it beside training, and takes over what came back.
 type geo struct {
-	c     *Client
+	w     *Worker
 	store table.Store    // of what follows: it numbers this worker's updates, and has their rate
 	dense []*table.Dense // by param; nil for embeddings and frozen params
 	old   [][]float32    // by param, of dense ones: what the servers had after the last exchange
@@ -48,13 +49,20 @@ type geoRows struct {
 	old *table.Old
 }
 
-func newGeo(c *Client) (*geo, error) {
-	l := c.c.Layout
+func newGeo(w *Worker) (*geo, error) {
+	l := w.Layout
 	perParam := func() [][]float32 { return make([][]float32, len(l.Params)) }
-	g := &geo{c: c, dense: make([]*table.Dense, len(l.Params)), old: perParam(), delta: gradient.Step{Dense: perParam()}, arrived: perParam(),
-		exchanging: make(chan struct{}, 1), x: exchange.New(&c.servers)}
+	g := &geo{
+		w:          w,
+		dense:      make([]*table.Dense, len(l.Params)),
+		old:        perParam(),
+		delta:      gradient.Step{Dense: perParam()},
+		arrived:    perParam(),
+		exchanging: make(chan struct{}, 1),
+		x:          exchange.New(w.Servers),
+	}
 	for i, p := range l.Params {
-		rule := optimizer.RuleFor(c.c.Rule, p)
+		rule := optimizer.RuleFor(w.Rule, p)
 		switch {
 		case p.Embedding:
 			t, err := table.NewSparse(p, rule, table.Options{Numbered: true})
@@ -96,7 +104,7 @@ type geoSession struct {
 
 // Begin implements [optimizer.Session].
 func (s *geoSession) Begin(ctx context.Context, st *optimizer.Step) error {
-	if err := checkStep(s.g.c, st); err != nil {
+	if err := checkStep(s.g.w, st); err != nil {
 		return err
 	}
 	if err := s.g.begin(ctx); err != nil {
@@ -243,7 +251,7 @@ func (g *geo) fail(err error) error {
 
 // Close implements [optimizer.Session].
 func (s *geoSession) Close(context.Context) error {
-	s.g.c.closed(s)
+	s.g.w.closed(s)
 	return s.g.fail(nil)
 }
 

@@ -1,4 +1,4 @@
-package client
+package session
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 )
 
 // checkStep refuses a step whose rows are not those of the layout, before anything of it is sent.
-func checkStep(c *Client, st *optimizer.Step) error {
-	l := c.c.Layout
+func checkStep(w *Worker, st *optimizer.Step) error {
+	l := w.Layout
 	if len(st.Rows) != len(l.Embeddings) {
 		return fmt.Errorf("a step has rows of %d embeddings: the objective has %d", len(st.Rows), len(l.Embeddings))
 	}
@@ -18,7 +18,8 @@ func checkStep(c *Client, st *optimizer.Step) error {
 			return fmt.Errorf("step.Rows[%d] is for %s, want %q", e, nameOf(r.Param), emb.Name)
 		}
 		if want := len(r.IDs) * r.Param.Dim(); len(r.W) != want || !st.Eval && len(r.G) != want {
-			return fmt.Errorf("embedding %q: %d ids need %d values, have %d weights and %d gradients", r.Param.Name, len(r.IDs), want, len(r.W), len(r.G))
+			return fmt.Errorf("embedding %q: %d ids need %d values, have %d weights and %d gradients",
+				r.Param.Name, len(r.IDs), want, len(r.W), len(r.G))
 		}
 		if err := r.CheckCounts(); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package client
+package session
 
 import (
 	"github.com/gofleet/gofleet/internal/exchange"
@@ -17,7 +17,7 @@ type task struct {
 // has one.
 func (s *asyncSession) start() {
 	exchange := func() *exchange.Exchange {
-		x := exchange.New(&s.c.servers)
+		x := exchange.New(s.w.Servers)
 		x.Dense, x.Install, x.Newest = s.dense, &s.staged, s.newest
 		return x
 	}
@@ -25,7 +25,7 @@ func (s *asyncSession) start() {
 		x := exchange()
 		s.senders.Go(func() { s.send(x) })
 	}
-	if s.c.c.Strategy.IndependentRecvThread {
+	if s.w.Strategy.IndependentRecvThread {
 		x := exchange()
 		s.senders.Go(func() { s.receive(x) })
 	}
@@ -77,15 +77,15 @@ func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 	doing := "pulling"
 	if g := t.g; g != nil {
 		doing = "pushing"
-		step, acked := s.c.servers.Sequence.Begin()
-		defer s.c.servers.Sequence.End(step)
+		step, acked := s.w.Servers.Sequence.Begin()
+		defer s.w.Servers.Sequence.End(step)
 		r.Push, r.From, r.Seq, r.Acked = g.Step, g.from, step, acked
 		r.All = true // a save waits on every server for the same steps
 	}
 	if err := x.Run(s.ctx, r); err != nil {
-		return describe(err, doing, s.c)
+		return describe(err, doing, s.w)
 	}
-	s.c.servers.Tally.Steps.Add(int64(t.Steps))
+	s.w.Servers.Tally.Steps.Add(int64(t.Steps))
 	if t.p != nil {
 		x.Read(t.p.read)
 	}
@@ -123,5 +123,5 @@ func (s *asyncSession) settle(err error) {
 		close(s.failed)
 	}
 	s.act()
-	s.wake()
+	s.changed.send()
 }

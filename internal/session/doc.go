@@ -1,0 +1,30 @@
+// Package session is how a worker's threads train with servers. A [Worker] is what its sessions share; [Worker.Open] makes one, which
+// becomes a session of the strategy's mode at its first training step:
+//
+//	worker.go       what sessions share: the round, the worker's end, what waits for all of them
+//	open.go         a session becomes one of its mode
+//	evaluation.go   a session that only looks
+//
+// The modes, each a session and what it needs:
+//
+//	sync.go         in rounds, sync and ssp: a push is answered when its round has closed
+//	async.go        pushes go beside training, as mode.SendQueue says
+//	pulling.go      the rows that it asks for, now or ahead
+//	sender.go       its goroutines, which send gradients and bring weights
+//	halfasync.go    threads meet at each step, and push together
+//	geo.go          a copy of the model, trained here
+//	geoexchange.go  what it exchanges every k steps
+//
+// What several need:
+//
+//	check.go        steps that are not those of the model
+//	intake.go       the door by which gradients come in
+//	ahead.go        rows that are fetched before their step
+//	turn.go         what a worker in lockstep does one at a time
+//	frozen.go       values that no rule changes
+//	signal.go       waking all who wait
+//
+// A session belongs to one thread. What it shares with others it reaches by the Worker, whose lock is held for moments, never while a
+// message travels; a session's own lock is taken before the Worker's, where both are. Sessions know servers by package
+// exchange alone, so that a test needs a func for a server.
+package session

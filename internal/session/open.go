@@ -1,0 +1,148 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Open implements [optimizer.Trainer]. Whether a session trains shows at its first step: one that only evaluates takes no part in
+// training, nobody waits for it, and any number may be open.
+func (w *Worker) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	w.mu.Lock()
+	begun, left := w.begun, w.left
+	w.mu.Unlock()
+	switch {
+	case !begun:
+		return nil, backend.ErrNotJoined
+	case left:
+		return nil, ErrClosed
+	}
+	if err := sameParams(w.Layout.Params, params); err != nil {
+		return nil, err
+	}
+	return &opened{w: w, params: params}, nil
+}
+
+// sameParams refuses a session's arrays that are not those of the layout.
+func sameParams(want, got []*optimizer.Param) error {
+	if len(want) != len(got) {
+		return fmt.Errorf("a session of %d params: the objective has %d", len(got), len(want))
+	}
+	for i, p := range got {
+		if p.Name != want[i].Name || !slices.Equal(p.Shape, want[i].Shape) || p.Embedding != want[i].Embedding {
+			return fmt.Errorf("a session's param %d is %q %v: the objective has %q %v there",
+				i, p.Name, p.Shape, want[i].Name, want[i].Shape)
+		}
+		if err := p.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// opened is a session that becomes one of its mode at its first training step.
+type opened struct {
+	w      *Worker
+	params []*optimizer.Param
+	look   *evaluation
+	train  session
+	frozen int64 // the version of the frozen values in params
+}
+
+// begun makes the session one that trains, if the step is training; where workers have copies any step is, since the weights are
+// the worker's own.
+func (o *opened) begun(st *optimizer.Step) (err error) {
+	if o.train == nil && (!st.Eval || o.w.mode.Copies) {
+		o.train, err = o.w.training(o.params)
+	}
+	return err
+}
+
+// Begin implements [optimizer.Session].
+func (o *opened) Begin(ctx context.Context, st *optimizer.Step) error {
+	if err := o.begun(st); err != nil {
+		return err
+	}
+	o.frozen = o.w.Frozen.Install(o.params, o.frozen)
+	if o.train != nil {
+		o.look = nil
+		return o.train.Begin(ctx, st)
+	}
+	if o.look == nil {
+		o.look = newEvaluation(o.w, o.params)
+	}
+	return o.look.begin(ctx, st)
+}
+
+// End implements [optimizer.Session].
+func (o *opened) End(ctx context.Context, st *optimizer.Step) error {
+	if err := o.begun(st); err != nil || o.train == nil {
+		return err
+	}
+	return o.train.End(ctx, st)
+}
+
+// EndAlone is End for a thread that can't wait for the others of its worker.
+func (o *opened) EndAlone(ctx context.Context, st *optimizer.Step) error {
+	if half, ok := o.train.(*halfSession); ok {
+		return half.EndAlone(ctx, st)
+	}
+	return o.End(ctx, st)
+}
+
+// Close implements [optimizer.Session].
+func (o *opened) Close(ctx context.Context) error {
+	if o.train == nil {
+		return nil
+	}
+	return o.train.Close(ctx)
+}
+
+// training makes a session of the strategy's mode.
+func (w *Worker) training(params []*optimizer.Param) (session, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.left {
+		return nil, ErrClosed
+	}
+	s, err := w.newSession(params)
+	if err != nil {
+		return nil, err
+	}
+	w.sessions = append(w.sessions, s)
+	return s, nil
+}
+
+// newSession makes a session that trains as the strategy's mode does. mu is held.
+func (w *Worker) newSession(params []*optimizer.Param) (session, error) {
+	switch {
+	case w.mode.Copies:
+		if w.geo == nil {
+			g, err := newGeo(w)
+			if err != nil {
+				return nil, err
+			}
+			w.geo = g
+		}
+		return &geoSession{g: w.geo, params: params, intake: newIntake(w, params)}, nil
+	case w.mode.Threads:
+		return w.meeting.open(params), nil
+	case w.mode.Queues:
+		return newAsync(w, params), nil
+	case w.mode.Lockstep && len(w.sessions) > 0:
+		return nil, fmt.Errorf("mode %s trains with one session a worker: close the other one first", w.Strategy.Mode)
+	default:
+		return newSync(w, params), nil
+	}
+}
+
+// closed forgets a session.
+func (w *Worker) closed(s session) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sessions = slices.DeleteFunc(w.sessions, func(o session) bool { return o == s })
+}

@@ -1,0 +1,226 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Config is what sessions know of their worker and its job.
+type Config struct {
+	Worker, Workers int
+	Layout          *layout.Layout
+	Rule            optimizer.Rule
+	Strategy        strategy.Strategy // with its defaults filled in
+	Servers         *exchange.Servers
+	// Context ends with the worker; its cause says why.
+	Context context.Context
+	// UseRate gives use the factor on learning rates that servers have. No other factor is set before it returns.
+	UseRate func(ctx context.Context, use func(factor float64)) error
+}
+
+// Worker is what the sessions of a worker share.
+type Worker struct {
+	Config
+	Frozen Frozen
+
+	mode mode.Traits
+	turn turn
+	// periods counts what may have dropped rows: rows that were fetched before are not used after it.
+	periods atomic.Int64
+
+	mu       sync.Mutex // guards what follows
+	round    mode.Worker
+	sessions []session
+	meeting  *meeting // where threads meet
+	geo      *geo     // where workers have copies
+	begun    bool
+	left     bool
+}
+
+// session is what a worker needs of those that train.
+type session interface {
+	optimizer.Session
+	// drain waits until what it was given has been applied.
+	drain(ctx context.Context) error
+	// stop ends its goroutines.
+	stop()
+}
+
+// ErrClosed says that the worker has left.
+var ErrClosed = errors.New("worker has left the job")
+
+// New is a worker whose sessions can be opened once it has begun.
+func New(c Config) *Worker {
+	return &Worker{Config: c, mode: mode.Of(c.Strategy.Mode), turn: newTurn(), Frozen: newFrozen(c.Layout)}
+}
+
+// Begin says that the layout's params hold the servers' weights: training begins with them.
+func (w *Worker) Begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mode.Threads {
+		w.meeting = newMeeting(w)
+	}
+	w.begun = true
+}
+
+// Leave says that no session trains from now on, but those that end what they have begun. first says that it is the first call.
+func (w *Worker) Leave() (first bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first, w.left = !w.left, true
+	return first
+}
+
+// Left says that Leave was called.
+func (w *Worker) Left() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.left
+}
+
+// Stop ends the goroutines of all sessions, after Context has ended.
+func (w *Worker) Stop() {
+	for _, s := range w.open() {
+		s.stop()
+	}
+}
+
+// Drain waits until everything that sessions were given has been applied.
+func (w *Worker) Drain(ctx context.Context) error {
+	var errs []error
+	for _, s := range w.open() {
+		errs = append(errs, s.drain(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// open are the sessions that train now.
+func (w *Worker) open() []session {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.sessions)
+}
+
+// Settle drains and, where workers have copies, sends what exchanges have left.
+func (w *Worker) Settle(ctx context.Context) error {
+	if err := w.Drain(ctx); err != nil {
+		return err
+	}
+	if g := w.copied(); g != nil {
+		return g.settle(ctx)
+	}
+	return nil
+}
+
+// Refresh makes a worker's copy of the model, if it has one, what the servers have.
+func (w *Worker) Refresh(ctx context.Context) error {
+	g := w.copied()
+	if g == nil {
+		return nil
+	}
+	if err := g.enter(ctx); err != nil {
+		return err
+	}
+	defer g.leave()
+	return g.fail(g.refresh(ctx))
+}
+
+// SetRateFactor multiplies the learning rates of the worker's copy, if it has one.
+func (w *Worker) SetRateFactor(factor float64) {
+	if g := w.copied(); g != nil {
+		g.store.SetRateFactor(factor)
+	}
+}
+
+// copied is the worker's copy of the model; nil where it has none.
+func (w *Worker) copied() *geo {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.geo
+}
+
+// EndPeriod says that rows which were fetched ahead may be gone.
+func (w *Worker) EndPeriod() { w.periods.Add(1) }
+
+// EndEpoch implements [optimizer.Trainer].
+func (w *Worker) EndEpoch(ctx context.Context) error {
+	if err := w.Drain(ctx); err != nil || !w.mode.Lockstep {
+		return err
+	}
+	done, err := w.InTurn(ctx, "ending the epoch")
+	if err != nil {
+		return err
+	}
+	defer done()
+	seq, acked := w.Servers.Sequence.Begin()
+	defer w.Servers.Sequence.End(seq)
+	h := w.Servers.Header(wire.OpPark)
+	h.Seq, h.Acked, h.Round = seq, acked, uint64(w.Round())
+	if err := exchange.New(w.Servers).Say(ctx, h); err != nil {
+		return fmt.Errorf("ending the epoch: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.round.Parked()
+	return nil
+}
+
+// Round is the round that the worker's next push belongs to.
+func (w *Worker) Round() mode.Round {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.round.Round()
+}
+
+// Resume makes r that round.
+func (w *Worker) Resume(r mode.Round) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.round.Resume(r)
+}
+
+// Pushed says that a push of the round was answered.
+func (w *Worker) Pushed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.round.Pushed()
+}
+
+// Bound ends ctx with the worker, until release is called.
+func (w *Worker) Bound(ctx context.Context) (_ context.Context, release func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(w.Context, func() { cancel(context.Cause(w.Context)) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// Weights are W of params.
+func Weights(params []*optimizer.Param) [][]float32 {
+	w := make([][]float32, len(params))
+	for i, p := range params {
+		w[i] = p.W
+	}
+	return w
+}
+
+// describe says at what a worker failed.
+func describe(err error, doing string, w *Worker) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("worker %d %s: %w", w.Worker, doing, err)
+}
