@@ -118,9 +118,7 @@ package fleet
 // Its weights:
 //
 //	restore.go  read
-//	save.go     written as a checkpoint
-//	model.go    written as a model
-//	given.go    with rows that nobody has trained
+//	save.go     written, as a checkpoint or a model
 //	rows.go     row by row
 //	shrink.go   the end of a day
 //	rate.go     the learning rate

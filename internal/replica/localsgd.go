@@ -67,7 +67,7 @@ func (t *Trainer) drifting() (*drift, error) {
 		if p.Frozen {
 			continue
 		}
-		w, err := t.local.Dense(p.Name)
+		w, err := t.Local().Dense(p.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 // exchange sets all copies to their mean. all says that every worker has ended its epoch.
 func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err error) {
 	for i, name := range s.names {
-		w, err := s.t.local.Dense(name)
+		w, err := s.t.Local().Dense(name)
 		if err != nil {
 			return false, err
 		}
@@ -124,7 +124,7 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	for i := range s.names {
 		mode.Return(s.snapshot[i], s.d[i])
 	}
-	if err := s.t.local.SetAllDense(s.names, s.snapshot); err != nil {
+	if err := s.t.Local().SetAllDense(s.names, s.snapshot); err != nil {
 		return false, err
 	}
 	if err := s.turns.Met(s.t.rateOf(s.t.c.Rule, s.turns.Steps()), float64(loss[0])); err != nil {

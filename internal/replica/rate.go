@@ -11,7 +11,7 @@ import (
 func (t *Trainer) rateOf(r optimizer.Rule, n int) float64 {
 	switch r := r.(type) {
 	case optimizer.Rated:
-		s := optimizer.State{Step: int64(n), RateFactor: t.local.RateFactor()}
+		s := optimizer.State{Step: int64(n), RateFactor: t.Local().RateFactor()}
 		return s.Rate(r.LearningRate())
 	case optimizer.Wrapper:
 		return t.rateOf(r.Unwrap(), n)
@@ -40,7 +40,7 @@ func (t *Trainer) rate() float64 {
 	if t.wanted != 0 {
 		return t.wanted
 	}
-	return t.local.RateFactor()
+	return t.Local().RateFactor()
 }
 
 // hasNews says whether the others are to be told of a factor.
@@ -63,6 +63,6 @@ func (t *Trainer) takeRate(ctx context.Context) error {
 	if t.wanted == factor[0] { // and no other one was set meanwhile
 		t.wanted = 0
 	}
-	t.local.Store().SetRateFactor(factor[0])
+	t.Local().Store().SetRateFactor(factor[0])
 	return nil
 }

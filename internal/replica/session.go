@@ -17,7 +17,7 @@ type session interface {
 
 // session makes the kind that the strategy asks for.
 func (t *Trainer) session(params []*optimizer.Param) (session, error) {
-	inner, err := t.local.Open(params)
+	inner, err := t.Local().Open(params)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,6 @@ func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 // everyStep averages gradients in every step.
 type everyStep struct {
 	t      *Trainer
-	params []*optimizer.Param
 	inner  optimizer.Session
 	dense  [][]float32 // the gradients of the dense params that are trained
 	rows   merger
@@ -40,7 +39,7 @@ type everyStep struct {
 }
 
 func newEveryStep(t *Trainer, params []*optimizer.Param, inner optimizer.Session) *everyStep {
-	s := &everyStep{t: t, params: params, inner: inner, rows: newMerger(params, t.c.Strategy.Weighting), intake: t.Intake(params)}
+	s := &everyStep{t: t, inner: inner, rows: newMerger(params, t.c.Strategy.Weighting), intake: t.Intake(params)}
 	for _, p := range params {
 		if !p.Embedding && !p.Frozen {
 			s.dense = append(s.dense, p.G)

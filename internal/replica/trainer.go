@@ -15,7 +15,6 @@ import (
 	"github.com/gofleet/gofleet/internal/solo"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/optimizer/local"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -34,8 +33,7 @@ type Config struct {
 // Trainer is one worker's copy of the weights, with which it does by itself what does not change them: what it is embedded for.
 type Trainer struct {
 	*solo.Trainer
-	c     Config
-	local *local.Trainer // of the copy
+	c Config
 	// origin is what the weights were loaded from, in words.
 	origin string
 	mu     sync.Mutex // guards what follows
@@ -87,7 +85,7 @@ func New(c Config) (*Trainer, error) {
 	c.Group.Bucket = s.FuseGradSizeInMB << 20
 	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.WaitTimeout.Std()
 	c.Group.SilenceTimeout, c.Group.ProbeInterval = s.WorkerTimeout.Std(), s.HeartbeatInterval.Std()
-	return &Trainer{Trainer: own, c: c, local: own.Local()}, nil
+	return &Trainer{Trainer: own, c: c}, nil
 }
 
 // Restore implements [backend.Trainer]: what weights are loaded from, one load after the other, must be the same on every worker.
@@ -164,7 +162,7 @@ func (t *Trainer) claim(ctx context.Context) (*collective.Group, error) {
 // agree compares this worker's model, rule and strategy with the others', and how far each has come.
 func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 	mine := append(layout.Fingerprint{}, t.c.Fingerprint...)
-	mine = append(mine, layout.Fact("beginning", t.begins()), layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.local.Step()))
+	mine = append(mine, layout.Fact("beginning", t.begins()), layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.Local().Step()))
 	data, err := json.Marshal(mine)
 	if err != nil {
 		return err
@@ -201,7 +199,7 @@ func (t *Trainer) takeWeights(ctx context.Context, g *collective.Group) error {
 		if p.Embedding {
 			continue
 		}
-		w, err := t.local.Dense(p.Name)
+		w, err := t.Local().Dense(p.Name)
 		if err != nil {
 			return err
 		}
@@ -211,7 +209,7 @@ func (t *Trainer) takeWeights(ctx context.Context, g *collective.Group) error {
 		return err
 	}
 	for i, name := range names {
-		if err := t.local.SetDense(name, all[i]); err != nil {
+		if err := t.Local().SetDense(name, all[i]); err != nil {
 			return err
 		}
 	}

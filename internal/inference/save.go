@@ -1,4 +1,4 @@
-package fleet
+package inference
 
 import (
 	"context"
@@ -11,28 +11,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// SaveInferenceModel writes a model that can be used without a fleet: graph.json, weights.safetensors with the newest
-// weights of every dense parameter and every row that was ever trained, by ascending id, and model.json with their checksums. Rows of an
-// embedding with a height that have given values ([optimizer.Assign], or an initializer of one's own) are written in any case. Package nn
-// loads it, and Python reads its weights; the doc of nn tells how, and how Python makes the values of rows that were never trained.
-//
-// The model is one cut between steps, the same steps of every worker in all of it, also while others train. This worker writes, into a
-// directory of its own machine: dense weights are copied, rows stream from the servers to the file in pages, so that no table has to fit
-// into its memory. Pulls go on meanwhile, pushes wait until the last row has come, which is as long as the rows take to travel and
-// to be written: save seldom where tables are large, and give the strategy a WaitTimeout that is longer. Without servers, steps of this
-// process wait.
-//
-// A model that was in the directory is replaced as a whole: whoever loads it while the new one is written, or after a crash at any moment,
-// has the old one or the new one. A call that fails leaves the old one.
-func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) error {
-	j, err := f.worker(ctx, "SaveInferenceModel")
-	if err != nil {
-		return err
-	}
-	return named("SaveInferenceModel", saveModel(ctx, dir, m, j.backend))
-}
-
-func saveModel(ctx context.Context, dir string, m optimizer.Model, from backend.Trainer) error {
+// Save writes m into a directory of this machine, with weights of one cut between steps: rows stream to the file in pages. Whoever loads
+// the directory meanwhile, or after a failure, has the model that was there before.
+func Save(ctx context.Context, dir string, m optimizer.Model, from backend.Trainer) error {
 	s, err := modelfiles.Begin(dir)
 	if err != nil {
 		return err
