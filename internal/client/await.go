@@ -24,20 +24,20 @@ var errSilent = errors.New("not asked yet")
 
 // awaitServers waits until every server answers, saying every few seconds which do not. A server that refuses to talk to
 // this worker at all ends the wait: asking it again would not help.
-func (c *Client) awaitServers(ctx context.Context) error {
+func (l *link) awaitServers(ctx context.Context) error {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, c.Strategy.StartTimeout.Std())
+	ctx, cancel := context.WithTimeout(ctx, l.strategy.StartTimeout.Std())
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
-	stop := context.AfterFunc(c.ctx, cancel)
+	stop := context.AfterFunc(l.ctx, cancel)
 	defer stop()
 
 	answers := make(chan answer)
-	wait := make(waiting, len(c.Servers))
+	wait := make(waiting, len(l.servers))
 	for s := range wait {
 		wait[s] = errSilent
-		asking.Go(func() { c.ask(ctx, s, answers) })
+		asking.Go(func() { l.ask(ctx, s, answers) })
 	}
 	say := time.NewTicker(sayInterval)
 	defer say.Stop()
@@ -45,23 +45,23 @@ func (c *Client) awaitServers(ctx context.Context) error {
 		select {
 		case a := <-answers:
 			if hopeless(a.err) {
-				return c.name(a.server, a.err)
+				return l.name(a.server, a.err)
 			}
 			wait[a.server] = a.err
 		case <-say.C:
-			c.log.Warn("server not ready, still waiting", "not ready endpoints", wait.endpoints(c.Servers), "waited", time.Since(began).Round(time.Second), "why", wait.reason())
+			l.log.Warn("server not ready, still waiting", "not ready endpoints", wait.endpoints(l.servers), "waited", time.Since(began).Round(time.Second), "why", wait.reason())
 		case <-ctx.Done():
-			return c.neverCame(wait, time.Since(began), context.Cause(ctx))
+			return l.neverCame(wait, time.Since(began), context.Cause(ctx))
 		}
 	}
 	return nil
 }
 
-func (c *Client) neverCame(wait waiting, waited time.Duration, cause error) error {
-	if c.ctx.Err() != nil {
-		cause = context.Cause(c.ctx)
+func (l *link) neverCame(wait waiting, waited time.Duration, cause error) error {
+	if l.ctx.Err() != nil {
+		cause = context.Cause(l.ctx)
 	}
-	silent := wait.endpoints(c.Servers)
+	silent := wait.endpoints(l.servers)
 	return fmt.Errorf("servers %v not ready after %v (%d of %d ready; the last attempt: %v): are they running, and can this machine reach them? %w",
 		silent, waited.Round(time.Millisecond), len(wait)-len(silent), len(wait), wait.reason(), cause)
 }
@@ -73,11 +73,11 @@ type answer struct {
 }
 
 // ask tries a server until it answers, can't be hoped for, or ctx ends.
-func (c *Client) ask(ctx context.Context, s int, answers chan<- answer) {
+func (l *link) ask(ctx context.Context, s int, answers chan<- answer) {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for {
-		err := c.answers(ctx, s)
+		err := l.answers(ctx, s)
 		select {
 		case answers <- answer{s, err}:
 		case <-ctx.Done():
@@ -95,12 +95,12 @@ func (c *Client) ask(ctx context.Context, s int, answers chan<- answer) {
 }
 
 // answers is nil if a server of this protocol answers at the endpoint, be it with a refusal.
-func (c *Client) answers(ctx context.Context, s int) error {
+func (l *link) answers(ctx context.Context, s int) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var b wire.Builder
-	b.Reset(c.header(wire.OpHeartbeat))
-	answered, err := peer.Once(ctx, c.Transport, c.Servers[s], b.Parts(), nil)
+	b.Reset(l.header(wire.OpHeartbeat))
+	answered, err := peer.Once(ctx, l.transport, l.servers[s], b.Parts(), nil)
 	if answered {
 		return nil
 	}

@@ -128,7 +128,7 @@ func TestNoUseWaiting(t *testing.T) {
 		"token":         {before: refuse("wrong token"), want: transport.ErrRefused, says: "wrong token"},
 		"wire version":  {before: func(string, wire.Header) error { return fmt.Errorf("wire: version 9: %w", wire.ErrVersion) }, want: wire.ErrVersion, says: "version 9"},
 		"another model": {change: func(c *Client) { c.Fingerprint[0] = "rule\tof another" }, want: wire.ErrMismatch, says: "worker 0 has of another"},
-		"one too many":  {change: func(c *Client) { c.Worker = 4 }, want: wire.ErrMismatch, says: "server 0 has workers 0 to 0, and this is worker 4"},
+		"one too many":  {change: func(c *Client) { c.link.worker = 4 }, want: wire.ErrMismatch, says: "server 0 has workers 0 to 0, and this is worker 4"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -19,31 +19,31 @@ var errGone = errors.New("server is gone")
 //
 // An answer may be long in coming because the server waits for another worker, or because a message was lost without a
 // word. So the request is sent again after a while, which servers count once; p says after how long.
-func (c *Client) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
-	if c.ctx.Err() != nil {
-		return c.ended(c.ctx, server)
+func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
+	if l.ctx.Err() != nil {
+		return l.ended(l.ctx, server)
 	}
-	ctx, leave := c.sessions.Bound(ctx)
+	ctx, leave := peer.Bound(ctx, l.ctx)
 	defer leave()
 	now := time.Now()
-	a := asking{c: c, server: server, patience: p, began: now, limit: now.Add(c.Strategy.WaitTimeout.Std())}
+	a := asking{l: l, server: server, patience: p, began: now, limit: now.Add(l.strategy.WaitTimeout.Std())}
 	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
-		answered, err := c.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
+		answered, err := l.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
 		if err != nil && ctx.Err() != nil {
-			return peer.Done, c.ended(ctx, server)
+			return peer.Done, l.ended(ctx, server)
 		}
 		return a.judge(answered, err)
 	})
 }
 
 // patiently is a call that carries data, or which waits for other workers.
-func (c *Client) patiently(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
-	return c.call(ctx, c.patience(), server, req, read)
+func (l *link) patiently(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
+	return l.call(ctx, l.patience(), server, req, read)
 }
 
 // asking is a request under way to a server, and what its attempts have shown so far.
 type asking struct {
-	c            *Client
+	l            *link
 	server       int
 	patience     patience
 	began, limit time.Time
@@ -58,28 +58,28 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	case errors.Is(err, errSlow):
 		return a.slow()
 	case answered && !errors.Is(err, wire.ErrNotReady), hopeless(err):
-		return peer.Done, a.c.name(a.server, err)
+		return peer.Done, a.l.name(a.server, err)
 	}
 	a.out.note(err)
-	switch silent := min(time.Since(a.out.began), a.c.heard.since(a.server)); {
-	case a.out.gone() && a.c.sessions.Left():
-		return peer.Done, a.c.name(a.server, errGone)
-	case silent > a.c.Strategy.WorkerTimeout.Std():
-		return peer.Done, a.c.name(a.server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
+	switch silent := min(time.Since(a.out.began), a.l.heard.since(a.server)); {
+	case a.out.gone() && a.l.leaving.Load():
+		return peer.Done, a.l.name(a.server, errGone)
+	case silent > a.l.strategy.WorkerTimeout.Std():
+		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
 	}
 	return peer.Pause, err
 }
 
 // slow is for an attempt that the server took and has not answered: the next one is given more time.
 func (a *asking) slow() (peer.Verdict, error) {
-	silent, st := a.c.silence(a.server, a.began), &a.c.Strategy
+	silent, st := a.l.silence(a.server, a.began), &a.l.strategy
 	switch {
 	case !time.Now().Before(a.limit):
-		return peer.Done, a.c.name(a.server, fmt.Errorf("no answer within %v: %w", st.WaitTimeout.Std(), context.DeadlineExceeded))
+		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer within %v: %w", st.WaitTimeout.Std(), context.DeadlineExceeded))
 	case silent > st.WorkerTimeout.Std():
-		return peer.Done, a.c.name(a.server, fmt.Errorf("it takes requests and has answered none for %v: %w", silent.Round(time.Millisecond), context.DeadlineExceeded))
+		return peer.Done, a.l.name(a.server, fmt.Errorf("it takes requests and has answered none for %v: %w", silent.Round(time.Millisecond), context.DeadlineExceeded))
 	}
-	a.patience.wait = min(a.patience.wait*a.patience.grow, a.c.longestWait())
+	a.patience.wait = min(a.patience.wait*a.patience.grow, a.l.longestWait())
 	a.out = outage{}
 	return peer.Again, errSlow
 }
@@ -87,8 +87,8 @@ func (a *asking) slow() (peer.Verdict, error) {
 // silence is how long a server has answered neither a request that was begun then nor anything else. A request that waits for
 // other workers is long in coming, but meanwhile heartbeats are answered; before the first heartbeat and after the worker has left
 // there are only requests that wait for nobody.
-func (c *Client) silence(server int, began time.Time) time.Duration {
-	return min(time.Since(began), c.heard.since(server))
+func (l *link) silence(server int, began time.Time) time.Duration {
+	return min(time.Since(began), l.heard.since(server))
 }
 
 // pauses are those between attempts at a server that does not answer.
@@ -124,25 +124,25 @@ func (o *outage) gone() bool { return !o.unreachable.IsZero() && time.Since(o.un
 type patience struct{ wait, grow time.Duration }
 
 // patience is that for requests which carry data, or which wait for other workers.
-func (c *Client) patience() patience { return patience{c.Strategy.WorkerTimeout.Std(), 2} }
+func (l *link) patience() patience { return patience{l.strategy.WorkerTimeout.Std(), 2} }
 
 // controlPatience is that for small requests, which may wait for other workers.
-func (c *Client) controlPatience() patience { return patience{c.pingTimeout(), 2} }
+func (l *link) controlPatience() patience { return patience{l.pingTimeout(), 2} }
 
 // joinPatience is that for what is answered at once, by a server that soon will miss this worker's heartbeats.
-func (c *Client) joinPatience() patience { return patience{c.pingTimeout(), 1} }
+func (l *link) joinPatience() patience { return patience{l.pingTimeout(), 1} }
 
 // longestWait bounds how long a message that was lost without a word can hold up everybody.
-func (c *Client) longestWait() time.Duration { return 4 * c.Strategy.WorkerTimeout.Std() }
+func (l *link) longestWait() time.Duration { return 4 * l.strategy.WorkerTimeout.Std() }
 
 // errSlow says that an attempt was given up for another.
 var errSlow = errors.New("no answer yet")
 
 // attempt is once, given up with errSlow when there is no answer for so long.
-func (c *Client) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
+func (l *link) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
 	defer cancel()
-	answered, err = c.once(ctx, server, req, read)
+	answered, err = l.once(ctx, server, req, read)
 	if err != nil && !answered && errors.Is(context.Cause(ctx), errSlow) {
 		err = errSlow
 	}
@@ -150,9 +150,9 @@ func (c *Client) attempt(ctx context.Context, patience time.Duration, server int
 }
 
 // once makes one attempt and says whether the server answered it.
-func (c *Client) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
-	return peer.Once(ctx, c.Transport, c.Servers[server], req, func(f *wire.Frame) error {
-		c.heard.now(server)
+func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
+	return peer.Once(ctx, l.transport, l.servers[server], req, func(f *wire.Frame) error {
+		l.heard.now(server)
 		if read == nil {
 			return nil
 		}
@@ -161,34 +161,34 @@ func (c *Client) once(ctx context.Context, server int, req [][]byte, read func(*
 }
 
 // ended is why a call ended before its answer; what ended the client says itself which server it is about.
-func (c *Client) ended(ctx context.Context, server int) error {
-	if cause := context.Cause(c.ctx); cause != nil && cause != ErrClosed {
+func (l *link) ended(ctx context.Context, server int) error {
+	if cause := context.Cause(l.ctx); cause != nil && cause != ErrClosed {
 		return cause
 	}
-	return c.name(server, context.Cause(ctx))
+	return l.name(server, context.Cause(ctx))
 }
 
 // name says which server an error is about.
-func (c *Client) name(server int, err error) error {
-	return fmt.Errorf("server %d (%s): %w", server, c.Servers[server], err)
+func (l *link) name(server int, err error) error {
+	return fmt.Errorf("server %d (%s): %w", server, l.servers[server], err)
 }
 
 // control sends a control message, nil for none, and reads the answer's into answer, nil for none.
-func (c *Client) control(ctx context.Context, server int, op wire.Op, msg, answer any) error {
-	p := c.controlPatience()
+func (l *link) control(ctx context.Context, server int, op wire.Op, msg, answer any) error {
+	p := l.controlPatience()
 	if op == wire.OpJoin || op == wire.OpHello {
-		p = c.joinPatience()
+		p = l.joinPatience()
 	}
 	var b wire.Builder
-	h := c.header(op)
-	h.Round = uint64(c.sessions.Round())
+	h := l.header(op)
+	h.Round = uint64(l.round())
 	b.Reset(h)
 	if msg != nil {
 		if err := b.JSON(msg); err != nil {
 			return err
 		}
 	}
-	return c.call(ctx, p, server, b.Parts(), func(f *wire.Frame) error {
+	return l.call(ctx, p, server, b.Parts(), func(f *wire.Frame) error {
 		if answer == nil {
 			return nil
 		}

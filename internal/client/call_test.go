@@ -103,10 +103,10 @@ func TestCall(t *testing.T) {
 					defer cancel()
 				}
 				if test.heard {
-					c.heard[1].Store(time.Now().Add(time.Hour).UnixNano())
+					c.link.heard[1].Store(time.Now().Add(time.Hour).UnixNano())
 				}
 				began := time.Now()
-				err := c.control(ctx, 1, wire.OpHeartbeat, nil, nil)
+				err := c.link.control(ctx, 1, wire.OpHeartbeat, nil, nil)
 				took := time.Since(began)
 				if !errors.Is(err, test.want) {
 					t.Errorf("got %v, want %v", err, test.want)
@@ -130,7 +130,7 @@ func TestCloseEndsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newJob(t, 1, 1, strategy.Async()).client(0, &script{lines: []func(context.Context, func([]byte) error) error{never}})
 		failed := make(chan error, 1)
-		go func() { failed <- c.control(t.Context(), 0, wire.OpHeartbeat, nil, nil) }()
+		go func() { failed <- c.link.control(t.Context(), 0, wire.OpHeartbeat, nil, nil) }()
 		synctest.Wait()
 		c.Close()
 		if err := <-failed; !errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "server-0:1") {

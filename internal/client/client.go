@@ -39,17 +39,10 @@ type Config struct {
 // Client is one worker's connection to the servers.
 type Client struct {
 	Config
-	log      *slog.Logger
-	job      uint64
-	from     string // what this worker was told the servers begin from; empty if it was told nothing
-	life     uint32 // of the worker, counted by server 0
-	servers  exchange.Servers
+	link     *link
+	servers  exchange.Servers // what sessions know of the link
 	sessions *session.Worker
-	heard    hearing
-
-	ctx  context.Context // ends with the client; its cause says what went wrong
-	end  context.CancelCauseFunc
-	beat sync.WaitGroup
+	from     string // what this worker was told the servers begin from; empty if it was told nothing
 
 	stage   atomic.Int32 // of its life: fresh, joining, joined
 	saves   atomic.Int64
@@ -67,21 +60,14 @@ const (
 
 // New makes a client that has yet to Join.
 func New(c Config) *Client {
-	ctx, end := context.WithCancelCause(context.Background())
-	client := &Client{
-		Config: c,
-		log:    c.Logger.With("worker", c.Worker),
-		job:    c.Fingerprint.Sum(),
-		servers: exchange.Servers{
-			Layout:   c.Layout,
-			Payload:  exchange.Payloads[c.Strategy.Payload],
-			MaxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport)),
-		},
-		heard: make(hearing, len(c.Servers)),
-		ctx:   ctx,
-		end:   end,
+	client := &Client{Config: c, link: newLink(c)}
+	client.servers = exchange.Servers{
+		Layout:   c.Layout,
+		Payload:  exchange.Payloads[c.Strategy.Payload],
+		MaxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport)),
+		Header:   client.link.header,
+		Call:     client.link.patiently,
 	}
-	client.servers.Header, client.servers.Call = client.header, client.patiently
 	client.sessions = session.New(session.Config{
 		Worker:   c.Worker,
 		Workers:  c.Workers,
@@ -89,9 +75,10 @@ func New(c Config) *Client {
 		Rule:     c.Rule,
 		Strategy: c.Strategy,
 		Servers:  &client.servers,
-		Context:  ctx,
+		Context:  client.link.ctx,
 		UseRate:  client.useRate,
 	})
+	client.link.round = client.sessions.Round
 	return client
 }
 
@@ -127,7 +114,7 @@ func (c *Client) join(ctx context.Context) error {
 			p.First(p.W)
 		}
 	}
-	if err := c.awaitServers(ctx); err != nil {
+	if err := c.link.awaitServers(ctx); err != nil {
 		return err
 	}
 	published, err := c.hello(ctx)
@@ -163,14 +150,14 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 			op = wire.OpJoin
 		}
 		var w wire.Welcome
-		if err := c.control(ctx, s, op, wire.Hello{Process: process, Fingerprint: c.Fingerprint}, &w); err != nil {
+		if err := c.link.control(ctx, s, op, wire.Hello{Process: process, Fingerprint: c.Fingerprint}, &w); err != nil {
 			return false, fmt.Errorf("joining: %w", err)
 		}
 		if s == 0 {
-			c.life = w.Life
+			c.link.life = w.Life
 			c.sessions.Resume(mode.Round(w.Round))
 		}
-		c.beat.Go(func() { c.beatTo(s) }) // from now on this server misses them, however long the others take
+		c.link.beat.Go(func() { c.link.beatTo(s) }) // from now on this server misses them, however long the others take
 		if err := first.agrees(s, w, c.from); err != nil {
 			return false, err
 		}
@@ -218,13 +205,14 @@ func (c *Client) Leave(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
 	}
-	if first := c.sessions.Leave(); !first {
+	if c.link.leaving.Swap(true) {
 		return nil
 	}
+	c.sessions.Leave()
 	defer c.Close()
 	err := c.sessions.Settle(ctx)
 	for s := range c.Servers {
-		if e := c.control(ctx, s, wire.OpLeave, nil, nil); e != nil && !errors.Is(e, errGone) {
+		if e := c.link.control(ctx, s, wire.OpLeave, nil, nil); e != nil && !errors.Is(e, errGone) {
 			err = errors.Join(err, fmt.Errorf("stopping: %w", e))
 		}
 	}
@@ -234,20 +222,15 @@ func (c *Client) Leave(ctx context.Context) error {
 // Close implements [backend.Trainer]: it ends the client without a word to the servers, which will find out by its silence, and closes
 // its idle connections.
 func (c *Client) Close() {
-	c.end(ErrClosed)
-	c.beat.Wait()
+	c.link.stop(ErrClosed)
 	c.sessions.Stop()
 	if t, ok := c.Transport.(transport.IdleCloser); ok {
-		t.CloseIdleConnections()
+		t.CloseIdleConnections() // the last requests have ended
 	}
 }
 
 // Counts implements [backend.Trainer].
 func (c *Client) Counts() backend.Counts { return c.servers.Tally.Counts() }
-
-func (c *Client) header(op wire.Op) wire.Header {
-	return wire.Header{Op: op, Job: c.job, Worker: uint32(c.Worker), Life: c.life, Version: wire.NoDense}
-}
 
 // Dense brings copies of the servers' dense weights, and those of this worker's that are frozen, by name of the param.
 func (c *Client) Dense(ctx context.Context) (map[string][]float32, error) {

@@ -32,14 +32,14 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 	if msg.Steps, _, err = c.freeze(ctx, msg); err != nil {
 		return err
 	}
-	reached := func(s int) error { return c.control(ctx, s, wire.OpSave, msg, nil) }
-	if err := c.together(reached); err != nil {
+	reached := func(s int) error { return c.link.control(ctx, s, wire.OpSave, msg, nil) }
+	if err := c.link.together(reached); err != nil {
 		return err
 	}
 	if err := do(&cut{c, msg.ID}); err != nil {
 		return err
 	}
-	return c.together(reached) // as it has been all the time
+	return c.link.together(reached) // as it has been all the time
 }
 
 // Dense brings what [Client.Dense] does.
@@ -53,7 +53,7 @@ func (k *cut) Count(ctx context.Context, name string) (int, error) {
 	}
 	counts := make([]page, len(k.c.Servers))
 	scan := wire.Scan{Param: uint32(e.Index), Cut: k.id, Count: true}
-	err = k.c.together(func(s int) error { return k.c.page(ctx, s, scan, &counts[s]) })
+	err = k.c.link.together(func(s int) error { return k.c.page(ctx, s, scan, &counts[s]) })
 	n := 0
 	for _, p := range counts {
 		n += p.All

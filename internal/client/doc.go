@@ -3,6 +3,7 @@
 //
 //	client.go     join, the first weights, leave
 //	origin.go     servers that began from different directories
+//	link.go       the connection to servers
 //	await.go      waiting for servers that start later
 //	heartbeat.go  showing life, and noticing that a server has none
 //	call.go       one request to one server, repeated while that is safe

@@ -35,13 +35,13 @@ func (c *Client) keep(ctx context.Context, id string) error {
 	all := c.sessions.Frozen.Values()
 	var b wire.Builder
 	for from, to := range c.frozenRuns() {
-		b.Reset(c.header(wire.OpKeep))
+		b.Reset(c.link.header(wire.OpKeep))
 		if err := b.JSON(wire.Save{ID: id}); err != nil {
 			return err
 		}
 		b.Span(from, to)
 		b.Dense(all[from:to])
-		if err := c.call(ctx, c.patience(), 0, b.Parts(), nil); err != nil {
+		if err := c.link.call(ctx, c.link.patience(), 0, b.Parts(), nil); err != nil {
 			return err
 		}
 	}
@@ -54,9 +54,9 @@ func (c *Client) bring(ctx context.Context) error {
 	var kept wire.Kept
 	var b wire.Builder
 	for from, to := range c.frozenRuns() {
-		b.Reset(c.header(wire.OpBring))
+		b.Reset(c.link.header(wire.OpBring))
 		b.Span(from, to)
-		err := c.call(ctx, c.patience(), 0, b.Parts(), func(f *wire.Frame) error {
+		err := c.link.call(ctx, c.link.patience(), 0, b.Parts(), func(f *wire.Frame) error {
 			kept = wire.Kept{}
 			if err := f.JSON(&kept); err != nil || len(kept.Params) == 0 {
 				return err

@@ -32,7 +32,7 @@ func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte
 func (c *Client) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	n := c.gathers.Add(1)
 	var all wire.Gathered
-	if err := c.control(ctx, 0, wire.OpGather, wire.Gather{N: n, Call: call, Data: data}, &all); err != nil {
+	if err := c.link.control(ctx, 0, wire.OpGather, wire.Gather{N: n, Call: call, Data: data}, &all); err != nil {
 		return nil, err
 	}
 	if len(all.Data) != c.Workers {

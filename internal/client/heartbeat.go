@@ -11,25 +11,25 @@ import (
 )
 
 // beatTo shows a server that this worker lives until the client ends, and ends it when the server does not.
-func (c *Client) beatTo(server int) {
-	tick := time.NewTicker(c.Strategy.HeartbeatInterval.Std())
+func (l *link) beatTo(server int) {
+	tick := time.NewTicker(l.strategy.HeartbeatInterval.Std())
 	defer tick.Stop()
-	c.heard.now(server)
+	l.heard.now(server)
 	for {
 		select {
-		case <-c.ctx.Done():
+		case <-l.ctx.Done():
 			return
 		case <-tick.C:
 		}
-		err := c.ping(server)
-		silent := c.heard.since(server)
+		err := l.ping(server)
+		silent := l.heard.since(server)
 		switch {
 		case err == nil:
 		case isRefusal(err), hopeless(err):
-			c.fail(c.name(server, err))
+			l.fail(l.name(server, err))
 			return
-		case silent > c.Strategy.WorkerTimeout.Std():
-			c.fail(c.name(server, fmt.Errorf("silent for %v: %w", silent.Round(time.Millisecond), err)))
+		case silent > l.strategy.WorkerTimeout.Std():
+			l.fail(l.name(server, fmt.Errorf("silent for %v: %w", silent.Round(time.Millisecond), err)))
 			return
 		}
 	}
@@ -37,14 +37,14 @@ func (c *Client) beatTo(server int) {
 
 // pingTimeout is how long a server may take to answer what it need not think about: a fraction of the worker timeout, so
 // that messages lost without a word are not silence yet.
-func (c *Client) pingTimeout() time.Duration { return c.Strategy.WorkerTimeout.Std() / 10 }
+func (l *link) pingTimeout() time.Duration { return l.strategy.WorkerTimeout.Std() / 10 }
 
-func (c *Client) ping(server int) error {
-	ctx, cancel := context.WithTimeout(c.ctx, c.pingTimeout())
+func (l *link) ping(server int) error {
+	ctx, cancel := context.WithTimeout(l.ctx, l.pingTimeout())
 	defer cancel()
 	var b wire.Builder
-	b.Reset(c.header(wire.OpHeartbeat))
-	_, err := c.once(ctx, server, b.Parts(), nil)
+	b.Reset(l.header(wire.OpHeartbeat))
+	_, err := l.once(ctx, server, b.Parts(), nil)
 	return err
 }
 
@@ -54,10 +54,10 @@ func isRefusal(err error) bool {
 }
 
 // fail ends the client, unless it is leaving anyway: then servers may be gone.
-func (c *Client) fail(err error) {
-	if !c.sessions.Left() {
-		c.log.Error("training can't go on", "error", err)
-		c.end(err)
+func (l *link) fail(err error) {
+	if !l.leaving.Load() {
+		l.log.Error("training can't go on", "error", err)
+		l.end(err)
 	}
 }
 

@@ -129,7 +129,7 @@ func TestOneLostHeartbeatIsNothing(t *testing.T) {
 		<-time.After(25 * time.Second)
 		b.fail(nil)
 		<-time.After(25 * time.Second)
-		if err := context.Cause(c.ctx); err != nil {
+		if err := context.Cause(c.link.ctx); err != nil {
 			t.Errorf("the client ended: %v", err)
 		}
 		th := open(t, c)

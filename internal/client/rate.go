@@ -36,14 +36,14 @@ func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
 }
 
 func (c *Client) tellRate(ctx context.Context, server int, step, acked uint64, factor float64) error {
-	h := c.header(wire.OpRate)
+	h := c.link.header(wire.OpRate)
 	h.Seq, h.Acked, h.Round = step, acked, uint64(c.sessions.Round())
 	var b wire.Builder
 	b.Reset(h)
 	if err := b.JSON(wire.Rate{Factor: factor}); err != nil {
 		return err
 	}
-	return c.call(ctx, c.controlPatience(), server, b.Parts(), nil)
+	return c.link.call(ctx, c.link.controlPatience(), server, b.Parts(), nil)
 }
 
 // RateFactor implements [backend.Trainer]: server 0 knows.
@@ -52,7 +52,7 @@ func (c *Client) RateFactor(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	var answer wire.Rate
-	if err := c.control(ctx, 0, wire.OpRate, wire.Rate{}, &answer); err != nil {
+	if err := c.link.control(ctx, 0, wire.OpRate, wire.Rate{}, &answer); err != nil {
 		return 0, fmt.Errorf("asking for the rate: %w", err)
 	}
 	return answer.Factor, nil

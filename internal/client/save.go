@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -50,11 +49,11 @@ func (c *Client) save(ctx context.Context, msg wire.Save) error {
 	}
 	msg.Steps = steps
 	parts := make([]wire.Part, len(c.Servers))
-	if err := c.together(func(s int) error { return c.control(ctx, s, wire.OpSave, msg, &parts[s]) }); err != nil {
+	if err := c.link.together(func(s int) error { return c.link.control(ctx, s, wire.OpSave, msg, &parts[s]) }); err != nil {
 		return err
 	}
 	msg.Parts = parts
-	return c.control(ctx, 0, wire.OpCommit, msg, nil)
+	return c.link.control(ctx, 0, wire.OpCommit, msg, nil)
 }
 
 // freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has done
@@ -62,7 +61,7 @@ func (c *Client) save(ctx context.Context, msg wire.Save) error {
 func (c *Client) freeze(ctx context.Context, msg wire.Save) (steps []uint64, before *wire.Frozen, err error) {
 	frozen := make([]wire.Frozen, len(c.Servers))
 	for s := range c.Servers { // server 0 first: it lets one through at a time
-		if err := c.control(ctx, s, wire.OpFreeze, msg, &frozen[s]); err != nil {
+		if err := c.link.control(ctx, s, wire.OpFreeze, msg, &frozen[s]); err != nil {
 			return nil, nil, err
 		}
 		if frozen[s].Saved {
@@ -75,17 +74,17 @@ func (c *Client) freeze(ctx context.Context, msg wire.Save) (steps []uint64, bef
 // abandon lets pushes go on after a save that failed. Parts that were written are removed when it is sure that nobody commits them: they
 // would take the room that the next save needs.
 func (c *Client) abandon(msg wire.Save) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.Strategy.WorkerTimeout.Std())
+	ctx, cancel := context.WithTimeout(c.link.ctx, c.Strategy.WorkerTimeout.Std())
 	defer cancel()
 	msg.Abandon = true
-	end := func(s int) error { return c.control(ctx, s, wire.OpCommit, msg, nil) }
-	if err := c.together(end); err != nil {
-		c.log.Warn("a failed save still holds pushes", "error", err)
+	end := func(s int) error { return c.link.control(ctx, s, wire.OpCommit, msg, nil) }
+	if err := c.link.together(end); err != nil {
+		c.link.log.Warn("a failed save still holds pushes", "error", err)
 		return
 	}
 	if msg.Discard = msg.Shrink == nil && !msg.Read; msg.Discard {
-		if err := c.together(end); err != nil {
-			c.log.Warn("parts of a failed save may be left", "dir", msg.Dir, "error", err)
+		if err := c.link.together(end); err != nil {
+			c.link.log.Warn("parts of a failed save may be left", "dir", msg.Dir, "error", err)
 		}
 	}
 }
@@ -103,6 +102,3 @@ func furthest(frozen []wire.Frozen) []uint64 {
 	}
 	return steps
 }
-
-// together does something for every server at once and returns the first error, in the servers' order.
-func (c *Client) together(do func(s int) error) error { return peer.All(len(c.Servers), do) }

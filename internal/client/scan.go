@@ -76,13 +76,13 @@ type page struct {
 // page reads the next page of a server into p.
 func (c *Client) page(ctx context.Context, s int, scan wire.Scan, p *page) error {
 	var b wire.Builder
-	h := c.header(wire.OpScan)
+	h := c.link.header(wire.OpScan)
 	h.Round = uint64(c.sessions.Round())
 	b.Reset(h)
 	if err := b.JSON(scan); err != nil {
 		return err
 	}
-	return c.call(ctx, c.controlPatience(), s, b.Parts(), func(f *wire.Frame) error {
+	return c.link.call(ctx, c.link.controlPatience(), s, b.Parts(), func(f *wire.Frame) error {
 		p.Scanned, p.ids, p.w = wire.Scanned{}, p.ids[:0], p.w[:0]
 		if err := f.JSON(&p.Scanned); err != nil {
 			return err

@@ -48,8 +48,8 @@ func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) 
 	}
 	msg.Steps = steps
 	parts := make([]wire.Freed, len(c.Servers))
-	err = c.together(func(s int) error {
-		if err := c.control(ctx, s, wire.OpSave, msg, &parts[s]); err != nil {
+	err = c.link.together(func(s int) error {
+		if err := c.link.control(ctx, s, wire.OpSave, msg, &parts[s]); err != nil {
 			return err
 		}
 		return c.checkFreed(s, parts[s])
@@ -65,12 +65,12 @@ func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) 
 			msg.Freed.Waiting[e] += p.Waiting[e]
 		}
 	}
-	return msg.Freed, c.control(ctx, 0, wire.OpCommit, msg, nil)
+	return msg.Freed, c.link.control(ctx, 0, wire.OpCommit, msg, nil)
 }
 
 func (c *Client) checkFreed(server int, f wire.Freed) error {
 	if n := len(c.Layout.Embeddings); len(f.Rows) != n || len(f.Waiting) != n {
-		return c.name(server, fmt.Errorf("it answered for %d tables, want %d", len(f.Rows), n))
+		return c.link.name(server, fmt.Errorf("it answered for %d tables, want %d", len(f.Rows), n))
 	}
 	return nil
 }

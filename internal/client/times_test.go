@@ -43,7 +43,7 @@ func TestSilenceLastsAsTheStrategySays(t *testing.T) {
 					ends <- time.Since(began)
 				}()
 				go func() {
-					if err := other.control(t.Context(), 0, wire.OpHeartbeat, nil, nil); !errors.Is(err, errLost) {
+					if err := other.link.control(t.Context(), 0, wire.OpHeartbeat, nil, nil); !errors.Is(err, errLost) {
 						t.Errorf("a call: %v", err)
 					}
 					ends <- time.Since(began)

@@ -113,12 +113,10 @@ func (g *Group) each(ctx context.Context, f func(ctx context.Context, rank int) 
 
 // bound is ctx with the group's own end and a time.
 func (g *Group) bound(ctx context.Context, d time.Duration, late error) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(g.life, func() { cancel(context.Cause(g.life)) })
-	timed, release := context.WithTimeoutCause(ctx, d, late)
-	return timed, func() {
+	ctx, release := peer.Bound(ctx, g.life)
+	ctx, cancel := context.WithTimeoutCause(ctx, d, late)
+	return ctx, func() {
+		cancel()
 		release()
-		stop()
-		cancel(nil)
 	}
 }

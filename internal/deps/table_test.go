@@ -38,7 +38,7 @@ var house = map[string][]string{
 	"internal/modelfiles": {"internal/files", "internal/safetensors"},
 	"internal/checkpoint": {"internal/files", "internal/modelfiles", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/exchange":   {"internal/backend", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/wire", "optimizer", "strategy"},
-	"internal/session": {"internal/backend", "internal/exchange", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/table",
+	"internal/session": {"internal/backend", "internal/exchange", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/table",
 		"internal/wire", "optimizer", "strategy"},
 	"internal/client": {"internal/backend", "internal/checkpoint", "internal/exchange", "internal/layout", "internal/mode", "internal/peer", "internal/session",
 		"internal/table", "internal/wire", "optimizer", "strategy", "transport"},

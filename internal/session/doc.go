@@ -1,7 +1,8 @@
 // Package session is how a worker's threads train with servers. A [Worker] is what its sessions share; [Worker.Open] makes one, which
 // becomes a session of the strategy's mode at its first training step:
 //
-//	worker.go       what sessions share: the round, the worker's end, what waits for all of them
+//	worker.go       what sessions share, and what waits for all of them
+//	lockstep.go     the worker's round, its turn, the end of an epoch
 //	open.go         a session becomes one of its mode
 //	evaluation.go   a session that only looks
 //
@@ -20,7 +21,6 @@
 //	check.go        steps that are not those of the model
 //	intake.go       the door by which gradients come in
 //	ahead.go        rows that are fetched before their step
-//	turn.go         what a worker in lockstep does one at a time
 //	frozen.go       values that no rule changes
 //	signal.go       waking all who wait
 //

@@ -139,10 +139,3 @@ func (w *Worker) newSession(params []*optimizer.Param) (session, error) {
 		return newSync(w, params), nil
 	}
 }
-
-// closed forgets a session.
-func (w *Worker) closed(s session) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sessions = slices.DeleteFunc(w.sessions, func(o session) bool { return o == s })
-}

@@ -11,7 +11,6 @@ import (
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
-	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -35,7 +34,7 @@ type Worker struct {
 	Frozen Frozen
 
 	mode mode.Traits
-	turn turn
+	turn chan struct{} // has room for what is done one at a time
 	// periods counts what may have dropped rows: rows that were fetched before are not used after it.
 	periods atomic.Int64
 
@@ -62,7 +61,7 @@ var ErrClosed = errors.New("worker has left the job")
 
 // New is a worker whose sessions can be opened once it has begun.
 func New(c Config) *Worker {
-	return &Worker{Config: c, mode: mode.Of(c.Strategy.Mode), turn: newTurn(), Frozen: newFrozen(c.Layout)}
+	return &Worker{Config: c, mode: mode.Of(c.Strategy.Mode), turn: make(chan struct{}, 1), Frozen: newFrozen(c.Layout)}
 }
 
 // Begin says that the layout's params hold the servers' weights: training begins with them.
@@ -75,19 +74,18 @@ func (w *Worker) Begin() {
 	w.begun = true
 }
 
-// Leave says that no session trains from now on, but those that end what they have begun. first says that it is the first call.
-func (w *Worker) Leave() (first bool) {
+// Leave says that no session begins to train from now on.
+func (w *Worker) Leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	first, w.left = !w.left, true
-	return first
+	w.left = true
 }
 
-// Left says that Leave was called.
-func (w *Worker) Left() bool {
+// closed forgets a session.
+func (w *Worker) closed(s session) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.left
+	w.sessions = slices.DeleteFunc(w.sessions, func(o session) bool { return o == s })
 }
 
 // Stop ends the goroutines of all sessions, after Context has ended.
@@ -153,60 +151,6 @@ func (w *Worker) copied() *geo {
 
 // EndPeriod says that rows which were fetched ahead may be gone.
 func (w *Worker) EndPeriod() { w.periods.Add(1) }
-
-// EndEpoch implements [optimizer.Trainer].
-func (w *Worker) EndEpoch(ctx context.Context) error {
-	if err := w.Drain(ctx); err != nil || !w.mode.Lockstep {
-		return err
-	}
-	done, err := w.InTurn(ctx, "ending the epoch")
-	if err != nil {
-		return err
-	}
-	defer done()
-	seq, acked := w.Servers.Sequence.Begin()
-	defer w.Servers.Sequence.End(seq)
-	h := w.Servers.Header(wire.OpPark)
-	h.Seq, h.Acked, h.Round = seq, acked, uint64(w.Round())
-	if err := exchange.New(w.Servers).Say(ctx, h); err != nil {
-		return fmt.Errorf("ending the epoch: %w", err)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.round.Parked()
-	return nil
-}
-
-// Round is the round that the worker's next push belongs to.
-func (w *Worker) Round() mode.Round {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.round.Round()
-}
-
-// Resume makes r that round.
-func (w *Worker) Resume(r mode.Round) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.round.Resume(r)
-}
-
-// Pushed says that a push of the round was answered.
-func (w *Worker) Pushed() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.round.Pushed()
-}
-
-// Bound ends ctx with the worker, until release is called.
-func (w *Worker) Bound(ctx context.Context) (_ context.Context, release func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(w.Context, func() { cancel(context.Cause(w.Context)) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
-}
 
 // Weights are W of params.
 func Weights(params []*optimizer.Param) [][]float32 {

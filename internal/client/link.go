@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/peer"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// link is a worker's connection to its servers: requests, their repetition, and signs of life in both directions. It lasts as long as
+// the client, and ends it when a server is lost: nobody can train without one.
+type link struct {
+	worker    int
+	servers   []string // endpoints
+	job       uint64
+	life      uint32 // of the worker, counted by server 0
+	strategy  strategy.Strategy
+	transport transport.Transport
+	log       *slog.Logger
+	round     func() mode.Round // that the worker is in
+
+	heard   hearing
+	leaving atomic.Bool // servers may be gone
+	beat    sync.WaitGroup
+
+	ctx context.Context // ends with the client; its cause says what went wrong
+	end context.CancelCauseFunc
+}
+
+func newLink(c Config) *link {
+	ctx, end := context.WithCancelCause(context.Background())
+	return &link{
+		worker:    c.Worker,
+		servers:   c.Servers,
+		job:       c.Fingerprint.Sum(),
+		strategy:  c.Strategy,
+		transport: c.Transport,
+		log:       c.Logger.With("worker", c.Worker),
+		heard:     make(hearing, len(c.Servers)),
+		ctx:       ctx,
+		end:       end,
+	}
+}
+
+// stop ends the link, the requests under way and the heartbeats.
+func (l *link) stop(cause error) {
+	l.end(cause)
+	l.beat.Wait()
+}
+
+// header begins a frame of the worker.
+func (l *link) header(op wire.Op) wire.Header {
+	return wire.Header{Op: op, Job: l.job, Worker: uint32(l.worker), Life: l.life, Version: wire.NoDense}
+}
+
+// together does something for every server at once and returns the first error, in the servers' order.
+func (l *link) together(do func(s int) error) error { return peer.All(len(l.servers), do) }

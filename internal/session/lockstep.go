@@ -1,0 +1,73 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/peer"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// InTurn waits for the worker's turn, which lasts until done is called. A worker in lockstep does one thing at a time: a push or the
+// end of an epoch, which is over when all servers have closed the round, or a checkpoint, which holds pushes. A save that found one
+// of its worker's pushes on its way would hold it on one server while another, that has closed the round, waits for the first
+// server's sums of squares. Where workers are not in lockstep, nothing waits.
+func (w *Worker) InTurn(ctx context.Context, doing string) (done func(), err error) {
+	if !w.mode.Lockstep {
+		return func() {}, nil
+	}
+	ctx, release := peer.Bound(ctx, w.Context)
+	defer release()
+	select {
+	case w.turn <- struct{}{}:
+		return func() { <-w.turn }, nil
+	case <-ctx.Done():
+		return nil, describe(context.Cause(ctx), doing, w)
+	}
+}
+
+// EndEpoch implements [optimizer.Trainer].
+func (w *Worker) EndEpoch(ctx context.Context) error {
+	if err := w.Drain(ctx); err != nil || !w.mode.Lockstep {
+		return err
+	}
+	done, err := w.InTurn(ctx, "ending the epoch")
+	if err != nil {
+		return err
+	}
+	defer done()
+	seq, acked := w.Servers.Sequence.Begin()
+	defer w.Servers.Sequence.End(seq)
+	h := w.Servers.Header(wire.OpPark)
+	h.Seq, h.Acked, h.Round = seq, acked, uint64(w.Round())
+	if err := exchange.New(w.Servers).Say(ctx, h); err != nil {
+		return fmt.Errorf("ending the epoch: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.round.Parked()
+	return nil
+}
+
+// Round is the round that the worker's next push belongs to.
+func (w *Worker) Round() mode.Round {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.round.Round()
+}
+
+// Resume makes r that round.
+func (w *Worker) Resume(r mode.Round) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.round.Resume(r)
+}
+
+// Pushed says that a push of the round was answered.
+func (w *Worker) Pushed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.round.Pushed()
+}
