@@ -114,6 +114,7 @@ package fleet
 //	trainer.go  what an objective is bound to
 //	session.go  the order of a training thread's calls
 //	util.go     what workers do together between steps
+//	reduce.go   sums, largest and smallest numbers of all workers
 //
 // Its weights:
 //

@@ -1,9 +1,7 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -40,12 +38,6 @@ const (
 )
 
 var reduceOps = map[ReduceOp]collective.Op{Sum: collective.Sum, Max: collective.Max, Min: collective.Min}
-
-// number is what can be reduced.
-type number interface {
-	int64 | float64
-	cmp.Ordered
-}
 
 // AllReduce returns what op makes of the workers' x, element by element. x must be equally long on all workers, and is not changed.
 func (u UtilBase) AllReduce(ctx context.Context, x []float64, op ReduceOp) ([]float64, error) {
@@ -113,48 +105,6 @@ func (u UtilBase) PrintOnRank(message any, rank int) {
 	}
 }
 
-func allReduce[E number](ctx context.Context, f *Fleet, call string, x []E, op ReduceOp, bits func(E) uint64, of func(uint64) E) ([]E, error) {
-	if _, ok := reduceOps[op]; !ok {
-		return nil, fmt.Errorf("fleet: %s: op is %q; it can be %q, %q or %q", call, op, Sum, Max, Min)
-	}
-	b, err := f.meeting(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	if m, ok := b.(meeter); ok {
-		out := append([]E{}, x...)
-		err := m.Meet(ctx, func(g *collective.Group) error { return collective.AllReduce(ctx, g, reduceOps[op], out) })
-		return out, named(call, err)
-	}
-	data, err := b.Gather(ctx, fmt.Sprintf("%s (%s of %d values)", call, op, len(x)), pack(x, bits))
-	if err != nil {
-		return nil, named(call, err)
-	}
-	return reduce(call, data, op, of)
-}
-
-// reduce folds what workers gave, in their order.
-func reduce[E number](call string, data [][]byte, op ReduceOp, of func(uint64) E) ([]E, error) {
-	var out []E
-	for w, b := range data {
-		switch theirs := unpack(b, of); {
-		case b == nil:
-		case out == nil:
-			out = theirs
-		case len(theirs) != len(out):
-			return nil, fmt.Errorf("fleet: %s: worker %d sent %d values, the others %d", call, w, len(theirs), len(out))
-		default:
-			fold(out, theirs, op)
-		}
-	}
-	return out, nil
-}
-
-// meeter is a backend whose workers add up among themselves.
-type meeter interface {
-	Meet(ctx context.Context, do func(*collective.Group) error) error
-}
-
 // meeting is what this worker meets the others by between steps. One that is alone meets nobody, before Minimize too.
 func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, error) {
 	f.mu.Lock()
@@ -174,34 +124,4 @@ func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte,
 	}
 	all, err := b.Gather(ctx, call, data)
 	return all, named(call, err)
-}
-
-func fold[E number](out, x []E, op ReduceOp) {
-	for i, v := range x {
-		switch op {
-		case Sum:
-			out[i] += v
-		case Max:
-			out[i] = max(out[i], v)
-		case Min:
-			out[i] = min(out[i], v)
-		}
-	}
-}
-
-// pack writes values as they travel, little-endian; it is never nil.
-func pack[E any](x []E, bits func(E) uint64) []byte {
-	b := make([]byte, 0, 8*len(x))
-	for _, v := range x {
-		b = binary.LittleEndian.AppendUint64(b, bits(v))
-	}
-	return b
-}
-
-func unpack[E any](b []byte, of func(uint64) E) []E {
-	x := make([]E, len(b)/8)
-	for i := range x {
-		x[i] = of(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return x
 }

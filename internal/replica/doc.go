@@ -26,7 +26,10 @@
 //
 // # Files, in reading order
 //
-//	trainer.go   a worker's life
+//	trainer.go   a copy of the weights, and the group that it belongs to
+//	life.go      from what it begins, joining, leaving
+//	meet.go      what workers do together between steps
+//	open.go      which session trains, and the end of an epoch
 //	session.go   a step that all make together
 //	localsgd.go  steps of its own, and the mean of all copies
 //	merger.go    rows of all workers made one

@@ -1,0 +1,171 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/layout"
+)
+
+// Restore implements [backend.Trainer]: what weights are loaded from, one load after the other, must be the same on every worker.
+func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
+	t.mu.Lock()
+	claimed := t.claimed
+	t.mu.Unlock()
+	if claimed {
+		return backend.ErrJoined
+	}
+	origin, err := t.Load(ctx, dir, what)
+	if err != nil {
+		return err
+	}
+	if t.origin != "" {
+		origin = t.origin + ", then from " + origin
+	}
+	t.origin = origin
+	return nil
+}
+
+// Join implements [backend.Trainer]: it finds the other workers, compares with them what is trained, and takes the dense weights of rank 0.
+func (t *Trainer) Join(ctx context.Context) error {
+	if err := t.Whole(); err != nil {
+		return err
+	}
+	g, err := t.claim(ctx)
+	if err != nil {
+		return t.named(err)
+	}
+	if err = g.Join(ctx); err == nil {
+		err = t.agree(ctx, g)
+	}
+	if err == nil {
+		err = t.takeWeights(ctx, g)
+	}
+	if err != nil {
+		return t.named(errors.Join(err, t.fail(ctx, err)))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.joined = true
+	return nil
+}
+
+// claim makes the group, once. That may take as long as StartTimeout.
+func (t *Trainer) claim(ctx context.Context) (*collective.Group, error) {
+	t.mu.Lock()
+	claimed := t.claimed
+	t.claimed = true
+	t.mu.Unlock()
+	if claimed {
+		return nil, backend.ErrJoined
+	}
+	g, err := collective.New(ctx, t.c.Group)
+	t.mu.Lock()
+	t.group, t.claimed = g, err == nil
+	left := t.left
+	t.mu.Unlock()
+	if err == nil && left { // Close came meanwhile, and had nothing to close
+		return nil, errors.Join(ErrClosed, g.Close(ctx, ErrClosed))
+	}
+	return g, err
+}
+
+// agree compares this worker's model, rule and strategy with the others', and how far each has come.
+func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
+	mine := append(layout.Fingerprint{}, t.c.Fingerprint...)
+	mine = append(mine, layout.Fact("beginning", t.begins()), layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.Local().Step()))
+	data, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	all, err := g.AllGather(ctx, data)
+	if err != nil {
+		return err
+	}
+	for rank, data := range all {
+		var theirs layout.Fingerprint
+		if err := json.Unmarshal(data, &theirs); err != nil {
+			return fmt.Errorf("replica: fingerprint of worker %d: %w", rank, err)
+		}
+		if d := mine.Difference(fmt.Sprintf("worker %d", t.c.Group.Rank), theirs, fmt.Sprintf("worker %d", rank)); d != "" {
+			return fmt.Errorf("replica: worker %d builds another job: %s", rank, d)
+		}
+	}
+	return nil
+}
+
+// begins says from what this worker begins.
+func (t *Trainer) begins() string {
+	if t.origin == "" {
+		return "nothing, without Restore or LoadModel"
+	}
+	return t.origin
+}
+
+// takeWeights sets every dense param, the frozen ones too, to what rank 0 has.
+func (t *Trainer) takeWeights(ctx context.Context, g *collective.Group) error {
+	var names []string
+	var all [][]float32
+	for _, p := range t.c.Params {
+		if p.Embedding {
+			continue
+		}
+		w, err := t.Local().Dense(p.Name)
+		if err != nil {
+			return err
+		}
+		names, all = append(names, p.Name), append(all, w)
+	}
+	if err := collective.Broadcast(ctx, g, 0, all...); err != nil {
+		return err
+	}
+	for i, name := range names {
+		if err := t.Local().SetDense(name, all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Leave implements [backend.Trainer]: it waits until all workers have come here.
+func (t *Trainer) Leave(ctx context.Context) error {
+	g, err := t.ready()
+	switch {
+	case errors.Is(err, ErrClosed):
+		return nil
+	case err != nil:
+		return err
+	}
+	err = t.EndEpoch(ctx)
+	t.mu.Lock()
+	t.left = true
+	t.mu.Unlock()
+	if err != nil {
+		return errors.Join(err, t.fail(ctx, err))
+	}
+	return t.named(g.Leave(ctx))
+}
+
+// Close implements [backend.Trainer]: the other workers are told.
+func (t *Trainer) Close() {
+	if err := t.fail(context.Background(), errGivenUp); err != nil {
+		t.c.Group.Logger.Warn("replica: closing", "error", err)
+	}
+}
+
+// fail ends this worker's part at once and tells the others why.
+func (t *Trainer) fail(ctx context.Context, reason error) error {
+	t.mu.Lock()
+	t.left = true
+	g := t.group
+	t.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	return g.Close(ctx, reason)
+}

@@ -1,0 +1,44 @@
+package replica
+
+import (
+	"context"
+
+	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// Meet has do talk to the other workers between steps. It ends the epoch first, so that workers with more batches go on until they
+// come to the same call.
+func (t *Trainer) Meet(ctx context.Context, do func(*collective.Group) error) error {
+	if err := t.EndEpoch(ctx); err != nil {
+		return err
+	}
+	return t.named(do(t.group))
+}
+
+// Barrier implements [backend.Trainer].
+func (t *Trainer) Barrier(ctx context.Context) error {
+	return t.Meet(ctx, func(g *collective.Group) error { return g.Barrier(ctx) })
+}
+
+// Gather implements [backend.Trainer]. The group compares the workers' calls.
+func (t *Trainer) Gather(ctx context.Context, _ string, data []byte) (all [][]byte, err error) {
+	err = t.Meet(ctx, func(g *collective.Group) error { all, err = g.AllGather(ctx, data); return err })
+	return all, err
+}
+
+// Save implements [backend.Trainer]: the copies are the same, and rank 0 writes its own when it calls.
+func (t *Trainer) Save(ctx context.Context, dir string) error {
+	if t.c.Group.Rank != 0 {
+		return nil
+	}
+	return t.WriteCheckpoint(ctx, dir, t.rate())
+}
+
+// Shrink implements [backend.Trainer]: all end the day of their copies behind a barrier.
+func (t *Trainer) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
+	if err := t.Barrier(ctx); err != nil {
+		return nil, err
+	}
+	return t.Trainer.Shrink(ctx, o)
+}
