@@ -157,15 +157,15 @@ func FromASync(aSync bool, k int) (Strategy, error) {
 // waits for another; gradients miss the updates that others have made since their parameters were pulled.
 //
 // By default a step sees all updates of its own worker, and its gradient misses N−1 of N workers that are equally fast. What momentum
-// does with that is foreseen (NoForesight has it left out), so that as many examples train a model as well as in one process: within
-// 0.002 of its test AUC on the clicks and flights of examples/wide_and_deep, with 2 and 4 workers and batches of 128 and 512.
+// does with that is foreseen (NoForesight has it left out), so that as many examples train a model about as well as in one process:
+// on the flights of examples/wide_and_deep within 0.001 of its test AUC, as the table of ARCHITECTURE.md says, with 2 and 4 workers
+// and batches of 128 and 512.
 //
 // More staleness is a choice, and each has its price:
 //
 //   - LookAhead asks for the next batch's rows and dense parameters when a batch begins, so that no step waits for the network. A
 //     gradient then misses the last update of its own worker and about two of each other one, 2N−1 in all. It pays where the network
-//     is slow beside a batch, and where batches are small or workers few: with batches of 512 the clicks lost 0.002 of AUC with 2
-//     workers and 0.012 with 4.
+//     is slow beside a batch, and where batches are small or workers few: with batches of 512 the flights lost 0.002 of AUC.
 //   - SendQueueSize and ThreadPoolSize above 1 let so many gradients wait, and travel, while the next steps are computed: each of
 //     them misses those before it.
 //   - MaxMergeVarNum makes one push, and one update, of up to so many steps. Under plain SGD their sum is what they would have been one by

@@ -1,0 +1,118 @@
+package deps_test
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// architecture is ARCHITECTURE.md's part below a heading, as far as the next of its kind.
+func architecture(t *testing.T, heading string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("ARCHITECTURE.md has no part %q", heading)
+	}
+	part, _, _ = strings.Cut(part, "\n## ")
+	return part
+}
+
+// drawing are the indented lines of a text, without their indentation.
+func drawing(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		if line, ok := strings.CutPrefix(line, "    "); ok {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// TestFloorPlan: the house as ARCHITECTURE.md draws it has every package once, above all that it imports, and the drawing of a step's
+// way names files that there are.
+func TestFloorPlan(t *testing.T) {
+	floors := map[string]int{}
+	for floor, line := range drawing(architecture(t, "The house")) {
+		names, _, _ := strings.Cut(line, "   ")
+		for name := range strings.SplitSeq(names, ", ") {
+			if _, twice := floors[name]; twice {
+				t.Errorf("the drawing has %s twice", name)
+			}
+			floors[name] = floor
+		}
+	}
+	for pkg, imports := range house {
+		if strings.HasPrefix(pkg, "examples/") || strings.HasSuffix(pkg, "test") && pkg != "fleet/fleettest" {
+			continue
+		}
+		floor, drawn := floors[pkg]
+		if !drawn {
+			t.Errorf("the drawing lacks %s", pkg)
+		}
+		for _, name := range imports {
+			if below, ok := floors[name]; !ok || below <= floor {
+				t.Errorf("%s imports %s, which the drawing does not have below it", pkg, name)
+			}
+		}
+	}
+	for name := range floors {
+		if name != "examples/…" && !isDir(name) {
+			t.Errorf("the drawing has %s, which does not exist", name)
+		}
+	}
+}
+
+// onTheWay is a line of the drawing of a step's way: a package, and files of it.
+var onTheWay = regexp.MustCompile(`^([a-z][a-z/]*) +((?:\w+\.go(?: · )?)+)`)
+
+func TestFilesOnTheWay(t *testing.T) {
+	seen := 0
+	for _, line := range drawing(architecture(t, "One training step")) {
+		m := onTheWay.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		for file := range strings.SplitSeq(strings.TrimSpace(m[2]), " · ") {
+			seen++
+			if _, err := os.Stat(path.Join("../..", m[1], file)); err != nil {
+				t.Errorf("a step's way goes through %s/%s, which does not exist", m[1], file)
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d files found: the test does not see the drawing", seen)
+	}
+}
+
+// TestPromises: in the tables of promises, each test is in a package of its row, and each package has a test there.
+func TestPromises(t *testing.T) {
+	rows := 0
+	for line := range strings.Lines(architecture(t, "What is promised, and the tests")) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if len(cells) != 3 || len(namesIn(cells[1])) == 0 {
+			continue
+		}
+		rows++
+		pkgs := strings.Split(strings.TrimSpace(cells[2]), ", ")
+		tests := namesIn(cells[1])
+		for _, test := range tests {
+			if !slices.ContainsFunc(pkgs, func(pkg string) bool { return has(t, pkg, "func "+test+"(") }) {
+				t.Errorf("no package of %v has %s", pkgs, test)
+			}
+		}
+		for _, pkg := range pkgs {
+			if !slices.ContainsFunc(tests, func(test string) bool { return has(t, pkg, "func "+test+"(") }) {
+				t.Errorf("%s has none of %v", pkg, tests)
+			}
+		}
+	}
+	if rows < 80 {
+		t.Errorf("%d rows found: the test does not see the tables", rows)
+	}
+}
