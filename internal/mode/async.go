@@ -38,6 +38,21 @@ func (a *Async) Missing() []int { return nil }
 // later ones are merged into it if the options say so, and when no place is left the thread waits too. So it is never further
 // ahead of the servers than [SendQueue.Places] pushes of [SendOptions] MaxMergeVarNum steps.
 //
+// A place goes round:
+//
+//	       Step: TurnCopy           Filled              Next              Answered
+//	free ─────────────────> filling ──────> waiting ──────────> travelling ────────> free
+//	                           ▲               │
+//	                           └───────────────┘
+//	                            Step: TurnMerge, into the newest, while it has
+//	                            fewer than MaxMergeVarNum steps
+//
+// Without a free place, and with none to merge into, Step says TurnWait: the loop waits for an answer. What waits goes in the order in
+// which it came, when fewer than ThreadPoolSize requests travel and it is ripe: it is full, or not Patient, or its ticket was Waited, or
+// somebody drains the queue. It is held back for a moment if the thread's next pull follows at once, and travels with that.
+//
+// The queue as a whole runs, until Close (what waits still goes; then Over) or until a request fails (nothing goes any more).
+//
 // By default a pull travels with the gradients before it, or behind them, so that a step sees all updates of its own worker. With
 // options that let gradients wait or travel beside training, pulls go apart from them, and wait for none.
 //
