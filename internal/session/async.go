@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -27,31 +26,20 @@ const waitUnit = 10 * time.Millisecond
 type asyncSession struct {
 	w       *Worker
 	ctx     context.Context         // of its requests
-	end     context.CancelCauseFunc // ends life
-	params  []*optimizer.Param
+	end     context.CancelCauseFunc // ends ctx
+	from    []uint64                // versions of the weights of the step under way, by server
 	intake  intake
 	merger  *gradient.Merger
-	senders sync.WaitGroup
-	work    chan task     // for the senders; has room for as many as may travel
-	receipt chan struct{} // for the receiver
+	staging *staging
+	senders senders
 	failed  chan struct{} // closed when err is set
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards what follows, and work that senders have not begun
 	queue     *mode.SendQueue
 	gradients []*queued // by place of the queue
+	pulls     pulls
+	changed   signal // something was answered
 	err       error
-	ended     bool        // work and receipt are closed
-	changed   signal      // something was answered
-	wanted    [3]*pulling // by mode.Pull: asked for, not yet on its way
-	next      *pulling    // what the next Begin will need
-	spare     []*pulling
-
-	staged sync.Mutex // guards what follows, which senders fill
-	dense  [][]float32
-	newest []uint64 // versions of dense, by server
-	fresh  bool
-
-	from []uint64 // versions of the weights of the step under way, by server
 }
 
 // queued are the gradients of a step, or of several merged, in a place of the queue.
@@ -64,16 +52,16 @@ type queued struct {
 var ErrSessionClosed = errors.New("session is closed")
 
 func newAsync(w *Worker, params []*optimizer.Param) *asyncSession {
-	st := w.Strategy
-	s := &asyncSession{w: w, params: params, intake: newIntake(w, params), merger: gradient.NewMerger(params, w.Rule, st),
-		receipt: make(chan struct{}, 1), failed: make(chan struct{}),
-		queue: mode.NewSendQueue(mode.SendOptionsOf(st)),
-		dense: make([][]float32, len(params)), newest: make([]uint64, len(w.Layout.Parts)), from: make([]uint64, len(w.Layout.Parts))}
-	s.work = make(chan task, s.queue.Requests())
-	for i, p := range params {
-		if !p.Frozen {
-			s.dense[i] = slices.Clone(p.W)
-		}
+	queue := mode.NewSendQueue(mode.SendOptionsOf(w.Strategy))
+	s := &asyncSession{
+		w:       w,
+		from:    make([]uint64, len(w.Layout.Parts)),
+		intake:  newIntake(w, params),
+		merger:  gradient.NewMerger(params, w.Rule, w.Strategy),
+		staging: newStaging(w, params),
+		senders: senders{work: make(chan task, queue.Requests()), receipt: make(chan struct{}, 1)},
+		failed:  make(chan struct{}),
+		queue:   queue,
 	}
 	for range s.queue.Places() {
 		s.gradients = append(s.gradients, &queued{Step: gradient.NewStep(params)})
@@ -91,7 +79,11 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := s.pull(ctx, st); err != nil {
 		return err
 	}
-	s.install(len(st.Rows) == 0)
+	if len(st.Rows) == 0 { // the gradient is computed on dense weights alone
+		s.staging.install(s.from)
+	} else {
+		s.staging.install(nil)
+	}
 	if !s.w.Strategy.LookAhead || len(st.Rows) == 0 || !knowsNext(st) {
 		return nil
 	}
@@ -117,22 +109,6 @@ func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
 	copy(s.from, p.read)
 	s.putBack(p)
 	return nil
-}
-
-// install makes the newest dense weights the params'; in a step without rows, the gradient is computed on nothing else.
-func (s *asyncSession) install(alone bool) {
-	s.staged.Lock()
-	defer s.staged.Unlock()
-	if alone {
-		copy(s.from, s.newest)
-	}
-	if !s.fresh {
-		return
-	}
-	s.fresh = false
-	for i, p := range s.params {
-		copy(p.W, s.dense[i])
-	}
 }
 
 // End implements [optimizer.Session].
@@ -185,7 +161,7 @@ func (s *asyncSession) turn(ctx context.Context) (at int, turn mode.Turn, err er
 func (s *asyncSession) filled(at int, next *pulling) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ticket := s.queue.Filled(at, next != nil || s.next != nil); ticket != 0 {
+	if ticket := s.queue.Filled(at, next != nil || s.pulls.next != nil); ticket != 0 {
 		time.AfterFunc(time.Duration(s.w.Strategy.SendWaitTimes)*waitUnit, func() { s.waited(ticket) })
 	}
 	if next != nil {
@@ -263,6 +239,6 @@ func (s *asyncSession) stop() {
 	s.act()
 	s.changed.send()
 	s.mu.Unlock()
-	s.senders.Wait()
+	s.senders.running.Wait()
 	s.end(ErrSessionClosed)
 }

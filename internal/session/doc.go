@@ -12,9 +12,11 @@
 //	async.go        pushes go beside training, as mode.SendQueue says
 //	pulling.go      the rows that it asks for, now or ahead
 //	sender.go       its goroutines, which send gradients and bring weights
+//	staging.go      where dense weights wait for the next step
 //	halfasync.go    threads meet at each step, and push together
 //	geo.go          a copy of the model, trained here
 //	geoexchange.go  what it exchanges every k steps
+//	copy.go         the copy, and what of it has changed
 //
 // What several need:
 //

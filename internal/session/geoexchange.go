@@ -2,12 +2,11 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/exchange"
 
-	"github.com/gofleet/gofleet/internal/kernels"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -38,7 +37,7 @@ func (g *geo) settle(ctx context.Context) error {
 	}
 	defer g.leave()
 	g.mu.Lock()
-	err, idle := g.err, g.store.Step() == 0
+	err, idle := g.err, g.model.store.Step() == 0
 	g.mu.Unlock()
 	if err != nil || idle || g.w.Strategy.GeoRest == strategy.GeoRestKeep {
 		return err
@@ -47,48 +46,14 @@ func (g *geo) settle(ctx context.Context) error {
 	return g.fail(g.send(ctx))
 }
 
-// take takes the n-th part of what has changed: of dense params and of rows trained since the last exchange; and of other
-// rows all that is left of them.
+// take takes the n-th part of what has changed.
 func (g *geo) take(n int) {
-	g.whole.Lock()
-	defer g.whole.Unlock()
-	g.mu.Lock()
-	g.delta.Samples = max(g.samples, 1)
-	g.samples, g.steps = 0, 0
-	g.mu.Unlock()
-	for i, d := range g.dense {
-		if d != nil {
-			d.Edit(func(at int, w, _ []float32) { mode.Take(g.delta.Dense[i][at:], w, g.old[i][at:at+len(w)], n) })
-		}
-	}
-	for e := range g.rows {
-		g.takeRows(e, n)
-	}
-}
-
-// takeRows takes the n-th part of the change of rows that were trained since the last exchange. What it leaves goes whole with the
-// next exchange, unless the row is trained again before.
-func (g *geo) takeRows(e, n int) {
-	dim, keep := g.rows[e].Param().Dim(), g.w.Strategy.GeoRest == strategy.GeoRestKeep
-	t := &g.taken
-	t.IDs, t.G = t.IDs[:0], t.G[:0]
-	g.rows[e].old.Take(func(id uint64, latest, old []float32, trained bool) (left bool) {
-		share := n
-		if !trained {
-			share = 1
-			if keep {
-				return true
-			}
-		}
-		t.IDs, t.G = append(t.IDs, id), append(t.G, old...)
-		return mode.Take(t.G[len(t.G)-dim:], latest, old, share)
+	g.model.take(&g.delta, n, g.w.Strategy.GeoRest == strategy.GeoRestKeep, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.delta.Samples = max(g.samples, 1)
+		g.samples, g.steps = 0, 0
 	})
-	ids, places := kernels.Unique(t.IDs, &g.sorter)
-	push := &g.delta.Rows[e]
-	push.Want(ids, dim)
-	for i, place := range places {
-		copy(push.G[int(place)*dim:][:dim], t.G[i*dim:])
-	}
 }
 
 // send makes an exchange of what was taken.
@@ -100,7 +65,7 @@ func (g *geo) send(ctx context.Context) error {
 		return describe(err, "exchanging", g.w)
 	}
 	g.w.Servers.Tally.Steps.Add(1)
-	g.installDense()
+	g.model.receive(g.x.Dense)
 	return g.receive(ctx)
 }
 
@@ -108,7 +73,7 @@ func (g *geo) send(ctx context.Context) error {
 func (g *geo) receive(ctx context.Context) error {
 	var rated error
 	var asking sync.WaitGroup
-	asking.Go(func() { rated = g.w.UseRate(ctx, g.store.SetRateFactor) })
+	asking.Go(func() { rated = g.w.UseRate(ctx, g.model.store.SetRateFactor) })
 	err := g.x.Each(func(s int) error {
 		for more := true; more; {
 			var err error
@@ -127,23 +92,12 @@ func (g *geo) receive(ctx context.Context) error {
 
 // page brings as many changed rows of a server as one frame holds.
 func (g *geo) page(ctx context.Context, s int) (more bool, err error) {
-	if len(g.rows) == 0 {
+	if len(g.model.rows) == 0 {
 		return false, nil
 	}
 	step, acked := g.w.Servers.Sequence.Begin()
 	defer g.w.Servers.Sequence.End(step)
-	return g.x.Changed(ctx, s, step, acked, g.install)
-}
-
-// install takes over rows of an embedding that have changed at a server.
-func (g *geo) install(e int, ids []uint64, w []float32) error {
-	return g.rows[e].old.Receive(ids, w, func(latest, old, p []float32) {
-		if old != nil {
-			mode.Receive(latest, old, p)
-		} else {
-			copy(latest, p)
-		}
-	})
+	return g.x.Changed(ctx, s, step, acked, g.model.receiveRows)
 }
 
 // refresh takes over what the servers have, and sends nothing.
@@ -151,16 +105,55 @@ func (g *geo) refresh(ctx context.Context) error {
 	if err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep}); err != nil {
 		return describe(err, "bringing weights", g.w)
 	}
-	g.installDense()
+	g.model.receive(g.x.Dense)
 	return g.receive(ctx)
 }
 
-// installDense takes over the dense weights that arrived last.
-func (g *geo) installDense() {
-	for i, d := range g.dense {
-		if d != nil {
-			d.Edit(func(at int, w, _ []float32) { mode.Receive(w, g.old[i][at:], g.arrived[i][at:at+len(w)]) })
-		}
+// begin brings, once, what servers had before this worker began. Later it waits for nothing: exchanges go on beside training.
+func (g *geo) begin(ctx context.Context) error {
+	if begun, err := g.state(); begun || err != nil {
+		return err
 	}
-	g.version.Add(1)
+	if err := g.enter(ctx); err != nil {
+		return err
+	}
+	defer g.leave()
+	if begun, err := g.state(); begun || err != nil {
+		return err // another session was first
+	}
+	if err := g.fail(g.refresh(ctx)); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.begun = true
+	return nil
+}
+
+func (g *geo) state() (begun bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.begun, g.err
+}
+
+// enter waits until no exchange is on its way, and keeps others from beginning until leave.
+func (g *geo) enter(ctx context.Context) error {
+	select {
+	case g.exchanging <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for an exchange on its way: %w", ctx.Err())
+	}
+}
+
+func (g *geo) leave() { <-g.exchanging }
+
+// fail remembers the first error: the worker's copy can't be trusted after it.
+func (g *geo) fail(err error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err == nil {
+		g.err = err
+	}
+	return g.err
 }

@@ -16,6 +16,13 @@ type pulling struct {
 	done chan struct{} // has room for the word that it is
 }
 
+// pulls are those of a session.
+type pulls struct {
+	wanted [3]*pulling // by mode.Pull: asked for, not yet on its way
+	next   *pulling    // what the next Begin will need
+	spare  []*pulling
+}
+
 // rowsFor is the pull that a step needs: that which was asked for ahead, or one of its own.
 func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
 	if p := s.takeNext(st); p != nil {
@@ -35,11 +42,11 @@ func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
 func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.next
+	p := s.pulls.next
 	if p == nil || st.Eval {
 		return nil
 	}
-	s.next = nil
+	s.pulls.next = nil
 	if !p.are(s.w, st) {
 		return nil
 	}
@@ -51,7 +58,7 @@ func (s *asyncSession) lookAhead(next *pulling) error {
 	if err := s.ask(mode.PullRows, next); err != nil {
 		return err
 	}
-	s.next = next
+	s.pulls.next = next
 	return nil
 }
 
@@ -80,7 +87,7 @@ func (s *asyncSession) ask(kind mode.Pull, p *pulling) error {
 	if !s.queue.Want(kind) {
 		return s.over()
 	}
-	s.wanted[kind] = p
+	s.pulls.wanted[kind] = p
 	s.act()
 	return nil
 }
@@ -89,9 +96,9 @@ func (s *asyncSession) ask(kind mode.Pull, p *pulling) error {
 func (s *asyncSession) room() *pulling {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.spare); n > 0 {
-		p := s.spare[n-1]
-		s.spare = s.spare[:n-1]
+	if n := len(s.pulls.spare); n > 0 {
+		p := s.pulls.spare[n-1]
+		s.pulls.spare = s.pulls.spare[:n-1]
 		return p
 	}
 	return &pulling{fetched: newFetched(s.w), read: make([]uint64, len(s.w.Layout.Parts)), done: make(chan struct{}, 1)}
@@ -101,7 +108,7 @@ func (s *asyncSession) room() *pulling {
 func (s *asyncSession) putBack(p *pulling) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spare = append(s.spare, p)
+	s.pulls.spare = append(s.pulls.spare, p)
 }
 
 // await waits until a pull is done, the session has failed, or ctx ends.

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"sync"
+
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -13,47 +15,50 @@ type task struct {
 	p *pulling // nil without
 }
 
+// senders are a session's goroutines, and what they are given to do.
+type senders struct {
+	running sync.WaitGroup
+	work    chan task     // has room for as many as may travel
+	receipt chan struct{} // for the receiver
+	ended   bool          // both are closed
+}
+
 // start starts the session's goroutines: as many senders as requests may travel, and the receiver of dense weights if it
 // has one.
 func (s *asyncSession) start() {
-	exchange := func() *exchange.Exchange {
-		x := exchange.New(s.w.Servers)
-		x.Dense, x.Install, x.Newest = s.dense, &s.staged, s.newest
-		return x
-	}
-	for range cap(s.work) {
-		x := exchange()
-		s.senders.Go(func() { s.send(x) })
+	for range cap(s.senders.work) {
+		x := s.staging.exchange(s.w.Servers)
+		s.senders.running.Go(func() { s.send(x) })
 	}
 	if s.w.Strategy.IndependentRecvThread {
-		x := exchange()
-		s.senders.Go(func() { s.receive(x) })
+		x := s.staging.exchange(s.w.Servers)
+		s.senders.running.Go(func() { s.receive(x) })
 	}
 }
 
 // act hands out what the queue says should go now, and ends the goroutines when it is over. mu is held.
 func (s *asyncSession) act() {
 	for next, ok := s.queue.Next(); ok; next, ok = s.queue.Next() {
-		t := task{Send: next, p: s.wanted[next.Pull]}
-		s.wanted[next.Pull] = nil
+		t := task{Send: next, p: s.pulls.wanted[next.Pull]}
+		s.pulls.wanted[next.Pull] = nil
 		if next.Place >= 0 {
 			t.g = s.gradients[next.Place]
 		}
-		s.work <- t
+		s.senders.work <- t
 	}
 	if s.queue.Receive() {
-		s.receipt <- struct{}{}
+		s.senders.receipt <- struct{}{}
 	}
-	if s.queue.Over() && !s.ended {
-		s.ended = true
-		close(s.work)
-		close(s.receipt)
+	if s.queue.Over() && !s.senders.ended {
+		s.senders.ended = true
+		close(s.senders.work)
+		close(s.senders.receipt)
 	}
 }
 
 // send is a sender: one request after another.
 func (s *asyncSession) send(x *exchange.Exchange) {
-	for t := range s.work {
+	for t := range s.senders.work {
 		x.NoDense = !t.Dense
 		err := s.make(x, t)
 		s.answered(t, err)
@@ -62,7 +67,7 @@ func (s *asyncSession) send(x *exchange.Exchange) {
 
 // receive brings dense weights when the queue says so.
 func (s *asyncSession) receive(x *exchange.Exchange) {
-	for range s.receipt {
+	for range s.senders.receipt {
 		err := s.make(x, task{})
 		s.received(err)
 	}
@@ -90,9 +95,7 @@ func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 		x.Read(t.p.read)
 	}
 	if x.Arrived.Load() > 0 {
-		s.staged.Lock()
-		s.fresh = true
-		s.staged.Unlock()
+		s.staging.arrived()
 	}
 	return nil
 }

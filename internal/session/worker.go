@@ -138,7 +138,7 @@ func (w *Worker) Refresh(ctx context.Context) error {
 // SetRateFactor multiplies the learning rates of the worker's copy, if it has one.
 func (w *Worker) SetRateFactor(factor float64) {
 	if g := w.copied(); g != nil {
-		g.store.SetRateFactor(factor)
+		g.model.store.SetRateFactor(factor)
 	}
 }
 

@@ -1,0 +1,193 @@
+package session
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// modelCopy is a worker's copy of the model, which its sessions train together, with the old values from which what they have changed
+// is computed. Weights and old values of a row, and of a part of a dense param, change together under the table's lock, so that
+// their difference is always what the worker has trained and not sent.
+type modelCopy struct {
+	store table.Store    // of what follows: it numbers this worker's updates, and has their rate
+	dense []*table.Dense // by param; nil for embeddings and frozen params
+	old   [][]float32    // by param, of dense ones: what the servers had after the last exchange
+	rows  []copiedRows   // by embedding
+	// version counts the changes of the dense weights, each after it was made.
+	version atomic.Uint64
+	// whole is read-locked by a step while it trains the copy, and locked while an exchange takes what has changed: it takes steps whole.
+	whole  sync.RWMutex
+	taken  gradient.Rows // of one embedding, in no order
+	sorter kernels.Uniquer
+}
+
+// copiedRows are the worker's rows of an embedding.
+type copiedRows struct {
+	*table.Sparse
+	old *table.Old
+}
+
+func newModelCopy(l *layout.Layout, rule optimizer.Rule) (*modelCopy, error) {
+	c := &modelCopy{dense: make([]*table.Dense, len(l.Params)), old: make([][]float32, len(l.Params))}
+	for i, p := range l.Params {
+		if p.Frozen && !p.Embedding {
+			continue
+		}
+		add := c.addDense
+		if p.Embedding {
+			add = c.addRows
+		}
+		if err := add(i, p, optimizer.RuleFor(rule, p)); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *modelCopy) addRows(_ int, p *optimizer.Param, rule optimizer.Rule) error {
+	t, err := table.NewSparse(p, rule, table.Options{Numbered: true})
+	if err != nil {
+		return err
+	}
+	old, err := t.KeepOld()
+	if err != nil {
+		return err
+	}
+	c.rows = append(c.rows, copiedRows{t, old})
+	return c.store.AddTable(t)
+}
+
+func (c *modelCopy) addDense(i int, p *optimizer.Param, rule optimizer.Rule) error {
+	c.dense[i], c.old[i] = table.NewDense(p.Size(), rule), slices.Clone(p.W)
+	if err := c.store.AddBlock(table.Block{Param: p, Name: p.Name, Values: c.dense[i]}); err != nil {
+		return err
+	}
+	return c.dense[i].Set(p.W)
+}
+
+// pullRows brings rows to where a step wants them; an evaluation brings none to life.
+func (c *modelCopy) pullRows(st *optimizer.Step) error {
+	for e := range st.Rows {
+		read := c.rows[e].Pull
+		if st.Eval {
+			read = c.rows[e].Peek
+		}
+		if err := read(st.Rows[e].IDs, st.Rows[e].W, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pullDense copies the dense weights into params that have those of a version, and returns the version that they have now.
+func (c *modelCopy) pullDense(params []*optimizer.Param, has uint64) (uint64, error) {
+	version := c.version.Load()
+	if has == version {
+		return has, nil
+	}
+	for i, d := range c.dense {
+		if d == nil {
+			continue
+		}
+		if err := d.Pull(params[i].W); err != nil {
+			return has, err
+		}
+	}
+	return version, nil
+}
+
+// train makes an update of the copy, numbered by number, and puts the dense weights after it into params, which had those of a
+// version. It returns the version that they have now.
+func (c *modelCopy) train(own gradient.Step, number func() int64, params []*optimizer.Param, has uint64) (uint64, error) {
+	c.whole.RLock()
+	defer c.whole.RUnlock()
+	step := number()
+	defer c.store.Finish(step)
+	for i, d := range c.dense {
+		if d == nil {
+			continue
+		}
+		if err := d.PushPull(own.Dense[i], params[i].W, step); err != nil {
+			return has, err
+		}
+	}
+	if c.version.Add(1) == has+1 {
+		has++ // they are all this session's
+	}
+	for e, r := range own.Rows {
+		if len(r.IDs) == 0 {
+			continue
+		}
+		if _, err := c.rows[e].Push(r.IDs, r.G, step); err != nil {
+			return has, err
+		}
+	}
+	return has, nil
+}
+
+// take moves the n-th part of what has changed into delta: of dense params and of rows trained since the last take, and of other rows all
+// that is left of them, unless that is kept. No step is in between when reset is called.
+func (c *modelCopy) take(delta *gradient.Step, n int, keep bool, reset func()) {
+	c.whole.Lock()
+	defer c.whole.Unlock()
+	reset()
+	for i, d := range c.dense {
+		if d != nil {
+			d.Edit(func(at int, w, _ []float32) { mode.Take(delta.Dense[i][at:], w, c.old[i][at:at+len(w)], n) })
+		}
+	}
+	for e := range c.rows {
+		c.takeRows(e, &delta.Rows[e], n, keep)
+	}
+}
+
+// takeRows is take for an embedding. What it leaves goes whole with the next take, unless the row is trained again before.
+func (c *modelCopy) takeRows(e int, push *gradient.Rows, n int, keep bool) {
+	dim, t := c.rows[e].Param().Dim(), &c.taken
+	t.IDs, t.G = t.IDs[:0], t.G[:0]
+	c.rows[e].old.Take(func(id uint64, latest, old []float32, trained bool) (left bool) {
+		share := n
+		if !trained {
+			share = 1
+			if keep {
+				return true
+			}
+		}
+		t.IDs, t.G = append(t.IDs, id), append(t.G, old...)
+		return mode.Take(t.G[len(t.G)-dim:], latest, old, share)
+	})
+	ids, places := kernels.Unique(t.IDs, &c.sorter)
+	push.Want(ids, dim)
+	for i, place := range places {
+		copy(push.G[int(place)*dim:][:dim], t.G[i*dim:])
+	}
+}
+
+// receive takes over the servers' dense weights, by param.
+func (c *modelCopy) receive(arrived [][]float32) {
+	for i, d := range c.dense {
+		if d != nil {
+			d.Edit(func(at int, w, _ []float32) { mode.Receive(w, c.old[i][at:], arrived[i][at:at+len(w)]) })
+		}
+	}
+	c.version.Add(1)
+}
+
+// receiveRows takes over the servers' rows of an embedding.
+func (c *modelCopy) receiveRows(e int, ids []uint64, w []float32) error {
+	return c.rows[e].old.Receive(ids, w, func(latest, old, p []float32) {
+		if old != nil {
+			mode.Receive(latest, old, p)
+		} else {
+			copy(latest, p)
+		}
+	})
+}
