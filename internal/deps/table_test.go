@@ -43,7 +43,9 @@ var house = map[string][]string{
 	"internal/client": {"internal/backend", "internal/checkpoint", "internal/exchange", "internal/layout", "internal/mode", "internal/peer", "internal/session",
 		"internal/table", "internal/wire", "optimizer", "strategy", "transport"},
 	"internal/update": {"internal/gradient", "internal/layout", "internal/table", "optimizer", "strategy"},
-	"internal/server": {"internal/checkpoint", "internal/cut", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/table", "internal/update",
+	"internal/roster": {"internal/mode", "internal/wire"},
+	"internal/server": {"internal/checkpoint", "internal/cut", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/roster", "internal/table",
+		"internal/update",
 		"internal/wire", "optimizer", "strategy", "transport"},
 
 	"nn": {"internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
@@ -68,6 +70,7 @@ var houseTests = map[string][]string{
 	"internal/session":        {"strategy/placement"},
 	"internal/cut":            {"internal/script"},
 	"internal/mode":           {"internal/script"},
+	"internal/roster":         {"internal/script"},
 	"examples/wide_and_deep":  {"transport"},
 	"fleet/fleetrun":          {"transport"},
 	"fleet":                   {"dataset", "internal/safetensors", "nn", "optimizer/local"},

@@ -36,7 +36,7 @@ func allocated(t *testing.T, m strategy.Mode, what string, n int) float64 {
 		ids[i] = uint64(i)
 	}
 	var b wire.Builder
-	h := wire.Header{Op: wire.OpStep, Job: s.job, Life: 1, Version: wire.NoDense}
+	h := wire.Header{Op: wire.OpStep, Job: s.door.job, Life: 1, Version: wire.NoDense}
 	body := new(bytes.Buffer)
 	return testing.AllocsPerRun(200, func() {
 		if h.Seq++; m == strategy.ModeSync && what != "pull" {
@@ -59,7 +59,7 @@ func allocated(t *testing.T, m strategy.Mode, what string, n int) float64 {
 			body.Write(p)
 		}
 		var reply transport.Reply
-		s.handle(body.Bytes(), &reply)
+		s.door.handle(body.Bytes(), &reply)
 		if reply.Parts[0][6] != 0 || reply.Parts[0][7] != 0 { // the status
 			t.Fatalf("refused: %q", bytes.Join(reply.Parts, nil))
 		}

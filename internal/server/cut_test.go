@@ -14,7 +14,7 @@ import (
 func scanning(t *testing.T, s *Server, cut string) *wire.Builder {
 	t.Helper()
 	b := new(wire.Builder)
-	b.Reset(wire.Header{Op: wire.OpScan, Job: s.job, Life: 1})
+	b.Reset(wire.Header{Op: wire.OpScan, Job: s.door.job, Life: 1})
 	if err := b.JSON(wire.Scan{Param: 1, Rows: 100, IDs: true, Cut: cut}); err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func scanning(t *testing.T, s *Server, cut string) *wire.Builder {
 // statusOf sends a frame and returns the answer's status.
 func statusOf(t *testing.T, s *Server, b *wire.Builder) uint16 {
 	var reply transport.Reply
-	s.handle(bytes.Join(b.Parts(), nil), &reply)
+	s.door.handle(bytes.Join(b.Parts(), nil), &reply)
 	defer reply.Done()
 	var f wire.Frame
 	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
@@ -41,14 +41,15 @@ func TestACutIsKeptForReading(t *testing.T) {
 		"ended": func(s *Server, msg wire.Save) {
 			msg.Abandon = true
 			for range 2 {
-				send(t, s, saving(t, s, commit, msg), wire.StatusOK)
+				send(t, s, saveFrame(t, s, commit, msg), wire.StatusOK)
 			}
-			send(t, s, saving(t, s, freeze, msg), wire.StatusStale)
+			send(t, s, saveFrame(t, s, freeze, msg), wire.StatusStale)
 		},
 		"its worker is gone": func(s *Server, _ wire.Save) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.depart(&s.members[0], 0, dead, false)
+			s.st.lock.Lock()
+			defer s.st.lock.Unlock()
+			s.st.roster.Drop(0, 1)
+			s.members.depart(0, false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,21 +59,21 @@ func TestACutIsKeptForReading(t *testing.T) {
 				send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 				send(t, s, scanning(t, s, "a"), wire.StatusStale)
 				for range 2 {
-					send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+					send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
 				}
 				send(t, s, scanning(t, s, "a"), wire.StatusStale) // steps may be on their way
 				msg.Steps = []uint64{1}
 				for range 2 {
-					send(t, s, saving(t, s, save, msg), wire.StatusOK)
+					send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
 				}
 				pushed := make(chan uint16, 1)
 				go func() { pushed <- statusOf(t, s, pushOf(s, wire.Header{Seq: 2})) }()
 				send(t, s, scanning(t, s, "a"), wire.StatusOK)
-				if err := s.store.Tables[0].Pull([]uint64{3}, make([]float32, 2), 1); err != nil { // is born
+				if err := s.part.store.Tables[0].Pull([]uint64{3}, make([]float32, 2), 1); err != nil { // is born
 					t.Fatal(err)
 				}
 				send(t, s, scanning(t, s, "a"), wire.StatusOK)
-				if rows, err := s.cut.Rows("a"); err != nil || len(rows[1]) != 1 || rows[1][0] != 7 {
+				if rows, err := s.st.cut.Rows("a"); err != nil || len(rows[1]) != 1 || rows[1][0] != 7 {
 					t.Errorf("the cut has rows %v, want 7 alone; error %v", rows, err)
 				}
 				synctest.Wait()
@@ -83,7 +84,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 				if status := <-pushed; (status == wire.StatusOK) != (name == "ended") {
 					t.Errorf("the push has status %d", status)
 				}
-				if s.cut.Holder() != "" || s.cut.Open() != "" {
+				if s.st.cut.Holder() != "" || s.st.cut.Open() != "" {
 					t.Error("the cut goes on")
 				}
 			})
@@ -96,19 +97,19 @@ func TestACutThatWasGivenUpEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		msg := wire.Save{ID: "a", Read: true}
-		send(t, s, saving(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusOK)
+		send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusOK)
 		msg.Steps = []uint64{1}
 		done := make(chan bool)
 		go func() {
-			send(t, s, saving(t, s, wire.Header{Op: wire.OpSave, Life: 1}, msg), wire.StatusStale)
+			send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpSave, Life: 1}, msg), wire.StatusStale)
 			close(done)
 		}()
 		synctest.Wait()
 		msg.Abandon = true
-		send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
+		send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
 		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 		<-done
-		if s.cut.Holder() != "" || s.cut.Open() != "" {
+		if s.st.cut.Holder() != "" || s.st.cut.Open() != "" {
 			t.Error("the cut goes on")
 		}
 		send(t, s, pushOf(s, wire.Header{Seq: 2}), wire.StatusOK)

@@ -1,15 +1,45 @@
 package server
 
-// notePulled remembers the dense values from index from on that a worker gets, for delay compensation.
-func (s *Server) notePulled(worker uint32, from int, w []float32) {
-	if s.c.Strategy.DelayCompensation == 0 {
+import (
+	"slices"
+	"sync"
+)
+
+// delays remembers, where gradients are compensated for their delay, which dense weights each worker was given: those that its next
+// gradient is computed at. It has a lock of its own, since pulls read weights without the server's.
+type delays struct {
+	on     bool
+	floats int // of a server's dense weights
+	mu     sync.Mutex
+	pulled [][]float32 // by worker
+}
+
+// note takes the dense values that a worker gets, from that place on.
+func (d *delays) note(worker, from int, w []float32) {
+	if !d.on {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := &s.members[worker]
-	if m.pulled == nil {
-		m.pulled = make([]float32, s.c.Layout.Parts[s.c.Index].Floats)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.pulled[worker] == nil {
+		d.pulled[worker] = make([]float32, d.floats)
 	}
-	copy(m.pulled[from:], w)
+	copy(d.pulled[worker][from:], w)
+}
+
+// of is a copy of what a worker was given, nil if it was given nothing.
+func (d *delays) of(worker int) []float32 {
+	if !d.on {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.pulled[worker])
+}
+
+// forget is for a life that begins.
+func (d *delays) forget(worker int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pulled[worker] = nil
 }

@@ -1,44 +1,79 @@
-// Package server is the parameter server: it holds one part of the weights (package table), takes pushes and answers pulls
-// in wire frames, and lets a mode (package mode) decide when gradients become an update.
+// Package server is the parameter server: it holds one part of the weights (package table), takes pushes and answers pulls in wire
+// frames. What is decided is decided by machines without lock, clock or network: when gradients become an update by package mode, who is
+// in the job and what was seen of it by package roster, which pushes a checkpoint holds by package cut. What is computed is package
+// update's. This package has what they do without: the lock, the waiting, the network, the files and the log.
 //
-// The server:
+// A server is made of parts with fields of their own. In reading order, each uses those above it:
 //
-//	server.go     what a server is made of, and Run
-//	store.go      its tables
-//	handle.go     a request in, a reply out
+//	monitor.go    the lock, how to wait for a change, and how the job fails
+//	state.go      the machines under that lock, and the waits that many need
+//	part.go       the tables, and what of a frame's names lives here
+//	reply.go      the memory of an answer
+//	peers.go      requests to other servers
 //
 // A push:
 //
-//	push.go       checked whole before anything, counted once, noted, applied
+//	push.go       one worker's gradient, checked whole before anything
 //	pieces.go     pushes that come in several frames
-//	window.go     which steps of a worker were seen: exactly once
-//	rounds.go     waiting for rounds
-//
-// An update, whose arithmetic is package update's:
-//
-//	norms.go      how long the gradient of a round is, of which every server has a part
+//	rate.go       the factor on learning rates, and from which update on it counts
+//	norms.go      the sums of squares of a round's gradient, of which every server has a part
+//	clip.go       how servers bring them together, for rules that clip by norm
+//	rounds.go     noted gradients become updates
+//	changed.go    which rows others have changed since a worker asked (mode geo)
 //	delay.go      which weights a worker has, for delay compensation
 //	foresight.go  which answers have foreseen weights
-//	rate.go       the factor on learning rates, and from which update on it counts
+//	pushing.go    counted once however often it arrives, and answered when it is in the weights
 //
 // An answer:
 //
-//	pull.go       weights into a reply
-//	changed.go    rows that others changed since a worker asked (mode geo)
+//	pull.go       rows and weights into a reply
 //	scan.go       all rows of a table, page by page
+//	step.go       a push, if there is one, and then the answer
 //
-// The workers:
+// A cut through all servers:
+//
+//	frozen.go     frozen dense params: the saving worker's, for the checkpoint and for workers that join later
+//	load.go       the first weights: a checkpoint's, a model's, or those that worker 0 publishes
+//	save.go       the server's part of a checkpoint, the end of a period of the tables, a cut that is read
+//
+// The workers, and the whole:
 //
 //	members.go    they join, live, leave
 //	deaths.go     and die
 //	gather.go     barriers and reductions, on server 0
+//	handle.go     a request in, a reply out
+//	server.go     what a server is made of, and Run
 //
-// A cut through all servers, whose machine is package cut's:
+// # A round
 //
-//	save.go       the server's part of a checkpoint
-//	keep.go       what is frozen: the saving worker's, for the checkpoint and for those who join later
-//	shrink.go     the end of a period of the tables
+// The way of a push in a mode with rounds, here on a server of two workers; without rounds the mode answers the first push with an update.
 //
-// One mutex guards what the mode, the members and the windows know. Tables have their own locks, so that updates and reads
-// run beside each other.
+//	worker 0          worker 1           handlers, under the lock                             tables
+//	   │ step, seq 7      │
+//	   ├─────────────────────────────> sender? seen before? turn? ──> mode.Push: wait
+//	   │                  │ step, seq 4
+//	   │                  ├───────────> sender? seen before? turn? ──> mode.Push: apply 0 1
+//	   │                  │                 take: the tables' next step
+//	   │                  │                                     lock given up ─────────────> fold, clip, apply
+//	   │                  │                 both pushes count, the round is reached <─────── finish
+//	   │ <────────────────┴───────────── answers: the new weights, and the rows asked for
+//
+// "Turn" is the end of three waits: until the weights are published, until every update that the frame's round must reflect is in the
+// tables, and until no cut holds the step. A push that comes again joins the first at "seen before" and waits for the same answer.
+//
+// # Invariants
+//
+//   - What is acknowledged is in the tables: an answer is sent when the update with the push is finished, and not before.
+//   - A push counts once: only the first request of a sequence number is given to the mode, and only its window says that it is done.
+//   - A refused frame has changed nothing: frames are parsed and checked whole before the mode hears of them.
+//   - The steps that a checkpoint holds are the same on all servers: pushes beyond them are held before the mode has them, so that no
+//     update can take one of them along, and the part is written when all others are applied and none is under way.
+//   - A request's memory outlives its gradient: a handler whose wait fails still waits until no update is being applied.
+//   - Nobody waits without end: every wait ends with the job's failure, the server's closing or the wait timeout, and says for whom it was.
+//
+// # What comes next
+//
+// A generation of the cluster is checked where a sender's life is, in state.go, for every op at once. A server that takes over a part
+// is made as any other and loads that part before it opens its door; to the other servers it is an endpoint that peers.go calls. A
+// worker that comes back into a round passes members.go, where the parts are told that a life begins.
 package server

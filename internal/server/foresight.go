@@ -7,19 +7,25 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// foresees says whether a strategy's training answers have foreseen weights, as [update.Ahead] has them.
-func foresees(s strategy.Strategy, workers int) bool {
-	return mode.Of(s.Mode).Foresight && (workers > 1 || s.LookAhead) && !s.NoForesight && s.DelayCompensation == 0
+// foresight says which answers have foreseen dense weights, as [update.Ahead] has them.
+type foresight struct {
+	on        bool
+	lookAhead bool
+	floats    int // of a server's dense weights
 }
 
-// foresee has a push leave foreseen weights in its reply, if the strategy has them and its sender wants all dense weights of this server.
-func (p *push) foresee(s *Server, f *wire.Frame, r *reply) {
+func newForesight(s strategy.Strategy, workers, floats int) foresight {
+	on := mode.Of(s.Mode).Foresight && (workers > 1 || s.LookAhead) && !s.NoForesight && s.DelayCompensation == 0
+	return foresight{on: on && floats > 0, lookAhead: s.LookAhead, floats: floats}
+}
+
+// ask has a push leave foreseen weights in its reply, if its sender wants all dense weights of this server and says which it has.
+func (o *foresight) ask(p *push, f *wire.Frame, r *reply) {
 	p.grad.Ahead = nil
-	floats := s.floats()
-	from, to, err := f.Span(floats)
-	if !s.foreseeing || f.Version == 0 || f.Version == wire.NoDense || err != nil || from > 0 || to < floats || floats == 0 {
+	from, to, err := f.Span(o.floats)
+	if !o.on || f.Version == 0 || f.Version == wire.NoDense || err != nil || from > 0 || to < o.floats {
 		return
 	}
-	r.foreseen = update.Ahead{Dense: grow(r.foreseen.Dense, floats), Held: f.Version, LookAhead: s.c.Strategy.LookAhead}
-	p.grad.Ahead = &r.foreseen
+	r.ahead = update.Ahead{Dense: grow(r.ahead.Dense, o.floats), Held: f.Version, LookAhead: o.lookAhead}
+	p.grad.Ahead = &r.ahead
 }

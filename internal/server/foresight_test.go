@@ -3,7 +3,6 @@ package server
 import (
 	"testing"
 
-	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -29,10 +28,9 @@ func TestForesight(t *testing.T) {
 		{strategy.Async(), 4, 0, false}, // the sender has no weights yet
 		{strategy.Async(), 4, wire.NoDense, false},
 	} {
-		st := c.s.WithDefaults()
-		s := &Server{c: Config{Strategy: st, Layout: &layout.Layout{Parts: []layout.Part{{Floats: 3}}}}, foreseeing: foresees(st, c.workers)}
+		o := newForesight(c.s.WithDefaults(), c.workers, 3)
 		var p push
-		p.foresee(s, &wire.Frame{Header: wire.Header{Version: c.held}}, new(reply))
+		o.ask(&p, &wire.Frame{Header: wire.Header{Version: c.held}}, new(reply))
 		if got := p.grad.Ahead != nil; got != c.want {
 			t.Errorf("%+v, %d workers: a push on weights of version %d: foreseen %v, want %v", c.s, c.workers, c.held, got, c.want)
 		}

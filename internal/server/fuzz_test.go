@@ -27,7 +27,7 @@ func FuzzHandle(f *testing.F) {
 		}
 		server := newServer(t, s)
 		var reply transport.Reply
-		server.handle(body, &reply)
+		server.door.handle(body, &reply)
 		defer reply.Done()
 		var answer wire.Frame
 		if err := answer.Parse(bytes.Join(reply.Parts, nil)); err != nil {
@@ -36,7 +36,7 @@ func FuzzHandle(f *testing.F) {
 		if answer.Status == wire.StatusOK {
 			return
 		}
-		if w, step := weight(t, server), server.store.Step(); w != 0 || step != 0 {
+		if w, step := weight(t, server), server.part.store.Step(); w != 0 || step != 0 {
 			t.Errorf("refused (%v), and the weight is %v at step %d", answer.Refusal(), w, step)
 		}
 	})
@@ -44,7 +44,7 @@ func FuzzHandle(f *testing.F) {
 
 // frames are good ones of every op that does not write files, and such that are wrong in one place.
 func frames(t testing.TB, s *Server) (all []*wire.Builder) {
-	header := func(op wire.Op) wire.Header { return wire.Header{Op: op, Job: s.job, Life: 1, Seq: 1} }
+	header := func(op wire.Op) wire.Header { return wire.Header{Op: op, Job: s.door.job, Life: 1, Seq: 1} }
 	bare := func(op wire.Op) *wire.Builder {
 		b := new(wire.Builder)
 		b.Reset(header(op))
@@ -54,7 +54,7 @@ func frames(t testing.TB, s *Server) (all []*wire.Builder) {
 		all = append(all, bare(op))
 	}
 	for op, msg := range map[wire.Op]any{
-		wire.OpHello: wire.Hello{Process: 1, Fingerprint: s.fingerprint}, wire.OpJoin: wire.Hello{Process: 2, Fingerprint: s.fingerprint},
+		wire.OpHello: wire.Hello{Process: 1, Fingerprint: s.c.Fingerprint}, wire.OpJoin: wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint},
 		wire.OpGather: wire.Gather{Call: "barrier", N: 1, Data: []byte("x")}, wire.OpScan: wire.Scan{Param: 1, Rows: 10},
 		wire.OpKeep: wire.Save{ID: "a"}, wire.OpFence: wire.Leave{Worker: 0, Life: 1}, wire.OpDrop: wire.Leave{Worker: 0, Life: 1, Forget: true},
 	} {

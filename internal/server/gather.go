@@ -8,13 +8,16 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// gathers are the collectives under way, and the last ones that are complete, for repeated requests.
-type gathers struct {
-	byNumber map[uint64]*gathering
+// gathering has the collectives of workers, on server 0: each sends a blob and gets those of all. A barrier is a gather of nothing.
+// The collectives under way are kept, and the last ones that are complete, for requests that come again.
+type gathering struct {
+	st       *state
+	byNumber map[uint64]*gathered
 	order    []uint64
 }
 
-type gathering struct {
+// gathered is one collective.
+type gathered struct {
 	n     uint64
 	call  string // all that must be the same on every worker
 	first int    // the worker that came first
@@ -27,26 +30,26 @@ type gathering struct {
 // keepGathers is how many collectives are remembered; a worker has one under way at a time.
 const keepGathers = 256
 
-// gather collects a blob from every worker and answers each with all of them: a barrier is a gather of nothing.
-func (s *Server) gather(f *wire.Frame, r *reply) error {
+// handle collects a worker's blob and answers when all have come.
+func (c *gathering) handle(f *wire.Frame, r *reply) error {
 	var msg wire.Gather
 	if err := f.JSON(&msg); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, err := s.member(&f.Header); err != nil {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil {
 		return err
 	}
-	g := s.gathers.get(msg.N, func() *gathering { return newGathering(msg.N, msg.Call, int(f.Worker), len(s.members)) })
+	g := c.of(msg.N, msg.Call, int(f.Worker))
 	if g.call != msg.Call {
-		return s.differ(g, int(f.Worker), msg.Call)
+		return c.differ(g, int(f.Worker), msg.Call)
 	}
 	if !g.have[f.Worker] {
 		g.have[f.Worker], g.data[f.Worker] = true, msg.Data
-		s.broadcast()
+		c.st.lock.broadcast()
 	}
-	err := s.await(func() bool { return g.err != nil || s.complete(g) }, func() string { return fmt.Sprintf("at %s: missing %s", msg.Call, s.absentees(g)) })
+	err := c.st.lock.await(func() bool { return g.err != nil || c.complete(g) }, func() string { return fmt.Sprintf("at %s: missing %s", msg.Call, c.absentees(g)) })
 	switch {
 	case err != nil:
 		return err
@@ -57,65 +60,60 @@ func (s *Server) gather(f *wire.Frame, r *reply) error {
 }
 
 // differ refuses a collective in which a worker makes another call than the first, for all who are in it. Whoever has its answer
-// keeps that.
-func (s *Server) differ(g *gathering, worker int, call string) error {
+// keeps that. Locked.
+func (c *gathering) differ(g *gathered, worker int, call string) error {
 	err := wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d at %s: all must make the same calls in the same order",
 		g.first, g.call, worker, call)
 	if !g.done && g.err == nil {
 		g.err = err
-		s.broadcast()
+		c.st.lock.broadcast()
 	}
 	return err
 }
 
-// complete says whether everybody who is still in the job has sent his part. Once it is, it stays so.
-func (s *Server) complete(g *gathering) bool {
+// complete says whether everybody who is still in the job has sent his part. Once it is, it stays so. Locked.
+func (c *gathering) complete(g *gathered) bool {
 	if !g.done {
-		for w := range s.members {
-			if !g.have[w] && s.members[w].state != left && s.members[w].state != dead {
+		for w, have := range g.have {
+			if !have && !c.st.roster.Gone(w) {
 				return false
 			}
 		}
 		g.done = true
-		s.gathers.release(g.n - 1)
+		c.release(g.n - 1)
 	}
 	return true
 }
 
-func (s *Server) absentees(g *gathering) string {
+// absentees names the workers that have not come. Locked.
+func (c *gathering) absentees(g *gathered) string {
 	var names []string
-	for w := range s.members {
-		if !g.have[w] {
-			names = append(names, s.members[w].describe(w, time.Now()))
+	for w, have := range g.have {
+		if !have {
+			names = append(names, c.st.roster.Describe(w, time.Now()))
 		}
 	}
 	return strings.Join(names, ", ")
 }
 
-func newGathering(n uint64, call string, first, workers int) *gathering {
-	return &gathering{n: n, call: call, first: first, data: make([][]byte, workers), have: make([]bool, workers)}
-}
-
-// release forgets what collective n brought: who has come to the next has its answer. So a server holds the data of two.
-func (g *gathers) release(n uint64) {
-	if past := g.byNumber[n]; past != nil {
+// release forgets what collective n brought: who has come to the next has its answer. So a server holds the data of two. Locked.
+func (c *gathering) release(n uint64) {
+	if past := c.byNumber[n]; past != nil {
 		clear(past.data)
 	}
 }
 
-// get is collective n, which begins with the first request for it.
-func (g *gathers) get(n uint64, begin func() *gathering) *gathering {
-	if g.byNumber == nil {
-		g.byNumber = make(map[uint64]*gathering)
-	}
-	if found := g.byNumber[n]; found != nil {
+// of is collective n, which begins with the first request for it. Locked.
+func (c *gathering) of(n uint64, call string, worker int) *gathered {
+	if found := c.byNumber[n]; found != nil {
 		return found
 	}
-	if len(g.order) == keepGathers {
-		delete(g.byNumber, g.order[0])
-		g.order = g.order[1:]
+	if len(c.order) == keepGathers {
+		delete(c.byNumber, c.order[0])
+		c.order = c.order[1:]
 	}
-	made := begin()
-	g.byNumber[n], g.order = made, append(g.order, n)
+	workers := c.st.roster.Workers()
+	made := &gathered{n: n, call: call, first: worker, data: make([][]byte, workers), have: make([]bool, workers)}
+	c.byNumber[n], c.order = made, append(c.order, n)
 	return made
 }

@@ -1,17 +1,21 @@
 package server
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/roster"
+)
 
 // TestGathersAreForgotten: when all have come to a collective, what the one before it brought is held no more, but still known to be over.
 func TestGathersAreForgotten(t *testing.T) {
-	s := &Server{members: make([]member, 2)}
-	var made []*gathering
+	c := &gathering{st: &state{roster: roster.New(roster.Options{Workers: 2})}, byNumber: map[uint64]*gathered{}}
+	var made []*gathered
 	for n := range uint64(3) {
-		g := s.gathers.get(n+1, func() *gathering { return newGathering(n+1, "AllGatherBytes", 0, 2) })
-		for w := range s.members {
+		g := c.of(n+1, "AllGatherBytes", 0)
+		for w := range 2 {
 			g.have[w], g.data[w] = true, []byte("rows")
 		}
-		if made = append(made, g); !s.complete(g) {
+		if made = append(made, g); !c.complete(g) {
 			t.Fatal("a collective of all is not complete")
 		}
 	}

@@ -17,30 +17,50 @@ import (
 // newServer is a server of one job of four weights and an embedding, joined by worker 0, whose weights are zero.
 func newServer(t testing.TB, s strategy.Strategy) *Server {
 	t.Helper()
+	return job{strategy: s}.server(t)
+}
+
+// job is what a test's server differs in from that of newServer: it has more params, another rule, workers, or peers.
+type job struct {
+	strategy  strategy.Strategy
+	more      []*optimizer.Param
+	rule      optimizer.Rule
+	workers   int
+	endpoints []string
+}
+
+// server is a server of the job, joined by worker 0 alone.
+func (j job) server(t testing.TB) *Server {
+	t.Helper()
+	if j.rule == nil {
+		j.rule = optimizer.SGD{LR: 1}
+	}
+	if j.endpoints == nil {
+		j.endpoints = []string{"server:1"}
+	}
 	params := []*optimizer.Param{{Name: "w", Shape: []int{4}, W: make([]float32, 4), G: make([]float32, 4)}, {Name: "emb", Shape: []int{100, 2}, Embedding: true}}
-	s = s.WithDefaults()
+	s := j.strategy.WithDefaults()
 	where, err := s.PlacementOptions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := layout.New(params, 1, where)
+	l, err := layout.New(append(params, j.more...), 1, where)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule := optimizer.SGD{LR: 1}
-	server, err := New(Config{Workers: 1, Endpoints: []string{"server:1"}, Layout: l, Rule: rule, Strategy: s,
-		Fingerprint: l.Fingerprint(rule, "test"), Transport: transport.NewMemory(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	server, err := New(Config{Workers: max(1, j.workers), Endpoints: j.endpoints, Layout: l, Rule: j.rule, Strategy: s,
+		Fingerprint: l.Fingerprint(j.rule, "test"), Transport: transport.NewMemory(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var hello wire.Builder
 	hello.Reset(wire.Header{Op: wire.OpJoin})
-	if err := hello.JSON(wire.Hello{Fingerprint: server.fingerprint}); err != nil {
+	if err := hello.JSON(wire.Hello{Fingerprint: server.c.Fingerprint}); err != nil {
 		t.Fatal(err)
 	}
 	send(t, server, &hello, wire.StatusOK)
 	var publish wire.Builder
-	publish.Reset(wire.Header{Op: wire.OpPublish, Job: server.job, Life: 1})
+	publish.Reset(wire.Header{Op: wire.OpPublish, Job: server.door.job, Life: 1})
 	publish.Dense(make([]float32, 4))
 	send(t, server, &publish, wire.StatusOK)
 	return server
@@ -50,7 +70,7 @@ func newServer(t testing.TB, s strategy.Strategy) *Server {
 func send(t testing.TB, s *Server, b *wire.Builder, want uint16) {
 	t.Helper()
 	var reply transport.Reply
-	s.handle(bytes.Join(b.Parts(), nil), &reply)
+	s.door.handle(bytes.Join(b.Parts(), nil), &reply)
 	var f wire.Frame
 	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
 		t.Fatal(err)
@@ -65,7 +85,7 @@ func send(t testing.TB, s *Server, b *wire.Builder, want uint16) {
 func pushOf(s *Server, h wire.Header) *wire.Builder {
 	h.Op, h.Samples, h.Life = wire.OpStep, 1, max(h.Life, 1)
 	if h.Job == 0 {
-		h.Job = s.job
+		h.Job = s.door.job
 	}
 	b := new(wire.Builder)
 	b.Reset(h)
@@ -78,7 +98,7 @@ func pushOf(s *Server, h wire.Header) *wire.Builder {
 func weight(t testing.TB, s *Server) float32 {
 	t.Helper()
 	var w [4]float32
-	if err := s.store.Blocks[0].Values.Pull(w[:]); err != nil {
+	if err := s.part.store.Blocks[0].Values.Pull(w[:]); err != nil {
 		t.Fatal(err)
 	}
 	return w[0]
@@ -92,7 +112,7 @@ func TestPushCountsOnce(t *testing.T) {
 			for range 3 {
 				send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 			}
-			if w, step := weight(t, s), s.store.Step(); w != -1 || step != 1 {
+			if w, step := weight(t, s), s.part.store.Step(); w != -1 || step != 1 {
 				t.Errorf("weight %g at step %d after one push sent three times, want -1 at 1", w, step)
 			}
 			send(t, s, pushOf(s, wire.Header{Seq: 2, Round: 1, Acked: 2}), wire.StatusOK)
@@ -123,7 +143,7 @@ func TestWrongPushChangesNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	bare := func(h wire.Header, fill func(*wire.Builder)) *wire.Builder {
 		b := new(wire.Builder)
-		h.Op, h.Job, h.Life, h.Samples, h.Seq = wire.OpStep, s.job, 1, 1, 1
+		h.Op, h.Job, h.Life, h.Samples, h.Seq = wire.OpStep, s.door.job, 1, 1, 1
 		b.Reset(h)
 		fill(b)
 		return b
@@ -133,7 +153,7 @@ func TestWrongPushChangesNothing(t *testing.T) {
 		frame *wire.Builder
 		want  uint16
 	}{
-		"another job":        {pushOf(s, wire.Header{Job: s.job + 1, Seq: 1}), wire.StatusMismatch},
+		"another job":        {pushOf(s, wire.Header{Job: s.door.job + 1, Seq: 1}), wire.StatusMismatch},
 		"no such worker":     {pushOf(s, wire.Header{Worker: 5, Seq: 1}), wire.StatusRefused},
 		"a life to come":     {pushOf(s, wire.Header{Life: 2, Seq: 1}), wire.StatusNotReady},
 		"no dense gradients": {bare(wire.Header{}, func(*wire.Builder) {}), wire.StatusRefused},
@@ -168,7 +188,7 @@ func TestWrongPushChangesNothing(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { send(t, s, test.frame, test.want) })
 	}
-	if w, step := weight(t, s), s.store.Step(); w != 0 || step != 0 {
+	if w, step := weight(t, s), s.part.store.Step(); w != 0 || step != 0 {
 		t.Errorf("weight %g at step %d after refused pushes, want 0 at 0", w, step)
 	}
 }

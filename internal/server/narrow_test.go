@@ -16,7 +16,7 @@ var narrow = []wire.Encoding{wire.Float16, wire.BFloat16, wire.Int8}
 
 // narrowPushOf is a step with a gradient of dense for the weights, and of row for row 7.
 func narrowPushOf(s *Server, e wire.Encoding, h wire.Header, dense [4]float32, row [2]float32) *wire.Builder {
-	h.Op, h.Samples, h.Life, h.Job = wire.OpStep, 1, 1, s.job
+	h.Op, h.Samples, h.Life, h.Job = wire.OpStep, 1, 1, s.door.job
 	b := new(wire.Builder)
 	b.Reset(h)
 	b.DenseAs(e, dense[:])
@@ -40,10 +40,10 @@ func TestNarrowPushes(t *testing.T) {
 	step++
 	send(t, s, pushOf(s, wire.Header{Seq: step}), wire.StatusOK)
 	w, row := make([]float32, 4), make([]float32, 2)
-	if err := s.store.Blocks[0].Values.Pull(w); err != nil {
+	if err := s.part.store.Blocks[0].Values.Pull(w); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.store.Tables[0].Peek([]uint64{7}, row, 0); err != nil {
+	if err := s.part.store.Tables[0].Peek([]uint64{7}, row, 0); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []float32{-7, 11, -1, -13, -4, 2} {
@@ -59,7 +59,7 @@ func TestNarrowPieces(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	piece := func(number int, op wire.Op) *wire.Builder {
 		b := new(wire.Builder)
-		b.Reset(wire.Header{Op: op, Job: s.job, Life: 1, Seq: 1, Samples: 1})
+		b.Reset(wire.Header{Op: op, Job: s.door.job, Life: 1, Seq: 1, Samples: 1})
 		b.Piece(wire.Piece{Number: number, Of: 2})
 		b.Span(2*number, 2*number+2)
 		b.DenseAs(wire.Int8, []float32{127, 1})
@@ -69,10 +69,10 @@ func TestNarrowPieces(t *testing.T) {
 	send(t, s, piece(0, wire.OpPiece), wire.StatusOK)
 	send(t, s, piece(1, wire.OpStep), wire.StatusOK)
 	w, rows := make([]float32, 4), make([]float32, 4)
-	if err := s.store.Blocks[0].Values.Pull(w); err != nil {
+	if err := s.part.store.Blocks[0].Values.Pull(w); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.store.Tables[0].Peek([]uint64{7, 8}, rows, 0); err != nil {
+	if err := s.part.store.Tables[0].Peek([]uint64{7, 8}, rows, 0); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []float32{-127, -1, -127, -1, -127, 0, -127, -1} {
@@ -104,7 +104,7 @@ func TestNarrowPushesAreChecked(t *testing.T) {
 			body := bytes.Join(narrowPushOf(s, c.e, wire.Header{Seq: 1}, [4]float32{1, 1, 1, 1}, [2]float32{1, 1}).Parts(), nil)
 			c.spoil(body)
 			var reply transport.Reply
-			s.handle(body, &reply)
+			s.door.handle(body, &reply)
 			defer reply.Done()
 			var f wire.Frame
 			if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
@@ -113,7 +113,7 @@ func TestNarrowPushesAreChecked(t *testing.T) {
 			if err := f.Refusal(); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
-			if w, step := weight(t, s), s.store.Step(); w != 0 || step != 0 {
+			if w, step := weight(t, s), s.part.store.Step(); w != 0 || step != 0 {
 				t.Errorf("weight %g at step %d", w, step)
 			}
 		})

@@ -15,16 +15,10 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// measuring is server 0 of three that clip, as far as lengths go.
-func measuring(t *testing.T) *Server {
-	s := newServer(t, strategy.Sync())
-	s.c.Rule = optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 1}, Norm: 1}
-	s.c.Endpoints = []string{"server-0:1", "server-1:1", "server-2:1"}
-	var err error
-	if s.norms, err = newNorms(s.c); err != nil {
-		t.Fatal(err)
-	}
-	return s
+// clippingServer is server 0 of three that clip.
+func clippingServer(t *testing.T) *Server {
+	return job{strategy: strategy.Sync(), rule: optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 1}, Norm: 1},
+		endpoints: []string{"server-0:1", "server-1:1", "server-2:1"}}.server(t)
 }
 
 // sumsOf are those of a part whose params have these gradients.
@@ -39,12 +33,12 @@ func sumsOf(w, emb float32) []gradient.Squares {
 func tellNorms(t *testing.T, s *Server, from int, r mode.Round, sums []gradient.Squares) ([]gradient.Squares, error) {
 	t.Helper()
 	var b wire.Builder
-	b.Reset(wire.Header{Op: wire.OpNorms, Job: s.job})
+	b.Reset(wire.Header{Op: wire.OpNorms, Job: s.door.job})
 	if err := b.JSON(wire.Norms{Server: from, Round: uint64(r), Sums: gradient.AppendSquares(nil, sums)}); err != nil {
 		t.Fatal(err)
 	}
 	var reply transport.Reply
-	s.handle(bytes.Join(b.Parts(), nil), &reply)
+	s.door.handle(bytes.Join(b.Parts(), nil), &reply)
 	defer reply.Done()
 	var f wire.Frame
 	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
@@ -68,10 +62,10 @@ func want(t *testing.T, who string, got []gradient.Squares, err error, w, emb fl
 	}
 }
 
-// TestLengthsMeet has three servers measure a round: each hears of the same, one that asks twice counts once, and late as well.
-func TestLengthsMeet(t *testing.T) {
+// TestNormsMeet has three servers sum the norm of a round: each hears of the same, one that asks twice counts once, and late as well.
+func TestNormsMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := measuring(t)
+		s := clippingServer(t)
 		r := mode.At(1, 7)
 		var asking sync.WaitGroup
 		for range 3 {
@@ -81,15 +75,15 @@ func TestLengthsMeet(t *testing.T) {
 			})
 		}
 		asking.Go(func() {
-			got, err := s.lengths(r, sumsOf(3, 0))
+			got, err := s.clipping.sum(r, sumsOf(3, 0))
 			want(t, "server 0", got, err, 10, 20)
 		})
 		synctest.Wait()
-		s.mu.Lock()
-		if lacks := s.lacking(r, s.norms.byRound[r]); lacks != "server 2 (server-2:1)" {
+		s.st.lock.Lock()
+		if lacks := s.clipping.lacking(r, s.clipping.norms.byRound[r]); lacks != "server 2 (server-2:1)" {
 			t.Errorf("%s is missing", lacks)
 		}
-		s.mu.Unlock()
+		s.st.lock.Unlock()
 		got, err := tellNorms(t, s, 2, r, sumsOf(0, 4))
 		want(t, "server 2", got, err, 10, 20)
 		asking.Wait()
@@ -98,13 +92,13 @@ func TestLengthsMeet(t *testing.T) {
 	})
 }
 
-// TestWhoHasGoneOnIsNotAwaited: a server that never closed a round, and measures a later one, is not waited for, and can't come back.
+// TestWhoHasGoneOnIsNotAwaited: a server that never closed a round, and sends sums of a later one, is not waited for, and can't come back.
 func TestWhoHasGoneOnIsNotAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := measuring(t)
+		s := clippingServer(t)
 		var asking sync.WaitGroup
 		asking.Go(func() {
-			got, err := s.lengths(3, sumsOf(3, 0))
+			got, err := s.clipping.sum(3, sumsOf(3, 0))
 			want(t, "server 0", got, err, 9+1, 0)
 		})
 		asking.Go(func() {
@@ -120,24 +114,24 @@ func TestWhoHasGoneOnIsNotAwaited(t *testing.T) {
 			t.Errorf("sums of a round that is over: error %v", err)
 		}
 		for from := range 2 {
-			next.Go(func() { _, _ = s.gatherLengths(later, from, sumsOf(0, 0)) })
+			next.Go(func() { _, _ = s.clipping.gather(later, from, sumsOf(0, 0)) })
 		}
 		next.Wait()
 	})
 }
 
-// TestLengthsStayFew measures a thousand rounds; a message of one long past is refused, and so is nonsense.
-func TestLengthsStayFew(t *testing.T) {
-	s := measuring(t)
+// TestNormsStayFew sums those of a thousand rounds; a message of one long past is refused, and so is nonsense.
+func TestNormsStayFew(t *testing.T) {
+	s := clippingServer(t)
 	for r := range mode.Round(1000) {
 		for from := range 3 {
-			s.norms.at[from] = r + 1 // as if all had gone on: nobody waits
+			s.clipping.norms.at[from] = r + 1 // as if all had gone on: nobody waits
 		}
-		if _, err := s.norms.of(r, 2); err != nil {
+		if _, err := s.clipping.norms.of(r, 2); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := len(s.norms.byRound); n != len(s.norms.order) || n > 3+keepLengths {
+	if n := len(s.clipping.norms.byRound); n != len(s.clipping.norms.order) || n > 3+keepNorms {
 		t.Errorf("%d rounds are remembered", n)
 	}
 	if _, err := tellNorms(t, s, 1, 5, sumsOf(1, 1)); err == nil || !strings.Contains(err.Error(), "long ago") {
@@ -149,23 +143,21 @@ func TestLengthsStayFew(t *testing.T) {
 	if _, err := tellNorms(t, s, 1, 1000, sumsOf(1, 1)[:1]); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("too few sums: error %v", err)
 	}
-	if _, err := tellNorms(t, newServer(t, strategy.Sync()), 1, 0, sumsOf(1, 1)); err == nil || !strings.Contains(err.Error(), "sums no lengths") {
+	if _, err := tellNorms(t, newServer(t, strategy.Sync()), 1, 0, sumsOf(1, 1)); err == nil || !strings.Contains(err.Error(), "sums no norms") {
 		t.Errorf("a server that does not clip: error %v", err)
 	}
 }
 
-// ownClip clips by something else than lengths.
+// ownClip clips by something else than norms.
 type ownClip struct{ optimizer.SGD }
 
 func (ownClip) ClipGradients([]*optimizer.Param, []optimizer.Rows) {}
 
-func TestNewNormsRefuses(t *testing.T) {
-	c := Config{Rule: ownClip{}, Strategy: strategy.Sync()}
-	if _, err := newNorms(c); err == nil || !strings.Contains(err.Error(), "ownClip") {
+func TestServersClipByNormAlone(t *testing.T) {
+	if _, err := clipOf(ownClip{}, mode.Of(strategy.ModeSync)); err == nil || !strings.Contains(err.Error(), "ownClip") {
 		t.Errorf("error %v", err)
 	}
-	c.Strategy = strategy.Async()
-	if n, err := newNorms(c); err != nil || n.clip != nil {
-		t.Errorf("in async, where workers clip: %v, error %v", n, err)
+	if by, err := clipOf(ownClip{}, mode.Of(strategy.ModeAsync)); err != nil || by != nil {
+		t.Errorf("in async, where workers clip: %v, error %v", by, err)
 	}
 }

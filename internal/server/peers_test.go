@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -16,25 +15,24 @@ import (
 // worker, however often it came.
 func TestARepeatedPushIsNotAnotherWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, strategy.Sync())
-		s.members, s.mode = append(s.members, member{}), mode.NewSync(2)
+		s := job{strategy: strategy.Sync(), workers: 2}.server(t)
 		var pushing sync.WaitGroup
 		for range 3 {
 			pushing.Go(func() { send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK) })
 		}
 		synctest.Wait()
-		if w, step := weight(t, s), s.store.Step(); w != 0 || step != 0 {
+		if w, step := weight(t, s), s.part.store.Step(); w != 0 || step != 0 {
 			t.Errorf("weight %g at step %d while worker 1 is missing, want 0 at 0", w, step)
 		}
 		var hello wire.Builder
 		hello.Reset(wire.Header{Op: wire.OpJoin, Worker: 1})
-		if err := hello.JSON(wire.Hello{Process: 1, Fingerprint: s.fingerprint}); err != nil {
+		if err := hello.JSON(wire.Hello{Process: 1, Fingerprint: s.c.Fingerprint}); err != nil {
 			t.Fatal(err)
 		}
 		send(t, s, &hello, wire.StatusOK)
 		send(t, s, pushOf(s, wire.Header{Seq: 1, Worker: 1}), wire.StatusOK)
 		pushing.Wait()
-		if w, step := weight(t, s), s.store.Step(); w != -1 || step != 1 {
+		if w, step := weight(t, s), s.part.store.Step(); w != -1 || step != 1 {
 			t.Errorf("weight %g at step %d after the round, want -1 at 1", w, step)
 		}
 	})
@@ -47,7 +45,7 @@ func TestBookkeepingStaysSmall(t *testing.T) {
 			s := newServer(t, choice)
 			for step := range uint64(1000) {
 				send(t, s, pushOf(s, wire.Header{Seq: step + 1, Round: step, Acked: step + 1}), wire.StatusOK)
-				if n := len(s.members[0].window.steps); n > 1 {
+				if n := s.st.roster.Window(0).Len(); n > 1 {
 					t.Fatalf("%d steps are remembered after %d, of which all but one were acknowledged", n, step+1)
 				}
 			}
@@ -65,7 +63,7 @@ func TestBrokenFramesEndNothing(t *testing.T) {
 	good := bytes.Join(pushOf(s, wire.Header{Seq: 1}).Parts(), nil)
 	for n := range len(good) {
 		var reply transport.Reply
-		s.handle(good[:n], &reply)
+		s.door.handle(good[:n], &reply)
 		var f wire.Frame
 		if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
 			t.Fatalf("%d of %d bytes: the answer is broken too: %v", n, len(good), err)

@@ -8,11 +8,18 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// stage holds the pieces of a push that is too large for one frame, until the last of them makes it a push like any other:
-// whole or refused.
+// pieces collects pushes that are too large for one frame, until the last piece of each makes it a push like any other: whole or
+// refused.
+type pieces struct {
+	st     *state
+	part   *part
+	stages []map[uint64]*stage // by worker and sequence number
+}
+
+// stage holds the pieces of a push that have come.
 type stage struct {
-	mu    sync.Mutex
-	got   []bool // by number; the last piece is never among them
+	mu    sync.Mutex // guards what follows; pieces of one push come beside each other
+	got   []bool     // by number; the last piece is never among them
 	dense []float32
 	rows  [][]gradient.Rows // by number and embedding
 	bytes int
@@ -25,56 +32,106 @@ const (
 	maxStageBytes = 16 << 30
 )
 
-// piece keeps a piece of a push. One that arrives again changes nothing.
-func (s *Server) piece(f *wire.Frame) error {
-	part, err := f.Piece()
+// handle keeps a piece of a push. One that arrives again changes nothing.
+func (c *pieces) handle(f *wire.Frame) error {
+	piece, err := f.Piece()
 	if err != nil {
 		return err
 	}
-	if part.Number == part.Of-1 {
+	if piece.Number == piece.Of-1 {
 		return wire.Refuse(wire.StatusRefused, "the last piece of a push is the step")
 	}
-	st, err := s.stage(f, part.Of)
+	st, err := c.stage(f, piece.Of)
 	if err != nil || st == nil {
 		return err
 	}
-	return st.take(s, f, part.Number)
+	return st.put(c.part, f, piece.Number)
 }
 
-// stage is where the pieces of a frame's step are collected; nil if that step needs none any more.
-func (s *Server) stage(f *wire.Frame, pieces int) (*stage, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, err := s.member(&f.Header)
-	if err != nil || m.window.knows(f.Seq) {
+// stage is where the pieces of a frame's push are collected; nil if that push needs none any more.
+func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil || c.st.roster.Window(int(f.Worker)).Knows(f.Seq) {
 		return nil, err
 	}
-	st := m.stages[f.Seq]
+	stages := c.stages[f.Worker]
+	st := stages[f.Seq]
 	switch {
-	case st != nil && len(st.got) != pieces-1:
-		return nil, wire.Refuse(wire.StatusRefused, "step %d of worker %d has %d pieces, and now %d", f.Seq, f.Worker, len(st.got)+1, pieces)
+	case st != nil && len(st.got) != n-1:
+		return nil, wire.Refuse(wire.StatusRefused, "step %d of worker %d has %d pieces, and now %d", f.Seq, f.Worker, len(st.got)+1, n)
 	case st != nil:
 		return st, nil
-	case len(m.stages) >= maxStages:
+	case len(stages) >= maxStages:
 		return nil, wire.Refuse(wire.StatusRefused, "worker %d has begun %d pushes and ended none", f.Worker, maxStages)
+	case stages == nil:
+		stages = make(map[uint64]*stage)
+		c.stages[f.Worker] = stages
 	}
-	if m.stages == nil {
-		m.stages = make(map[uint64]*stage)
-	}
-	st = &stage{got: make([]bool, pieces-1), rows: make([][]gradient.Rows, pieces-1)}
-	m.stages[f.Seq] = st
+	st = &stage{got: make([]bool, n-1), rows: make([][]gradient.Rows, n-1)}
+	stages[f.Seq] = st
 	return st, nil
 }
 
-// take copies a piece out of its frame.
-func (st *stage) take(s *Server, f *wire.Frame, number int) error {
+// forget drops what has come of a worker's pushes. Locked.
+func (c *pieces) forget(worker int) { c.stages[worker] = nil }
+
+// used drops the pieces of a push, which has been put together. Locked.
+func (c *pieces) used(p *push) { delete(c.stages[p.worker], p.seq) }
+
+// read takes a push out of the frame that is its last piece, or all of it.
+func (c *pieces) read(p *push, f *wire.Frame) error {
+	p.begin(f)
+	piece, err := f.Piece()
+	if err != nil {
+		return err
+	}
+	if piece.Of > 1 {
+		return c.assemble(p, f, piece)
+	}
+	return p.whole(c.part, f)
+}
+
+// assemble makes a push of its last piece and those that came before. If some did not, the push is incomplete, which matters
+// only if it was not seen before.
+func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
+	last, err := p.read(c.part, f)
+	if err != nil {
+		return err
+	}
+	p.grad.Dense = nil
+	st, err := c.stage(f, piece.Of)
+	if err != nil || st == nil {
+		return err
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if i := slices.Index(st.got, false); i >= 0 {
+		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come", f.Seq, f.Worker, i+1, piece.Of)
+		return nil
+	}
+	p.grad.Dense = st.room(c.part)
+	if last != nil {
+		from, _, _ := f.Span(len(p.grad.Dense))
+		copy(p.grad.Dense[from:], last)
+	}
+	for e := range p.grad.Rows {
+		if p.grad.Rows[e], err = st.join(e, p.grad.Rows[e]); err != nil {
+			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: embedding %q: %v", f.Worker, c.part.index, c.part.layout.Embeddings[e].Name, err)
+		}
+	}
+	return nil
+}
+
+// put copies a piece out of its frame.
+func (st *stage) put(of *part, f *wire.Frame, number int) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.got[number] {
 		return nil
 	}
 	var p push
-	dense, err := p.readFrame(s, f)
+	dense, err := p.read(of, f)
 	if err != nil {
 		return err
 	}
@@ -87,59 +144,28 @@ func (st *stage) take(s *Server, f *wire.Frame, number int) error {
 		return wire.Refuse(wire.StatusRefused, "the rows of one push of worker %d are more than %d bytes", f.Worker, maxStageBytes)
 	}
 	if dense != nil {
-		from, _, _ := f.Span(s.c.Layout.Parts[s.c.Index].Floats)
-		copy(st.room(s)[from:], dense)
+		from, _, _ := f.Span(of.floats)
+		copy(st.room(of)[from:], dense)
 	}
 	st.rows[number], st.got[number] = p.grad.Rows, true
 	return nil
 }
 
 // room is memory for all of the server's dense values.
-func (st *stage) room(s *Server) []float32 {
+func (st *stage) room(of *part) []float32 {
 	if st.dense == nil {
-		st.dense = make([]float32, s.c.Layout.Parts[s.c.Index].Floats)
+		st.dense = make([]float32, of.floats)
 	}
 	return st.dense
 }
 
-// assemble makes a push of its last piece and those that came before. If some did not, the push is incomplete, which matters
-// only if it was not seen before.
-func (p *push) assemble(s *Server, f *wire.Frame, part wire.Piece) error {
-	last, err := p.readFrame(s, f)
-	if err != nil {
-		return err
-	}
-	p.grad.Dense = nil
-	st, err := s.stage(f, part.Of)
-	if err != nil || st == nil {
-		return err
-	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if i := slices.Index(st.got, false); i >= 0 {
-		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come", f.Seq, f.Worker, i+1, part.Of)
-		return nil
-	}
-	p.grad.Dense = st.room(s)
-	if last != nil {
-		from, _, _ := f.Span(len(p.grad.Dense))
-		copy(p.grad.Dense[from:], last)
-	}
-	for e := range p.grad.Rows {
-		if p.grad.Rows[e], err = st.join(e, p.grad.Rows[e]); err != nil {
-			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: embedding %q: %v", f.Worker, s.c.Index, s.c.Layout.Embeddings[e].Name, err)
-		}
-	}
-	return nil
-}
-
 // join puts the rows of an embedding together, in the order of the pieces.
 func (st *stage) join(e int, last gradient.Rows) (all gradient.Rows, err error) {
-	for _, rows := range append(slices.Clone(st.rows), nil) {
-		part := last
-		if rows != nil {
-			part = rows[e]
-		}
+	var parts []gradient.Rows
+	for _, rows := range st.rows {
+		parts = append(parts, rows[e])
+	}
+	for _, part := range append(parts, last) {
 		if n := len(all.IDs); n > 0 && len(part.IDs) > 0 && part.IDs[0] <= all.IDs[n-1] {
 			return all, wire.Refuse(wire.StatusRefused, "id %d after %d", part.IDs[0], all.IDs[n-1])
 		}

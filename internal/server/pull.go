@@ -3,22 +3,28 @@ package server
 import (
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
-	"github.com/gofleet/gofleet/transport"
 )
 
-// asked are the rows of an embedding that a frame asks for.
-type asked struct {
-	e    int // among the layout's embeddings
-	ids  []uint64
-	rows []float32
+// reading answers what a frame asks for: rows, dense weights, rows that others have changed, and all rows of a table page by page. It
+// reads tables beside the updates that change them, without the server's lock.
+type reading struct {
+	st       *state
+	part     *part
+	changed  *changed
+	delays   *delays
+	maxFrame int
+	// foreseeing says that answers to pushes have foreseen weights, so that a version does not say which weights a worker has.
+	foreseeing bool
+	scanned    map[uint32][]uint64 // ids of tables whose rows are being scanned, by param
 }
 
-// readPull takes what a frame asks for into the reply and checks it, before any of the frame is done: so much memory as the
-// answer may have, rows that there are, and that live here.
-func (s *Server) readPull(f *wire.Frame, r *reply) error {
+// parse takes what a frame asks for into the reply, and refuses it before anything is applied: if the answer would be over the
+// message bound, if an id is out of range, or if a row lives on another server.
+func (c *reading) parse(f *wire.Frame, r *reply) error {
 	bytes, n := 0, 0
+	r.ahead.Version = 0
 	if f.Version != wire.NoDense {
-		from, to, err := f.Span(s.c.Layout.Parts[s.c.Index].Floats)
+		from, to, err := f.Span(c.part.floats)
 		if err != nil {
 			return err
 		}
@@ -31,104 +37,121 @@ func (s *Server) readPull(f *wire.Frame, r *reply) error {
 		if len(r.asked) == n {
 			r.asked = append(r.asked, asked{})
 		}
-		if err := r.asked[n].read(s, sec); err != nil {
+		if err := c.parseIDs(&r.asked[n], sec); err != nil {
 			return err
 		}
-		bytes += 4 * len(r.asked[n].ids) * s.dim(r.asked[n].e)
+		bytes += 4 * len(r.asked[n].ids) * c.part.dim(r.asked[n].e)
 		n++
 	}
-	if limit := s.limit(); bytes > limit {
-		return wire.Refuse(wire.StatusRefused, "pull of worker %d makes %d bytes, a message of server %d has at most %d", f.Worker, bytes, s.c.Index, limit)
+	if bytes > c.part.limit {
+		return wire.Refuse(wire.StatusRefused, "pull of worker %d makes %d bytes, a message of server %d has at most %d", f.Worker, bytes, c.part.index, c.part.limit)
 	}
 	r.wanted = n
 	return nil
 }
 
-func (a *asked) read(s *Server, sec wire.Section) (err error) {
-	if a.e, err = s.embedding(sec.Param); err != nil {
+func (c *reading) parseIDs(a *asked, sec wire.Section) (err error) {
+	if a.e, err = c.part.embedding(sec.Param); err != nil {
 		return err
 	}
 	if a.ids, err = sec.IDs(a.ids[:0]); err != nil {
 		return err
 	}
-	if err := s.checkIDs(&s.c.Layout.Embeddings[a.e], a.ids); err != nil {
+	if err := c.part.checkIDs(&c.part.layout.Embeddings[a.e], a.ids); err != nil {
 		return wire.Refuse(wire.StatusRefused, "pull: %v", err)
 	}
 	return nil
 }
 
-// dim is the width of an embedding's rows.
-func (s *Server) dim(e int) int { return s.c.Layout.Embeddings[e].Dim() }
-
-// pull adds to the reply the rows that readPull found, and the dense weights unless the worker has them.
-func (s *Server) pull(f *wire.Frame, r *reply, peek bool) error {
-	version := s.updates.Version()
+// pull adds to the reply what was parsed, and the dense weights unless the worker has them. With peek no row is created.
+func (c *reading) pull(f *wire.Frame, r *reply, peek bool) error {
+	version := c.part.updates.Version()
 	r.Header().Version = version
-	if a := &r.foreseen; a.Version > 0 {
-		r.Header().Version = a.Version
-		r.Dense(a.Dense)
-	} else if f.Version != wire.NoDense && (f.Version != version || peek && s.foreseeing) { // what the sender has may be foreseen
-		if err := s.pullDense(f, r); err != nil {
+	if r.ahead.Version > 0 {
+		r.Header().Version = r.ahead.Version
+		r.Dense(r.ahead.Dense)
+	} else if f.Version != wire.NoDense && (f.Version != version || peek && c.foreseeing) { // what the sender has may be foreseen
+		if err := c.pullDense(f, r); err != nil {
 			return err
 		}
 	}
 	for i := range r.asked[:r.wanted] {
 		a := &r.asked[i]
-		a.rows = grow(a.rows, len(a.ids)*s.dim(a.e))
-		if err := s.readRows(a.e, a.ids, a.rows, peek); err != nil {
+		a.rows = grow(a.rows, len(a.ids)*c.part.dim(a.e))
+		if err := c.pullRows(a.e, a.ids, a.rows, peek); err != nil {
 			return err
 		}
-		r.Bare(uint32(s.c.Layout.Embeddings[a.e].Index), a.rows)
+		r.Bare(uint32(c.part.layout.Embeddings[a.e].Index), a.rows)
 	}
-	return s.pullChanged(f, r)
+	return c.pullChanged(f, r)
 }
 
 // pullDense adds the dense weights, or the span of them that is asked for.
-func (s *Server) pullDense(f *wire.Frame, r *reply) error {
-	from, to, err := f.Span(s.c.Layout.Parts[s.c.Index].Floats)
+func (c *reading) pullDense(f *wire.Frame, r *reply) error {
+	from, to, err := f.Span(c.part.floats)
 	if err != nil || from == to {
 		return err
 	}
 	r.dense = grow(r.dense, to-from)
-	err = s.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.PullAt(at, r.dense[lo:hi]) })
+	err = c.part.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error { return d.PullAt(at, r.dense[lo:hi]) })
 	if err != nil {
 		return err
 	}
-	s.notePulled(f.Worker, from, r.dense)
+	c.delays.note(int(f.Worker), from, r.dense)
 	r.Dense(r.dense)
 	return nil
 }
 
-// eachBlock calls do with the blocks that hold the dense values [from, to) of this server: where in the block they begin,
-// and which [lo, hi) of the span they are.
-func (s *Server) eachBlock(from, to int, do func(d *table.Dense, at, lo, hi int) error) error {
-	for i, b := range s.c.Layout.Parts[s.c.Index].Blocks {
-		lo, hi := max(from, b.At), min(to, b.At+b.Size)
-		if lo >= hi {
+func (c *reading) pullRows(e int, ids []uint64, w []float32, peek bool) error {
+	step := c.part.store.Step()
+	if peek {
+		return c.part.store.Tables[e].Peek(ids, w, step)
+	}
+	return c.part.store.Tables[e].Pull(ids, w, step)
+}
+
+const (
+	replyOverhead = 512 // header and sections' heads
+	maxIDBytes    = 10
+)
+
+// pullChanged adds to the reply the rows of the tables that a frame asks for by what has changed, as many as fit into a frame.
+func (c *reading) pullChanged(f *wire.Frame, r *reply) error {
+	room, n := c.maxFrame-replyOverhead, 0
+	for _, sec := range f.Sections {
+		if sec.Kind != wire.KindChanged {
 			continue
 		}
-		if err := do(s.store.Blocks[i].Values, lo-b.At, lo-from, hi-from); err != nil {
+		e, err := c.part.embedding(sec.Param)
+		if err != nil {
 			return err
 		}
+		changes, err := c.changed.of(f)
+		if err != nil {
+			return err
+		}
+		dim := c.part.dim(e)
+		most := max(0, room/(4*dim+maxIDBytes))
+		if n == 0 {
+			most = max(1, most) // every answer brings something
+		}
+		ids, more := changes.Ask(f.Seq, e, most)
+		room -= len(ids) * (4*dim + maxIDBytes)
+		if more {
+			r.Changed(sec.Param)
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		if len(r.changed) == n {
+			r.changed = append(r.changed, nil)
+		}
+		r.changed[n] = grow(r.changed[n], len(ids)*dim)
+		if err := c.pullRows(e, ids, r.changed[n], true); err != nil {
+			return err
+		}
+		r.Rows(sec.Param, ids, r.changed[n])
+		n++
 	}
 	return nil
-}
-
-func (s *Server) readRows(e int, ids []uint64, w []float32, peek bool) error {
-	step := s.store.Step()
-	if peek {
-		return s.store.Tables[e].Peek(ids, w, step)
-	}
-	return s.store.Tables[e].Pull(ids, w, step)
-}
-
-// limit is the size of the largest reply.
-func (s *Server) limit() int { return transport.LimitOf(s.c.Transport) }
-
-// grow returns a slice of n floats, b itself if it has room.
-func grow(b []float32, n int) []float32 {
-	if cap(b) < n {
-		return make([]float32, n)
-	}
-	return b[:n]
 }

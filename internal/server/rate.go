@@ -1,6 +1,7 @@
 package server
 
 import (
+	"log/slog"
 	"math"
 	"slices"
 
@@ -9,88 +10,96 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// rateChange is a factor on learning rates that counts from the update of a round on. Worker 0 sets it before it pushes for that round,
-// or for the next phase when it has parked: so no server has closed the round, and all change with the same update.
+// rates are the factors on learning rates that worker 0 sets. In rounds a factor counts from the update of a round on: worker 0 sets it
+// before it pushes for that round, or for the next phase when it has parked, so that no server has closed the round and all change with
+// the same update. Without rounds it counts from the next update.
+type rates struct {
+	st     *state
+	store  *table.Store
+	rounds bool
+	log    *slog.Logger
+	coming []rateChange // that rounds to come begin with, in their order
+}
+
 type rateChange struct {
 	round  mode.Round
 	factor float64
 }
 
-// rate sets the factor, once however often the request arrives, or says which it is.
-func (s *Server) rate(f *wire.Frame, r *reply) error {
+// handle sets the factor, once however often the request arrives, or says which it is.
+func (c *rates) handle(f *wire.Frame, r *reply) error {
 	var msg wire.Rate
 	if err := f.JSON(&msg); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, err := s.member(&f.Header)
-	if err != nil {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil {
 		return err
 	}
 	if f.Seq == 0 {
-		return r.JSON(wire.Rate{Factor: s.rateFactor()})
+		return r.JSON(wire.Rate{Factor: c.factor()})
 	}
 	if f.Worker != 0 || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
 		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: worker 0 sets it, above 0", f.Worker, msg.Factor)
 	}
-	st, seen, err := m.window.enter(f.Seq, f.Acked)
+	request, seen, err := c.st.roster.Window(int(f.Worker)).Enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err
 	}
-	s.setRate(mode.Round(f.Round), msg.Factor)
-	st.apply(0, 0)
-	s.broadcast()
+	c.set(mode.Round(f.Round), msg.Factor)
+	request.Apply(0, 0, 0)
+	c.st.lock.broadcast()
 	return nil
 }
 
-// setRate makes factor the one of all updates from a round on, where there are rounds, and else of the next one. mu is held.
-func (s *Server) setRate(round mode.Round, factor float64) {
-	if factor == s.rateFactor() {
+// set makes factor that of all updates from a round on, where there are rounds, and else of the next one. Locked.
+func (c *rates) set(round mode.Round, factor float64) {
+	if factor == c.factor() {
 		return
 	}
-	s.log.Info("learning rates have another factor", "factor", factor, "before", s.rateFactor())
-	if !s.traits.Rounds {
-		s.store.SetRateFactor(factor)
+	c.log.Info("learning rates have another factor", "factor", factor, "before", c.factor())
+	if !c.rounds {
+		c.store.SetRateFactor(factor)
 		return
 	}
-	for n := len(s.rates); n > 0 && s.rates[n-1].round >= round; n = len(s.rates) {
-		s.rates = s.rates[:n-1]
+	for n := len(c.coming); n > 0 && c.coming[n-1].round >= round; n = len(c.coming) {
+		c.coming = c.coming[:n-1]
 	}
-	s.rates = append(s.rates, rateChange{round, factor})
+	c.coming = append(c.coming, rateChange{round, factor})
 }
 
-// changeRate sets the factor that the update of a round is made with. mu is held.
-func (s *Server) changeRate(round mode.Round) {
-	for len(s.rates) > 0 && s.rates[0].round <= round {
-		s.store.SetRateFactor(s.rates[0].factor)
-		s.rates = s.rates[1:]
+// begin sets the factor that the update of a round is made with. Locked.
+func (c *rates) begin(round mode.Round) {
+	for len(c.coming) > 0 && c.coming[0].round <= round {
+		c.store.SetRateFactor(c.coming[0].factor)
+		c.coming = c.coming[1:]
 	}
 }
 
-// rateFactor is the factor that was set last. mu is held.
-func (s *Server) rateFactor() float64 {
-	if n := len(s.rates); n > 0 {
-		return s.rates[n-1].factor
+// factor is the factor that was set last. Locked.
+func (c *rates) factor() float64 {
+	if n := len(c.coming); n > 0 {
+		return c.coming[n-1].factor
 	}
-	return s.store.RateFactor()
+	return c.store.RateFactor()
 }
 
-// ratePassedOn is that factor and its round, for a server that was not told.
-func (s *Server) ratePassedOn() (factor float64, round uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.rates); n > 0 {
-		round = uint64(s.rates[n-1].round)
+// latest is that factor and its round, for a server that was not told.
+func (c *rates) latest() (factor float64, round uint64) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if n := len(c.coming); n > 0 {
+		round = uint64(c.coming[n-1].round)
 	}
-	return s.rateFactor(), round
+	return c.factor(), round
 }
 
-// savedFactors are those that a job which goes on from here needs: with the one that was set last, which may wait for its round.
-func (s *Server) savedFactors() (all []wire.RateFactor) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range s.store.RateFactors(s.rateFactor()) {
+// saved are the factors that a job which goes on from here needs: with the one that was set last, which may wait for its round.
+func (c *rates) saved() (all []wire.RateFactor) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	for _, f := range c.store.RateFactors(c.factor()) {
 		all = append(all, wire.RateFactor(f))
 	}
 	return all

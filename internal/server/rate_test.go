@@ -15,7 +15,7 @@ func TestRateIsSetOnce(t *testing.T) {
 			s := newServer(t, choice)
 			rate := func(h wire.Header, factor float64, want uint16) {
 				t.Helper()
-				h.Op, h.Job, h.Life = wire.OpRate, s.job, max(h.Life, 1)
+				h.Op, h.Job, h.Life = wire.OpRate, s.door.job, max(h.Life, 1)
 				var b wire.Builder
 				b.Reset(h)
 				if err := b.JSON(wire.Rate{Factor: factor}); err != nil {
@@ -41,10 +41,10 @@ func TestRateIsSetOnce(t *testing.T) {
 			}
 			rate(wire.Header{Seq: 6, Life: 2}, 3, wire.StatusNotReady)
 			rate(wire.Header{Seq: 6, Worker: 1}, 3, wire.StatusRefused)
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.rateFactor() != 2 {
-				t.Errorf("the factor is %v, want 2", s.rateFactor())
+			s.st.lock.Lock()
+			defer s.st.lock.Unlock()
+			if s.rounds.rates.factor() != 2 {
+				t.Errorf("the factor is %v, want 2", s.rounds.rates.factor())
 			}
 		})
 	}
@@ -53,12 +53,12 @@ func TestRateIsSetOnce(t *testing.T) {
 // TestRatesOfRoundsToCome: rates that wait for their rounds are taken up with them, and a newer one for the same round counts.
 func TestRatesOfRoundsToCome(t *testing.T) {
 	s := newServer(t, strategy.Sync())
-	s.mu.Lock()
-	s.setRate(1, 0.5)
-	s.setRate(1<<32, 0.25)
-	s.setRate(1<<32, 4)
-	s.mu.Unlock()
-	if all := s.savedFactors(); len(all) != 1 || all[0] != (wire.RateFactor{From: 1, By: 4}) {
+	s.st.lock.Lock()
+	s.rounds.rates.set(1, 0.5)
+	s.rounds.rates.set(1<<32, 0.25)
+	s.rounds.rates.set(1<<32, 4)
+	s.st.lock.Unlock()
+	if all := s.rounds.rates.saved(); len(all) != 1 || all[0] != (wire.RateFactor{From: 1, By: 4}) {
 		t.Errorf("a checkpoint has %v", all)
 	}
 	for i, want := range []float32{-1, -1.5, -2} {
@@ -68,7 +68,7 @@ func TestRatesOfRoundsToCome(t *testing.T) {
 		}
 	}
 	var park wire.Builder
-	park.Reset(wire.Header{Op: wire.OpPark, Job: s.job, Life: 1, Seq: 4, Round: 3})
+	park.Reset(wire.Header{Op: wire.OpPark, Job: s.door.job, Life: 1, Seq: 4, Round: 3})
 	send(t, s, &park, wire.StatusOK)
 	send(t, s, pushOf(s, wire.Header{Seq: 5, Round: 1 << 32}), wire.StatusOK)
 	if w := weight(t, s); w != -6 {

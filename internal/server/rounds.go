@@ -1,98 +1,148 @@
 package server
 
 import (
-	"fmt"
-	"time"
+	"sync"
 
+	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// await waits, with mu held on entry and exit, until ready says so. It fails when the job fails, the server closes, or the
-// strategy's wait timeout passes; why describes the wait for the error.
-func (s *Server) await(ready func() bool, why func() string) error {
-	var limit *time.Timer
-	for !ready() {
-		if s.failure != nil {
-			return s.failure
-		}
-		if limit == nil {
-			limit = time.NewTimer(s.c.Strategy.WaitTimeout.Std())
-			defer limit.Stop()
-		}
-		changed := s.change()
-		s.mu.Unlock()
-		timeout := false
-		select {
-		case <-changed:
-		case <-s.closing:
-		case <-limit.C:
-			timeout = true
-		}
-		s.mu.Lock()
-		if timeout && !ready() {
-			return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", s.c.Index, s.c.Strategy.WaitTimeout.Std(), why())
-		}
-		if isClosed(s.closing) && !ready() {
-			return wire.Refuse(wire.StatusFailed, "server %d has shut down while it waited %s", s.c.Index, why())
-		}
-	}
-	return s.failure
+// rounds gives what workers push, and that they park or leave, to the mode, and makes the updates that it decides on. In modes without
+// rounds each push is an update at once; the way is the same.
+//
+// A gradient is noted from its push until an update takes it. Updates are taken under the lock, in the mode's order, each with the next
+// step of the tables; they are applied without the lock, since that takes long, and several may be under way. Only then the pushes
+// count in their workers' windows, and their handlers answer.
+type rounds struct {
+	st       *state
+	part     *part
+	rates    *rates
+	clipping *clipping
+	noted    []*push      // by worker: its gradient for the open round, until an update takes it
+	counts   []mode.Round // by worker: the round after the last whose update had a gradient of it; in modes with rounds
+	closings sync.Pool
+	// waiting are the updates that wait for other servers.
+	waiting sync.WaitGroup
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
+func newRounds(st *state, p *part, rates *rates, c *clipping) *rounds {
+	return &rounds{st: st, part: p, rates: rates, clipping: c, noted: make([]*push, st.roster.Workers()),
+		counts: make([]mode.Round, st.roster.Workers()), closings: sync.Pool{New: func() any { return new(closing) }}}
+}
+
+// push notes a gradient for a round, and makes the update that it completes. Locked.
+func (c *rounds) push(p *push, r mode.Round) {
+	c.noted[p.worker] = p
+	apply, err := c.st.mode.Push(p.worker, r)
+	if err != nil {
+		c.noted[p.worker] = nil
+		p.request.Refuse(wire.Refuse(wire.StatusStale, "%v", err))
+		return
+	}
+	if len(apply) > 0 { // a gradient that is only noted lets nobody go on
+		c.close(apply)
+	}
+}
+
+// park notes that a worker has no more batches in a round's phase. Locked.
+func (c *rounds) park(worker int, r mode.Round, request *roster.Request) error {
+	apply, err := c.st.mode.Park(worker, r)
+	if err != nil {
+		return wire.Refuse(wire.StatusStale, "%v", err)
+	}
+	request.Apply(0, 0, 0) // before others are woken: a cut may wait for it
+	c.close(apply)
+	return nil
+}
+
+// leave lets rounds go on without a worker. With forget, its gradient for the open round does not count. Locked.
+func (c *rounds) leave(worker int, forget bool) {
+	if p := c.noted[worker]; forget && p != nil {
+		p.request.Refuse(wire.Refuse(wire.StatusStale, "worker %d was out of the job before its round closed", worker))
+		c.noted[worker] = nil
+	}
+	c.close(c.st.mode.Leave(worker, forget))
+}
+
+// begin forgets what the lives of a worker before have done. Locked.
+func (c *rounds) begin(worker int) { c.noted[worker], c.counts[worker] = nil, 0 }
+
+// counted is the first round without a gradient of a worker: one that is noted counts when the others have pushed. Locked.
+func (c *rounds) counted(worker int) mode.Round {
+	if c.noted[worker] != nil {
+		return c.st.mode.Open() + 1
+	}
+	return c.counts[worker]
+}
+
+// closing is an update of noted gradients, from when they are taken until they are in the tables.
+type closing struct {
+	what    update.Update
+	round   mode.Round // that it closes; in modes with rounds
+	workers []int
+	pushes  []*push
+}
+
+// close makes one update of the noted gradients of workers; none is no update. Locked, but not while the tables work. An update
+// that has to wait for other servers is made beside, so that who closes a round here, such as server 0 when it takes a dead worker out
+// everywhere, can go on to the others.
+func (c *rounds) close(workers []int) {
+	switch {
+	case len(workers) == 0:
+	case c.clipping.needsPeers():
+		u := c.take(workers)
+		c.waiting.Go(func() {
+			c.st.lock.Lock()
+			defer c.st.lock.Unlock()
+			c.apply(u)
+			c.st.lock.broadcast()
+		})
 	default:
-		return false
+		c.apply(c.take(workers))
 	}
+	c.st.lock.broadcast()
 }
 
-// broadcast wakes everybody who waits, and Run only when it is time to look whether the job is over: it would be in the way of
-// every push. mu is held.
-func (s *Server) broadcast() {
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
+// take makes the noted gradients of workers an update that is about to be applied. Locked.
+func (c *rounds) take(workers []int) *closing {
+	round := c.st.mode.Open() - 1
+	c.rates.begin(round)
+	u := c.closings.Get().(*closing)
+	u.what.Step, u.round, u.workers = c.part.store.Advance(), round, append(u.workers[:0], workers...) // the mode's own change with the next message
+	u.what.Pushes, u.pushes = u.what.Pushes[:0], u.pushes[:0]
+	for _, w := range workers {
+		p := c.noted[w]
+		u.what.Pushes, u.pushes = append(u.what.Pushes, &p.grad), append(u.pushes, p)
+		c.noted[w], c.counts[w] = nil, round+1
 	}
-	if s.failure != nil || s.done() {
-		close(s.ending)
-		s.ending = make(chan struct{})
+	if c.clipping.needsPeers() {
+		u.what.Sum = func(own []gradient.Squares) ([]gradient.Squares, error) { return c.clipping.sum(round, own) }
 	}
+	c.st.applying++
+	return u
 }
 
-// change is closed by the next broadcast. mu is held.
-func (s *Server) change() <-chan struct{} {
-	if s.changed == nil {
-		s.changed = make(chan struct{})
+// apply applies an update, and lets its pushes count. Locked, but not while the tables work.
+func (c *rounds) apply(u *closing) {
+	st := c.st
+	st.lock.Unlock()
+	dropped, err := c.part.updates.Apply(&u.what)
+	c.part.store.Finish(u.what.Step)
+	st.lock.Lock()
+	st.applying--
+	before := c.part.updates.Changed()
+	st.mode.Applied(u.workers)
+	for _, p := range u.pushes {
+		p.request.Apply(p.count(), dropped, before)
+		st.roster.Applied(p.worker, p.life, p.seq)
 	}
-	return s.changed
-}
-
-// done says that every worker has gone and what they pushed is in the tables. mu is held.
-func (s *Server) done() bool { return s.applying == 0 && s.over() }
-
-// fail ends the job for everybody: a sync round that lost a member's gradient half-way can't be repaired. mu is held.
-func (s *Server) fail(err error) {
-	if s.failure == nil {
-		s.failure = err
-		s.log.Error("job failed", "error", err)
-		s.end()
-		s.broadcast()
+	if err != nil {
+		st.lock.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.index, u.what.Step, err))
 	}
-}
-
-// awaitRound waits until every update that r must reflect is in the tables. mu is held.
-func (s *Server) awaitRound(r mode.Round) error {
-	return s.await(func() bool { return s.mode.Reached(r) }, func() string { return s.missing(r) })
-}
-
-// missing describes whom round r waits for.
-func (s *Server) missing(r mode.Round) string {
-	text := fmt.Sprintf("for round %v (round %v is open)", r, s.mode.Open())
-	for _, w := range s.mode.Missing() {
-		text += fmt.Sprintf("; missing %s", s.members[w].describe(w, time.Now()))
-	}
-	return text
+	clear(u.pushes) // their workers' requests go
+	clear(u.what.Pushes)
+	c.closings.Put(u)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// saving is a message of a checkpoint, from the worker and job that h says.
-func saving(t *testing.T, s *Server, h wire.Header, msg wire.Save) *wire.Builder {
+// saveFrame is a message of a checkpoint, from the worker and job that h says.
+func saveFrame(t *testing.T, s *Server, h wire.Header, msg wire.Save) *wire.Builder {
 	t.Helper()
 	if h.Job == 0 {
-		h.Job = s.job
+		h.Job = s.door.job
 	}
 	b := new(wire.Builder)
 	b.Reset(h)
@@ -26,7 +26,7 @@ func saving(t *testing.T, s *Server, h wire.Header, msg wire.Save) *wire.Builder
 // partOf is what a server says of its part of a save.
 func partOf(t *testing.T, s *Server, id string) wire.Part {
 	t.Helper()
-	answer, err := s.cut.Answer(id)
+	answer, err := s.st.cut.Answer(id)
 	part, ok := answer.(wire.Part)
 	if !ok || err != nil {
 		t.Fatalf("save %s has part %v, error %v", id, answer, err)
@@ -42,21 +42,21 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
 	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 	for range 2 {
-		send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+		send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
 	}
 	msg.Steps = []uint64{1}
 	for range 2 {
-		send(t, s, saving(t, s, save, msg), wire.StatusOK)
+		send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
 	}
 	msg.Parts = []wire.Part{partOf(t, s, msg.ID)}
 	for range 2 {
-		send(t, s, saving(t, s, commit, msg), wire.StatusOK)
+		send(t, s, saveFrame(t, s, commit, msg), wire.StatusOK)
 	}
 	send(t, s, pushOf(s, wire.Header{Seq: 2, Acked: 2}), wire.StatusOK)
-	send(t, s, saving(t, s, commit, msg), wire.StatusOK)
-	send(t, s, saving(t, s, save, msg), wire.StatusOK)
-	send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
-	if s.cut.Holder() != "" || s.cut.Open() != "" {
+	send(t, s, saveFrame(t, s, commit, msg), wire.StatusOK)
+	send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
+	send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
+	if s.st.cut.Holder() != "" || s.st.cut.Open() != "" {
 		t.Fatal("a late message of a save has begun another")
 	}
 	send(t, s, pushOf(s, wire.Header{Seq: 3, Acked: 3}), wire.StatusOK)
@@ -69,10 +69,10 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 func TestASaveThatWasGivenUp(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	msg := wire.Save{Dir: t.TempDir(), ID: "a", Abandon: true}
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
+	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
 	msg.Abandon = false
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusStale)
-	if s.cut.Holder() != "" {
+	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusStale)
+	if s.st.cut.Holder() != "" {
 		t.Error("a save that was given up holds pushes")
 	}
 }
@@ -87,7 +87,7 @@ func TestStrangersWriteNothing(t *testing.T) {
 			h    wire.Header
 			want uint16
 		}{
-			"another job":         {wire.Header{Life: 1, Job: s.job + 1}, wire.StatusMismatch},
+			"another job":         {wire.Header{Life: 1, Job: s.door.job + 1}, wire.StatusMismatch},
 			"no worker":           {wire.Header{Life: 1, Worker: 9}, wire.StatusRefused},
 			"an earlier life":     {wire.Header{Life: 0}, wire.StatusStale},
 			"one that never came": {wire.Header{Life: 2}, wire.StatusNotReady},
@@ -95,12 +95,12 @@ func TestStrangersWriteNothing(t *testing.T) {
 			t.Run(op.String()+" of "+name, func(t *testing.T) {
 				h := c.h
 				h.Op = op
-				send(t, s, saving(t, s, h, msg), c.want)
+				send(t, s, saveFrame(t, s, h, msg), c.want)
 			})
 		}
 	}
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpSave, Life: 1}, msg), wire.StatusStale)
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusStale)
+	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpSave, Life: 1}, msg), wire.StatusStale)
+	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusStale)
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
 		t.Errorf("%d files were written, error %v", len(files), err)
 	}
@@ -121,40 +121,58 @@ func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, strategy.Async())
 			msg := wire.Save{Dir: t.TempDir(), ID: "a"}
-			send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+			send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
 			msg.Steps = []uint64{0}
-			send(t, s, saving(t, s, save, msg), wire.StatusOK)
+			send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
 			if c.committed {
 				msg.Parts = []wire.Part{partOf(t, s, msg.ID)}
-				send(t, s, saving(t, s, commit, msg), wire.StatusOK)
+				send(t, s, saveFrame(t, s, commit, msg), wire.StatusOK)
 			}
 			if c.elsewhere { // as a server other than 0 sees it
-				s.cut = cut.New(cut.Options{First: true, Workers: 1, Servers: 1})
+				s.st.cut = cut.New(cut.Options{First: true, Workers: 1, Servers: 1})
 			}
 			for _, discard := range []bool{false, true, true} {
 				gone := wire.Save{Dir: msg.Dir, ID: msg.ID, Abandon: true, Discard: discard}
-				send(t, s, saving(t, s, commit, gone), wire.StatusOK)
+				send(t, s, saveFrame(t, s, commit, gone), wire.StatusOK)
 			}
 			if files, err := os.ReadDir(msg.Dir); err != nil || len(files) != c.files {
 				t.Errorf("%v are there, error %v; want %d files", files, err, c.files)
 			}
 			if !c.committed {
-				send(t, s, saving(t, s, save, msg), wire.StatusStale)
+				send(t, s, saveFrame(t, s, save, msg), wire.StatusStale)
 			}
 		})
 	}
 	t.Run("late", func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		msg := wire.Save{Dir: t.TempDir(), ID: "a"}
-		send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+		send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
 		msg.Steps = []uint64{0}
-		if first, err := s.reach(&wire.Frame{Header: wire.Header{Life: 1}}, &msg); !first || err != nil {
+		if first, err := s.saving.reach(&wire.Frame{Header: wire.Header{Life: 1}}, &msg); !first || err != nil {
 			t.Fatalf("the cut is reached: %v, error %v", first, err)
 		}
-		send(t, s, saving(t, s, commit, wire.Save{Dir: msg.Dir, ID: "a", Abandon: true, Discard: true}), wire.StatusOK)
-		s.write(&msg)
+		send(t, s, saveFrame(t, s, commit, wire.Save{Dir: msg.Dir, ID: "a", Abandon: true, Discard: true}), wire.StatusOK)
+		s.saving.write(&msg)
 		if files, err := os.ReadDir(msg.Dir); err != nil || len(files) != 0 {
 			t.Errorf("%v are there, error %v; want none", files, err)
 		}
 	})
+}
+
+// TestARestartedWorkerEndsItsSave: another process in a worker's place does not go on with its save, and pushes do.
+func TestARestartedWorkerEndsItsSave(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	msg := wire.Save{Dir: t.TempDir(), ID: "a"}
+	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusOK)
+	var hello wire.Builder
+	hello.Reset(wire.Header{Op: wire.OpJoin})
+	if err := hello.JSON(wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}); err != nil {
+		t.Fatal(err)
+	}
+	send(t, s, &hello, wire.StatusOK)
+	send(t, s, pushOf(s, wire.Header{Seq: 1, Life: 2}), wire.StatusOK)
+	if s.st.cut.Holder() != "" || s.st.cut.Open() != "" {
+		t.Error("the save of a life that is over goes on")
+	}
+	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpFreeze, Life: 2}, msg), wire.StatusStale)
 }

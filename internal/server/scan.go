@@ -8,20 +8,20 @@ import (
 )
 
 // scan sends a page of a table's rows: ids after the cursor, at most as many as asked for.
-func (s *Server) scan(f *wire.Frame, r *reply) error {
+func (c *reading) scan(f *wire.Frame, r *reply) error {
 	var msg wire.Scan
 	if err := f.JSON(&msg); err != nil {
 		return err
 	}
-	if err := s.enter(f); err != nil {
+	if err := c.st.enter(f); err != nil {
 		return err
 	}
-	e, err := s.embedding(msg.Param)
+	e, err := c.part.embedding(msg.Param)
 	if err != nil {
 		return err
 	}
-	t := s.store.Tables[e]
-	all, err := s.listed(t, &msg)
+	t := c.part.store.Tables[e]
+	all, err := c.listed(t, &msg)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (s *Server) scan(f *wire.Frame, r *reply) error {
 	if !msg.Count {
 		ids, answer.Done = page(all, &msg)
 		if answer.Done && msg.Cut == "" {
-			s.forget(msg.Param)
+			c.forget(msg.Param)
 		}
 	}
 	if len(ids) > 0 {
@@ -43,8 +43,8 @@ func (s *Server) scan(f *wire.Frame, r *reply) error {
 		r.IDs(msg.Param, ids)
 		return nil
 	}
-	rows := make([]float32, 0, len(ids)*t.Param().Dim())
-	for row := range t.RowsOf(ids, s.store.Step()) {
+	rows := make([]float32, 0, len(ids)*c.part.dim(e))
+	for row := range t.RowsOf(ids, c.part.store.Step()) {
 		rows = append(rows, row.W...)
 	}
 	r.Rows(msg.Param, ids, rows)
@@ -60,18 +60,18 @@ func page(all []uint64, msg *wire.Scan) (ids []uint64, done bool) {
 
 // listed are the ids of a whole table, ascending. They are kept from one page to the next: those of a cut until it ends, so that all
 // pages are of the same rows, and others until a scan begins or ends.
-func (s *Server) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
-	s.mu.Lock()
-	lists, err := s.lists(msg.Cut)
+func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
+	c.st.lock.Lock()
+	lists, err := c.lists(msg.Cut)
 	all, ok := lists[msg.Param]
-	s.mu.Unlock()
+	c.st.lock.Unlock()
 	if err != nil || ok && (msg.Cut != "" || msg.Cursor > 0) {
 		return all, err
 	}
 	all = t.IDs() // takes a while in a large table: pushes go on meanwhile
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if lists, err = s.lists(msg.Cut); err != nil {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if lists, err = c.lists(msg.Cut); err != nil {
 		return nil, err
 	}
 	if first, ok := lists[msg.Param]; ok && msg.Cut != "" {
@@ -81,20 +81,17 @@ func (s *Server) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	return all, nil
 }
 
-// lists are where the ids of tables are kept, for a cut or for none. mu is held.
-func (s *Server) lists(cut string) (map[uint32][]uint64, error) {
+// lists are where the ids of tables are kept, for a cut or for none. Locked.
+func (c *reading) lists(cut string) (map[uint32][]uint64, error) {
 	if cut != "" {
-		return s.cut.Rows(cut)
+		return c.st.cut.Rows(cut)
 	}
-	if s.scanned == nil {
-		s.scanned = make(map[uint32][]uint64)
-	}
-	return s.scanned, nil
+	return c.scanned, nil
 }
 
 // forget drops the ids of a table whose scan is over.
-func (s *Server) forget(table uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.scanned, table)
+func (c *reading) forget(param uint32) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	delete(c.scanned, param)
 }

@@ -6,14 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/update"
+	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -34,80 +36,108 @@ type Config struct {
 	Logger      *slog.Logger
 }
 
-// Server is one parameter server.
+// Server is one parameter server: its parts, each with the fields that it needs, and the life of the whole.
 type Server struct {
-	c           Config
-	log         *slog.Logger
-	job         uint64
-	fingerprint layout.Fingerprint
-	traits      mode.Traits
-	store       *table.Store
-	updates     *update.Tables
-	replies     sync.Pool
-	pushes      sync.Pool
-	closings    sync.Pool
-	closing     chan struct{}
-	// life ends when the server closes or the job fails; updates run in it that wait for other servers.
-	life context.Context
-	end  context.CancelFunc
-	// waiting are the updates that wait for other servers.
-	waiting sync.WaitGroup
-
-	refused atomic.Int64
-
-	lost []bool // servers that did not hear of a death; the watch's own
-
-	mu        sync.Mutex // guards what follows
-	mode      mode.Server
-	members   []member
-	lives     lives
-	published bool
-	// foreseeing says that answers to pushes have foreseen dense weights.
-	foreseeing bool
-	// from is the directory that the tables were filled from, and what of it, and origin what was found there.
-	from, origin string
-	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
-	loaded map[*table.Dense]bool
-	// known are the frozen dense params, by index, of which server 0 has a worker's values or a checkpoint's.
-	known    map[int]bool
-	applying int // updates being applied right now
-	failure  error
-	changed  chan struct{} // closed when anything above changes; nil while nobody waits
-	ending   chan struct{} // closed and replaced when the job may be over
-	gathers  gathers
-	cut      *cut.Machine
-	norms    norms
-	rates    []rateChange        // that rounds to come begin with, in their order
-	scanned  map[uint32][]uint64 // ids of tables whose rows are being scanned
+	c        Config
+	st       *state
+	part     *part
+	peers    *peers
+	rounds   *rounds
+	clipping *clipping
+	saving   *saving
+	loading  *loading
+	members  *membership
+	deaths   *deaths
+	door     *door
+	log      *slog.Logger
 }
 
 // New makes a server with empty tables.
 func New(c Config) (*Server, error) {
-	s := &Server{c: c, log: c.Logger.With("server", c.Index), fingerprint: c.Fingerprint, job: c.Fingerprint.Sum(),
-		members: make([]member, c.Workers), lives: lives{}, known: map[int]bool{}, lost: make([]bool, len(c.Endpoints)), closing: make(chan struct{}), ending: make(chan struct{})}
-	s.life, s.end = context.WithCancel(context.Background())
-	var err error
-	if s.norms, err = newNorms(c); err != nil {
-		return nil, err
-	}
-	if s.traits = mode.Of(c.Strategy.Mode); s.traits.NewServer == nil {
+	traits := mode.Of(c.Strategy.Mode)
+	if traits.NewServer == nil {
 		return nil, fmt.Errorf("server: mode %q is not known", c.Strategy.Mode)
 	}
-	s.mode = s.traits.NewServer(c.Workers, c.Strategy.Staleness)
-	if s.store, err = newStore(c.Layout, c.Index, c.serverRule, s.traits.Copies); err != nil {
+	clip, err := clipOf(c.Rule, traits)
+	if err != nil {
 		return nil, err
 	}
-	s.updates = update.New(s.store, c.Layout, c.Index, update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: s.norms.clip})
-	s.cut = cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: s.frozenFloats()})
-	s.foreseeing = foresees(c.Strategy, c.Workers)
-	s.replies.New = func() any {
-		r := new(reply)
-		r.done = func() { s.replies.Put(r) }
-		return r
+	s := &Server{c: c, log: c.Logger.With("server", c.Index)}
+	if s.part, err = newPart(c.Layout, c.Index, c.serverRule, traits.Copies, c.Transport); err != nil {
+		return nil, err
 	}
-	s.pushes.New = func() any { return new(push) }
-	s.closings.New = func() any { return new(closing) }
+	s.part.updates = update.New(s.part.store, c.Layout, c.Index,
+		update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: clip})
+	s.door = newDoor(c.Index, c.Fingerprint.Sum(), s.log)
+	life, end := context.WithCancel(context.Background())
+	s.st = newState(c, traits, s.part.frozenFloats(), s.log, end)
+	s.peers = &peers{index: c.Index, job: s.door.job, endpoints: c.Endpoints, transport: c.Transport,
+		timeout: c.Strategy.WorkerTimeout.Std(), lost: make([]bool, len(c.Endpoints))}
+	s.clipping = &clipping{st: s.st, peers: s.peers, by: clip, params: len(c.Layout.Params), norms: newNorms(len(c.Endpoints)),
+		life: life, limit: c.Strategy.WaitTimeout.Std()}
+	s.connect(traits)
 	return s, nil
+}
+
+// connect makes the parts that answer requests, each with those below that it needs, and gives them to the door.
+func (s *Server) connect(traits mode.Traits) {
+	c, st, part := s.c, s.st, s.part
+	rates := &rates{st: st, store: part.store, rounds: traits.Rounds, log: s.log}
+	s.rounds = newRounds(st, part, rates, s.clipping)
+	pieces := &pieces{st: st, part: part, stages: make([]map[uint64]*stage, c.Workers)}
+	changed := &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)}
+	delays := &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats, pulled: make([][]float32, c.Workers)}
+	foresight := newForesight(c.Strategy, c.Workers, part.floats)
+	pushing := &pushing{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays}
+	reading := &reading{st: st, part: part, changed: changed, delays: delays, maxFrame: c.Strategy.MaxFrame, foreseeing: foresight.on,
+		scanned: map[uint32][]uint64{}}
+	steps := &steps{st: st, pieces: pieces, pushing: pushing, reading: reading, foresight: foresight,
+		pushes: sync.Pool{New: func() any { return new(push) }}}
+	frozen := &frozen{st: st, part: part, known: map[int]bool{}}
+	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule.Name(), log: s.log, pieces: make([]int, c.Workers)}
+	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, rule: c.Rule.Name(), servers: len(c.Endpoints), log: s.log}
+	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
+	s.members = &membership{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays, loading: s.loading,
+		index: c.Index, fingerprint: c.Fingerprint, log: s.log}
+	s.deaths = &deaths{st: st, peers: s.peers, membership: s.members, rounds: s.rounds, rates: rates, clipping: s.clipping,
+		torn: traits.Rounds, log: s.log}
+
+	s.door.handlers = []handler{
+		wire.OpHello:     s.members.join,
+		wire.OpJoin:      s.members.join,
+		wire.OpHeartbeat: silent(s.members.heartbeat),
+		wire.OpLeave:     silent(s.members.leave),
+		wire.OpPublish:   silent(s.loading.handle),
+		wire.OpStep:      steps.step,
+		wire.OpPeek:      steps.peek,
+		wire.OpPiece:     silent(pieces.handle),
+		wire.OpPark:      silent(pushing.park),
+		wire.OpRate:      rates.handle,
+		wire.OpScan:      reading.scan,
+		wire.OpGather:    gathering.handle,
+		wire.OpFreeze:    s.saving.freeze,
+		wire.OpSave:      s.saving.save,
+		wire.OpCommit:    silent(s.saving.commit),
+		wire.OpKeep:      silent(frozen.handleKeep),
+		wire.OpBring:     frozen.handleBring,
+		wire.OpFence:     s.deaths.fence,
+		wire.OpDrop:      s.deaths.drop,
+		wire.OpNorms:     s.clipping.handle,
+	}
+}
+
+// newState makes the machines of a server that nobody has joined. end ends what updates wait for when the job fails.
+func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, end context.CancelFunc) *state {
+	st := &state{
+		mode: traits.NewServer(c.Workers, c.Strategy.Staleness),
+		roster: roster.New(roster.Options{Server: c.Index, Endpoint: c.Endpoints[c.Index], Workers: c.Workers, Mode: string(c.Strategy.Mode),
+			Lockstep: traits.Lockstep, Timeout: c.Strategy.WorkerTimeout.Std(), Start: c.Strategy.StartTimeout.Std()}),
+		cut: cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: frozenFloats}),
+	}
+	st.lock.server, st.lock.limit, st.lock.log = c.Index, c.Strategy.WaitTimeout.Std(), log
+	st.lock.over, st.lock.end = st.done, end
+	st.lock.ending, st.lock.closing = make(chan struct{}), make(chan struct{})
+	return st
 }
 
 // serverRule is what the server does with what is pushed to a param: in geo the workers have applied the rule already, and where
@@ -139,17 +169,17 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.log.Info("server listening", "endpoint", l.Endpoint())
 	served := make(chan error, 1)
-	go func() { served <- l.Serve(s.handle) }()
+	go func() { served <- l.Serve(s.door.handle) }()
 	watchCtx, stopWatching := context.WithCancel(ctx)
 	watched := make(chan struct{})
-	go func() { defer close(watched); s.watch(watchCtx) }()
+	go func() { defer close(watched); s.deaths.watch(watchCtx) }()
 
 	err = s.awaitEnd(ctx, served)
 	stopWatching()
 	<-watched
-	close(s.closing)
-	s.end()
-	defer s.waiting.Wait()
+	close(s.st.lock.closing)
+	s.st.lock.end()
+	defer s.rounds.waiting.Wait()
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return errors.Join(err, l.Close(closeCtx))
@@ -168,10 +198,10 @@ const closeGrace = 5 * time.Second
 // awaitEnd returns when the job is over, with what went wrong.
 func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
-		s.mu.Lock()
-		over, failure, ending := s.done(), s.failure, s.ending
-		deaths := s.deaths()
-		s.mu.Unlock()
+		s.st.lock.Lock()
+		over, failure, ending := s.st.done(), s.st.lock.failure, s.st.lock.ending
+		deaths := s.st.roster.Dead()
+		s.st.lock.Unlock()
 		switch {
 		case failure != nil && len(deaths) > 0:
 			return fmt.Errorf("server %d: the job ended without worker %v: %w: %w", s.c.Index, deaths, ErrWorkersDied, failure)
@@ -194,7 +224,15 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 }
 
 // Refused is how many requests were answered with an error, other than that it is too early for them.
-func (s *Server) Refused() int64 { return s.refused.Load() }
+func (s *Server) Refused() int64 { return s.door.refused.Load() }
 
 // Store is the server's tables.
-func (s *Server) Store() *table.Store { return s.store }
+func (s *Server) Store() *table.Store { return s.part.store }
+
+// Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
+func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
+	return s.loading.restore(ctx, dir, what)
+}
+
+// Begin gives the tables the rows that their params begin with.
+func (s *Server) Begin(ctx context.Context) error { return s.loading.begin(ctx) }

@@ -10,38 +10,38 @@ import (
 // TestMessagesOfADayComeTwice repeats every message of a day's end, right after itself and when it is over: one day ends.
 func TestMessagesOfADayComeTwice(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	clock := s.store.Tables[0].Clock
+	clock := s.part.store.Tables[0].Clock
 	freeze, save, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
 	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 	for day, id := range []string{"a", "b"} {
 		msg := wire.Save{ID: id, Shrink: &wire.Shrink{Unseen: 1}}
 		for range 2 {
-			send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+			send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
 		}
 		msg.Steps = []uint64{1}
 		for range 2 {
-			send(t, s, saving(t, s, save, msg), wire.StatusOK)
+			send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
 		}
-		answer, err := s.cut.Answer(id)
+		answer, err := s.st.cut.Answer(id)
 		freed, ok := answer.(wire.Freed)
 		if !ok || err != nil {
 			t.Fatalf("day %d: %v, error %v", day, answer, err)
 		}
 		msg.Freed = freed
 		for range 2 {
-			send(t, s, saving(t, s, commit, msg), wire.StatusOK)
+			send(t, s, saveFrame(t, s, commit, msg), wire.StatusOK)
 		}
-		send(t, s, saving(t, s, save, msg), wire.StatusOK)
-		send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
-		if s.cut.Holder() != "" || s.cut.Open() != "" || clock() != uint32(day+1) {
-			t.Fatalf("after day %d the clock is at %d (a cut is open: %t)", day, clock(), s.cut.Holder() != "")
+		send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
+		send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
+		if s.st.cut.Holder() != "" || s.st.cut.Open() != "" || clock() != uint32(day+1) {
+			t.Fatalf("after day %d the clock is at %d (a cut is open: %t)", day, clock(), s.st.cut.Holder() != "")
 		}
 		if got := freed.Rows[0]; got != day {
 			t.Errorf("day %d dropped %d rows, want %d", day, got, day)
 		}
 	}
 	send(t, s, pushOf(s, wire.Header{Seq: 2, Acked: 2}), wire.StatusOK)
-	if s.store.Tables[0].Len() != 1 {
-		t.Errorf("%d rows after a push of one", s.store.Tables[0].Len())
+	if s.part.store.Tables[0].Len() != 1 {
+		t.Errorf("%d rows after a push of one", s.part.store.Tables[0].Len())
 	}
 }

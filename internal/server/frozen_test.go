@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -15,30 +14,17 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// newKeeper is the first of two servers of a model with two frozen params, one and three values long, which one worker has joined.
+// newKeeper is a server of a model with two frozen params, one and three values long, which one worker has joined.
 func newKeeper(t *testing.T) *Server {
 	t.Helper()
-	s := newServer(t, strategy.Async())
-	params := append(slices.Clone(s.c.Layout.Params), &optimizer.Param{Name: "mean", Shape: []int{1}, W: make([]float32, 1), Frozen: true},
-		&optimizer.Param{Name: "variance", Shape: []int{3}, W: make([]float32, 3), Frozen: true})
-	where, err := s.c.Strategy.PlacementOptions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.c.Layout, err = layout.New(params, 1, where); err != nil {
-		t.Fatal(err)
-	}
-	if s.store, err = newStore(s.c.Layout, 0, s.c.serverRule, false); err != nil {
-		t.Fatal(err)
-	}
-	s.cut = cut.New(cut.Options{First: true, Workers: 1, Servers: 1, Values: s.frozenFloats()})
-	return s
+	return job{strategy: strategy.Async(), more: []*optimizer.Param{{Name: "mean", Shape: []int{1}, W: make([]float32, 1), Frozen: true},
+		{Name: "variance", Shape: []int{3}, W: make([]float32, 3), Frozen: true}}}.server(t)
 }
 
 // kept is what a server keeps of frozen params.
 func kept(t *testing.T, s *Server) (all []float32) {
 	t.Helper()
-	err := s.eachFrozen(func(b layout.Block, values *table.Dense) error {
+	err := s.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
 		all = append(all, make([]float32, b.Size)...)
 		return values.Pull(all[b.At:])
 	})
@@ -51,7 +37,7 @@ func kept(t *testing.T, s *Server) (all []float32) {
 // keeping is a piece of the worker's frozen values.
 func keeping(t *testing.T, s *Server, id string, from int, w ...float32) *wire.Builder {
 	t.Helper()
-	b := saving(t, s, wire.Header{Op: wire.OpKeep, Life: 1}, wire.Save{ID: id})
+	b := saveFrame(t, s, wire.Header{Op: wire.OpKeep, Life: 1}, wire.Save{ID: id})
 	b.Span(from, from+len(w))
 	b.Dense(w)
 	return b
@@ -63,33 +49,33 @@ func TestFrozenValuesComeInPieces(t *testing.T) {
 	freeze, save := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}
 	msg := wire.Save{Dir: t.TempDir(), ID: "a"}
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusStale)
-	send(t, s, saving(t, s, freeze, msg), wire.StatusOK)
+	send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
 	send(t, s, keeping(t, s, "b", 0, 1, 2), wire.StatusStale)
 	send(t, s, keeping(t, s, "a", 2, 3, 4), wire.StatusRefused)
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
 	send(t, s, keeping(t, s, "a", 2, 3, 4, 5), wire.StatusRefused)
 	msg.Steps = []uint64{0}
-	send(t, s, saving(t, s, save, msg), wire.StatusRefused)
+	send(t, s, saveFrame(t, s, save, msg), wire.StatusRefused)
 	send(t, s, keeping(t, s, "a", 2, 3, 4), wire.StatusOK)
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
-	if got := kept(t, s); !slices.Equal(got, make([]float32, 4)) || len(s.known) != 0 {
+	if got := kept(t, s); !slices.Equal(got, make([]float32, 4)) || len(s.loading.frozen.known) != 0 {
 		t.Errorf("before the save the server keeps %v", got)
 	}
-	send(t, s, saving(t, s, save, msg), wire.StatusOK)
+	send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
 	send(t, s, keeping(t, s, "a", 0, 9, 9), wire.StatusStale)
 	if got := kept(t, s); !slices.Equal(got, []float32{1, 2, 3, 4}) {
 		t.Errorf("the server keeps %v, want 1 to 4", got)
 	}
 	msg.Parts = []wire.Part{partOf(t, s, msg.ID)}
-	send(t, s, saving(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
+	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
 
 	next := newKeeper(t)
 	if err := next.Restore(t.Context(), msg.Dir, checkpoint.Selection{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := kept(t, next); !slices.Equal(got, []float32{1, 2, 3, 4}) || !next.known[2] || !next.known[3] {
-		t.Errorf("loaded %v, known %v", got, next.known)
+	if got := kept(t, next); !slices.Equal(got, []float32{1, 2, 3, 4}) || !next.loading.frozen.known[2] || !next.loading.frozen.known[3] {
+		t.Errorf("loaded %v, known %v", got, next.loading.frozen.known)
 	}
 }
 
@@ -98,7 +84,7 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 	old := newServer(t, strategy.Async())
 	s := newKeeper(t)
 	dir := t.TempDir()
-	part, err := checkpoint.WritePart(t.Context(), dir, checkpoint.PartName("a", 0, 1), old.store)
+	part, err := checkpoint.WritePart(t.Context(), dir, checkpoint.PartName("a", 0, 1), old.part.store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,17 +93,17 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, names := range [][]string{nil, {"w"}} {
-		if err := s.Restore(t.Context(), dir, checkpoint.Selection{Params: names}); err != nil || s.known[2] || s.known[3] {
-			t.Errorf("params %q: known %v, error %v", names, s.known, err)
+		if err := s.Restore(t.Context(), dir, checkpoint.Selection{Params: names}); err != nil || s.loading.frozen.known[2] || s.loading.frozen.known[3] {
+			t.Errorf("params %q: known %v, error %v", names, s.loading.frozen.known, err)
 		}
 	}
 	for known, floats := range map[bool]int{false: 0, true: 2} {
-		s.known[3] = known
-		b := saving(t, s, wire.Header{Op: wire.OpBring, Life: 1}, wire.Save{})
+		s.loading.frozen.known[3] = known
+		b := saveFrame(t, s, wire.Header{Op: wire.OpBring, Life: 1}, wire.Save{})
 		b.Span(1, 3)
 		got := 0
 		var reply transport.Reply
-		s.handle(bytes.Join(b.Parts(), nil), &reply)
+		s.door.handle(bytes.Join(b.Parts(), nil), &reply)
 		var f wire.Frame
 		if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil || f.Refusal() != nil {
 			t.Fatal(err, f.Refusal())

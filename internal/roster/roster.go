@@ -1,0 +1,215 @@
+package roster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Options say which job a roster is of, and which server has it.
+type Options struct {
+	Server   int
+	Endpoint string // of that server, as workers know it
+	Workers  int
+	Mode     string
+	// Lockstep says that workers wait for each other, so that one that has ended can't come back.
+	Lockstep bool
+	// Timeout is how long a worker may be silent, and Start how long all may take to join.
+	Timeout, Start time.Duration
+}
+
+// Roster is what a server knows of all workers. Its methods are called one at a time.
+type Roster struct {
+	o       Options
+	members []member
+	lives   lives
+}
+
+// member is one worker.
+type member struct {
+	state state
+	// life is the worker's current life; requests of an earlier one are refused.
+	life uint32
+	// fenced means that server 0 is about to declare it dead: what it still sends is refused.
+	fenced bool
+	seen   time.Time
+	window Window
+}
+
+type state uint8
+
+const (
+	absent state = iota // has not joined yet
+	alive
+	left // has stopped
+	dead // was silent for too long
+)
+
+// New is the roster of a job that no worker has joined.
+func New(o Options) *Roster {
+	return &Roster{o: o, members: make([]member, o.Workers), lives: lives{}}
+}
+
+// Workers is the number of workers that the job has.
+func (r *Roster) Workers() int { return len(r.members) }
+
+// Life is, on server 0, the life of a worker's process: a new one for a process that was not heard of.
+func (r *Roster) Life(worker int, process uint64) uint32 {
+	return r.lives.of(worker, process, r.members[worker].life+1)
+}
+
+// Begin makes a life the current one of a worker; began is false if it was already.
+func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err error) {
+	m := &r.members[worker]
+	switch {
+	case life == m.life && m.state == alive: // a repeated hello
+		m.seen = now
+		return false, nil
+	case life <= m.life:
+		return false, wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", worker, life, m.life)
+	case r.o.Lockstep && m.state != absent && !m.fresh():
+		return false, wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: start the job again from its last checkpoint", worker, r.o.Mode)
+	}
+	*m = member{state: alive, life: life, seen: now}
+	return true, nil
+}
+
+// fresh says whether a life has done nothing yet, so that another may take its place in any mode.
+func (m *member) fresh() bool { return m.state == alive && m.window.last == 0 && m.window.Len() == 0 }
+
+// Sender checks that a request comes from the current life of a worker, and notes that it lives.
+func (r *Roster) Sender(h *wire.Header, now time.Time) error {
+	if int64(h.Worker) >= int64(len(r.members)) {
+		return wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", h.Worker, len(r.members))
+	}
+	m := &r.members[h.Worker]
+	switch {
+	case m.state == absent || h.Life > m.life:
+		return wire.Refuse(wire.StatusNotReady, "worker %d has not said hello to server %d", h.Worker, r.o.Server)
+	case h.Life < m.life:
+		return wire.Refuse(wire.StatusStale, "worker %d was restarted: this is life %d, life %d is current", h.Worker, h.Life, m.life)
+	case m.state == dead || m.fenced:
+		return wire.Refuse(wire.StatusStale, "worker %d was silent for more than %v and is out of the job", h.Worker, r.o.Timeout)
+	}
+	m.seen = now
+	return nil
+}
+
+// Stays checks, after a wait, that a sender is still in the job, with the same life.
+func (r *Roster) Stays(h *wire.Header) error {
+	if m := &r.members[h.Worker]; m.state != alive || m.fenced || m.life != h.Life {
+		return wire.Refuse(wire.StatusStale, "worker %d has stopped, was declared dead or was replaced (life %d, current %d): start it again where the mode allows it", h.Worker, h.Life, m.life)
+	}
+	return nil
+}
+
+// Window is that of a worker's current life.
+func (r *Roster) Window(worker int) *Window { return &r.members[worker].window }
+
+// Applied notes that a push of a worker is in the tables, if that is its life still.
+func (r *Roster) Applied(worker int, life uint32, seq uint64) {
+	if m := &r.members[worker]; m.life == life {
+		m.window.last = max(m.window.last, seq)
+	}
+}
+
+// Reached says whether every push up to that one of a worker is in the tables, or never will be since the worker is gone.
+func (r *Roster) Reached(worker int, seq uint64) bool {
+	m := &r.members[worker]
+	return m.state != alive || m.window.Reached(seq)
+}
+
+// HasLeft says that this life of a worker has stopped before.
+func (r *Roster) HasLeft(h *wire.Header) bool {
+	return int64(h.Worker) < int64(len(r.members)) && r.members[h.Worker].state == left && r.members[h.Worker].life == h.Life
+}
+
+// Leave takes a worker out that has stopped.
+func (r *Roster) Leave(worker int) { r.members[worker].state = left }
+
+// Fence takes note that server 0 is about to declare a life dead.
+func (r *Roster) Fence(worker int, life uint32) {
+	if m := &r.members[worker]; m.state == alive && m.life == life {
+		m.fenced = true
+	}
+}
+
+// Drop takes a life out that server 0 has declared dead; false if there is nothing to take out.
+func (r *Roster) Drop(worker int, life uint32) bool {
+	m := &r.members[worker]
+	if m.life != life || m.Gone() {
+		return false
+	}
+	m.state = dead
+	return true
+}
+
+// Gone says that a member has left or is dead.
+func (m *member) Gone() bool { return m.state == left || m.state == dead }
+
+// Gone says that a worker has left or is dead.
+func (r *Roster) Gone(worker int) bool { return r.members[worker].Gone() }
+
+// Over says whether every worker has been here and gone.
+func (r *Roster) Over() bool {
+	for w := range r.members {
+		if !r.Gone(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// Dead lists the workers that ended without a word.
+func (r *Roster) Dead() (ws []int) {
+	for w := range r.members {
+		if r.members[w].state == dead {
+			ws = append(ws, w)
+		}
+	}
+	return ws
+}
+
+// Describe says how a worker stands, for a person.
+func (r *Roster) Describe(w int, now time.Time) string {
+	switch m := &r.members[w]; m.state {
+	case absent:
+		return fmt.Sprintf("worker %d (has not joined)", w)
+	case left:
+		return fmt.Sprintf("worker %d (has stopped)", w)
+	default:
+		return fmt.Sprintf("worker %d (last seen %v ago)", w, now.Sub(m.seen).Round(time.Millisecond))
+	}
+}
+
+// Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow.
+func (r *Roster) Silent(now time.Time) (all []*Death) {
+	for w := range r.members {
+		if m := &r.members[w]; m.state == alive && now.Sub(m.seen) > r.o.Timeout {
+			all = append(all, &Death{Worker: w, Life: m.life, Silent: now.Sub(m.seen)})
+		}
+	}
+	return all
+}
+
+// Hopeless says why a server that was started then need wait no longer: workers never joined, or nobody was heard of for so long that
+// nobody will be, server 0 included, which declares deaths.
+func (r *Roster) Hopeless(started, now time.Time) error {
+	last, waiting := started, false
+	for w := range r.members {
+		m := &r.members[w]
+		if m.state == absent && now.Sub(started) > r.o.Start {
+			return wire.Refuse(wire.StatusFailed, "%s within %v of the server's start: is it running, and does it know server %s?",
+				r.Describe(w, now), r.o.Start, r.o.Endpoint)
+		}
+		waiting = waiting || m.state == absent
+		if m.seen.After(last) {
+			last = m.seen
+		}
+	}
+	if r.o.Server != 0 && !waiting && now.Sub(last) > 2*r.o.Timeout {
+		return wire.Refuse(wire.StatusFailed, "no word from any worker nor from server 0 for %v", now.Sub(last).Round(time.Millisecond))
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package roster
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/script"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// TestScripts plays the scripts of testdata. "server" begins one, on that server of a job of so many workers, which may be silent for
+// 10 seconds and have 60 to join; "at" sets the clock, in seconds. Then each line is a message or a question, and "->" what the
+// roster says: a refusal by its status.
+func TestScripts(t *testing.T) {
+	script.Play(t, "*.txt", func(t *testing.T, lines iter.Seq[script.Line]) {
+		var p player
+		for l := range lines {
+			l.Check(t, p.play(t, l))
+		}
+	})
+}
+
+type player struct {
+	*Roster
+	now   time.Time
+	death Death
+}
+
+func (p *player) play(t *testing.T, l script.Line) string {
+	words := l.Words
+	number := func(i int) int { return script.Number(t, words[i]) }
+	header := func() *wire.Header { return &wire.Header{Worker: uint32(number(1)), Life: uint32(number(2))} }
+	switch words[0] {
+	case "server": // index, workers, in step?
+		p.now = time.Unix(0, 0)
+		p.Roster = New(Options{Server: number(1), Workers: number(2), Lockstep: len(words) > 3, Timeout: 10 * time.Second, Start: time.Minute})
+	case "at":
+		p.now = time.Unix(int64(number(1)), 0)
+	case "join": // worker, process: at server 0
+		life := p.Life(number(1), uint64(number(2)))
+		_, err := p.Begin(number(1), life, p.now)
+		return said(fmt.Sprintf("life %d", life), err)
+	case "hello": // worker, life: at another
+		began, err := p.Begin(number(1), uint32(number(2)), p.now)
+		return said(map[bool]string{true: "begins", false: "again"}[began], err)
+	case "from": // worker, life
+		return said("ok", p.Sender(header(), p.now))
+	case "stays": // worker, life
+		return said("ok", p.Stays(header()))
+	case "push": // worker, number, acknowledged below
+		_, seen, err := p.Window(number(1)).Enter(uint64(number(2)), uint64(number(3)))
+		return said(map[bool]string{true: "seen", false: "new"}[seen], err)
+	case "applied": // worker, life, number
+		if r, _, err := p.Window(number(1)).Enter(uint64(number(3)), 0); err == nil {
+			r.Apply(0, 0, 0)
+		}
+		p.Applied(number(1), uint32(number(2)), uint64(number(3)))
+	case "reached": // worker, number
+		return yes(p.Reached(number(1), uint64(number(2))))
+	case "leave":
+		if p.HasLeft(header()) {
+			return "again"
+		}
+		p.Leave(number(1))
+	case "fence": // worker, life
+		p.Fence(number(1), uint32(number(2)))
+	case "drop": // worker, life
+		return yes(p.Drop(number(1), uint32(number(2))))
+	case "silent":
+		var who []string
+		for _, d := range p.Silent(p.now) {
+			who = append(who, fmt.Sprintf("%d life %d", d.Worker, d.Life))
+		}
+		return strings.Join(who, ", ")
+	case "hopeless":
+		return said("no", p.Hopeless(time.Unix(0, 0), p.now))
+	case "describe":
+		return p.Describe(number(1), p.now)
+	case "over":
+		return yes(p.Over())
+	case "dead":
+		return strings.Trim(fmt.Sprint(p.Dead()), "[]")
+	default:
+		return p.dying(t, l)
+	}
+	return ""
+}
+
+// dying are the messages of a death.
+func (p *player) dying(t *testing.T, l script.Line) string {
+	switch words := l.Words; words[0] {
+	case "death":
+		p.death = Death{}
+	case "fenced": // round, whether it has the gradient
+		p.death.Fenced(round(t, words[1]), words[2] == "pushed")
+	case "forget":
+		return yes(p.death.Forget())
+	case "dropped": // server, first round without
+		p.death.Dropped(script.Number(t, words[1]), round(t, words[2]))
+	case "torn": // servers
+		r, with, without := p.death.Torn(script.Number(t, words[1]))
+		if len(without) == 0 {
+			return "no"
+		}
+		return fmt.Sprintf("%v in %v, not in %v", r, with, without)
+	default:
+		l.Unknown(t)
+	}
+	return ""
+}
+
+func round(t *testing.T, s string) mode.Round {
+	var phase, index uint32
+	if _, err := fmt.Sscanf(s, "%d.%d", &phase, &index); err != nil {
+		t.Fatalf("round %q: %v", s, err)
+	}
+	return mode.At(phase, index)
+}
+
+func yes(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
+
+// said is an answer, or what is wrong.
+func said(answer string, err error) string {
+	var refusal *wire.Refusal
+	if errors.As(err, &refusal) {
+		return [...]string{"ok", "refused", "mismatch", "not ready", "stale", "failed"}[refusal.Status]
+	}
+	return answer
+}
+
+// TestLivesAreBounded: a join that comes again is the same life, also when other processes have joined since, and however many
+// come, few are remembered.
+func TestLivesAreBounded(t *testing.T) {
+	l, next := lives{}, uint32(0)
+	join := func(worker int, process uint64) uint32 {
+		number := l.of(worker, process, next+1)
+		next = max(next, number)
+		return number
+	}
+	for process := range uint64(1000) {
+		number := join(3, process)
+		if number != uint32(process+1) || join(3, process) != number {
+			t.Fatalf("process %d has life %d", process, number)
+		}
+		if process > 0 && join(3, process-1) != number-1 {
+			t.Fatalf("a late join of process %d begins another life", process-1)
+		}
+	}
+	if n := len(l[3]); n != keepLives {
+		t.Errorf("%d lives are remembered, want %d", n, keepLives)
+	}
+	if join(4, 999) != next {
+		t.Error("two workers share a life")
+	}
+}

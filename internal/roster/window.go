@@ -1,0 +1,88 @@
+package roster
+
+import "github.com/gofleet/gofleet/internal/wire"
+
+// Window remembers which requests of one life of a worker were seen, by their sequence numbers, so that a push counts once however
+// often it arrives. The worker says below which number it needs no answer any more; a bounded number may be outstanding.
+type Window struct {
+	acked    uint64
+	requests map[uint64]*Request
+	// last is the highest push that was applied.
+	last uint64
+}
+
+// Request is what became of a request that changes something.
+type Request struct {
+	Done    bool
+	Refusal error // why it was refused, if it was
+	Outcome wire.Outcome
+}
+
+// maxOutstanding is far above what a worker sends: a few for each of its threads.
+const maxOutstanding = 4096
+
+// Enter returns the request of a number and whether it was seen before. The worker needs no answers below acked.
+func (w *Window) Enter(seq, acked uint64) (r *Request, seen bool, err error) {
+	if w.requests == nil {
+		w.requests = make(map[uint64]*Request)
+	}
+	w.forget(acked)
+	if r := w.requests[seq]; r != nil {
+		return r, true, nil
+	}
+	if seq < w.acked {
+		return nil, false, wire.Refuse(wire.StatusStale, "step %d was acknowledged before (window begins at %d)", seq, w.acked)
+	}
+	if len(w.requests) >= maxOutstanding {
+		return nil, false, wire.Refuse(wire.StatusRefused, "%d steps are outstanding; a worker acknowledges what it has", len(w.requests))
+	}
+	r = new(Request)
+	w.requests[seq] = r
+	return r, false, nil
+}
+
+// Knows says whether a request was seen, or acknowledged before that.
+func (w *Window) Knows(seq uint64) bool { return seq < w.acked || w.requests[seq] != nil }
+
+// Len is how many requests are remembered.
+func (w *Window) Len() int { return len(w.requests) }
+
+// Last is the highest push that was applied.
+func (w *Window) Last() uint64 { return w.last }
+
+// Reached says whether every request up to that one is done; pushes of several threads overtake each other. A worker sends each of
+// its steps to every server, so what is missing is on its way.
+func (w *Window) Reached(seq uint64) bool {
+	if w.last < seq {
+		return false
+	}
+	for i := max(w.acked, 1); i <= seq; i++ {
+		if r := w.requests[i]; r == nil || !r.Done {
+			return false
+		}
+	}
+	return true
+}
+
+// forget drops what the worker has acknowledged.
+func (w *Window) forget(acked uint64) {
+	if acked <= w.acked {
+		return
+	}
+	w.acked = acked
+	for seq, r := range w.requests {
+		if seq < acked && r.Done {
+			delete(w.requests, seq)
+		}
+	}
+}
+
+// Apply notes that a request counts, all but some of the rows that it had: in a round of several workers these are counted for each
+// of them, up to its own.
+func (r *Request) Apply(rows, dropped int, on uint64) {
+	dropped = min(dropped, rows)
+	r.Done, r.Outcome = true, wire.Outcome{Applied: uint32(rows - dropped), Dropped: uint64(dropped), On: on}
+}
+
+// Refuse notes that a request never will count.
+func (r *Request) Refuse(err error) { r.Done, r.Refusal = true, err }

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// clipping brings the norms of whole gradients to updates, where a rule clips by them and servers share the gradient: server 0 sums,
+// the others ask it.
+type clipping struct {
+	st    *state
+	peers *peers
+	// by is the rule's clip, nil where servers have nothing to clip: workers have, or the rule does not.
+	by     optimizer.NormClipper
+	params int
+	norms  norms           // server 0's
+	life   context.Context // ends when the server closes or the job fails
+	limit  time.Duration   // of a wait for the others
+}
+
+// clipOf is the clip that servers apply under a rule: in modes without rounds workers have limited what they push.
+func clipOf(rule optimizer.Rule, m mode.Traits) (optimizer.NormClipper, error) {
+	clip, clips := optimizer.ClipperOf(rule)
+	if !clips || !m.Rounds {
+		return nil, nil
+	}
+	by, ok := clip.(optimizer.NormClipper)
+	if !ok {
+		return nil, fmt.Errorf("server: %T wants the gradients of a round in one place, which servers share: mode sync takes clips that are "+
+			"optimizer.NormClipper", clip)
+	}
+	return by, nil
+}
+
+// needsPeers says whether an update has to wait for other servers.
+func (c *clipping) needsPeers() bool { return c.by != nil && len(c.peers.endpoints) > 1 }
+
+// sum makes this server's sums of squares of a round's gradient, by param, those of all servers.
+func (c *clipping) sum(r mode.Round, own []gradient.Squares) ([]gradient.Squares, error) {
+	if c.peers.index == 0 {
+		return c.gather(r, 0, own)
+	}
+	ctx, cancel := context.WithTimeout(c.life, c.limit)
+	defer cancel()
+	var all wire.Norms
+	msg := wire.Norms{Server: c.peers.index, Round: uint64(r), Sums: gradient.AppendSquares(nil, own)}
+	if err := c.peers.ask(ctx, wire.OpNorms, msg, &all); err != nil {
+		return nil, fmt.Errorf("the norm of round %v's gradient: %w", r, err)
+	}
+	return gradient.ParseSquares(all.Sums, len(own))
+}
+
+// handle is server 0's part: it answers when every server has sent its sums of that round.
+func (c *clipping) handle(f *wire.Frame, r *reply) error {
+	var msg wire.Norms
+	if err := f.JSON(&msg); err != nil {
+		return err
+	}
+	if c.peers.index != 0 || !c.needsPeers() || msg.Server <= 0 || msg.Server >= len(c.peers.endpoints) {
+		return wire.Refuse(wire.StatusRefused, "server %d sums no norms for server %d", c.peers.index, msg.Server)
+	}
+	sums, err := gradient.ParseSquares(msg.Sums, c.params)
+	if err != nil {
+		return wire.Refuse(wire.StatusRefused, "server %d: %v", msg.Server, err)
+	}
+	all, err := c.gather(mode.Round(msg.Round), msg.Server, sums)
+	if err != nil {
+		return err
+	}
+	return r.JSON(wire.Norms{Round: msg.Round, Sums: gradient.AppendSquares(nil, all)})
+}
+
+// gather adds a server's sums to a round's and waits for those of the others.
+func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gradient.Squares, error) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	l, err := c.norms.add(r, from, own)
+	if err != nil {
+		return nil, err
+	}
+	c.st.lock.broadcast()
+	err = c.st.lock.await(func() bool { return len(c.norms.missing(r, l)) == 0 }, func() string {
+		return fmt.Sprintf("for the norm of round %v's gradient: missing %s", r, c.lacking(r, l))
+	})
+	return l.sums, err
+}
+
+// lacking names the servers that a round's norm waits for. Locked.
+func (c *clipping) lacking(r mode.Round, l *roundNorms) string {
+	var names []string
+	for _, i := range c.norms.missing(r, l) {
+		names = append(names, fmt.Sprintf("server %d (%s)", i, c.peers.endpoints[i]))
+	}
+	return strings.Join(names, ", ")
+}
+
+// expire ends the wait for sums that no server will send, when every worker has been gone for the peers' timeout.
+func (c *clipping) expire() {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if c.needsPeers() && c.st.roster.Over() && c.norms.expire(time.Now(), c.peers.timeout) {
+		c.st.lock.broadcast()
+	}
+}

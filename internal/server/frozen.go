@@ -1,0 +1,89 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// frozen has the frozen dense params, on server 0. They take no part in training, such as the statistics of batch norm, and each worker
+// has its own values. Server 0 keeps those of the worker that saved last or of the checkpoint that was loaded: so they are in its part
+// like any block, and workers that join begin with them.
+type frozen struct {
+	st   *state
+	part *part
+	// known are the params, by index, of which server 0 has a worker's values or a checkpoint's.
+	known map[int]bool
+}
+
+// handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is written.
+func (c *frozen) handleKeep(f *wire.Frame) error {
+	var msg wire.Save
+	if err := f.JSON(&msg); err != nil {
+		return err
+	}
+	w, from, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
+	if err != nil {
+		return err
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil {
+		return err
+	}
+	return c.st.cut.Keep(msg.ID, int(f.Worker), from, w)
+}
+
+// set makes the saving worker's values, if it brought any, those of the tables. Locked.
+func (c *frozen) set(w []float32) error {
+	if len(w) == 0 {
+		return nil
+	}
+	return c.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
+		c.known[b.Param] = true
+		return values.Set(w[b.At:][:b.Size])
+	})
+}
+
+// loaded notes which params have come from a checkpoint: those that are not absent from it. Locked.
+func (c *frozen) loaded(absent []string) {
+	for _, b := range c.part.frozen() {
+		c.known[b.Param] = !slices.Contains(absent, b.Name)
+	}
+}
+
+// handleBring answers a worker that joins with the values that are known, or with word that none are.
+func (c *frozen) handleBring(f *wire.Frame, r *reply) error {
+	from, to, err := f.Span(c.part.frozenFloats())
+	if err != nil {
+		return err
+	}
+	if bytes := 4 * (to - from); bytes > c.part.limit {
+		return wire.Refuse(wire.StatusRefused, "frozen values of %d bytes for worker %d: a message of server %d has at most %d", bytes, f.Worker, c.part.index, c.part.limit)
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil {
+		return err
+	}
+	var kept wire.Kept
+	r.dense = grow(r.dense, to-from)
+	err = c.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
+		if c.known[b.Param] {
+			kept.Params = append(kept.Params, b.Param)
+		}
+		if lo, hi := max(from, b.At), min(to, b.At+b.Size); lo < hi {
+			return values.PullAt(lo-b.At, r.dense[lo-from:hi-from])
+		}
+		return nil
+	})
+	if err == nil && len(kept.Params) > 0 {
+		r.Dense(r.dense)
+	}
+	if err != nil {
+		return err
+	}
+	return r.JSON(kept)
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// loading is how a server's tables get their first values: from a checkpoint or a model, from what params begin with, and from worker 0,
+// which publishes the dense weights unless they are there. Until then nobody pulls.
+type loading struct {
+	st     *state
+	part   *part
+	frozen *frozen
+	rule   string
+	log    *slog.Logger
+	// from is the directory that the tables were filled from, and what of it, and origin what was found there.
+	from, origin string
+	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
+	loaded map[*table.Dense]bool
+	pieces []int // by worker: of the dense weights that it has published
+}
+
+// restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
+func (c *loading) restore(ctx context.Context, dir string, what checkpoint.Selection) error {
+	m, err := checkpoint.Restore(ctx, dir, c.part.store, c.rule, c.part.layout.Params, c.part.owns, what)
+	if err != nil {
+		return fmt.Errorf("server %d: %w", c.part.index, err)
+	}
+	some := len(what.Params) > 0
+	if some {
+		if err := c.begin(ctx, what.Params...); err != nil {
+			return err
+		}
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.from, c.origin = checkpoint.From(dir, what), m.Origin+": "+what.String()
+	c.frozen.loaded(m.Absent)
+	if some {
+		c.keep(what.Params)
+	} else {
+		c.publish()
+	}
+	c.log.Info("begins from "+c.from, "loaded", m.Origin)
+	return nil
+}
+
+// begin gives the tables the rows that their params begin with, but for those of these names; no name is none.
+func (c *loading) begin(ctx context.Context, except ...string) error {
+	for e, t := range c.part.store.Tables {
+		if slices.Contains(except, t.Param().Name) {
+			continue
+		}
+		if err := t.Begin(ctx, func(id uint64) bool { return c.part.owns(e, id) }); err != nil {
+			return fmt.Errorf("server %d: %w", c.part.index, err)
+		}
+	}
+	return nil
+}
+
+// keep has worker 0 publish around the dense params of those names. Locked.
+func (c *loading) keep(names []string) {
+	c.loaded = map[*table.Dense]bool{}
+	for _, b := range c.part.store.Blocks {
+		c.loaded[b.Values] = slices.Contains(names, b.Param.Name)
+	}
+}
+
+// handle sets the initial dense weights if nobody has yet. They count when the last piece of them has come; worker 0 sends the pieces in
+// order.
+func (c *loading) handle(f *wire.Frame) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil || c.st.published {
+		return err
+	}
+	p, err := f.Piece()
+	if err != nil {
+		return err
+	}
+	if p.Number > c.pieces[f.Worker] {
+		return wire.Refuse(wire.StatusRefused, "worker %d publishes piece %d after %d", f.Worker, p.Number+1, c.pieces[f.Worker])
+	}
+	w, from, to, err := c.part.dense(f, c.part.floats, new([]float32))
+	if err != nil {
+		return err
+	}
+	err = c.part.eachBlock(from, to, func(d *table.Dense, at, lo, hi int) error {
+		if c.loaded[d] {
+			return nil
+		}
+		return d.SetAt(at, w[lo:hi])
+	})
+	if err != nil {
+		return err
+	}
+	c.pieces[f.Worker] = max(c.pieces[f.Worker], p.Number+1)
+	if p.Number == p.Of-1 {
+		c.publish()
+	}
+	return nil
+}
+
+// forget is for a life that begins, which publishes from the first piece on. Locked.
+func (c *loading) forget(worker int) { c.pieces[worker] = 0 }
+
+// publish opens the tables for pulls. Locked.
+func (c *loading) publish() {
+	c.st.published = true
+	c.part.updates.Changed()
+	c.st.lock.broadcast()
+}

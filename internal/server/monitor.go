@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// monitor is the lock that guards what a server knows of its job, and the one way to wait for a change of it. Whoever changes
+// something that others may wait for broadcasts before the lock is given up; waiters look again at what they wait for, however many
+// changes were made meanwhile.
+//
+// Every wait has an end: the job's failure, the server's closing, or the strategy's wait timeout, whose error says for whom it waited.
+type monitor struct {
+	sync.Mutex
+	server  int           // for errors
+	limit   time.Duration // of a wait
+	log     *slog.Logger
+	failure error
+	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not in the way
+	// of every push.
+	over    func() bool
+	end     context.CancelFunc // of what updates wait for at other servers
+	changed chan struct{}      // closed by the next broadcast; nil while nobody waits
+	ending  chan struct{}      // closed and replaced when the job may be over
+	closing chan struct{}      // closed when the server closes
+}
+
+// await waits, with the lock held on entry and exit, until ready says so. why describes the wait for the error.
+func (m *monitor) await(ready func() bool, why func() string) error {
+	var limit *time.Timer
+	for !ready() {
+		if m.failure != nil {
+			return m.failure
+		}
+		if limit == nil {
+			limit = time.NewTimer(m.limit)
+			defer limit.Stop()
+		}
+		changed := m.change()
+		m.Unlock()
+		timeout := false
+		select {
+		case <-changed:
+		case <-m.closing:
+		case <-limit.C:
+			timeout = true
+		}
+		m.Lock()
+		if timeout && !ready() {
+			return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server, m.limit, why())
+		}
+		if isClosed(m.closing) && !ready() {
+			return wire.Refuse(wire.StatusFailed, "server %d has shut down while it waited %s", m.server, why())
+		}
+	}
+	return m.failure
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// change is closed by the next broadcast.
+func (m *monitor) change() <-chan struct{} {
+	if m.changed == nil {
+		m.changed = make(chan struct{})
+	}
+	return m.changed
+}
+
+// pass gives the lock up until something has changed. It has no end of its own: it is for what is sure to come.
+func (m *monitor) pass() {
+	changed := m.change()
+	m.Unlock()
+	<-changed
+	m.Lock()
+}
+
+// broadcast wakes everybody who waits, and Run when it is time to look whether the job is over.
+func (m *monitor) broadcast() {
+	if m.changed != nil {
+		close(m.changed)
+		m.changed = nil
+	}
+	if m.failure != nil || m.over() {
+		close(m.ending)
+		m.ending = make(chan struct{})
+	}
+}
+
+// fail ends the job for everybody: a sync round that lost a member's gradient half-way can't be repaired.
+func (m *monitor) fail(err error) {
+	if m.failure == nil {
+		m.failure = err
+		m.log.Error("job failed", "error", err)
+		m.end()
+		m.broadcast()
+	}
+}

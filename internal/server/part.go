@@ -1,0 +1,157 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/update"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// part is what of a model lives on one server, by the layout that all processes have computed: its tables, and which of what a frame
+// names is there. It needs no lock: the layout does not change, and tables have their own, so that updates and reads run beside each
+// other.
+type part struct {
+	index   int // of the server
+	layout  *layout.Layout
+	blocks  []layout.Block // the dense ones
+	floats  int            // how many dense values these have
+	store   *table.Store
+	updates *update.Tables
+	limit   int // bytes of the largest reply
+}
+
+// newPart makes the tables of a server: its dense blocks in the layout's order, on server 0 the frozen ones behind them, and every
+// embedding. rule is that of each param.
+func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, numbered bool, t transport.Transport) (*part, error) {
+	p := &part{index: index, layout: l, blocks: l.Parts[index].Blocks, floats: l.Parts[index].Floats, store: new(table.Store), limit: transport.LimitOf(t)}
+	for _, b := range p.blocks {
+		block := table.Block{Param: l.Params[b.Param], Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, rule(l.Params[b.Param]))}
+		if err := p.store.AddBlock(block); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range p.frozen() {
+		if err := p.store.AddBlock(frozenBlock(l, b)); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range l.Embeddings {
+		t, err := table.NewSparse(e.Param, rule(e.Param), table.Options{Numbered: numbered})
+		if err != nil {
+			return nil, err
+		}
+		if err := p.store.AddTable(t); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// frozenBlock keeps a frozen param. Its name is apart from those of blocks that are cut from others.
+func frozenBlock(l *layout.Layout, b layout.Block) table.Block {
+	return table.Block{Param: l.Params[b.Param], Name: "frozen " + b.Name, Values: table.NewDense(b.Size, nil)}
+}
+
+// frozen are the blocks of frozen dense params, which server 0 keeps.
+func (p *part) frozen() []layout.Block {
+	if p.index != 0 {
+		return nil
+	}
+	return p.layout.Frozen.Blocks
+}
+
+// frozenFloats is the number of values in these.
+func (p *part) frozenFloats() int {
+	if p.index != 0 {
+		return 0
+	}
+	return p.layout.Frozen.Floats
+}
+
+// eachFrozen calls do with every frozen block.
+func (p *part) eachFrozen(do func(b layout.Block, values *table.Dense) error) error {
+	for i, b := range p.frozen() {
+		if err := do(b, p.store.Blocks[len(p.blocks)+i].Values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachBlock calls do with the blocks that hold the dense values [from, to) of this server: where in the block they begin,
+// and which [lo, hi) of the span they are.
+func (p *part) eachBlock(from, to int, do func(d *table.Dense, at, lo, hi int) error) error {
+	for i, b := range p.blocks {
+		lo, hi := max(from, b.At), min(to, b.At+b.Size)
+		if lo >= hi {
+			continue
+		}
+		if err := do(p.store.Blocks[i].Values, lo-b.At, lo-from, hi-from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockAt names the dense block that holds one of this server's values.
+func (p *part) blockAt(i int) string {
+	for _, b := range p.blocks {
+		if i < b.At+b.Size {
+			return fmt.Sprintf("%q at element %d", p.layout.Params[b.Param].Name, b.Offset+i-b.At)
+		}
+	}
+	return "nothing"
+}
+
+// embedding is the position among the layout's embeddings of the one a section names.
+func (p *part) embedding(param uint32) (int, error) {
+	for e := range p.layout.Embeddings {
+		if p.layout.Embeddings[e].Index == int(param) {
+			return e, nil
+		}
+	}
+	return 0, wire.Refuse(wire.StatusRefused, "param %d is no embedding", param)
+}
+
+// dim is the width of an embedding's rows.
+func (p *part) dim(e int) int { return p.layout.Embeddings[e].Dim() }
+
+// owns says whether row id of an embedding lives on this server.
+func (p *part) owns(e int, id uint64) bool { return p.layout.Embeddings[e].Owns(p.index, id) }
+
+// checkIDs refuses ids that the embedding does not have, or that live elsewhere.
+func (p *part) checkIDs(e *layout.Embedding, ids []uint64) error {
+	if err := e.CheckIDs(ids); err != nil {
+		return err
+	}
+	if i := e.Foreign(p.index, ids); i >= 0 {
+		return wire.Refuse(wire.StatusRefused, "row %d of embedding %q does not live on server %d", ids[i], e.Name, p.index)
+	}
+	return nil
+}
+
+// dense is the dense section of a frame, nil if it has none, and which [from, to) of n values it is to hold. Floats that came narrowed
+// are widened into room.
+func (p *part) dense(f *wire.Frame, n int, room *[]float32) (dense []float32, from, to int, err error) {
+	if from, to, err = f.Span(n); err != nil {
+		return nil, 0, 0, err
+	}
+	for _, sec := range f.Sections {
+		if sec.Kind != wire.KindDense {
+			continue
+		}
+		w, err := sec.DenseIn(room)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		if len(w) != to-from || dense != nil {
+			return nil, 0, 0, wire.Refuse(wire.StatusRefused, "worker %d sent %d dense values to server %d for its %d to %d", f.Worker, len(w), p.index, from, to)
+		}
+		dense = w
+	}
+	return dense, from, to, nil
+}

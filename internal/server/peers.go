@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/peer"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// peers is how a server talks to the others. All that servers ask of each other may be asked again: the answer is the same.
+type peers struct {
+	index     int
+	job       uint64
+	endpoints []string
+	transport transport.Transport
+	// timeout is how long a peer may be silent before a request is given up.
+	timeout time.Duration
+	// lost are the peers that did not answer for so long. They are asked once each time: when a server dies and takes all workers with
+	// it, each of their deaths would wait for it again. Only tell has it, one call at a time.
+	lost []bool
+}
+
+// pauses are those between attempts at a peer.
+var pauses = peer.Pauses{First: 10 * time.Millisecond, Last: time.Second}
+
+// others calls do with every other server.
+func (p *peers) others(do func(to int)) {
+	for to := range p.endpoints {
+		if to != p.index {
+			do(to)
+		}
+	}
+}
+
+// tell sends a control message to another server, again and again until it answers or has been silent for the timeout: one that did
+// not get the word of a death would wait for the dead.
+func (p *peers) tell(ctx context.Context, to int, op wire.Op, msg, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	attempt, err := p.request(to, op, msg, answer)
+	if err != nil {
+		return err
+	}
+	answered := false
+	err = peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
+		var err error
+		if answered, err = attempt(ctx); answered || p.lost[to] {
+			return peer.Done, err
+		}
+		return peer.Pause, err
+	})
+	p.lost[to] = !answered
+	return err
+}
+
+// ask sends server 0 what it needs from every server before it can answer, again and again until it answers or can't be reached for
+// the timeout.
+func (p *peers) ask(ctx context.Context, op wire.Op, msg, answer any) error {
+	attempt, err := p.request(0, op, msg, answer)
+	if err != nil {
+		return err
+	}
+	reached := time.Now()
+	err = peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
+		answered, err := attempt(ctx)
+		switch {
+		case answered:
+			return peer.Done, err
+		case errors.Is(err, context.DeadlineExceeded): // it may be waiting for others
+			reached = time.Now()
+			return peer.Again, err
+		case time.Since(reached) > p.timeout:
+			return peer.Done, err
+		}
+		return peer.Pause, err
+	})
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("asking server 0 (%s): %w", p.endpoints[0], err)
+	}
+	return nil
+}
+
+// request is a message to a peer, of which each call makes one attempt and says whether there was an answer.
+func (p *peers) request(to int, op wire.Op, msg, answer any) (attempt func(context.Context) (bool, error), err error) {
+	var b wire.Builder
+	b.Reset(wire.Header{Op: op, Job: p.job})
+	if err := b.JSON(msg); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, p.timeout/10)
+		defer cancel()
+		return peer.Once(ctx, p.transport, p.endpoints[to], b.Parts(), func(f *wire.Frame) error { return f.JSON(answer) })
+	}, nil
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// pushing lets what a worker sends count, once however often it arrives.
+//
+// The first request of a sequence number is admitted: it waits for its turn and is noted. Every request of that number, the first and
+// those that come again, waits until the update with it is in the tables, and gets the same answer. A wait that fails before that
+// fails the job: others may hold this gradient for the same round, and without it the round can't close.
+type pushing struct {
+	st      *state
+	rounds  *rounds
+	pieces  *pieces
+	changed *changed
+	delays  *delays
+}
+
+// push notes a gradient and returns when it is part of the weights. The answer's header says what became of it.
+func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil {
+		return err
+	}
+	request, seen, err := c.st.roster.Window(p.worker).Enter(f.Seq, f.Acked)
+	if err != nil {
+		return err
+	}
+	if !seen {
+		p.request = request
+		c.admit(f, p)
+	}
+	next := mode.Round(f.Round) + 1
+	if err := c.st.lock.await(func() bool { return request.Done }, func() string { return c.st.missing(next) }); err != nil {
+		c.st.lock.fail(err)
+		c.st.awaitIdle()
+		return err
+	}
+	outcome := request.Outcome
+	outcome.Again = seen
+	answer.SetOutcome(outcome)
+	if request.Refusal != nil {
+		return request.Refusal
+	}
+	return c.st.awaitRound(next)
+}
+
+// admit gives a new gradient to its round. Locked.
+func (c *pushing) admit(f *wire.Frame, p *push) {
+	c.pieces.used(p)
+	if p.incomplete != nil {
+		p.request.Refuse(p.incomplete)
+		return
+	}
+	if err := c.st.awaitTurn(f); err != nil {
+		p.request.Refuse(err)
+		return
+	}
+	p.grad.Watches, p.grad.Pulled = c.changed.watches(p.worker), c.delays.of(p.worker)
+	c.rounds.push(p, mode.Round(f.Round))
+}
+
+// park takes note that a worker has no more batches in this phase.
+func (c *pushing) park(f *wire.Frame) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil {
+		return err
+	}
+	request, seen, err := c.st.roster.Window(int(f.Worker)).Enter(f.Seq, f.Acked)
+	if err != nil || seen {
+		return err
+	}
+	if err = c.st.awaitTurn(f); err == nil {
+		err = c.rounds.park(int(f.Worker), mode.Round(f.Round), request)
+	}
+	if err != nil {
+		request.Refuse(err)
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// state is what all parts of a server share: the machines that decide, and the lock that guards them. What else the parts keep for
+// themselves is guarded by the same lock, unless they say otherwise; a method whose comment says "locked" is called with it held.
+//
+// The machines do not know each other. Where one's event is another's message, as a worker's leaving is for the mode and the cut, the
+// part that has the event passes it on, within one hold of the lock.
+type state struct {
+	lock      monitor
+	mode      mode.Server
+	roster    *roster.Roster
+	cut       *cut.Machine
+	applying  int  // updates being applied right now
+	published bool // the dense weights are there
+}
+
+// done says that every worker has gone and what they pushed is in the tables. Locked.
+func (st *state) done() bool { return st.applying == 0 && st.roster.Over() }
+
+// sender checks that a request comes from the current life of a worker, and notes that it lives. Locked.
+func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, time.Now()) }
+
+// enter lets a frame without gradients in once what it must reflect has been applied.
+func (st *state) enter(f *wire.Frame) error {
+	st.lock.Lock()
+	defer st.lock.Unlock()
+	if err := st.sender(f); err != nil {
+		return err
+	}
+	if err := st.awaitPublished(); err != nil {
+		return err
+	}
+	return st.awaitRound(mode.Round(f.Round))
+}
+
+// awaitTurn waits until a frame's sender may change the weights: they are published, the round of the frame is open to it, no cut
+// leaves the step out, and after all these waits it is still in the job. Locked.
+func (st *state) awaitTurn(f *wire.Frame) error {
+	if err := st.awaitPublished(); err != nil {
+		return err
+	}
+	if err := st.awaitRound(mode.Round(f.Round)); err != nil {
+		return err
+	}
+	free := func() bool { return !st.cut.Holds(int(f.Worker), f.Seq) }
+	if err := st.lock.await(free, func() string { return fmt.Sprintf("for checkpoint %s to be written", st.cut.Holder()) }); err != nil {
+		return err
+	}
+	return st.roster.Stays(&f.Header)
+}
+
+// awaitPublished waits for the first dense weights. Locked.
+func (st *state) awaitPublished() error {
+	return st.lock.await(func() bool { return st.published }, func() string { return "for worker 0 to publish the initial weights" })
+}
+
+// awaitRound waits until every update that r must reflect is in the tables. Locked.
+func (st *state) awaitRound(r mode.Round) error {
+	return st.lock.await(func() bool { return st.mode.Reached(r) }, func() string { return st.missing(r) })
+}
+
+// missing describes whom round r waits for. Locked.
+func (st *state) missing(r mode.Round) string {
+	text := fmt.Sprintf("for round %v (round %v is open)", r, st.mode.Open())
+	for _, w := range st.mode.Missing() {
+		text += fmt.Sprintf("; missing %s", st.roster.Describe(w, time.Now()))
+	}
+	return text
+}
+
+// awaitIdle waits until no update is being applied, so that a request's memory may go. Locked.
+func (st *state) awaitIdle() {
+	for st.applying > 0 {
+		st.lock.pass()
+	}
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// steps answers a worker's step: a push if the frame has gradients, then the weights that it asks for.
+//
+// The frame is parsed and checked whole before anything is done with it, what it pushes as well as what it asks for. So a step is refused
+// whole, and a push whose answer could not be sent is not applied.
+type steps struct {
+	st        *state
+	pieces    *pieces
+	pushing   *pushing
+	reading   *reading
+	foresight foresight
+	pushes    sync.Pool
+}
+
+// step is one training step.
+func (c *steps) step(f *wire.Frame, r *reply) error {
+	if err := c.reading.parse(f, r); err != nil {
+		return err
+	}
+	if f.Samples > 0 {
+		p := c.pushes.Get().(*push)
+		defer c.pushes.Put(p)
+		if err := c.pieces.read(p, f); err != nil {
+			return err
+		}
+		c.foresight.ask(p, f, r)
+		if err := c.pushing.push(f, p, r.Header()); err != nil {
+			return err
+		}
+	} else if err := c.st.enter(f); err != nil {
+		return err
+	}
+	return c.reading.pull(f, r, false)
+}
+
+// peek reads for evaluation.
+func (c *steps) peek(f *wire.Frame, r *reply) error {
+	if err := c.reading.parse(f, r); err != nil {
+		return err
+	}
+	if err := c.st.enter(f); err != nil {
+		return err
+	}
+	return c.reading.pull(f, r, true)
+}
