@@ -2,8 +2,8 @@ package cut
 
 import "github.com/gofleet/gofleet/internal/wire"
 
-// Wrote says what came of writing this server's part: an answer that names it, or an error. Pushes go on. It says whether the part
-// is to be removed again, since the save was given up and nobody wants it.
+// Wrote says what came of writing this server's part: an answer that names it, or an error. Pushes go on. It says whether the
+// part is to be removed again, since the save was given up and nobody wants it.
 func (m *Machine) Wrote(id string, answer any, err error) (remove bool) {
 	s := m.saves[id]
 	m.release(s)

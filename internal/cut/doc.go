@@ -1,10 +1,10 @@
-// Package cut is a checkpoint's cut as one server sees it: a state machine without clock, lock, network, files or goroutine. Messages
-// go in, decisions come out; package server feeds it under its lock and does what it says.
+// Package cut is a checkpoint's cut as one server sees it: a state machine without clock, lock, network, files or goroutine.
+// Messages go in, decisions come out; package server feeds it under its lock and does what it says.
 //
-// A cut is a moment between steps that all servers agree on. The worker that saves finds it in two trips. First every server stops
-// taking new steps and says how far each worker's are in its tables. Then the worker names the furthest steps that any server has,
-// every server lets those through that it lacks, and does its part of the work: it writes its tables to a file, ends a period of
-// theirs (drops rows), or keeps the cut while the worker reads.
+// A cut is a moment between steps that all servers agree on. The worker that saves finds it in two trips. First every server
+// stops taking new steps and says how far each worker's are in its tables. Then the worker names the furthest steps that any
+// server has, every server lets those through that it lacks, and does its part of the work: it writes its tables to a file,
+// ends a period of theirs (drops rows), or keeps the cut while the worker reads.
 //
 //	           freeze            save, with steps      the steps are in the tables
 //	(unknown) ────────> Freezing ───────────────> Reaching ──────────┬────────> Reading
@@ -26,18 +26,18 @@
 //
 //   - At most one save holds pushes on a server, and on server 0 at most one is open, from freeze to commit or giving up. Saves
 //     freeze server 0 first, so that no two of them hold pushes on different servers and wait for each other.
-//   - Which steps a cut holds is said once, by [Machine.Reach]; pushes beyond them are held from freeze until the part is written. So
-//     all parts hold the same steps of each worker.
-//   - A message that comes twice gets the same answer, and one that comes late begins nothing: a save that is over stays over, and is
-//     remembered longer than its messages travel.
-//   - Only what is written can be committed, and only server 0 commits, one save at a time: two manifests that are written at once
-//     would remove each other's files.
+//   - Which steps a cut holds is said once, by [Machine.Reach]; pushes beyond them are held from freeze until the part is
+//     written. So all parts hold the same steps of each worker.
+//   - A message that comes twice gets the same answer, and one that comes late begins nothing: a save that is over stays
+//     over, and is remembered longer than its messages travel.
+//   - Only what is written can be committed, and only server 0 commits, one save at a time: two manifests that are written at
+//     once would remove each other's files.
 //   - What is committed stays: giving up or discarding a save after that changes nothing.
 //
 // # What comes next
 //
-// A generation of the cluster will be an argument of Freeze beside the worker: saves of an earlier generation are given up by one call
-// like [Machine.Leave]. A server that takes over another's part is a server that begins from a committed save, and needs nothing here:
-// its machine begins empty, so that saves under way there are refused and begun again. A worker that comes back into a round finds
-// its steps in upTo as before, since they are counted by worker and not by life.
+// A generation of the cluster will be an argument of Freeze beside the worker: saves of an earlier generation are given up by
+// one call like [Machine.Leave]. A server that takes over another's part is a server that begins from a committed save, and
+// needs nothing here: its machine begins empty, so that saves under way there are refused and begun again. A worker that
+// comes back into a round finds its steps in upTo as before, since they are counted by worker and not by life.
 package cut

@@ -153,8 +153,8 @@ func (m *Machine) drop(s *save) {
 	}
 }
 
-// Discard says that the file of a save that was given up is not wanted, and returns the answer that names it, nil if there is none to
-// remove. One that is still being written is removed then. It is for a save that server 0 can commit no more.
+// Discard says that the file of a save that was given up is not wanted, and returns the answer that names it, nil if there is
+// none to remove. One that is still being written is removed then. It is for a save that server 0 can commit no more.
 func (m *Machine) Discard(msg *wire.Save) (answer any) {
 	s := m.saves[msg.ID]
 	if s == nil {
@@ -175,5 +175,6 @@ func (s *save) gaveUp() error {
 }
 
 func notTaken(id string) error {
-	return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): save again", id)
+	return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here (its worker may have been silent for too long): "+
+		"save again", id)
 }

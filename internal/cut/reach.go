@@ -11,8 +11,8 @@ func (m *Machine) Free(id string) bool {
 	return m.saves[id] != nil || m.holder == nil && m.open == nil
 }
 
-// Freeze begins a save that is Free: pushes are held from here on. A freeze that comes again changes nothing, and one of a save that
-// is over is refused, unless it was committed, which [Machine.Done] then says.
+// Freeze begins a save that is Free: pushes are held from here on. A freeze that comes again changes nothing, and one of a
+// save that is over is refused, unless it was committed, which [Machine.Done] then says.
 func (m *Machine) Freeze(msg *wire.Save, worker int) error {
 	switch s := m.saves[msg.ID]; {
 	case s == nil:
@@ -26,8 +26,9 @@ func (m *Machine) Freeze(msg *wire.Save, worker int) error {
 	return nil
 }
 
-// Done says, on server 0, that there is nothing to do for a save that has begun: its work was done at this very step of the tables,
-// by itself or by another. Workers that all save after a barrier make one checkpoint, and those that all end a period end one.
+// Done says, on server 0, that there is nothing to do for a save that has begun: its work was done at this very step of the
+// tables, by itself or by another. Workers that all save after a barrier make one checkpoint, and those that all end a period
+// end one.
 func (m *Machine) Done(id string, step int64) (answer wire.Frozen, done bool) {
 	s := m.saves[id]
 	if s == nil || !m.o.First {
@@ -44,8 +45,8 @@ func (m *Machine) Done(id string, step int64) (answer wire.Frozen, done bool) {
 	return wire.Frozen{Saved: true, Freed: s.freed}, s.state == committed
 }
 
-// same is a committed save that did at this step what s is for. The end of a period is shared with each worker once: a worker that
-// asks again wants another period.
+// same is a committed save that did at this step what s is for. The end of a period is shared with each worker once: a worker
+// that asks again wants another period.
 func (m *Machine) same(s *save, step int64) *save {
 	switch {
 	case s.read:
@@ -67,8 +68,8 @@ func (m *Machine) same(s *save, step int64) *save {
 	return p
 }
 
-// Keep takes a piece of the saving worker's frozen dense values, from that place on. Pieces come in order, before the save's steps;
-// one that comes again changes nothing.
+// Keep takes a piece of the saving worker's frozen dense values, from that place on. Pieces come in order, before the save's
+// steps; one that comes again changes nothing.
 func (m *Machine) Keep(id string, worker, from int, w []float32) error {
 	s := m.holder
 	if s == nil || s.id != id || s.worker != worker || s.state != freezing {
@@ -76,7 +77,8 @@ func (m *Machine) Keep(id string, worker, from int, w []float32) error {
 	}
 	have, to := len(s.values), from+len(w)
 	if w == nil || from > have {
-		return wire.Refuse(wire.StatusRefused, "checkpoint %s: expected frozen values from %d on, got %d to %d of %d (%d values)", id, have, from, to, m.o.Values, len(w))
+		return wire.Refuse(wire.StatusRefused, "checkpoint %s: expected frozen values from %d on, got %d to %d of %d (%d values)",
+			id, have, from, to, m.o.Values, len(w))
 	}
 	if to > have {
 		s.values = append(s.values[:from], w...)
@@ -84,7 +86,8 @@ func (m *Machine) Keep(id string, worker, from int, w []float32) error {
 	return nil
 }
 
-// Busy says that another request of a save has its cut reached, or its part written: what comes of it is the answer to this one too.
+// Busy says that another request of a save has its cut reached, or its part written: what comes of it is the answer to this
+// one too.
 func (m *Machine) Busy(id string) bool {
 	s := m.saves[id]
 	return s != nil && (s.state == reaching || s.state == writing)
@@ -102,7 +105,8 @@ func (m *Machine) Reach(msg *wire.Save) (first bool, err error) {
 	case len(msg.Steps) != m.o.Workers:
 		return false, notTaken(msg.ID)
 	case s.shrink == nil && !s.read && len(s.values) != m.o.Values:
-		return false, wire.Refuse(wire.StatusRefused, "checkpoint %s: %d of %d frozen values have come", msg.ID, len(s.values), m.o.Values)
+		return false, wire.Refuse(wire.StatusRefused, "checkpoint %s: %d of %d frozen values have come",
+			msg.ID, len(s.values), m.o.Values)
 	}
 	s.upTo, s.state = msg.Steps, reaching
 	return true, nil
@@ -111,8 +115,8 @@ func (m *Machine) Reach(msg *wire.Save) (first bool, err error) {
 // Values are the frozen dense values that have come with a save.
 func (m *Machine) Values(id string) []float32 { return m.saves[id].values }
 
-// Reached says that the steps of a save are in the tables: its part is to be written now, or kept for reading. It fails if the save
-// was given up meanwhile.
+// Reached says that the steps of a save are in the tables: its part is to be written now, or kept for reading. It fails if
+// the save was given up meanwhile.
 func (m *Machine) Reached(id string) error {
 	s := m.saves[id]
 	switch {
@@ -138,7 +142,8 @@ func (m *Machine) Lost(id string) {
 func (m *Machine) Rows(id string) (map[uint32][]uint64, error) {
 	s := m.saves[id]
 	if s == nil || s.state != reading {
-		return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent for too long): read again", id)
+		return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent for too long): "+
+			"read again", id)
 	}
 	if s.rows == nil {
 		s.rows = make(map[uint32][]uint64)

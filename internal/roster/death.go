@@ -19,7 +19,8 @@ type Death struct {
 	counts  map[int]mode.Round
 }
 
-// Fenced takes note that a server refuses what the life still sends: which round is open there, and whether it has the worker's gradient.
+// Fenced takes note that a server refuses what the life still sends: which round is open there, and whether it has the
+// worker's gradient.
 func (d *Death) Fenced(round mode.Round, pushed bool) {
 	d.differ = d.differ || d.fenced > 0 && round != d.round
 	d.fenced, d.round, d.lacking = d.fenced+1, round, d.lacking || !pushed
@@ -37,8 +38,8 @@ func (d *Death) Dropped(server int, counts mode.Round) {
 	d.counts[server] = counts
 }
 
-// Torn says which servers have the worker's gradient in the last round in which any of them has it, and which have not: these had not
-// been given it when it died, and others had closed the round.
+// Torn says which servers have the worker's gradient in the last round in which any of them has it, and which have not: these
+// had not been given it when it died, and others had closed the round.
 func (d *Death) Torn(servers int) (round mode.Round, with, without []int) {
 	for _, c := range d.counts {
 		round = max(round, c)

@@ -69,7 +69,8 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 	case life <= m.life:
 		return false, wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", worker, life, m.life)
 	case r.o.Lockstep && m.state != absent && !m.fresh():
-		return false, wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: start the job again from its last checkpoint", worker, r.o.Mode)
+		return false, wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: "+
+			"start the job again from its last checkpoint", worker, r.o.Mode)
 	}
 	*m = member{state: alive, life: life, seen: now}
 	return true, nil
@@ -99,7 +100,8 @@ func (r *Roster) Sender(h *wire.Header, now time.Time) error {
 // Stays checks, after a wait, that a sender is still in the job, with the same life.
 func (r *Roster) Stays(h *wire.Header) error {
 	if m := &r.members[h.Worker]; m.state != alive || m.fenced || m.life != h.Life {
-		return wire.Refuse(wire.StatusStale, "worker %d has stopped, was declared dead or was replaced (life %d, current %d): start it again where the mode allows it", h.Worker, h.Life, m.life)
+		return wire.Refuse(wire.StatusStale, "worker %d has stopped, was declared dead or was replaced (life %d, current %d): "+
+			"start it again where the mode allows it", h.Worker, h.Life, m.life)
 	}
 	return nil
 }
@@ -193,8 +195,8 @@ func (r *Roster) Silent(now time.Time) (all []*Death) {
 	return all
 }
 
-// Hopeless says why a server that was started then need wait no longer: workers never joined, or nobody was heard of for so long that
-// nobody will be, server 0 included, which declares deaths.
+// Hopeless says why a server that was started then need wait no longer: workers never joined, or nobody was heard of for so
+// long that nobody will be, server 0 included, which declares deaths.
 func (r *Roster) Hopeless(started, now time.Time) error {
 	last, waiting := started, false
 	for w := range r.members {

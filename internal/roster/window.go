@@ -2,8 +2,9 @@ package roster
 
 import "github.com/gofleet/gofleet/internal/wire"
 
-// Window remembers which requests of one life of a worker were seen, by their sequence numbers, so that a push counts once however
-// often it arrives. The worker says below which number it needs no answer any more; a bounded number may be outstanding.
+// Window remembers which requests of one life of a worker were seen, by their sequence numbers, so that a push counts once
+// however often it arrives. The worker says below which number it needs no answer any more; a bounded number may be
+// outstanding.
 type Window struct {
 	acked    uint64
 	requests map[uint64]*Request
@@ -50,8 +51,8 @@ func (w *Window) Len() int { return len(w.requests) }
 // Last is the highest push that was applied.
 func (w *Window) Last() uint64 { return w.last }
 
-// Reached says whether every request up to that one is done; pushes of several threads overtake each other. A worker sends each of
-// its steps to every server, so what is missing is on its way.
+// Reached says whether every request up to that one is done; pushes of several threads overtake each other. A worker sends
+// each of its steps to every server, so what is missing is on its way.
 func (w *Window) Reached(seq uint64) bool {
 	if w.last < seq {
 		return false
@@ -77,8 +78,8 @@ func (w *Window) forget(acked uint64) {
 	}
 }
 
-// Apply notes that a request counts, all but some of the rows that it had: in a round of several workers these are counted for each
-// of them, up to its own.
+// Apply notes that a request counts, all but some of the rows that it had: in a round of several workers these are counted
+// for each of them, up to its own.
 func (r *Request) Apply(rows, dropped int, on uint64) {
 	dropped = min(dropped, rows)
 	r.Done, r.Outcome = true, wire.Outcome{Applied: uint32(rows - dropped), Dropped: uint64(dropped), On: on}

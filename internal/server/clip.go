@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// clipping brings the norms of whole gradients to updates, where a rule clips by them and servers share the gradient: server 0 sums,
-// the others ask it.
+// clipping brings the norms of whole gradients to updates, where a rule clips by them and servers share the gradient: server
+// 0 sums, the others ask it.
 type clipping struct {
 	st    *state
 	peers *peers

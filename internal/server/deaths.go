@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// deaths looks for silence. Server 0 decides that a worker is dead and takes it out on all servers, as package roster draws it; each
-// server by itself gives up when the workers it waits for never come, or when all have fallen silent.
+// deaths looks for silence. Server 0 decides that a worker is dead and takes it out on all servers, as package roster draws
+// it; each server by itself gives up when the workers it waits for never come, or when all have fallen silent.
 type deaths struct {
 	st         *state
 	peers      *peers
@@ -88,7 +88,8 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	})
 	d.Dropped(0, mode.Round(c.dropOff(order).Counts))
 	if round, with, without := d.Torn(len(c.peers.endpoints)); len(without) > 0 && c.torn {
-		c.log.Warn("the last gradient of a dead worker is in the weights of some servers and not of others", "worker", d.Worker, "round", round, "with", with, "without", without)
+		c.log.Warn("the last gradient of a dead worker is in the weights of some servers and not of others", "worker",
+			d.Worker, "round", round, "with", with, "without", without)
 	}
 }
 

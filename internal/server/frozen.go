@@ -8,9 +8,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// frozen has the frozen dense params, on server 0. They take no part in training, such as the statistics of batch norm, and each worker
-// has its own values. Server 0 keeps those of the worker that saved last or of the checkpoint that was loaded: so they are in its part
-// like any block, and workers that join begin with them.
+// frozen has the frozen dense params, on server 0. They take no part in training, such as the statistics of batch norm, and
+// each worker has its own values. Server 0 keeps those of the worker that saved last or of the checkpoint that was loaded: so
+// they are in its part like any block, and workers that join begin with them.
 type frozen struct {
 	st   *state
 	part *part
@@ -61,7 +61,8 @@ func (c *frozen) handleBring(f *wire.Frame, r *reply) error {
 		return err
 	}
 	if bytes := 4 * (to - from); bytes > c.part.limit {
-		return wire.Refuse(wire.StatusRefused, "frozen values of %d bytes for worker %d: a message of server %d has at most %d", bytes, f.Worker, c.part.index, c.part.limit)
+		return wire.Refuse(wire.StatusRefused, "frozen values of %d bytes for worker %d: a message of server %d has at most %d",
+			bytes, f.Worker, c.part.index, c.part.limit)
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()

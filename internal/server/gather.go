@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// gathering has the collectives of workers, on server 0: each sends a blob and gets those of all. A barrier is a gather of nothing.
-// The collectives under way are kept, and the last ones that are complete, for requests that come again.
+// gathering has the collectives of workers, on server 0: each sends a blob and gets those of all. A barrier is a gather of
+// nothing. The collectives under way are kept, and the last ones that are complete, for requests that come again.
 type gathering struct {
 	st       *state
 	byNumber map[uint64]*gathered
@@ -49,7 +49,8 @@ func (c *gathering) handle(f *wire.Frame, r *reply) error {
 		g.have[f.Worker], g.data[f.Worker] = true, msg.Data
 		c.st.lock.broadcast()
 	}
-	err := c.st.lock.await(func() bool { return g.err != nil || c.complete(g) }, func() string { return fmt.Sprintf("at %s: missing %s", msg.Call, c.absentees(g)) })
+	err := c.st.lock.await(func() bool { return g.err != nil || c.complete(g) },
+		func() string { return fmt.Sprintf("at %s: missing %s", msg.Call, c.absentees(g)) })
 	switch {
 	case err != nil:
 		return err
@@ -62,7 +63,8 @@ func (c *gathering) handle(f *wire.Frame, r *reply) error {
 // differ refuses a collective in which a worker makes another call than the first, for all who are in it. Whoever has its answer
 // keeps that. Locked.
 func (c *gathering) differ(g *gathered, worker int, call string) error {
-	err := wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d at %s: all must make the same calls in the same order",
+	err := wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d at %s: "+
+		"all must make the same calls in the same order",
 		g.first, g.call, worker, call)
 	if !g.done && g.err == nil {
 		g.err = err

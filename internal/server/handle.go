@@ -55,11 +55,12 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 	out.Parts = r.Parts()
 }
 
-// serve does what a frame asks. Workers that join show whole fingerprints, and are told where they differ; all other frames are of this
-// server's job or refused.
+// serve does what a frame asks. Workers that join show whole fingerprints, and are told where they differ; all other frames
+// are of this server's job or refused.
 func (d *door) serve(f *wire.Frame, r *reply) error {
 	if f.Job != d.job && f.Op != wire.OpHello && f.Op != wire.OpJoin {
-		return wire.Refuse(wire.StatusMismatch, "worker %d belongs to another job than server %d: start all processes from one program, with the same options and FLEET_CLUSTER", f.Worker, d.index)
+		return wire.Refuse(wire.StatusMismatch, "worker %d belongs to another job than server %d: "+
+			"start all processes from one program, with the same options and FLEET_CLUSTER", f.Worker, d.index)
 	}
 	return d.handlers[f.Op](f, r)
 }

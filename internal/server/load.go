@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// loading is how a server's tables get their first values: from a checkpoint or a model, from what params begin with, and from worker 0,
-// which publishes the dense weights unless they are there. Until then nobody pulls.
+// loading is how a server's tables get their first values: from a checkpoint or a model, from what params begin with, and
+// from worker 0, which publishes the dense weights unless they are there. Until then nobody pulls.
 type loading struct {
 	st     *state
 	part   *part
@@ -72,8 +72,8 @@ func (c *loading) keep(names []string) {
 	}
 }
 
-// handle sets the initial dense weights if nobody has yet. They count when the last piece of them has come; worker 0 sends the pieces in
-// order.
+// handle sets the initial dense weights if nobody has yet. They count when the last piece of them has come; worker 0 sends
+// the pieces in order.
 func (c *loading) handle(f *wire.Frame) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()

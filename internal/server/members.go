@@ -54,7 +54,8 @@ func (c *membership) welcome(f *wire.Frame) (w wire.Welcome, err error) {
 	if err := c.begin(worker, life); err != nil {
 		return w, err
 	}
-	return wire.Welcome{Life: life, Round: uint64(c.st.mode.Open()), Published: c.st.published, From: c.loading.from, Origin: c.loading.origin}, nil
+	return wire.Welcome{Life: life, Round: uint64(c.st.mode.Open()), Published: c.st.published,
+		From: c.loading.from, Origin: c.loading.origin}, nil
 }
 
 // begin makes a life the current one of a worker. What the life before it has begun, it doesn't go on with. Locked.
@@ -102,8 +103,8 @@ func (c *membership) leave(f *wire.Frame) error {
 	return nil
 }
 
-// depart ends what a worker that is gone had a part in, and lets the round go on without it; with forget, without what it has pushed
-// for that round. Locked.
+// depart ends what a worker that is gone had a part in, and lets the round go on without it; with forget, without what it has
+// pushed for that round. Locked.
 func (c *membership) depart(worker int, forget bool) {
 	c.pieces.forget(worker)
 	c.changed.end(worker)

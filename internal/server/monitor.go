@@ -10,18 +10,19 @@ import (
 )
 
 // monitor is the lock that guards what a server knows of its job, and the one way to wait for a change of it. Whoever changes
-// something that others may wait for broadcasts before the lock is given up; waiters look again at what they wait for, however many
-// changes were made meanwhile.
+// something that others may wait for broadcasts before the lock is given up; waiters look again at what they wait for,
+// however many changes were made meanwhile.
 //
-// Every wait has an end: the job's failure, the server's closing, or the strategy's wait timeout, whose error says for whom it waited.
+// Every wait has an end: the job's failure, the server's closing, or the strategy's wait timeout, whose error says for whom
+// it waited.
 type monitor struct {
 	sync.Mutex
 	server  int           // for errors
 	limit   time.Duration // of a wait
 	log     *slog.Logger
 	failure error
-	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not in the way
-	// of every push.
+	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not in
+	// the way of every push.
 	over    func() bool
 	end     context.CancelFunc // of what updates wait for at other servers
 	changed chan struct{}      // closed by the next broadcast; nil while nobody waits

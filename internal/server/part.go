@@ -8,12 +8,11 @@ import (
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/transport"
 )
 
-// part is what of a model lives on one server, by the layout that all processes have computed: its tables, and which of what a frame
-// names is there. It needs no lock: the layout does not change, and tables have their own, so that updates and reads run beside each
-// other.
+// part is what of a model lives on one server, by the layout that all processes have computed: its tables, and which of what
+// a frame names is there. It needs no lock: the layout does not change, and tables have their own, so that updates and reads
+// run beside each other.
 type part struct {
 	index   int // of the server
 	layout  *layout.Layout
@@ -24,12 +23,14 @@ type part struct {
 	limit   int // bytes of the largest reply
 }
 
-// newPart makes the tables of a server: its dense blocks in the layout's order, on server 0 the frozen ones behind them, and every
-// embedding. rule is that of each param.
-func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, numbered bool, t transport.Transport) (*part, error) {
-	p := &part{index: index, layout: l, blocks: l.Parts[index].Blocks, floats: l.Parts[index].Floats, store: new(table.Store), limit: transport.LimitOf(t)}
+// newPart makes the tables of a server: its dense blocks in the layout's order, on server 0 the frozen ones behind them, and
+// every embedding. rule is that of each param.
+func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, numbered bool, limit int) (*part, error) {
+	own := l.Parts[index]
+	p := &part{index: index, layout: l, blocks: own.Blocks, floats: own.Floats, store: new(table.Store), limit: limit}
 	for _, b := range p.blocks {
-		block := table.Block{Param: l.Params[b.Param], Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, rule(l.Params[b.Param]))}
+		of := l.Params[b.Param]
+		block := table.Block{Param: of, Name: b.Name, Offset: b.Offset, Values: table.NewDense(b.Size, rule(of))}
 		if err := p.store.AddBlock(block); err != nil {
 			return nil, err
 		}
@@ -134,8 +135,8 @@ func (p *part) checkIDs(e *layout.Embedding, ids []uint64) error {
 	return nil
 }
 
-// dense is the dense section of a frame, nil if it has none, and which [from, to) of n values it is to hold. Floats that came narrowed
-// are widened into room.
+// dense is the dense section of a frame, nil if it has none, and which [from, to) of n values it is to hold. Floats that came
+// narrowed are widened into room.
 func (p *part) dense(f *wire.Frame, n int, room *[]float32) (dense []float32, from, to int, err error) {
 	if from, to, err = f.Span(n); err != nil {
 		return nil, 0, 0, err
@@ -149,7 +150,8 @@ func (p *part) dense(f *wire.Frame, n int, room *[]float32) (dense []float32, fr
 			return nil, 0, 0, err
 		}
 		if len(w) != to-from || dense != nil {
-			return nil, 0, 0, wire.Refuse(wire.StatusRefused, "worker %d sent %d dense values to server %d for its %d to %d", f.Worker, len(w), p.index, from, to)
+			return nil, 0, 0, wire.Refuse(wire.StatusRefused, "worker %d sent %d dense values to server %d for its %d to %d",
+				f.Worker, len(w), p.index, from, to)
 		}
 		dense = w
 	}

@@ -19,8 +19,8 @@ type peers struct {
 	transport transport.Transport
 	// timeout is how long a peer may be silent before a request is given up.
 	timeout time.Duration
-	// lost are the peers that did not answer for so long. They are asked once each time: when a server dies and takes all workers with
-	// it, each of their deaths would wait for it again. Only tell has it, one call at a time.
+	// lost are the peers that did not answer for so long. They are asked once each time: when a server dies and takes all
+	// workers with it, each of their deaths would wait for it again. Only tell has it, one call at a time.
 	lost []bool
 }
 
@@ -36,8 +36,8 @@ func (p *peers) others(do func(to int)) {
 	}
 }
 
-// tell sends a control message to another server, again and again until it answers or has been silent for the timeout: one that did
-// not get the word of a death would wait for the dead.
+// tell sends a control message to another server, again and again until it answers or has been silent for the timeout: one
+// that did not get the word of a death would wait for the dead.
 func (p *peers) tell(ctx context.Context, to int, op wire.Op, msg, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -57,8 +57,8 @@ func (p *peers) tell(ctx context.Context, to int, op wire.Op, msg, answer any) e
 	return err
 }
 
-// ask sends server 0 what it needs from every server before it can answer, again and again until it answers or can't be reached for
-// the timeout.
+// ask sends server 0 what it needs from every server before it can answer, again and again until it answers or can't be
+// reached for the timeout.
 func (p *peers) ask(ctx context.Context, op wire.Op, msg, answer any) error {
 	attempt, err := p.request(0, op, msg, answer)
 	if err != nil {

@@ -107,7 +107,8 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if i := slices.Index(st.got, false); i >= 0 {
-		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come", f.Seq, f.Worker, i+1, piece.Of)
+		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come",
+			f.Seq, f.Worker, i+1, piece.Of)
 		return nil
 	}
 	p.grad.Dense = st.room(c.part)
@@ -117,7 +118,8 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	}
 	for e := range p.grad.Rows {
 		if p.grad.Rows[e], err = st.join(e, p.grad.Rows[e]); err != nil {
-			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: embedding %q: %v", f.Worker, c.part.index, c.part.layout.Embeddings[e].Name, err)
+			return wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: embedding %q: %v",
+				f.Worker, c.part.index, c.part.layout.Embeddings[e].Name, err)
 		}
 	}
 	return nil

@@ -5,8 +5,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// reading answers what a frame asks for: rows, dense weights, rows that others have changed, and all rows of a table page by page. It
-// reads tables beside the updates that change them, without the server's lock.
+// reading answers what a frame asks for: rows, dense weights, rows that others have changed, and all rows of a table page by
+// page. It reads tables beside the updates that change them, without the server's lock.
 type reading struct {
 	st       *state
 	part     *part
@@ -44,7 +44,8 @@ func (c *reading) parse(f *wire.Frame, r *reply) error {
 		n++
 	}
 	if bytes > c.part.limit {
-		return wire.Refuse(wire.StatusRefused, "pull of worker %d makes %d bytes, a message of server %d has at most %d", f.Worker, bytes, c.part.index, c.part.limit)
+		return wire.Refuse(wire.StatusRefused, "pull of worker %d makes %d bytes, a message of server %d has at most %d",
+			f.Worker, bytes, c.part.index, c.part.limit)
 	}
 	r.wanted = n
 	return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// push is one worker's gradient for this server, and the memory that it is read with. Its floats alias the request, which lives as long
-// as its handler waits, unless they came narrowed: so the handler of a push that is noted waits until its update is made, even when
-// its own wait has failed.
+// push is one worker's gradient for this server, and the memory that it is read with. Its floats alias the request, which
+// lives as long as its handler waits, unless they came narrowed: so the handler of a push that is noted waits until its
+// update is made, even when its own wait has failed.
 type push struct {
 	worker  int
 	life    uint32
@@ -45,7 +45,8 @@ func (p *push) whole(of *part, f *wire.Frame) (err error) {
 		return err
 	}
 	if len(p.grad.Dense) != of.floats {
-		return wire.Refuse(wire.StatusRefused, "worker %d pushed %d dense gradients to server %d, which holds %d values", f.Worker, len(p.grad.Dense), of.index, of.floats)
+		return wire.Refuse(wire.StatusRefused, "worker %d pushed %d dense gradients to server %d, which holds %d values",
+			f.Worker, len(p.grad.Dense), of.index, of.floats)
 	}
 	return nil
 }
@@ -75,7 +76,8 @@ func (p *push) read(of *part, f *wire.Frame) ([]float32, error) {
 		return nil, err
 	}
 	if i := kernels.FirstNotFinite(dense); i >= 0 {
-		return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: the gradient of %s is %v", f.Worker, of.index, of.blockAt(from+i), dense[i])
+		return nil, wire.Refuse(wire.StatusRefused, "push of worker %d to server %d: the gradient of %s is %v",
+			f.Worker, of.index, of.blockAt(from+i), dense[i])
 	}
 	return dense, nil
 }
@@ -120,7 +122,8 @@ func (p *push) readClicks(of *part, sec wire.Section) error {
 		return err
 	}
 	if len(clicks) != 2*len(rows.IDs) || rows.Clicks != nil {
-		return wire.Refuse(wire.StatusRefused, "embedding %q: shows and clicks of %d rows, it has %d (or they come twice)", name, len(clicks)/2, len(rows.IDs))
+		return wire.Refuse(wire.StatusRefused, "embedding %q: shows and clicks of %d rows, it has %d (or they come twice)",
+			name, len(clicks)/2, len(rows.IDs))
 	}
 	for i, x := range clicks {
 		if !(x >= 0 && x <= math.MaxFloat32) {

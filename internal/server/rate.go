@@ -10,9 +10,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// rates are the factors on learning rates that worker 0 sets. In rounds a factor counts from the update of a round on: worker 0 sets it
-// before it pushes for that round, or for the next phase when it has parked, so that no server has closed the round and all change with
-// the same update. Without rounds it counts from the next update.
+// rates are the factors on learning rates that worker 0 sets. In rounds a factor counts from the update of a round on: worker
+// 0 sets it before it pushes for that round, or for the next phase when it has parked, so that no server has closed the round
+// and all change with the same update. Without rounds it counts from the next update.
 type rates struct {
 	st     *state
 	store  *table.Store
@@ -41,7 +41,8 @@ func (c *rates) handle(f *wire.Frame, r *reply) error {
 		return r.JSON(wire.Rate{Factor: c.factor()})
 	}
 	if f.Worker != 0 || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
-		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: worker 0 sets it, above 0", f.Worker, msg.Factor)
+		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: worker 0 sets it, above 0",
+			f.Worker, msg.Factor)
 	}
 	request, seen, err := c.st.roster.Window(int(f.Worker)).Enter(f.Seq, f.Acked)
 	if err != nil || seen {

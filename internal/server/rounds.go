@@ -10,12 +10,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// rounds gives what workers push, and that they park or leave, to the mode, and makes the updates that it decides on. In modes without
-// rounds each push is an update at once; the way is the same.
+// rounds gives what workers push, and that they park or leave, to the mode, and makes the updates that it decides on. In
+// modes without rounds each push is an update at once; the way is the same.
 //
-// A gradient is noted from its push until an update takes it. Updates are taken under the lock, in the mode's order, each with the next
-// step of the tables; they are applied without the lock, since that takes long, and several may be under way. Only then the pushes
-// count in their workers' windows, and their handlers answer.
+// A gradient is noted from its push until an update takes it. Updates are taken under the lock, in the mode's order, each
+// with the next step of the tables; they are applied without the lock, since that takes long, and several may be under way.
+// Only then the pushes count in their workers' windows, and their handlers answer.
 type rounds struct {
 	st       *state
 	part     *part
@@ -86,9 +86,9 @@ type closing struct {
 	pushes  []*push
 }
 
-// close makes one update of the noted gradients of workers; none is no update. Locked, but not while the tables work. An update
-// that has to wait for other servers is made beside, so that who closes a round here, such as server 0 when it takes a dead worker out
-// everywhere, can go on to the others.
+// close makes one update of the noted gradients of workers; none is no update. Locked, but not while the tables work. An
+// update that has to wait for other servers is made beside, so that who closes a round here, such as server 0 when it takes a
+// dead worker out everywhere, can go on to the others.
 func (c *rounds) close(workers []int) {
 	switch {
 	case len(workers) == 0:
@@ -111,7 +111,8 @@ func (c *rounds) take(workers []int) *closing {
 	round := c.st.mode.Open() - 1
 	c.rates.begin(round)
 	u := c.closings.Get().(*closing)
-	u.what.Step, u.round, u.workers = c.part.store.Advance(), round, append(u.workers[:0], workers...) // the mode's own change with the next message
+	u.what.Step, u.round = c.part.store.Advance(), round
+	u.workers = append(u.workers[:0], workers...) // the mode's own change with the next message
 	u.what.Pushes, u.pushes = u.what.Pushes[:0], u.pushes[:0]
 	for _, w := range workers {
 		p := c.noted[w]

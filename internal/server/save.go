@@ -10,8 +10,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// saving does what the machine of package cut decides: it waits for the steps of a cut, writes this server's part or ends a period of its
-// tables, and on server 0 commits what all have written. It has the files; whether a push waits is the machine's to say.
+// saving does what the machine of package cut decides: it waits for the steps of a cut, writes this server's part or ends a
+// period of its tables, and on server 0 commits what all have written. It has the files; whether a push waits is the
+// machine's to say.
 //
 // Tables are written without the lock, while pushes wait for the cut: no update begins then, and reads may go on.
 type saving struct {
@@ -24,8 +25,8 @@ type saving struct {
 	log     *slog.Logger
 }
 
-// freeze begins a cut, after one that is under way, and says which steps are in the tables; or that the work was done at this very
-// step, and nothing begins.
+// freeze begins a cut, after one that is under way, and says which steps are in the tables; or that the work was done at this
+// very step, and nothing begins.
 func (c *saving) freeze(f *wire.Frame, r *reply) error {
 	var msg wire.Save
 	if err := f.JSON(&msg); err != nil {
@@ -36,7 +37,8 @@ func (c *saving) freeze(f *wire.Frame, r *reply) error {
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	if err := c.st.lock.await(func() bool { return c.st.cut.Free(msg.ID) }, func() string { return "for another checkpoint to be written" }); err != nil {
+	free := func() bool { return c.st.cut.Free(msg.ID) }
+	if err := c.st.lock.await(free, func() string { return "for another checkpoint to be written" }); err != nil {
 		return err
 	}
 	if err := c.st.cut.Freeze(&msg, int(f.Worker)); err != nil {
@@ -54,8 +56,8 @@ func (c *saving) freeze(f *wire.Frame, r *reply) error {
 	return r.JSON(answer)
 }
 
-// save brings the tables to the cut, does what it is for, and lets pushes go on, unless its worker reads: once, however often it is
-// asked to.
+// save brings the tables to the cut, does what it is for, and lets pushes go on, unless its worker reads: once, however often
+// it is asked to.
 func (c *saving) save(f *wire.Frame, r *reply) error {
 	var msg wire.Save
 	if err := f.JSON(&msg); err != nil {
@@ -124,7 +126,8 @@ func (c *saving) write(msg *wire.Save) {
 	if err == nil {
 		c.log.Info("wrote checkpoint", "dir", msg.Dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)
 	}
-	c.wrote(msg, wire.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Server: c.part.index, Step: step, Rows: p.Rows, RateFactors: factors}, err)
+	c.wrote(msg, wire.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Server: c.part.index, Step: step, Rows: p.Rows,
+		RateFactors: factors}, err)
 }
 
 // shrink ends the period of this server's tables.
@@ -192,7 +195,8 @@ func (c *saving) committing(f *wire.Frame, msg *wire.Save) (over bool, err error
 	if err := c.st.sender(f); err != nil {
 		return false, err
 	}
-	err = c.st.lock.await(func() bool { return cut.Committing() == "" }, func() string { return fmt.Sprintf("for checkpoint %s to be written", cut.Committing()) })
+	err = c.st.lock.await(func() bool { return cut.Committing() == "" },
+		func() string { return fmt.Sprintf("for checkpoint %s to be written", cut.Committing()) })
 	switch {
 	case err != nil:
 		return false, err

@@ -58,8 +58,8 @@ func page(all []uint64, msg *wire.Scan) (ids []uint64, done bool) {
 	return all[from:to], to == len(all)
 }
 
-// listed are the ids of a whole table, ascending. They are kept from one page to the next: those of a cut until it ends, so that all
-// pages are of the same rows, and others until a scan begins or ends.
+// listed are the ids of a whole table, ascending. They are kept from one page to the next: those of a cut until it ends, so
+// that all pages are of the same rows, and others until a scan begins or ends.
 func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	c.st.lock.Lock()
 	lists, err := c.lists(msg.Cut)

@@ -63,7 +63,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{c: c, log: c.Logger.With("server", c.Index)}
-	if s.part, err = newPart(c.Layout, c.Index, c.serverRule, traits.Copies, c.Transport); err != nil {
+	if s.part, err = newPart(c.Layout, c.Index, c.serverRule, traits.Copies, transport.LimitOf(c.Transport)); err != nil {
 		return nil, err
 	}
 	s.part.updates = update.New(s.part.store, c.Layout, c.Index,
@@ -208,7 +208,8 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 		case failure != nil:
 			return fmt.Errorf("server %d: %w", s.c.Index, failure)
 		case over && len(deaths) > 0:
-			return fmt.Errorf("server %d: the job ended without worker %v, silent for more than %v: %w", s.c.Index, deaths, s.c.Strategy.WorkerTimeout.Std(), ErrWorkersDied)
+			return fmt.Errorf("server %d: the job ended without worker %v, silent for more than %v: %w",
+				s.c.Index, deaths, s.c.Strategy.WorkerTimeout.Std(), ErrWorkersDied)
 		case over:
 			s.log.Info("every worker has stopped")
 			return nil

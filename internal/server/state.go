@@ -10,11 +10,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// state is what all parts of a server share: the machines that decide, and the lock that guards them. What else the parts keep for
-// themselves is guarded by the same lock, unless they say otherwise; a method whose comment says "locked" is called with it held.
+// state is what all parts of a server share: the machines that decide, and the lock that guards them. What else the parts
+// keep for themselves is guarded by the same lock, unless they say otherwise; a method whose comment says "locked" is called
+// with it held.
 //
-// The machines do not know each other. Where one's event is another's message, as a worker's leaving is for the mode and the cut, the
-// part that has the event passes it on, within one hold of the lock.
+// The machines do not know each other. Where one's event is another's message, as a worker's leaving is for the mode and the
+// cut, the part that has the event passes it on, within one hold of the lock.
 type state struct {
 	lock      monitor
 	mode      mode.Server
@@ -53,7 +54,10 @@ func (st *state) awaitTurn(f *wire.Frame) error {
 		return err
 	}
 	free := func() bool { return !st.cut.Holds(int(f.Worker), f.Seq) }
-	if err := st.lock.await(free, func() string { return fmt.Sprintf("for checkpoint %s to be written", st.cut.Holder()) }); err != nil {
+	if err := st.lock.await(free, func() string {
+		return fmt.Sprintf("for checkpoint %s to be written",
+			st.cut.Holder())
+	}); err != nil {
 		return err
 	}
 	return st.roster.Stays(&f.Header)

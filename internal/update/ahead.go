@@ -1,9 +1,10 @@
 package update
 
-// Foresight: where every push is an update of its own, a gradient is computed on dense weights that miss the updates of other workers
-// meanwhile, and a rule with momentum then goes too far: each of them has pushed it on before the first effect is seen. So the answer
-// to a push has the weights as momentum will have moved them when the worker's next gradient arrives (SpecTrain, Chen et al. 2018;
-// DANA, Hakimi et al. 2019). The weights that tables keep, save and evaluate are never foreseen ones.
+// Foresight: where every push is an update of its own, a gradient is computed on dense weights that miss the updates of other
+// workers meanwhile, and a rule with momentum then goes too far: each of them has pushed it on before the first effect is
+// seen. So the answer to a push has the weights as momentum will have moved them when the worker's next gradient arrives
+// (SpecTrain, Chen et al. 2018; DANA, Hakimi et al. 2019). The weights that tables keep, save and evaluate are never foreseen
+// ones.
 
 // Ahead are the dense weights that an update leaves for the answer to its push, while they are near anyway.
 type Ahead struct {

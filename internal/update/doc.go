@@ -1,5 +1,6 @@
-// Package update makes one update of a server's tables from the gradients that workers pushed for it: the arithmetic of a push. It
-// knows no lock but the tables' own, no network and no clock; package server says which pushes an update is made of, and when.
+// Package update makes one update of a server's tables from the gradients that workers pushed for it: the arithmetic of a
+// push. It knows no lock but the tables' own, no network and no clock; package server says which pushes an update is made of,
+// and when.
 //
 //	update.go    a push, an update of some of them, and how it is applied
 //	portion.go   rows, in ranges of ids that several cores work on

@@ -11,7 +11,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Push is one worker's gradient for the tables of one server. Its memory is not written to, and stays as it is until Apply returns.
+// Push is one worker's gradient for the tables of one server. Its memory is not written to, and stays as it is until Apply
+// returns.
 type Push struct {
 	Samples int
 	Dense   []float32       // as long as the part
@@ -28,8 +29,8 @@ type Push struct {
 type Update struct {
 	Step   int64 // of the store
 	Pushes []*Push
-	// Sum makes the sums of squares of this part's gradient, by param, those of the gradient of all servers, where a rule clips by
-	// norm. It may wait for them. nil says that this server has all of it.
+	// Sum makes the sums of squares of this part's gradient, by param, those of the gradient of all servers, where a rule
+	// clips by norm. It may wait for them. nil says that this server has all of it.
 	Sum func(own []gradient.Squares) ([]gradient.Squares, error)
 }
 
@@ -129,8 +130,8 @@ func (c *scratch) foldDense() []float32 {
 	return c.dense
 }
 
-// compensate is the dense gradient as it would be at the weights that the tables have come to, as [gradient.Compensate] says. Rows
-// need none: they are pulled for the step that pushes them.
+// compensate is the dense gradient as it would be at the weights that the tables have come to, as [gradient.Compensate] says.
+// Rows need none: they are pulled for the step that pushes them.
 func (c *scratch) compensate(g []float32) ([]float32, error) {
 	pulled := c.u.Pushes[0].Pulled
 	if c.t.o.Delay == 0 || pulled == nil {
