@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -60,8 +61,8 @@ func others() map[string][2]strategy.Strategy {
 	}
 }
 
-// TestProcessesMustAgree gives a worker a strategy that differs in one field from that of the rest of its job: it is told at once,
-// and which field it is, instead of training half of the one and half of the other.
+// TestProcessesMustAgree gives a worker a strategy that differs in one field from that of the rest of its job: it is told at
+// once, and which field it is, instead of training half of the one and half of the other.
 func TestProcessesMustAgree(t *testing.T) {
 	differ := others()
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[strategy.Strategy]()) {
@@ -81,11 +82,6 @@ func TestProcessesMustAgree(t *testing.T) {
 	}
 }
 
-// weights is a counter without its embedding.
-type weights struct{ *counter }
-
-func (w weights) Params() []*optimizer.Param { return []*optimizer.Param{w.w} }
-
 // checkRefused has the last worker of a cluster join with another strategy than all others.
 func checkRefused(t *testing.T, cluster fleettest.Cluster, pair [2]strategy.Strategy, want string) {
 	t.Helper()
@@ -97,20 +93,13 @@ func checkRefused(t *testing.T, cluster fleettest.Cluster, pair [2]strategy.Stra
 			defer refused()
 			s = pair[1]
 		}
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
-		if err != nil {
-			return err
-		}
-		if err := opt.Minimize(weights{newCounter(3)}); err != nil {
+		if err := trial.Minimize(f, trial.NewWeights(3), optimizer.SGD{LR: 1}, s); err != nil {
 			return err
 		}
 		if f.IsWorker() {
 			return f.InitWorker(ctx)
 		}
-		if err := f.InitServer(ctx, ""); err != nil {
-			return err
-		}
-		return f.RunServer(serving)
+		return trial.Serve(serving, f, "")
 	})
 	worker := fmt.Sprintf("worker %d", cluster.Workers-1)
 	if err := errs[worker]; err == nil || !strings.Contains(err.Error(), want) {

@@ -2,74 +2,34 @@ package fleet_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
-	"github.com/gofleet/gofleet/transport"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// latent is a network on which every call takes so long.
-type latent struct {
-	transport.Transport
-	latency time.Duration
-}
-
-func (l latent) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	time.Sleep(l.latency)
-	return l.Transport.Call(ctx, endpoint, req, read)
-}
-
-func latency(d time.Duration) func(transport.Transport) transport.Transport {
-	return func(t transport.Transport) transport.Transport { return latent{t, d} }
-}
-
-// playing makes f train an objective: a worker joins, a server serves until the job is over.
-func playing(ctx context.Context, f *fleet.Fleet, o optimizer.Objective, rule optimizer.Rule, s strategy.Strategy) error {
-	opt, err := f.DistributedOptimizer(rule, s)
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(o); err != nil {
-		return err
-	}
-	if !f.IsServer() {
-		return f.InitWorker(ctx)
-	}
-	if err := f.InitServer(ctx, ""); err != nil {
-		return err
-	}
-	return f.RunServer(ctx)
-}
-
-// TestLoopsMerge trains as programs do, with and without embeddings, by Train and by TrainFrom: 100 steps of which 16 may be one push
-// are 7 pushes.
+// TestLoopsMerge trains as programs do, with and without embeddings, by Train and by TrainFrom: 100 steps of which 16 may be one
+// push are 7 pushes.
 func TestLoopsMerge(t *testing.T) {
 	const steps = 100
 	s := strategy.Strategy{MaxMergeVarNum: 16, SendQueueSize: 16, SendWaitTimes: 200}
 	for _, embeds := range []bool{false, true} {
 		for _, ahead := range []bool{false, true} {
 			t.Run(fmt.Sprintf("embeddings %t, next batch known %t", embeds, ahead), func(t *testing.T) {
-				fleettest.Cluster{Servers: 1, Workers: 1}.Simulate(t, latency(5*time.Millisecond), func(ctx context.Context, f *fleet.Fleet) error {
+				trial.Cluster(1, 1).Simulate(t, trial.Latent(5*time.Millisecond), func(ctx context.Context, f *fleet.Fleet) error {
 					loss, rows := regression(embeds, steps)
-					if err := playing(ctx, f, loss, optimizer.SGD{LR: 0.01}, s); err != nil || f.IsServer() {
-						return err
-					}
-					if err := trainBy(ctx, nn.NewExecutor(loss.Graph()), loss, rows, ahead); err != nil {
-						return err
-					}
-					if err := f.StopWorker(ctx); err != nil {
+					train := func() error { return trainBy(ctx, nn.NewExecutor(loss.Graph()), loss, rows, ahead) }
+					if err := trial.Play(ctx, f, loss, optimizer.SGD{LR: 0.01}, s, train); err != nil || f.IsServer() {
 						return err
 					}
 					// The staleness of the first few is not known, before an answer has come.
@@ -134,57 +94,44 @@ func TestLookAheadOverlaps(t *testing.T) {
 	for _, ahead := range []bool{false, true} {
 		for _, embeds := range []bool{false, true} {
 			t.Run(fmt.Sprintf("look ahead %t, embeddings %t", ahead, embeds), func(t *testing.T) {
-				fleettest.Cluster{Servers: 1, Workers: 1}.Simulate(t, latency(tick), func(ctx context.Context, f *fleet.Fleet) error {
-					c := newCounter(4)
-					o := objective{c, c.Params()}
+				trial.Cluster(1, 1).Simulate(t, trial.Latent(tick), func(ctx context.Context, f *fleet.Fleet) error {
+					c := trial.NewCounter(4)
 					if !embeds {
-						o.params = o.params[:1]
+						c = trial.NewWeights(4)
 					}
-					if err := playing(ctx, f, o, optimizer.SGD{LR: 1}, strategy.Strategy{LookAhead: ahead}); err != nil || f.IsServer() {
+					return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, strategy.Strategy{LookAhead: ahead}, func() error {
+						took, err := compute(ctx, c, steps, tick)
+						want := 2 * steps * tick
+						if ahead {
+							want = steps * tick
+						}
+						if most := want + 4*tick; err == nil && (took < want-tick || took > most) {
+							err = fmt.Errorf("%d steps took %v, want %v to %v", steps, took, want, most)
+						}
 						return err
-					}
-					took, err := o.compute(ctx, steps, tick)
-					want := 2 * steps * tick
-					if ahead {
-						want = steps * tick
-					}
-					if most := want + 4*tick; err == nil && (took < want-tick || took > most) {
-						err = fmt.Errorf("%d steps took %v, want %v to %v", steps, took, want, most)
-					}
-					return errors.Join(err, f.StopWorker(ctx))
+					})
 				})
 			})
 		}
 	}
 }
 
-// objective is a counter of which some params are trained.
-type objective struct {
-	*counter
-	params []*optimizer.Param
-}
-
-func (o objective) Params() []*optimizer.Param { return o.params }
-
-// compute makes steps that take some time between Begin and End.
-func (o objective) compute(ctx context.Context, steps int, each time.Duration) (took time.Duration, err error) {
-	session, err := o.trainer.Open(o.params)
-	if err != nil {
-		return 0, err
-	}
-	for start := time.Now(); steps > 0 && err == nil; steps-- {
-		st := o.step(false)
-		st.Rows = st.Rows[:len(o.params)-1]
-		if err = session.Begin(ctx, st); err == nil {
-			time.Sleep(each)
-			err = session.End(ctx, st)
+// compute makes steps that take some time between Begin and End, and says how long they took until the last one's end.
+func compute(ctx context.Context, c *trial.Counter, steps int, each time.Duration) (took time.Duration, err error) {
+	err = c.InSession(ctx, func(session optimizer.Session) error {
+		for start := time.Now(); steps > 0; steps-- {
+			if err := trial.Step(ctx, session, c.Step(), func() { time.Sleep(each) }); err != nil {
+				return err
+			}
+			took = time.Since(start)
 		}
-		took = time.Since(start)
-	}
-	return took, errors.Join(err, session.Close(ctx))
+		return nil
+	})
+	return took, err
 }
 
-// TestSumsStaySums merges pushes under every rule that is additive, and under one of a param: what is merged trains as what is not.
+// TestSumsStaySums merges pushes under every rule that is additive, and under one of a param: what is merged trains as what is
+// not.
 func TestSumsStaySums(t *testing.T) {
 	sgd := optimizer.SGD{LR: 1}
 	for name, rule := range map[string]optimizer.Rule{
@@ -220,23 +167,20 @@ const countedSteps = 20
 
 // countedBy trains the counter on one worker, and returns its dense weights and how many pushes it took.
 func countedBy(t *testing.T, rule optimizer.Rule, s strategy.Strategy) (w []float32, pushes int64) {
-	fleettest.Cluster{Servers: 1, Workers: 1}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
-		c := newCounter(3)
-		if err := playing(ctx, f, c, rule, s); err != nil || f.IsServer() {
+	t.Helper()
+	trial.Cluster(1, 1).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+		c := trial.NewCounter(3)
+		return trial.Play(ctx, f, c, rule, s, func() error {
+			if err := c.Train(ctx, countedSteps); err != nil {
+				return err
+			}
+			pushes = f.Counts().Pushes
+			values, err := c.Values(ctx)
+			if err == nil {
+				w = values[:3]
+			}
 			return err
-		}
-		o := objective{c, c.Params()}
-		if _, err := o.compute(ctx, countedSteps, 0); err != nil {
-			return err
-		}
-		pushes = f.Counts().Pushes
-		look, err := c.trainer.Open(c.Params())
-		if err == nil {
-			st := c.step(true)
-			err = errors.Join(look.Begin(ctx, st), look.End(ctx, st), look.Close(ctx))
-			w = slices.Clone(c.w.W)
-		}
-		return errors.Join(err, f.StopWorker(ctx))
+		})
 	})
 	return w, pushes
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -17,10 +17,10 @@ import (
 // TestClose ends a worker without a word: its calls fail at once, servers miss it after their timeout and go on.
 func TestClose(t *testing.T) {
 	began := time.Now()
-	fleettest.Cluster{Servers: 2, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+	trial.Cluster(2, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
 		f.Close() // there is nothing to end yet
-		c := newCounter(5)
-		trainer, err := c.join(ctx, f, strategy.Async())
+		c := trial.NewCounter(5)
+		_, err := c.Join(ctx, f, strategy.Async())
 		if f.IsServer() {
 			if !errors.Is(err, fleet.ErrWorkersDied) {
 				return fmt.Errorf("got %v, want ErrWorkersDied", err)
@@ -31,12 +31,8 @@ func TestClose(t *testing.T) {
 			return err
 		}
 		if f.WorkerIndex() == 0 {
-			if n := push(ctx, trainer, c, 3); n != 3 {
-				return fmt.Errorf("%d steps of 3", n)
-			}
-			err := f.StopWorker(ctx)
-			f.Close()
-			return err
+			defer f.Close()
+			return errors.Join(c.Train(ctx, 3), f.StopWorker(ctx))
 		}
 		f.Close()
 		f.Close()
@@ -59,23 +55,20 @@ func TestClose(t *testing.T) {
 func TestSimulateIsACluster(t *testing.T) {
 	var wrapped transport.Transport
 	wrap := func(net transport.Transport) transport.Transport { wrapped = net; return net }
-	fleettest.Cluster{Servers: 1, Workers: 3}.Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
-		began := time.Now()
-		c := newCounter(5)
-		trainer, err := c.join(ctx, f, patient(strategy.Sync()))
-		if err != nil || trainer == nil {
-			return err
-		}
-		if f.WorkerIndex() == 2 {
-			time.Sleep(time.Hour) // of virtual time, heartbeats and all
-		}
-		if n := push(ctx, trainer, c, 2); n != 2 {
-			return fmt.Errorf("%d steps of 2", n)
-		}
-		if waited := time.Since(began); waited < time.Hour {
-			return fmt.Errorf("a round of sync closed after %v, without its third worker", waited)
-		}
-		return f.StopWorker(ctx)
+	trial.Cluster(1, 3).Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
+		began, c := time.Now(), trial.NewCounter(5)
+		return c.Play(ctx, f, trial.Patient(strategy.Sync()), func() error {
+			if f.WorkerIndex() == 2 {
+				time.Sleep(time.Hour) // of virtual time, heartbeats and all
+			}
+			if err := c.Train(ctx, 2); err != nil {
+				return err
+			}
+			if waited := time.Since(began); waited < time.Hour {
+				return fmt.Errorf("a round of sync closed after %v, without its third worker", waited)
+			}
+			return nil
+		})
 	})
 	if m, ok := wrapped.(*transport.Memory); !ok || m.Stats().Calls == 0 {
 		t.Errorf("the cluster ran on %T", wrapped)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -21,13 +22,15 @@ import (
 func everywhere(t *testing.T, c fleettest.Cluster, rule optimizer.Rule) [][]byte {
 	t.Helper()
 	dir := t.TempDir()
-	at := func(f *fleet.Fleet) string { return filepath.Join(dir, strconv.Itoa(f.WorkerIndex())) }
-	c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-		return train(ctx, f, rule, strategy.Strategy{}, lawSteps, func(o *toy) error { return f.SaveInferenceModel(ctx, at(f), o) })
-	})
+	at := func(worker int) string { return filepath.Join(dir, strconv.Itoa(worker)) }
+	x := law(rule, strategy.Strategy{})
+	x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
+		return f.SaveInferenceModel(ctx, at(f.WorkerIndex()), o)
+	}
+	x.On(t, c)
 	models := make([][]byte, c.Workers)
 	for i := range models {
-		models[i] = read(t, filepath.Join(dir, strconv.Itoa(i), "weights.safetensors"))
+		models[i] = trial.Weights(t, at(i))
 	}
 	return models
 }
@@ -35,26 +38,26 @@ func everywhere(t *testing.T, c fleettest.Cluster, rule optimizer.Rule) [][]byte
 // TestCollectiveEqualsJoinedBatch: workers without servers train as one process does on their joined batch, as workers with
 // servers do to the last bit, and all have the same weights, whatever carries the messages.
 func TestCollectiveEqualsJoinedBatch(t *testing.T) {
-	rules := laws()
+	rules := trial.Rules()
 	rules["clipped"] = optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 0.1}, Norm: 0.5}
 	for name, rule := range rules {
 		t.Run(name, func(t *testing.T) {
-			alone := run{}.weights(t, rule)
-			models := everywhere(t, fleettest.Cluster{Workers: 3}, rule)
-			overTCP := everywhere(t, fleettest.Cluster{Workers: 3, Endpoints: freePorts(t, 3),
+			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
+			models := everywhere(t, trial.Cluster(0, 3), rule)
+			overTCP := everywhere(t, fleettest.Cluster{Workers: 3, Endpoints: trial.FreePorts(t, 3),
 				Options: fleet.Options{Transport: &transport.FastHTTP{}}}, rule)
 			for i := range models {
 				if !bytes.Equal(models[0], models[i]) || !bytes.Equal(models[0], overTCP[i]) {
 					t.Errorf("worker %d has other weights than worker 0", i)
 				}
 			}
-			if far := distance(t, alone, models[0]); far > 1e-5 {
+			if far := trial.Distance(t, alone, models[0]); far > 1e-5 {
 				t.Errorf("three workers are %g away from one process", far)
 			}
 			if name == "clipped" {
 				return // servers sum squares exactly, a process in float64
 			}
-			if far := distance(t, run{servers: 2, workers: 3, strategy: strategy.Sync()}.weights(t, rule), models[0]); far != 0 {
+			if far := trial.Distance(t, law(rule, strategy.Sync()).Weights(t, trial.Cluster(2, 3)), models[0]); far != 0 {
 				t.Errorf("with servers the weights are %g away", far)
 			}
 		})
@@ -65,42 +68,37 @@ func TestCollectiveEqualsJoinedBatch(t *testing.T) {
 // others' steps with nothing of its own.
 func TestCollectiveUneven(t *testing.T) {
 	sizes, steps := []int{2, 7, 4}, []int{6, 3, 9} // by worker
-	cut := func(worker, step int) []sample { return samples(100, step)[10*worker : 10*worker+sizes[worker]] }
-	program := func(dir string, batches func(f *fleet.Fleet, step int) []sample) fleettest.Program {
+	cut := func(worker, step int) []trial.Sample {
+		return trial.Samples(100, step)[10*worker : 10*worker+sizes[worker]]
+	}
+	program := func(dir string, batches func(f *fleet.Fleet, step int) []trial.Sample) fleettest.Program {
 		return func(ctx context.Context, f *fleet.Fleet) error {
-			o, err := minimized(f, optimizer.Adagrad{LR: 0.1})
-			if err != nil {
-				return err
-			}
-			if err := f.InitWorker(ctx); err != nil {
-				return err
-			}
-			for epoch := range 2 {
-				for step := range 9 {
-					if batch := batches(f, 9*epoch+step); len(batch) > 0 {
-						if err := o.train(ctx, batch, nil); err != nil {
-							return err
+			o := trial.NewToy()
+			return trial.Play(ctx, f, o, optimizer.Adagrad{LR: 0.1}, strategy.Strategy{}, func() error {
+				for epoch := range 2 {
+					for step := range 9 {
+						if batch := batches(f, 9*epoch+step); len(batch) > 0 {
+							if err := o.Train(ctx, batch, nil); err != nil {
+								return err
+							}
 						}
 					}
+					if err := o.Trainer.EndEpoch(ctx); err != nil {
+						return err
+					}
 				}
-				if err := o.trainer.EndEpoch(ctx); err != nil {
-					return err
-				}
-			}
-			if err := f.SaveInferenceModel(ctx, filepath.Join(dir, strconv.Itoa(f.WorkerIndex())), o); err != nil {
-				return err
-			}
-			return f.StopWorker(ctx)
+				return f.SaveInferenceModel(ctx, filepath.Join(dir, strconv.Itoa(f.WorkerIndex())), o)
+			})
 		}
 	}
 	together, alone := t.TempDir(), t.TempDir()
-	fleettest.Run(t, 0, 3, program(together, func(f *fleet.Fleet, step int) []sample {
+	fleettest.Run(t, 0, 3, program(together, func(f *fleet.Fleet, step int) []trial.Sample {
 		if step%9 >= steps[f.WorkerIndex()] {
 			return nil
 		}
 		return cut(f.WorkerIndex(), step)
 	}))
-	fleettest.Run(t, 0, 1, program(alone, func(_ *fleet.Fleet, step int) (joined []sample) {
+	fleettest.Run(t, 0, 1, program(alone, func(_ *fleet.Fleet, step int) (joined []trial.Sample) {
 		for w := range sizes {
 			if step%9 < steps[w] {
 				joined = append(joined, cut(w, step)...)
@@ -108,64 +106,20 @@ func TestCollectiveUneven(t *testing.T) {
 		}
 		return joined
 	}))
-	want := read(t, filepath.Join(alone, "0", "weights.safetensors"))
+	want := trial.Weights(t, filepath.Join(alone, "0"))
 	for w := range sizes {
-		if far := distance(t, want, read(t, filepath.Join(together, strconv.Itoa(w), "weights.safetensors"))); far > 1e-5 {
+		if far := trial.Distance(t, want, trial.Weights(t, filepath.Join(together, strconv.Itoa(w)))); far > 1e-5 {
 			t.Errorf("worker %d is %g away from the joined batches", w, far)
 		}
 	}
 }
 
-// minimized is a toy with its fleet's trainer, in the only mode there is.
-func minimized(f *fleet.Fleet, rule optimizer.Rule) (*toy, error) {
-	o := newToy()
-	opt, err := f.DistributedOptimizer(rule, strategy.Strategy{})
-	if err == nil {
-		err = opt.Minimize(o)
-	}
-	return o, err
-}
-
 // TestCollectiveGoesOn: a job that every worker loads from the checkpoint of worker 0 goes on as if it had not stopped.
 func TestCollectiveGoesOn(t *testing.T) {
-	dir := t.TempDir()
-	rule := optimizer.Adam{LR: 0.01}
-	program := func(load, save bool, from, to int) fleettest.Program {
-		return func(ctx context.Context, f *fleet.Fleet) error {
-			o, err := minimized(f, rule)
-			if err != nil {
-				return err
-			}
-			if load {
-				if err := f.LoadModel(ctx, filepath.Join(dir, "half")); err != nil {
-					return err
-				}
-			}
-			if err := f.InitWorker(ctx); err != nil {
-				return err
-			}
-			for i := from; i < to; i++ {
-				n := 24 / f.WorkerNum()
-				if err := o.train(ctx, samples(24, i)[f.WorkerIndex()*n:][:n], nil); err != nil {
-					return err
-				}
-			}
-			if save {
-				err = f.SavePersistables(ctx, filepath.Join(dir, "half"))
-			} else if f.IsFirstWorker() {
-				err = f.SaveInferenceModel(ctx, dir, o)
-			}
-			if err != nil {
-				return err
-			}
-			return f.StopWorker(ctx)
-		}
-	}
-	fleettest.Run(t, 0, 3, program(false, true, 0, 5))
-	fleettest.Run(t, 0, 3, program(true, false, 5, 10))
-	resumed := read(t, filepath.Join(dir, "weights.safetensors"))
-	fleettest.Run(t, 0, 3, program(false, false, 0, 10))
-	if far := distance(t, read(t, filepath.Join(dir, "weights.safetensors")), resumed); far != 0 {
+	c, half := trial.Cluster(0, 3), t.TempDir()
+	trial.Training{To: 5, Save: half}.On(t, c)
+	resumed := trial.Training{From: 5, To: 10, Load: half}.Weights(t, c)
+	if far := trial.Distance(t, trial.Training{To: 10}.Weights(t, c), resumed); far != 0 {
 		t.Errorf("a job that went on from its checkpoint is %g away from one that did not stop", far)
 	}
 }
@@ -187,47 +141,41 @@ func TestCollectiveRefuses(t *testing.T) {
 			return err
 		},
 		"StopWorker: call InitWorker first": func(ctx context.Context, f *fleet.Fleet) error {
-			_, err := minimized(f, optimizer.SGD{})
-			return errors.Join(err, f.StopWorker(ctx))
+			return errors.Join(minimized(f, optimizer.SGD{}), f.StopWorker(ctx))
 		},
 		"rule dpsgd of \"w\" draws lots": func(_ context.Context, f *fleet.Fleet) error {
-			_, err := minimized(f, optimizer.ClipByValue{Rule: optimizer.DPSGD{}, Min: -1, Max: 1})
-			return err
+			return minimized(f, optimizer.ClipByValue{Rule: optimizer.DPSGD{}, Min: -1, Max: 1})
 		},
 		"MaxBytes": func(_ context.Context, f *fleet.Fleet) error {
-			o := newToy()
-			o.open.MaxBytes = 1 << 20
-			opt, err := f.DistributedOptimizer(optimizer.SGD{}, strategy.Strategy{})
-			return errors.Join(err, opt.Minimize(o))
+			o := trial.NewToy()
+			o.Open.MaxBytes = 1 << 20
+			return trial.Minimize(f, o, optimizer.SGD{}, strategy.Strategy{})
 		},
 		"builds another job: worker ": func(ctx context.Context, f *fleet.Fleet) error {
-			_, err := minimized(f, optimizer.SGD{LR: float64(1 + f.WorkerIndex())})
-			return errors.Join(err, f.InitWorker(ctx))
+			return errors.Join(minimized(f, optimizer.SGD{LR: float64(1 + f.WorkerIndex())}), f.InitWorker(ctx))
 		},
 	}
 	for want, call := range calls {
-		for role, err := range (fleettest.Cluster{Workers: 2}).Errors(t, call) {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: error %v, want %q", role, err, want)
-			}
-		}
+		trial.Refused(t, trial.Cluster(0, 2), want, call)
 	}
+}
+
+// minimized has the fleet's trainer train a toy that nobody looks at.
+func minimized(f *fleet.Fleet, rule optimizer.Rule) error {
+	return trial.Minimize(f, trial.NewToy(), rule, strategy.Strategy{})
 }
 
 // TestCollectiveClose: a worker that gives up says so to the others, and all goroutines have ended.
 func TestCollectiveClose(t *testing.T) {
 	fleettest.Run(t, 0, 2, func(ctx context.Context, f *fleet.Fleet) error {
-		o, err := minimized(f, optimizer.SGD{LR: 1})
-		if err != nil {
-			return err
-		}
+		o := trial.NewToy()
 		defer f.Close()
-		err = f.InitWorker(ctx)
+		worker, err := trial.Join(ctx, f, o, optimizer.SGD{LR: 1}, strategy.Strategy{})
 		if f.WorkerIndex() == 1 {
 			return err
 		}
-		if err == nil { // it may hear of the end before it has begun
-			err = o.train(ctx, samples(4, 1), nil)
+		if worker { // it may hear of the end before it has begun
+			err = o.Train(ctx, trial.Samples(4, 1), nil)
 		}
 		if err == nil || !strings.Contains(err.Error(), "closed before StopWorker") {
 			t.Errorf("the other worker's step: %v", err)
@@ -238,61 +186,30 @@ func TestCollectiveClose(t *testing.T) {
 
 // TestCollectiveNotFinite: a gradient that is no number ends the step on every worker before anybody's weights have changed.
 func TestCollectiveNotFinite(t *testing.T) {
-	errs := fleettest.Cluster{Workers: 2}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-		o, err := minimized(f, optimizer.SGD{LR: 1})
-		if err != nil {
-			return err
-		}
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
-		batch := samples(4, 1)
-		if f.WorkerIndex() == 1 {
-			batch[0].x = float32(math.NaN())
-		}
-		return errors.Join(o.train(ctx, batch, nil), f.StopWorker(ctx))
+	trial.Refused(t, trial.Cluster(0, 2), `worker 1: the gradient of`, func(ctx context.Context, f *fleet.Fleet) error {
+		o := trial.NewToy()
+		return trial.Play(ctx, f, o, optimizer.SGD{LR: 1}, strategy.Strategy{}, func() error {
+			batch := trial.Samples(4, 1)
+			if f.WorkerIndex() == 1 {
+				batch[0].X = float32(math.NaN())
+			}
+			return o.Train(ctx, batch, nil)
+		})
 	})
-	for role, err := range errs {
-		if err == nil || !strings.Contains(err.Error(), `worker 1: the gradient of`) {
-			t.Errorf("%s: %v", role, err)
-		}
-	}
-}
-
-// everyRule are the rules that laws leaves out.
-func everyRule() map[string]optimizer.Rule {
-	return map[string]optimizer.Rule{
-		"Momentum": optimizer.Momentum{LR: 0.01, Nesterov: true}, "AdamW": optimizer.AdamW{LR: 0.01}, "Adamax": optimizer.Adamax{LR: 0.01},
-		"DecayedAdagrad": optimizer.DecayedAdagrad{LR: 0.01}, "Adadelta": optimizer.Adadelta{LR: 1}, "RMSProp": optimizer.RMSProp{LR: 0.001},
-		"Ftrl": optimizer.Ftrl{LR: 0.01}, "Lamb": optimizer.Lamb{LR: 0.01}, "Lars": optimizer.Lars{LR: 0.1},
-	}
 }
 
 // TestCollectiveEveryRule: rules whose norms are of whole variables too, since every worker has them whole.
 func TestCollectiveEveryRule(t *testing.T) {
-	for name, rule := range everyRule() {
+	for name, rule := range trial.OtherRules() {
 		t.Run(name, func(t *testing.T) {
-			alone := run{}.weights(t, rule)
-			models := everywhere(t, fleettest.Cluster{Workers: 3}, rule)
+			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
+			models := everywhere(t, trial.Cluster(0, 3), rule)
 			if !bytes.Equal(models[0], models[1]) || !bytes.Equal(models[0], models[2]) {
 				t.Error("workers have different weights")
 			}
-			if far := apart(t, alone, models[0]); far > 1e-5 {
+			if far := trial.Apart(t, alone, models[0]); far > 1e-5 {
 				t.Errorf("three workers are %g away from one process, as a part of the weights' norm", far)
 			}
 		})
 	}
-}
-
-// apart is the norm of two models' difference as a part of the first one's norm.
-func apart(t *testing.T, a, b []byte) float64 {
-	var difference, norm float64
-	for _, name := range []string{"w", "b", "big", "emb", "open"} {
-		x, y := tensor[float32](t, a, name), tensor[float32](t, b, name)
-		for i := range x {
-			d := float64(x[i]) - float64(y[i])
-			difference, norm = difference+d*d, norm+float64(x[i])*float64(x[i])
-		}
-	}
-	return math.Sqrt(difference / norm)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -56,7 +57,7 @@ func TestInitEndsWithItsContext(t *testing.T) {
 // TestLoadsLookAtTheirContext: a call whose context has ended says so by its name, loads nothing and keeps no server.
 func TestLoadsLookAtTheirContext(t *testing.T) {
 	saved, stop := t.TempDir(), errors.New("interrupted")
-	leg{to: 2, save: saved}.on(t, 1, 1, strategy.Sync())
+	trial.Training{Strategy: strategy.Sync(), To: 2, Save: saved}.On(t, trial.Cluster(1, 1))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(stop)
 	refused := func(call string, err error) {
@@ -72,12 +73,8 @@ func TestLoadsLookAtTheirContext(t *testing.T) {
 			t.Errorf("RunServer after InitServer failed: got %v, want %v", err, fleet.ErrOrder)
 		}
 	}
-	alone, o := member(t, rolemaker.Worker, true, false), newToy()
-	opt, err := alone.DistributedOptimizer(optimizer.Adam{LR: 0.01}, strategy.Sync())
-	if err == nil {
-		err = opt.Minimize(o)
-	}
-	if err != nil {
+	alone := member(t, rolemaker.Worker, true, false)
+	if err := trial.Minimize(alone, trial.NewToy(), optimizer.Adam{LR: 0.01}, strategy.Sync()); err != nil {
 		t.Fatal(err)
 	}
 	refused("LoadModel", alone.LoadModel(ctx, saved))

@@ -8,16 +8,18 @@ import (
 	"strings"
 	"testing"
 
+	gorgonia "gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
-	gorgonia "gorgonia.org/tensor"
 )
 
-// TestWhatIsNotFiniteIsNamedByItsFeed: a NaN in a feed is refused by feed, row and column, in every mode, with servers, without and
-// alone, also when the gradients of several batches go as one; and where the strategy skips such gradients, training goes on.
+// TestWhatIsNotFiniteIsNamedByItsFeed: a NaN in a feed is refused by feed, row and column, in every mode, with servers, without
+// and alone, also when the gradients of several batches go as one; and where the strategy skips such gradients, training goes on.
 func TestWhatIsNotFiniteIsNamedByItsFeed(t *testing.T) {
 	jobs := map[string]struct {
 		servers, workers int
@@ -62,37 +64,29 @@ func trainOnNaN(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) error 
 		h = g.Node("num") // copies that drift apart have no embeddings
 	}
 	loss := nn.Mean(nn.LogLoss(nn.Linear(h, 1, nn.LinearOptions{Act: nn.Sigmoid}), g.Input("label", 1)))
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, s)
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(loss); err != nil {
-		return err
-	}
-	if f.IsServer() {
-		return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	res, err := nn.NewExecutor(g).TrainFrom(ctx, func(yield func(map[string]*gorgonia.Dense, error) bool) {
-		for i := range 5 {
-			x := []float32{1, 2, 3, 4, 5, 6}
-			if i == 0 {
-				x[4] = float32(math.NaN())
+	return trial.Play(ctx, f, loss, optimizer.SGD{LR: 0.1}, s, func() error {
+		res, err := nn.NewExecutor(g).TrainFrom(ctx, func(yield func(map[string]*gorgonia.Dense, error) bool) {
+			for i := range 5 {
+				x := []float32{1, 2, 3, 4, 5, 6}
+				if i == 0 {
+					x[4] = float32(math.NaN())
+				}
+				batch := map[string]*gorgonia.Dense{
+					"num":   gorgonia.New(gorgonia.WithShape(2, 3), gorgonia.WithBacking(x)),
+					"id":    gorgonia.New(gorgonia.WithShape(2, 1), gorgonia.WithBacking([]int64{int64(i), 7})),
+					"label": gorgonia.New(gorgonia.WithShape(2, 1), gorgonia.WithBacking([]float32{0, 1})),
+				}
+				if !yield(batch, nil) {
+					return
+				}
 			}
-			batch := map[string]*gorgonia.Dense{
-				"num":   gorgonia.New(gorgonia.WithShape(2, 3), gorgonia.WithBacking(x)),
-				"id":    gorgonia.New(gorgonia.WithShape(2, 1), gorgonia.WithBacking([]int64{int64(i), 7})),
-				"label": gorgonia.New(gorgonia.WithShape(2, 1), gorgonia.WithBacking([]float32{0, 1})),
-			}
-			if !yield(batch, nil) {
-				return
-			}
+		}, nn.TrainOptions{})
+		if err == nil && res.Steps != 5 {
+			err = fmt.Errorf("%d steps", res.Steps)
 		}
-	}, nn.TrainOptions{})
-	if err == nil && res.Steps != 5 {
-		err = fmt.Errorf("%d steps", res.Steps)
-	}
-	return errors.Join(err, f.StopWorker(ctx))
+		if err != nil {
+			err = errors.Join(err, f.StopWorker(ctx)) // so that servers need not miss it
+		}
+		return err
+	})
 }

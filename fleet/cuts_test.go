@@ -16,82 +16,62 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
-// TestSaveWhereAServerHasNothing saves a model of one weight and one row on three servers: those that hold nothing that a step changes
-// come to the same steps as the others.
+// TestSaveWhereAServerHasNothing saves a model of one weight and one row on three servers: those that hold nothing that a step
+// changes come to the same steps as the others.
 func TestSaveWhereAServerHasNothing(t *testing.T) {
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), strategy.Geo(1)} {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			dir := t.TempDir()
-			fleettest.Cluster{Servers: 3, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
-				c := newCounter(1)
-				trainer, err := c.join(ctx, f, s)
-				if err != nil || trainer == nil {
-					return err
-				}
-				session, err := trainer.Open(c.Params())
-				if err != nil {
-					return err
-				}
-				if err := c.thread(ctx, session, 3); err != nil {
-					return err
-				}
-				return errors.Join(f.BarrierWorker(ctx), f.SavePersistables(ctx, dir), f.StopWorker(ctx))
+			trial.Cluster(3, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+				c := trial.NewCounter(1)
+				return c.Play(ctx, f, s, func() error {
+					return errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx), f.SavePersistables(ctx, dir))
+				})
 			})
-			if m := manifest(t, dir); m.Step == 0 || len(m.Parts) != 3 {
+			if m := trial.Manifest(t, dir); m.Step == 0 || len(m.Parts) != 3 {
 				t.Errorf("a checkpoint of step %d in %d parts", m.Step, len(m.Parts))
 			}
 		})
 	}
 }
 
-// unsaved is a network on which server 0 is never told to write its part.
-type unsaved struct {
-	transport.Transport
-	whole atomic.Bool
-}
-
-func (u *unsaved) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	all := bytes.Join(req, nil)
-	if !u.whole.Load() && endpoint == "server-0:1" && bytes.Contains(all, []byte(`"steps":[`)) && !bytes.Contains(all, []byte(`"parts":[`)) {
-		return errPulled
-	}
-	return u.Transport.Call(ctx, endpoint, req, read)
-}
-
-// TestFailedSavesLeaveNothing has saves fail when one of two servers has written its part: the other does not keep what takes the room
-// of the next.
+// TestFailedSavesLeaveNothing has saves fail when one of two servers has written its part: the other does not keep what takes the
+// room of the next.
 func TestFailedSavesLeaveNothing(t *testing.T) {
-	dir := t.TempDir()
-	var net *unsaved
-	s := strategy.Sync()
+	dir, s := t.TempDir(), strategy.Sync()
 	s.WaitTimeout = strategy.Duration(time.Minute)
+	var whole atomic.Bool // until then server 0 is never told to write its part
 	wrap := func(below transport.Transport) transport.Transport {
-		net = &unsaved{Transport: below}
-		return net
+		return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
+			all := bytes.Join(req, nil)
+			if !whole.Load() && endpoint == "server-0:1" && bytes.Contains(all, []byte(`"steps":[`)) && !bytes.Contains(all, []byte(`"parts":[`)) {
+				return trial.ErrPulled
+			}
+			return nil
+		}}
 	}
-	fleettest.Cluster{Servers: 2, Workers: 1}.Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
-		trainer, err := newCounter(3).join(ctx, f, s)
-		if err != nil || trainer == nil {
-			return err
-		}
-		for range 2 {
-			if err := f.SavePersistables(ctx, dir); err == nil || !strings.Contains(err.Error(), "server 0") {
-				return fmt.Errorf("the save: %w, want it to fail at server 0", err)
+	trial.Cluster(2, 1).Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
+		return trial.NewCounter(3).Play(ctx, f, s, func() error {
+			for range 2 {
+				if err := f.SavePersistables(ctx, dir); err == nil || !strings.Contains(err.Error(), "server 0") {
+					return fmt.Errorf("the save: %w, want it to fail at server 0", err)
+				}
+				if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+					return fmt.Errorf("%v are left, %w", files, err)
+				}
 			}
-			if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
-				return fmt.Errorf("%v are left, %w", files, err)
-			}
-		}
-		net.whole.Store(true)
-		return errors.Join(f.SavePersistables(ctx, dir), f.StopWorker(ctx))
+			whole.Store(true)
+			return f.SavePersistables(ctx, dir)
+		})
 	})
-	if m := manifest(t, dir); len(m.Parts) != 2 {
+	if m := trial.Manifest(t, dir); len(m.Parts) != 2 {
 		t.Errorf("a checkpoint of %d parts, want 2", len(m.Parts))
 	}
 }
@@ -103,26 +83,20 @@ func TestSavesBesideTraining(t *testing.T) {
 	late := func(net transport.Transport) transport.Transport {
 		return transporttest.NewFaulty(net, 1, transporttest.Faults{Delay: 0.5}) // so that a push and a save meet everywhere
 	}
-	fleettest.Cluster{Servers: 3, Workers: 2}.Simulate(t, late, func(ctx context.Context, f *fleet.Fleet) error {
-		c := newCounter(5)
-		trainer, err := c.join(ctx, f, measured)
-		if err != nil || trainer == nil {
-			return err
-		}
-		session, err := trainer.Open(c.Params())
-		if err != nil {
-			return err
-		}
-		var saving error
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			for i := 0; i < 10 && saving == nil; i++ {
-				saving = f.SavePersistables(ctx, filepath.Join(dir, fmt.Sprint(f.WorkerIndex())))
-			}
+	trial.Cluster(3, 2).Simulate(t, late, func(ctx context.Context, f *fleet.Fleet) error {
+		c := trial.NewCounter(5)
+		return c.Play(ctx, f, trial.Measured, func() error {
+			var saving error
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for i := 0; i < 10 && saving == nil; i++ {
+					saving = f.SavePersistables(ctx, filepath.Join(dir, fmt.Sprint(f.WorkerIndex())))
+				}
+			})
+			training := c.Train(ctx, 20)
+			wg.Wait()
+			return errors.Join(training, saving)
 		})
-		training := c.thread(ctx, session, 20)
-		wg.Wait()
-		return errors.Join(training, saving, f.StopWorker(ctx))
 	})
 }
 
@@ -131,52 +105,34 @@ func frozenRows(t *testing.T, servers int, s strategy.Strategy, frozen bool, loa
 	t.Helper()
 	var rows []float32
 	fleettest.Run(t, servers, min(1, servers), func(ctx context.Context, f *fleet.Fleet) error {
-		c := newCounter(3)
-		c.rows.Frozen, c.rows.Init = frozen, optimizer.Constant{Value: 0.5}
+		c := trial.NewCounter(3)
+		c.Rows.Frozen, c.Rows.Init = frozen, optimizer.Constant{Value: 0.5}
 		var rule optimizer.Rule = optimizer.Adagrad{LR: 1}
 		if s.Mode == strategy.ModeGeo {
 			rule = optimizer.SGD{LR: 1}
 		}
-		opt, err := f.DistributedOptimizer(rule, s)
-		if err != nil {
+		if err := trial.Minimize(f, c, rule, s); err != nil {
 			return err
 		}
-		if err := opt.Minimize(c); err != nil {
-			return err
-		}
-		if f.IsServer() {
-			return errors.Join(f.InitServer(ctx, load), f.RunServer(ctx))
-		}
-		if servers == 0 && load != "" {
-			if err := f.LoadModel(ctx, load); err != nil {
+		return trial.Begin(ctx, f, load, func() error {
+			if err := c.Train(ctx, 2); err != nil {
 				return err
 			}
-		}
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
-		session, err := c.trainer.Open(c.Params())
-		if err != nil {
-			return err
-		}
-		if err := c.thread(ctx, session, 2); err != nil {
-			return err
-		}
-		st := c.step(true)
-		look, err := c.trainer.Open(c.Params())
-		if err != nil {
-			return err
-		}
-		err = errors.Join(look.Begin(ctx, st), look.End(ctx, st), look.Close(ctx), f.SavePersistables(ctx, save), f.StopWorker(ctx))
-		if rows = st.Rows[0].W; err == nil && c.w.W[0] == 0 {
-			return errors.New("nothing was trained")
-		}
-		return err
+			values, err := c.Values(ctx)
+			if err != nil {
+				return err
+			}
+			if rows = values[3:]; values[0] == 0 {
+				return errors.New("nothing was trained")
+			}
+			return f.SavePersistables(ctx, save)
+		})
 	})
 	return rows
 }
 
-// TestFrozenEmbedding: rows of a frozen embedding are those of the checkpoint, or their initial values, and stay so in every mode.
+// TestFrozenEmbedding: rows of a frozen embedding are those of the checkpoint, or their initial values, and stay so in every
+// mode.
 func TestFrozenEmbedding(t *testing.T) {
 	for _, mode := range strategy.Modes() {
 		trained := t.TempDir()

@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -36,7 +35,8 @@ type deathEnd struct {
 	after time.Duration
 }
 
-// deathSteps is how many steps a worker makes, one a second where nobody holds it up; after deathAfter of them the victim has gone.
+// deathSteps is how many steps a worker makes, one a second where nobody holds it up; after deathAfter of them the victim has
+// gone.
 const deathSteps, deathAfter = 120, 5
 
 // deathModes are all modes with servers.
@@ -68,8 +68,8 @@ func TestWhenARoleDies(t *testing.T) {
 	}
 }
 
-// TestASecondLife has the dead worker come back as another process: it trains on where nobody waits for each other, and is refused
-// with what to do where the others went on without it.
+// TestASecondLife has the dead worker come back as another process: it trains on where nobody waits for each other, and is
+// refused with what to do where the others went on without it.
 func TestASecondLife(t *testing.T) {
 	for _, s := range deathModes() {
 		t.Run(string(s.Mode), func(t *testing.T) {
@@ -97,12 +97,12 @@ func playDeath(t *testing.T, s strategy.Strategy, victim string, returns bool) *
 		j.network = below
 		return below
 	}
-	fleettest.Cluster{Servers: 2, Workers: 3}.Simulate(t, keep, j.play)
+	trial.Cluster(2, 3).Simulate(t, keep, j.play)
 	return j
 }
 
-// checkWorkerDied: the others end well, and servers end with the death; nobody waited longer than it took to notice, and where nobody
-// waits for each other not at all.
+// checkWorkerDied: the others end well, and servers end with the death; nobody waited longer than it took to notice, and where
+// nobody waits for each other not at all.
 func (j *deathJob) checkWorkerDied(t *testing.T) {
 	for role, end := range j.ends {
 		switch number := strings.TrimPrefix(j.victim, "worker "); {
@@ -121,8 +121,8 @@ func (j *deathJob) checkWorkerDied(t *testing.T) {
 	}
 }
 
-// checkServerDied: every worker ends when the server has been silent for a worker timeout, with an error that names it, and the other
-// server when it has heard of nobody for two more.
+// checkServerDied: every worker ends when the server has been silent for a worker timeout, with an error that names it, and the
+// other server when it has heard of nobody for two more.
 func (j *deathJob) checkServerDied(t *testing.T) {
 	timeout := strategy.DefaultWorkerTimeout.Std()
 	for role, end := range j.ends {
@@ -155,8 +155,7 @@ func (j *deathJob) play(ctx context.Context, f *fleet.Fleet) error {
 
 // again is the second life of a worker.
 func (j *deathJob) again(ctx context.Context, f *fleet.Fleet) error {
-	role := rolemaker.UserDefined{CurrentID: f.WorkerIndex(), Role: rolemaker.Worker, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints()}
-	again, err := fleet.New(role, fleet.Options{Transport: j.network})
+	again, err := trial.Another(f, j.network)
 	if err != nil {
 		return err
 	}
@@ -165,23 +164,14 @@ func (j *deathJob) again(ctx context.Context, f *fleet.Fleet) error {
 
 // live is a life of any role; a victim's ends without a word.
 func (j *deathJob) live(ctx context.Context, f *fleet.Fleet, dies bool) error {
-	o := &mortal{w: &optimizer.Param{Name: "w", Shape: []int{2, 8}, W: make([]float32, 16), G: make([]float32, 16)}}
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, j.strategy)
-	if err == nil {
-		err = opt.Minimize(o)
-	}
-	switch {
-	case err != nil:
-		return err
-	case f.IsServer() && dies:
-		ctx, cancel := context.WithTimeout(ctx, deathAfter*time.Second)
+	o := trial.NewGiven(make([]float32, 16)...)
+	if f.IsServer() && dies {
+		mortal, cancel := context.WithTimeout(ctx, deathAfter*time.Second)
 		defer cancel()
 		defer j.dead()
-		return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
-	case f.IsServer():
-		return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
+		ctx = mortal
 	}
-	if err := f.InitWorker(ctx); err != nil {
+	if worker, err := trial.Join(ctx, f, o, optimizer.SGD{LR: 1}, j.strategy); !worker {
 		return err
 	}
 	defer f.Close()
@@ -201,21 +191,16 @@ func (j *deathJob) dead() {
 	j.died = time.Now()
 }
 
-// train makes steps of a second, and notes how long the longest took.
-func (j *deathJob) train(ctx context.Context, o *mortal, steps int) error {
-	session, err := o.trainer.Open(o.Params())
+// train makes steps of a second, with no gradients, and notes how long the longest took.
+func (j *deathJob) train(ctx context.Context, o *trial.Given, steps int) error {
+	session, err := o.OpenSession()
 	if err != nil {
 		return err
 	}
 	defer session.Close(ctx)
 	for range steps {
 		began := time.Now()
-		st := &optimizer.Step{Samples: 1}
-		if err := session.Begin(ctx, st); err != nil {
-			return err
-		}
-		<-time.After(time.Second)
-		if err := session.End(ctx, st); err != nil {
+		if err := trial.Step(ctx, session, &optimizer.Step{Samples: 1}, func() { <-time.After(time.Second) }); err != nil {
 			return err
 		}
 		j.mu.Lock()
@@ -224,12 +209,3 @@ func (j *deathJob) train(ctx context.Context, o *mortal, steps int) error {
 	}
 	return nil
 }
-
-// mortal is an objective of one param, whose gradient is zero.
-type mortal struct {
-	w       *optimizer.Param
-	trainer optimizer.Trainer
-}
-
-func (o *mortal) Params() []*optimizer.Param { return []*optimizer.Param{o.w} }
-func (o *mortal) Bind(t optimizer.Trainer)   { o.trainer = t }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -19,18 +20,19 @@ import (
 	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
-// TestAnyJob draws clusters, models, rules and strategies by seed. Each is refused with a reason before anything starts, by
-// every role alike, or it trains, saves, and goes on from the checkpoint on another number of servers with the same weights; where a
-// mode promises it, to the same end; many on networks with faults. FLEET_SEEDS=5000 draws that many; FLEET_SEED=n draws the one that failed.
+// TestAnyJob draws clusters, models, rules and strategies by seed. Each is refused with a reason before anything starts, by every
+// role alike, or it trains, saves, and goes on from the checkpoint on another number of servers with the same weights; where a
+// mode promises it, to the same end; many on networks with faults. FLEET_SEEDS=5000 draws that many; FLEET_SEED=n draws the one
+// that failed.
 func TestAnyJob(t *testing.T) {
-	first, end := seeds(t, 40)
-	refused := 0
-	for seed := first; seed < end; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	refused, all := 0, 0
+	trial.EachSeed(t, 40, func(seed trial.Seed) {
+		all++
+		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			d := draw(seed)
 			defer func() {
 				if t.Failed() {
-					t.Logf("run it again with FLEET_SEED=%d go test ./fleet -run '^TestAnyJob$'\n%v", seed, d)
+					t.Logf("run it again with FLEET_SEED=%d go test ./fleet -run '^TestAnyJob$'\n%v", seed.N, d)
 				}
 			}()
 			again := d
@@ -44,8 +46,8 @@ func TestAnyJob(t *testing.T) {
 			}
 			d.goesOn(t)
 		})
-	}
-	t.Logf("%d of %d jobs were refused", refused, end-first)
+	})
+	t.Logf("%d of %d jobs were refused", refused, all)
 }
 
 // refusal is why a job can't be, on which all its roles must agree.
@@ -91,7 +93,7 @@ func (d drawn) network(below transport.Transport) transport.Transport {
 	if !d.faults {
 		return below
 	}
-	return transporttest.NewFaulty(below, d.seed, schedule(d.seed))
+	return transporttest.NewFaulty(below, d.seed.N, d.seed.Schedule())
 }
 
 // goesOn trains two epochs, and the second once more from the checkpoint between them.
@@ -140,11 +142,11 @@ func (d drawn) repeats() bool {
 
 func same(t *testing.T, what, one, other string) {
 	t.Helper()
-	a, err := os.ReadFile(filepath.Join(one, "weights.safetensors"))
+	a, err := os.ReadFile(trial.WeightsFile(one))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := read(t, filepath.Join(other, "weights.safetensors")); !bytes.Equal(a, b) {
+	if b := trial.Weights(t, other); !bytes.Equal(a, b) {
 		t.Errorf("%s: weights differ (%d bytes and %d)", what, len(a), len(b))
 	}
 }

@@ -4,45 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// anything is an objective of whatever params: each weight w is pulled towards an example's x by a gradient that is never long.
-type anything struct {
-	params  []*optimizer.Param
-	trainer optimizer.Trainer
-}
-
-func (m *anything) Params() []*optimizer.Param { return m.params }
-func (m *anything) Bind(t optimizer.Trainer)   { m.trainer = t }
-func (m *anything) WriteGraph(w io.Writer) error {
-	_, err := io.WriteString(w, "{}\n")
-	return err
-}
-
-// batch is what one thread trains on in one step: a target, and ids for every embedding.
-type batch struct {
-	x       float32
-	samples int
-	ids     [][]uint64
-}
-
 // batches are those of a thread in an epoch.
-func (d drawn) batches(m *anything, worker, thread, epoch int) []batch {
-	r := rand.New(rand.NewPCG(d.seed, uint64(1+worker+10*thread+100*epoch)))
-	all := make([]batch, d.steps[worker][epoch])
+func (d drawn) batches(m *trial.Pulled, worker, thread, epoch int) []trial.Batch {
+	r := rand.New(rand.NewPCG(d.seed.N, uint64(1+worker+10*thread+100*epoch)))
+	all := make([]trial.Batch, d.steps[worker][epoch])
 	for i := range all {
-		all[i] = batch{x: r.Float32() - 0.5, samples: 1 + r.IntN(d.samples)}
-		for _, p := range m.params {
+		all[i] = trial.Batch{X: r.Float32() - 0.5, Samples: 1 + r.IntN(d.samples)}
+		for _, p := range m.List {
 			if p.Embedding {
-				all[i].ids = append(all[i].ids, drawIDs(r, p))
+				all[i].IDs = append(all[i].IDs, drawIDs(r, p))
 			}
 		}
 	}
@@ -62,71 +42,23 @@ func drawIDs(r *rand.Rand, p *optimizer.Param) (ids []uint64) {
 	return slices.Compact(ids)
 }
 
-// step is one step's, with the rows of the next if they are known.
-func (m *anything) step(b batch, next *batch) *optimizer.Step {
-	st := &optimizer.Step{Samples: b.samples}
-	for _, p := range m.params {
-		if !p.Embedding {
-			continue
-		}
-		e := len(st.Rows)
-		n := len(b.ids[e]) * p.Dim()
-		rows := optimizer.Rows{Param: p, IDs: b.ids[e], W: make([]float32, n), G: make([]float32, n)}
-		if next != nil {
-			rows.Next = next.ids[e]
-		}
-		st.Rows = append(st.Rows, rows)
-	}
-	return st
-}
-
-// gradients fills in those of a step and its loss.
-func (m *anything) gradients(st *optimizer.Step, x float32) error {
-	for _, p := range m.params {
-		if !p.Embedding && !p.Frozen {
-			st.Loss += pull(p.G, p.W, x)
-		}
-	}
-	for _, r := range st.Rows {
-		st.Loss += pull(r.G, r.W, x)
-	}
-	if math.IsNaN(st.Loss) || math.IsInf(st.Loss, 0) {
-		return fmt.Errorf("the loss is %v", st.Loss)
-	}
-	return nil
-}
-
-func pull(g, w []float32, x float32) (loss float64) {
-	for i := range g {
-		far := w[i] - x + float32(i%3)/4
-		g[i] = max(-1, min(far, 1))
-		loss += math.Abs(float64(far))
-	}
-	return loss
-}
-
 // epoch trains a thread's batches.
-func (d drawn) epoch(ctx context.Context, s optimizer.Session, m *anything, all []batch) error {
+func (d drawn) epoch(ctx context.Context, s optimizer.Session, m *trial.Pulled, all []trial.Batch) error {
 	for i, b := range all {
-		var next *batch
+		var next *trial.Batch
 		if d.lookAhead && i+1 < len(all) {
 			next = &all[i+1]
 		}
 		if d.evals && i%2 == 1 {
-			st := m.step(b, nil)
+			st := m.Step(b, nil)
 			st.Eval = true
-			if err := errors.Join(s.Begin(ctx, st), s.End(ctx, st)); err != nil {
+			if err := trial.Step(ctx, s, st, nil); err != nil {
 				return fmt.Errorf("evaluation %d: %w", i, err)
 			}
 		}
-		st := m.step(b, next)
-		if err := s.Begin(ctx, st); err != nil {
-			return fmt.Errorf("step %d: %w", i, err)
-		}
-		if err := m.gradients(st, b.x); err != nil {
-			return fmt.Errorf("step %d: %w", i, err)
-		}
-		if err := s.End(ctx, st); err != nil {
+		var bad error
+		st := m.Step(b, next)
+		if err := errors.Join(trial.Step(ctx, s, st, func() { bad = m.Gradients(st, b.X) }), bad); err != nil {
 			return fmt.Errorf("step %d: %w", i, err)
 		}
 	}
@@ -134,7 +66,7 @@ func (d drawn) epoch(ctx context.Context, s optimizer.Session, m *anything, all 
 }
 
 // threads trains an epoch of a worker, each thread in a session of its own.
-func (d drawn) trainEpoch(ctx context.Context, f *fleet.Fleet, first *anything, epoch int) error {
+func (d drawn) trainEpoch(ctx context.Context, f *fleet.Fleet, first *trial.Pulled, epoch int) error {
 	errs := make([]error, d.threads)
 	var wg sync.WaitGroup
 	for i := range d.threads {
@@ -142,7 +74,7 @@ func (d drawn) trainEpoch(ctx context.Context, f *fleet.Fleet, first *anything, 
 		if i > 0 {
 			m = d.model()
 		}
-		s, err := first.trainer.Open(m.params)
+		s, err := first.Trainer.Open(m.List)
 		if err != nil {
 			return err
 		}
@@ -155,17 +87,13 @@ func (d drawn) trainEpoch(ctx context.Context, f *fleet.Fleet, first *anything, 
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return first.trainer.EndEpoch(ctx)
+	return first.Trainer.EndEpoch(ctx)
 }
 
 // build makes the job's training on one role.
-func (d drawn) build(f *fleet.Fleet) (*anything, error) {
+func (d drawn) build(f *fleet.Fleet) (*trial.Pulled, error) {
 	m := d.model()
-	opt, err := f.DistributedOptimizer(d.rule, d.strategy)
-	if err != nil {
-		return nil, err
-	}
-	return m, opt.Minimize(m)
+	return m, trial.Minimize(f, m, d.rule, d.strategy)
 }
 
 // leg is one job: both epochs with a checkpoint between them, or from that checkpoint the second.
@@ -180,10 +108,10 @@ func (l drawnLeg) run(ctx context.Context, f *fleet.Fleet) error {
 	if err != nil {
 		return err
 	}
-	return from(ctx, f, l.load, func() error { return l.epochs(ctx, f, m) })
+	return trial.Begin(ctx, f, l.load, func() error { return l.epochs(ctx, f, m) })
 }
 
-func (l drawnLeg) epochs(ctx context.Context, f *fleet.Fleet, m *anything) error {
+func (l drawnLeg) epochs(ctx context.Context, f *fleet.Fleet, m *trial.Pulled) error {
 	if l.load == "" {
 		if err := l.move(f, m); err != nil {
 			return err
@@ -210,12 +138,12 @@ func (l drawnLeg) epochs(ctx context.Context, f *fleet.Fleet, m *anything) error
 }
 
 // move gives the worker's frozen dense params values of its own, as batch norm does.
-func (l drawnLeg) move(f *fleet.Fleet, m *anything) error {
-	for _, p := range m.params {
+func (l drawnLeg) move(f *fleet.Fleet, m *trial.Pulled) error {
+	for _, p := range m.List {
 		if !p.Frozen || p.Embedding {
 			continue
 		}
-		if err := m.set(p.Name, l.moved(p, f.WorkerIndex())); err != nil {
+		if err := set(m.Trainer, p.Name, l.moved(p, f.WorkerIndex())); err != nil {
 			return err
 		}
 	}
@@ -224,7 +152,7 @@ func (l drawnLeg) move(f *fleet.Fleet, m *anything) error {
 
 // moved are a worker's values of a frozen dense param.
 func (l drawnLeg) moved(p *optimizer.Param, worker int) []float32 {
-	r := rand.New(rand.NewPCG(l.seed, uint64(1000+worker)))
+	r := rand.New(rand.NewPCG(l.seed.N, uint64(1000+worker)))
 	w := make([]float32, p.Size())
 	for i := range w {
 		w[i] = r.Float32() - 0.5
@@ -233,7 +161,7 @@ func (l drawnLeg) moved(p *optimizer.Param, worker int) []float32 {
 }
 
 // together trains an epoch, saving in the middle of it if the job does, and waits for all.
-func (l drawnLeg) together(ctx context.Context, f *fleet.Fleet, m *anything, epoch int) error {
+func (l drawnLeg) together(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, epoch int) error {
 	var saving error
 	var wg sync.WaitGroup
 	if l.resaves && f.ServerNum() > 0 && f.WorkerIndex() == f.WorkerNum()-1 {
@@ -248,7 +176,7 @@ func (l drawnLeg) together(ctx context.Context, f *fleet.Fleet, m *anything, epo
 }
 
 // model saves the model by worker 0 while nobody trains.
-func (l drawnLeg) model(ctx context.Context, f *fleet.Fleet, m *anything, dir string) error {
+func (l drawnLeg) model(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, dir string) error {
 	if f.WorkerIndex() == 0 {
 		if err := f.SaveInferenceModel(ctx, dir, m); err != nil {
 			return err
@@ -257,20 +185,21 @@ func (l drawnLeg) model(ctx context.Context, f *fleet.Fleet, m *anything, dir st
 	return f.BarrierWorker(ctx)
 }
 
-// check finds weights that are none, and frozen ones that are not what the worker, or the first one in what it saved, made of them.
-func (l drawnLeg) check(f *fleet.Fleet, m *anything) error {
+// check finds weights that are none, and frozen ones that are not what the worker, or the first one in what it saved, made of
+// them.
+func (l drawnLeg) check(f *fleet.Fleet, m *trial.Pulled) error {
 	by := f.WorkerIndex()
 	if l.load != "" {
 		by = 0
 	}
 	fresh := l.drawn.model()
-	for i, p := range m.params {
+	for i, p := range m.List {
 		for _, w := range p.W {
 			if math.IsNaN(float64(w)) || math.IsInf(float64(w), 0) {
 				return fmt.Errorf("a weight of %q is %v", p.Name, w)
 			}
 		}
-		if p.Frozen && !p.Embedding && !slices.Equal(p.W, fresh.params[i].W) && !slices.Equal(p.W, l.moved(p, by)) {
+		if p.Frozen && !p.Embedding && !slices.Equal(p.W, fresh.List[i].W) && !slices.Equal(p.W, l.moved(p, by)) {
 			return fmt.Errorf("%q is frozen and has changed", p.Name)
 		}
 	}

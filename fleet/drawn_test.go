@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -24,12 +25,12 @@ type drawn struct {
 	steps                     [][2]int          // of each worker in both epochs
 	lookAhead, evals, resaves bool
 	faults                    bool // messages are lost, repeated and late
-	seed                      uint64
+	seed                      trial.Seed
 }
 
 // draw draws the job of a seed.
-func draw(seed uint64) drawn {
-	r := rand.New(rand.NewPCG(seed, 2))
+func draw(seed trial.Seed) drawn {
+	r := rand.New(rand.NewPCG(seed.N, 2))
 	d := drawn{seed: seed, servers: r.IntN(4), workers: 1 + r.IntN(3), threads: 1, again: 1 + r.IntN(3), samples: 1 + r.IntN(6),
 		lookAhead: r.IntN(2) == 0, evals: r.IntN(2) == 0, resaves: r.IntN(3) == 0}
 	if d.servers == 0 {
@@ -45,7 +46,7 @@ func draw(seed uint64) drawn {
 		d.steps = append(d.steps, [2]int{r.IntN(7), r.IntN(7)})
 	}
 	if d.faults = d.servers > 0 && r.IntN(3) == 0; d.faults {
-		d.strategy.WaitTimeout, d.strategy.WorkerTimeout, d.strategy.HeartbeatInterval = patient(d.strategy).WaitTimeout, 0, 0
+		d.strategy.WaitTimeout, d.strategy.WorkerTimeout, d.strategy.HeartbeatInterval = trial.Patient(d.strategy).WaitTimeout, 0, 0
 	}
 	return d
 }
@@ -216,8 +217,8 @@ func drawParams(r *rand.Rand, s strategy.Strategy) (all []optimizer.Param) {
 }
 
 // model is the job's model for one thread.
-func (d drawn) model() *anything {
-	m := new(anything)
+func (d drawn) model() *trial.Pulled {
+	m := new(trial.Pulled)
 	for _, p := range d.shapes {
 		if !p.Embedding {
 			p.W = make([]float32, p.Size())
@@ -226,7 +227,7 @@ func (d drawn) model() *anything {
 				p.G = make([]float32, p.Size())
 			}
 		}
-		m.params = append(m.params, &p)
+		m.List = append(m.List, &p)
 	}
 	return m
 }

@@ -2,18 +2,18 @@ package fleet_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	gorgonia "gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
-	gorgonia "gorgonia.org/tensor"
 )
 
 // TestEveryOptionOfAnEmbeddingActs: each field of nn.EmbeddingOptions, alone, changes what servers keep of a table.
@@ -50,7 +50,7 @@ func TestEveryOptionOfAnEmbeddingActs(t *testing.T) {
 // kept is what two servers have of a table after two workers made two steps each, row by row.
 func kept(t *testing.T, o nn.EmbeddingOptions) string {
 	var rows strings.Builder
-	errs := fleettest.Cluster{Servers: 2, Workers: 2}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+	errs := trial.Cluster(2, 2).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 		g, o := nn.NewGraph(1), o
 		if o.Show != nil {
 			o.Show = g.Input("show", 1)
@@ -59,45 +59,29 @@ func kept(t *testing.T, o nn.EmbeddingOptions) string {
 			o.Click = g.Input("click", 1)
 		}
 		y := nn.Embedding(g.IDs("id", 4000), o)
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
-		if err != nil {
-			return err
-		}
-		loss := nn.Mean(nn.Multiply(y, y))
-		if err := opt.Minimize(loss); err != nil {
-			return err
-		}
-		if f.IsServer() {
-			return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
-		}
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
 		ids := make([]int64, 12_000) // as many as the bound has no room for
 		for i := range ids {
 			ids[i] = int64(i)
 		}
-		exe, feed := nn.NewExecutor(g), map[string]*gorgonia.Dense{
+		feed := map[string]*gorgonia.Dense{
 			"id":    gorgonia.New(gorgonia.WithShape(3, 4000), gorgonia.WithBacking(ids)),
 			"show":  gorgonia.New(gorgonia.WithShape(3, 1), gorgonia.WithBacking([]float32{90, 1, 1})),
 			"click": gorgonia.New(gorgonia.WithShape(3, 1), gorgonia.WithBacking([]float32{1, 1, 0})),
 		}
-		for range 2 {
-			if _, err := exe.Train(ctx, feed); err != nil {
+		loss := nn.Mean(nn.Multiply(y, y))
+		return trial.PlayGraph(ctx, f, loss, optimizer.SGD{LR: 0.1}, strategy.Sync(), func(exe *nn.Executor) error {
+			for range 2 {
+				if _, err := exe.Train(ctx, feed); err != nil {
+					return err
+				}
+			}
+			if err := f.BarrierWorker(ctx); err != nil || !f.IsFirstWorker() {
 				return err
 			}
-		}
-		if err := errors.Join(exe.Close(ctx), f.BarrierWorker(ctx)); err != nil {
-			return err
-		}
-		if f.IsFirstWorker() {
 			name := loss.Params()[0].Name
 			fmt.Fprintln(&rows, name, loss.Params()[0].Shape)
-			if err := f.ExportText(ctx, name, &rows); err != nil {
-				return err
-			}
-		}
-		return f.StopWorker(ctx)
+			return f.ExportText(ctx, name, &rows)
+		})
 	})
 	for role, err := range errs {
 		if err != nil {

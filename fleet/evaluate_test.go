@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -39,53 +40,39 @@ func TestASecondExecutorEvaluates(t *testing.T) {
 
 func trainAndExamine(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, report func(epoch int, rows int64)) error {
 	net := widedeep.New(small())
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.01}, s)
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(net.Loss); err != nil {
-		return err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	mine := clicks().Shard(f.WorkerIndex(), f.WorkerNum())
-	training, examining := nn.NewExecutor(net.Graph), nn.NewExecutor(net.Graph)
-	for epoch := range 2 {
-		if _, err := training.TrainFrom(ctx, mine.Batches(4), nn.TrainOptions{}); err != nil {
-			return err
-		}
-		if err := f.BarrierWorker(ctx); err != nil {
-			return err
-		}
-		examining.ResetMetrics()
-		for batch, err := range mine.Batches(10) {
+	return trial.Play(ctx, f, net.Loss, optimizer.SGD{LR: 0.01}, s, func() error {
+		mine := clicks().Shard(f.WorkerIndex(), f.WorkerNum())
+		training, examining := nn.NewExecutor(net.Graph), nn.NewExecutor(net.Graph)
+		for epoch := range 2 {
+			if _, err := training.TrainFrom(ctx, mine.Batches(4), nn.TrainOptions{}); err != nil {
+				return err
+			}
+			if err := f.BarrierWorker(ctx); err != nil {
+				return err
+			}
+			examining.ResetMetrics()
+			for batch, err := range mine.Batches(10) {
+				if err != nil {
+					return err
+				}
+				if _, err := examining.Eval(ctx, batch, net.AUC); err != nil {
+					return err
+				}
+			}
+			pos, neg, err := examining.Histogram(net.AUC)
 			if err != nil {
 				return err
 			}
-			if _, err := examining.Eval(ctx, batch, net.AUC); err != nil {
+			both, err := f.Util().AllReduceInts(ctx, append(pos, neg...), fleet.Sum)
+			if err != nil {
 				return err
 			}
+			var rows int64
+			for _, n := range both {
+				rows += n
+			}
+			report(epoch, rows)
 		}
-		pos, neg, err := examining.Histogram(net.AUC)
-		if err != nil {
-			return err
-		}
-		both, err := f.Util().AllReduceInts(ctx, append(pos, neg...), fleet.Sum)
-		if err != nil {
-			return err
-		}
-		var rows int64
-		for _, n := range both {
-			rows += n
-		}
-		report(epoch, rows)
-	}
-	return f.StopWorker(ctx)
+		return nil
+	})
 }

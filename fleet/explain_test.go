@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -28,7 +29,7 @@ func ExampleFleet_Explain() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := opt.Minimize(newToy()); err != nil {
+	if err := opt.Minimize(trial.NewToy()); err != nil {
 		log.Fatal(err)
 	}
 	e, err := f.Explain(map[string]int{"emb": 2000, "open": 500})
@@ -59,28 +60,28 @@ func TestExplainedTraffic(t *testing.T) {
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async(), "half_async": strategy.HalfAsync(), "ssp": strategy.SSP(1),
 		"geo": strategy.Geo(5), "merged": merged, "narrow": narrow, "seldom": seldom, "own receiver": receiver} {
 		t.Run(name, func(t *testing.T) {
-			fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
-				return train(ctx, f, optimizer.SGD{LR: 0.1}, s, 200, func(*toy) error {
-					e, err := f.Explain(map[string]int{"emb": 24, "open": 24})
-					if err != nil {
-						return err
+			x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: s, To: 200, Ahead: true}
+			x.After = func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {
+				e, err := f.Explain(map[string]int{"emb": 24, "open": 24})
+				if err != nil {
+					return err
+				}
+				m, steps := e.Measured.Transport, 200.
+				var up, down, trips float64
+				for _, s := range e.Servers {
+					up, down, trips = up+s.Pushed*steps, down+s.Pulled*steps, trips+s.Trips*steps
+				}
+				for what, pair := range map[string][2]float64{"pushed": {up, float64(m.Sent)}, "pulled": {down, float64(m.Received)}, "trips": {trips, float64(m.Calls)}} {
+					if off := math.Abs(pair[0]/pair[1] - 1); off > 0.25 {
+						t.Errorf("%s: %.0f expected, %.0f measured", what, pair[0], pair[1])
 					}
-					m, steps := e.Measured.Transport, 200.
-					var up, down, trips float64
-					for _, s := range e.Servers {
-						up, down, trips = up+s.Pushed*steps, down+s.Pulled*steps, trips+s.Trips*steps
-					}
-					for what, pair := range map[string][2]float64{"pushed": {up, float64(m.Sent)}, "pulled": {down, float64(m.Received)}, "trips": {trips, float64(m.Calls)}} {
-						if off := math.Abs(pair[0]/pair[1] - 1); off > 0.25 {
-							t.Errorf("%s: %.0f expected, %.0f measured", what, pair[0], pair[1])
-						}
-					}
-					if !strings.Contains(e.String(), "steps, as sent") {
-						t.Errorf("the table says\n%s", e)
-					}
-					return nil
-				})
-			})
+				}
+				if !strings.Contains(e.String(), "steps, as sent") {
+					t.Errorf("the table says\n%s", e)
+				}
+				return nil
+			}
+			x.On(t, trial.Cluster(2, 1))
 		})
 	}
 }
@@ -90,7 +91,7 @@ func TestExplainRefuses(t *testing.T) {
 		if _, err := f.Explain(nil); !errors.Is(err, fleet.ErrOrder) {
 			t.Errorf("before Minimize: %v", err)
 		}
-		if _, err := minimized(f, optimizer.SGD{LR: 1}); err != nil {
+		if err := minimized(f, optimizer.SGD{LR: 1}); err != nil {
 			return err
 		}
 		if _, err := f.Explain(nil); !errors.Is(err, fleet.ErrRole) {
@@ -98,16 +99,16 @@ func TestExplainRefuses(t *testing.T) {
 		}
 		return nil
 	})
-	fleettest.Run(t, 1, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		return train(ctx, f, optimizer.SGD{LR: 1}, strategy.Async(), 1, func(*toy) error {
-			if _, err := f.Explain(map[string]int{"w": 3}); err == nil || !strings.Contains(err.Error(), `"w", which is no embedding`) {
-				t.Errorf("ids of a dense param: %v", err)
-			}
-			e, err := f.Explain(nil)
-			if err != nil || !slices.ContainsFunc(e.Servers, func(s fleet.Traffic) bool { return s.Floats > 0 }) {
-				t.Errorf("%v, error %v", e, err)
-			}
-			return nil
-		})
-	})
+	x := trial.Training{Rule: optimizer.SGD{LR: 1}, Strategy: strategy.Async(), To: 1, Ahead: true}
+	x.After = func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {
+		if _, err := f.Explain(map[string]int{"w": 3}); err == nil || !strings.Contains(err.Error(), `"w", which is no embedding`) {
+			t.Errorf("ids of a dense param: %v", err)
+		}
+		e, err := f.Explain(nil)
+		if err != nil || !slices.ContainsFunc(e.Servers, func(s fleet.Traffic) bool { return s.Floats > 0 }) {
+			t.Errorf("%v, error %v", e, err)
+		}
+		return nil
+	}
+	x.On(t, trial.Cluster(1, 1))
 }

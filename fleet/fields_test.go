@@ -3,8 +3,6 @@ package fleet_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,27 +11,12 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/strategy/placement"
 	"github.com/gofleet/gofleet/transport"
 )
-
-// covers fails the test unless there is a case for each exported field of a struct, and for nothing else.
-func covers[C any](t *testing.T, typ reflect.Type, cases map[string]C) {
-	t.Helper()
-	fields := leaves(typ, "", nil)
-	for name := range fields {
-		if _, ok := cases[name]; !ok {
-			t.Errorf("nothing shows what %v.%s does", typ, name)
-		}
-	}
-	for name := range cases {
-		if fields[name] == nil {
-			t.Errorf("%v has no %s", typ, name)
-		}
-	}
-}
 
 // nines is a row of four that training begins with.
 type nines uint64
@@ -48,19 +31,19 @@ func (n nines) String() string { return fmt.Sprintf("row %d of nines", uint64(n)
 func TestEveryParamFieldActs(t *testing.T) {
 	type effect struct {
 		set   func(w, rows *optimizer.Param)
-		in    []place
-		shows func(t *testing.T, without, with outcome)
+		in    []trial.Place
+		shows func(t *testing.T, without, with trial.Outcome)
 	}
-	entries, bounded := append(slices.Clone(pushing), inCollective, alone), append(slices.Clone(pushing), alone)
-	rowsIn := func(t *testing.T, o outcome) int { return len(tensor[uint64](t, o.model, "rows.ids")) }
-	none := func(t *testing.T, without, with outcome) {
+	entries, bounded := append(slices.Clone(trial.Pushing), trial.InCollective, trial.Alone), append(slices.Clone(trial.Pushing), trial.Alone)
+	rowsIn := func(t *testing.T, o trial.Outcome) int { return len(trial.Tensor[uint64](t, o.Model, "rows.ids")) }
+	none := func(t *testing.T, without, with trial.Outcome) {
 		if a, b := rowsIn(t, without), rowsIn(t, with); a < 6 || b != 0 {
 			t.Errorf("%d rows, and %d that are let in", a, b)
 		}
 	}
-	differ := func(t *testing.T, without, with outcome) {
+	differ := func(t *testing.T, without, with trial.Outcome) {
 		for _, name := range []string{"w", "rows"} {
-			if slices.Equal(without.values(t, name), with.values(t, name)) {
+			if slices.Equal(without.Values(t, name), with.Values(t, name)) {
 				t.Errorf("the values of %s are the same", name)
 			}
 		}
@@ -71,85 +54,85 @@ func TestEveryParamFieldActs(t *testing.T) {
 		}
 	}
 	effects := map[string]effect{
-		"Name": {func(w, rows *optimizer.Param) { w.Name, rows.Name = "w2", "rows2" }, places, func(t *testing.T, without, with outcome) {
-			if slices.Equal(without.values(t, "w"), with.values(t, "w2")) || slices.Equal(without.values(t, "rows"), with.values(t, "rows2")) {
+		"Name": {func(w, rows *optimizer.Param) { w.Name, rows.Name = "w2", "rows2" }, trial.Places, func(t *testing.T, without, with trial.Outcome) {
+			if slices.Equal(without.Values(t, "w"), with.Values(t, "w2")) || slices.Equal(without.Values(t, "rows"), with.Values(t, "rows2")) {
 				t.Error("params of other names begin with the same values")
 			}
 		}},
-		"Shape": {func(w, rows *optimizer.Param) { w.Shape, rows.Shape = []int{5}, []int{0, 2} }, places, func(t *testing.T, _, with outcome) {
-			if n, m := len(with.values(t, "w")), len(with.values(t, "rows")); n != 5 || m != 2*rowsIn(t, with) {
+		"Shape": {func(w, rows *optimizer.Param) { w.Shape, rows.Shape = []int{5}, []int{0, 2} }, trial.Places, func(t *testing.T, _, with trial.Outcome) {
+			if n, m := len(with.Values(t, "w")), len(with.Values(t, "rows")); n != 5 || m != 2*rowsIn(t, with) {
 				t.Errorf("5 weights are %d, %d rows of 2 are %d", n, rowsIn(t, with), m)
 			}
 		}},
-		"Embedding": {func(*optimizer.Param, *optimizer.Param) {}, places, func(t *testing.T, _, with outcome) {
+		"Embedding": {func(*optimizer.Param, *optimizer.Param) {}, trial.Places, func(t *testing.T, _, with trial.Outcome) {
 			if rowsIn(t, with) == 0 {
 				t.Error("an embedding has no rows")
 			}
 		}},
 		"Init": {func(w, rows *optimizer.Param) {
 			w.Init, rows.Init = optimizer.Constant{Value: 5}, optimizer.Constant{Value: 5}
-		}, places, func(t *testing.T, _, with outcome) {
-			if w, r := with.value(t, "w"), with.value(t, "rows"); w < 1 || w >= 5 || r < 1 || r >= 5 {
+		}, trial.Places, func(t *testing.T, _, with trial.Outcome) {
+			if w, r := with.Value(t, "w"), with.Value(t, "rows"); w < 1 || w >= 5 || r < 1 || r >= 5 {
 				t.Errorf("what begins with 5 is trained to %v and %v", w, r)
 			}
 		}},
-		"Seed":                      {func(w, rows *optimizer.Param) { w.Seed, rows.Seed = 4, 4 }, places, differ},
+		"Seed":                      {func(w, rows *optimizer.Param) { w.Seed, rows.Seed = 4, 4 }, trial.Places, differ},
 		"Entry.CountFilter":         {func(_, rows *optimizer.Param) { rows.Entry.CountFilter = 1000 }, entries, none},
 		"Entry.Probability":         {func(_, rows *optimizer.Param) { rows.Entry.Probability = 1e-9 }, entries, none},
 		"Entry.ShowClick.Threshold": {shows(0, 0), entries, none},
-		"Entry.ShowClick.ShowCoeff": {shows(50, 0), entries, func(t *testing.T, without, with outcome) {
+		"Entry.ShowClick.ShowCoeff": {shows(50, 0), entries, func(t *testing.T, without, with trial.Outcome) {
 			if rowsIn(t, with) != 5 { // each worker's own row is clicked whenever it is shown
 				t.Errorf("%d rows are let in, want 5", rowsIn(t, with))
 			}
 		}},
-		"Entry.ShowClick.ClickCoeff": {shows(0, 50), entries, func(t *testing.T, _, with outcome) {
+		"Entry.ShowClick.ClickCoeff": {shows(0, 50), entries, func(t *testing.T, _, with trial.Outcome) {
 			if rowsIn(t, with) == 0 || rowsIn(t, with) > 2 { // only the workers' own rows are clicked
 				t.Errorf("%d rows are let in", rowsIn(t, with))
 			}
 		}},
-		"MaxBytes": {func(_, rows *optimizer.Param) { rows.Shape, rows.MaxBytes = []int{0, 4096}, 1<<16 }, bounded, func(t *testing.T, without, with outcome) {
+		"MaxBytes": {func(_, rows *optimizer.Param) { rows.Shape, rows.MaxBytes = []int{0, 4096}, 1<<16 }, bounded, func(t *testing.T, without, with trial.Outcome) {
 			if a, b := rowsIn(t, without), rowsIn(t, with); b == 0 || b >= a { // rows of 16 KiB
 				t.Errorf("%d rows, and %d in 64 KiB", a, b)
 			}
 		}},
-		"Frozen": {func(w, rows *optimizer.Param) { w.Frozen, rows.Frozen = true, true }, places, func(t *testing.T, without, with outcome) {
-			first := trial{}.objective().params[0].W
+		"Frozen": {func(w, rows *optimizer.Param) { w.Frozen, rows.Frozen = true, true }, trial.Places, func(t *testing.T, without, with trial.Outcome) {
+			first := trial.Trial{}.Objective().List[0].W
 			row := make([]float32, 4)
-			trial{}.objective().params[2].InitRow(row, ownRow(0))
-			if !slices.Equal(with.values(t, "w"), first) || slices.Equal(without.values(t, "w"), first) {
+			trial.Trial{}.Objective().List[2].InitRow(row, trial.OwnRow(0))
+			if !slices.Equal(with.Values(t, "w"), first) || slices.Equal(without.Values(t, "w"), first) {
 				t.Error("frozen weights have changed")
 			}
-			if at := slices.Index(tensor[uint64](t, with.model, "rows.ids"), ownRow(0)); at >= 0 && !slices.Equal(with.values(t, "rows")[4*at:][:4], row) {
-				t.Errorf("a frozen row is %v, and began as %v", with.values(t, "rows")[4*at:][:4], row)
+			if at := slices.Index(trial.Tensor[uint64](t, with.Model, "rows.ids"), trial.OwnRow(0)); at >= 0 && !slices.Equal(with.Values(t, "rows")[4*at:][:4], row) {
+				t.Errorf("a frozen row is %v, and began as %v", with.Values(t, "rows")[4*at:][:4], row)
 			}
 		}},
-		"W": {func(w, _ *optimizer.Param) { w.W = slices.Repeat([]float32{5}, w.Size()) }, places, func(t *testing.T, _, with outcome) {
-			if w := with.value(t, "w"); w < 1 || w >= 5 {
+		"W": {func(w, _ *optimizer.Param) { w.W = slices.Repeat([]float32{5}, w.Size()) }, trial.Places, func(t *testing.T, _, with trial.Outcome) {
+			if w := with.Value(t, "w"); w < 1 || w >= 5 {
 				t.Errorf("what begins with 5 is trained to %v", w)
 			}
 		}},
-		"Rows": {func(_, rows *optimizer.Param) { rows.Rows = nines(1 << 40) }, places, func(t *testing.T, _, with outcome) {
-			at := slices.Index(tensor[uint64](t, with.model, "rows.ids"), 1<<40)
-			if at < 0 || !slices.Equal(with.values(t, "rows")[4*at:][:4], []float32{9, 9, 9, 9}) {
+		"Rows": {func(_, rows *optimizer.Param) { rows.Rows = nines(1 << 40) }, trial.Places, func(t *testing.T, _, with trial.Outcome) {
+			at := slices.Index(trial.Tensor[uint64](t, with.Model, "rows.ids"), 1<<40)
+			if at < 0 || !slices.Equal(with.Values(t, "rows")[4*at:][:4], []float32{9, 9, 9, 9}) {
 				t.Errorf("the row that training begins with is number %d", at)
 			}
 		}},
 		"G": {}, // is how it is trained
 	}
-	covers(t, reflect.TypeFor[optimizer.Param](), effects)
+	trial.Covers(t, reflect.TypeFor[optimizer.Param](), effects)
 	for name, e := range effects {
 		if e.set == nil {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, p := range places {
-				x := trial{place: p, steps: trialSteps, spoil: func(_ int, _ *anything, st *optimizer.Step) { clickOwn(&st.Rows[0]) }}
+			for _, p := range trial.Places {
+				x := trial.Trial{Place: p, Steps: trial.Steps, Spoil: func(_ int, _ *trial.Pulled, st *optimizer.Step) { clickOwn(&st.Rows[0]) }}
 				changed := x
-				changed.change = e.set
-				if err, acts := changed.refusal(t), slices.Contains(e.in, p); (err == nil) != acts {
-					t.Errorf("%s: %v, it acts: %t", p.name, err, acts)
+				changed.Change = e.set
+				if err, acts := changed.Refusal(t), slices.Contains(e.in, p); (err == nil) != acts {
+					t.Errorf("%s: %v, it acts: %t", p.Name, err, acts)
 				} else if acts {
-					t.Run(p.name, func(t *testing.T) { e.shows(t, x.works(t), changed.works(t)) })
+					t.Run(p.Name, func(t *testing.T) { e.shows(t, x.Works(t), changed.Works(t)) })
 				}
 			}
 		})
@@ -163,19 +146,19 @@ func clickOwn(r *optimizer.Rows) {
 	}
 	r.Show, r.Click = slices.Repeat([]float32{1}, len(r.IDs)), make([]float32, len(r.IDs))
 	for i, id := range r.IDs {
-		if id >= ownRow(0) {
+		if id >= trial.OwnRow(0) {
 			r.Click[i] = 1
 		}
 	}
 }
 
-// TestEveryShrinkOptionActs ends days with options and looks at how many rows are dropped of a worker's own, which were shown in every
-// step, and of others.
+// TestEveryShrinkOptionActs ends days with options and looks at how many rows are dropped of a worker's own, which were shown in
+// every step, and of others.
 func TestEveryShrinkOptionActs(t *testing.T) {
 	type days []fleet.ShrinkOptions
 	all, own := 7, 2
-	for _, p := range []place{inSync, inAsync, inHalfAsync, inSSP, inCollective, alone} {
-		if p == alone {
+	for _, p := range []trial.Place{trial.InSync, trial.InAsync, trial.InHalfAsync, trial.InSSP, trial.InCollective, trial.Alone} {
+		if p == trial.Alone {
 			all, own = 6, 1
 		}
 		cases := map[string]struct {
@@ -186,10 +169,10 @@ func TestEveryShrinkOptionActs(t *testing.T) {
 			"MinScore": {days{{}}, days{{MinScore: 1}}, [2]int{0, all - own}},
 			"Unseen":   {days{{}, {}}, days{{}, {Unseen: 1}}, [2]int{0, all}},
 		}
-		covers(t, reflect.TypeFor[fleet.ShrinkOptions](), cases)
+		trial.Covers(t, reflect.TypeFor[fleet.ShrinkOptions](), cases)
 		for name, c := range cases {
-			t.Run(p.name+"/"+name, func(t *testing.T) {
-				if got := [2]int{p.shrinks(t, c.without), p.shrinks(t, c.with)}; got != c.want {
+			t.Run(p.Name+"/"+name, func(t *testing.T) {
+				if got := [2]int{shrinks(t, p, c.without), shrinks(t, p, c.with)}; got != c.want {
 					t.Errorf("%d rows are dropped, want %d", got, c.want)
 				}
 			})
@@ -198,11 +181,11 @@ func TestEveryShrinkOptionActs(t *testing.T) {
 }
 
 // shrinks is how many rows are dropped at the ends of days.
-func (p place) shrinks(t *testing.T, days []fleet.ShrinkOptions) (rows int) {
+func shrinks(t *testing.T, p trial.Place, days []fleet.ShrinkOptions) (rows int) {
 	t.Helper()
-	x := trial{place: p, steps: trialSteps}
-	x.change = func(_, rows *optimizer.Param) { rows.Entry.ShowClick.Threshold = 0.1 }
-	x.after = func(ctx context.Context, f *fleet.Fleet) error {
+	x := trial.Trial{Place: p, Steps: trial.Steps}
+	x.Change = func(_, rows *optimizer.Param) { rows.Entry.ShowClick.Threshold = 0.1 }
+	x.After = func(ctx context.Context, f *fleet.Fleet) error {
 		for _, o := range days {
 			dropped, err := f.Shrink(ctx, o)
 			if err != nil {
@@ -217,49 +200,49 @@ func (p place) shrinks(t *testing.T, days []fleet.ShrinkOptions) (rows int) {
 		}
 		return nil
 	}
-	x.works(t)
+	x.Works(t)
 	return rows
 }
 
 // TestEveryFleetOptionActs: what a fleet is given is what it works with.
 func TestEveryFleetOptionActs(t *testing.T) {
-	cases := map[string]func(t *testing.T, x trial){
-		"Transport": func(t *testing.T, x trial) {
-			if o := x.works(t); o.net.Calls == 0 {
+	cases := map[string]func(t *testing.T, x trial.Trial){
+		"Transport": func(t *testing.T, x trial.Trial) {
+			if o := x.Works(t); o.Net.Calls == 0 {
 				t.Error("nothing was sent over it")
 			}
 		},
-		"Logger": func(t *testing.T, x trial) {
-			log := new(lines)
-			x.logger = slog.New(slog.NewTextHandler(log, nil))
-			if x.missing = "worker 1"; x.servers > 0 {
-				x.missing = "servers"
+		"Logger": func(t *testing.T, x trial.Trial) {
+			log := new(trial.Log)
+			x.Logger = log.Logger()
+			if x.Missing = "worker 1"; x.Servers > 0 {
+				x.Missing = "servers"
 			}
-			if x.run(t); len(log.of("level=WARN")) == 0 {
+			if x.Run(t); len(log.Lines("level=WARN")) == 0 {
 				t.Error("nothing was logged of a role that never came")
 			}
 		},
-		"Placements": func(t *testing.T, x trial) {
-			x.s = strategy.Strategy{Mode: x.mode, Placement: "LastServer"}
-			f, err := fleet.New(x.worker(), fleet.Options{Transport: transport.NewMemory()})
+		"Placements": func(t *testing.T, x trial.Trial) {
+			x.Strategy = strategy.Strategy{Mode: x.Mode, Placement: "LastServer"}
+			f, err := fleet.New(x.Worker(), fleet.Options{Transport: transport.NewMemory()})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := x.build(f); err == nil || !strings.Contains(err.Error(), "LastServer") {
+			if _, err := x.Build(f); err == nil || !strings.Contains(err.Error(), "LastServer") {
 				t.Errorf("a policy that nobody brought: %v", err)
 			}
-			if err := x.refusal(t); (err == nil) != (x.place != inCollective) {
+			if err := x.Refusal(t); (err == nil) != (x.Place != trial.InCollective) {
 				t.Error(err)
 			}
 		},
 	}
-	covers(t, reflect.TypeFor[fleet.Options](), cases)
+	trial.Covers(t, reflect.TypeFor[fleet.Options](), cases)
 	for name, shows := range cases {
-		for _, p := range clusters {
-			t.Run(name+"/"+p.name, func(t *testing.T) { shows(t, trial{place: p, steps: 2}) })
+		for _, p := range trial.Clusters {
+			t.Run(name+"/"+p.Name, func(t *testing.T) { shows(t, trial.Trial{Place: p, Steps: 2}) })
 		}
 	}
-	t.Run("Placements/alone", func(t *testing.T) { cases["Placements"](t, trial{place: alone}) })
+	t.Run("Placements/alone", func(t *testing.T) { cases["Placements"](t, trial.Trial{Place: trial.Alone}) })
 }
 
 // TestEveryClusterFieldActs: a cluster of a test is as it was asked for.
@@ -280,7 +263,7 @@ func TestEveryClusterFieldActs(t *testing.T) {
 		})
 		return said
 	}
-	log := new(lines)
+	log := new(trial.Log)
 	cases := map[string]struct {
 		c    fleettest.Cluster
 		want string
@@ -294,29 +277,15 @@ func TestEveryClusterFieldActs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	own := fleet.Options{Logger: slog.New(slog.NewTextHandler(log, nil)), Placements: []placement.Policy{lastServer{}}}
+	own := fleet.Options{Logger: log.Logger(), Placements: []placement.Policy{trial.LastServer{}}}
 	fleettest.Cluster{Options: own}.Run(t, func(_ context.Context, f *fleet.Fleet) error {
-		x := trial{place: alone, s: strategy.Strategy{Placement: "LastServer"}}
-		_, err := x.build(f)
+		x := trial.Trial{Place: trial.Alone, Strategy: strategy.Strategy{Placement: "LastServer"}}
+		_, err := x.Build(f)
 		return err
 	})
-	for name := range leaves(reflect.TypeFor[fleettest.Cluster](), "", nil) {
+	for name := range trial.Leaves(reflect.TypeFor[fleettest.Cluster]()) {
 		if _, ok := cases[name]; !ok && !strings.HasPrefix(name, "Options.") {
 			t.Errorf("nothing shows what Cluster.%s does", name)
 		}
 	}
-}
-
-// leaves are the fields of a struct by name, those of structs in it as "Outer.Inner".
-func leaves(typ reflect.Type, prefix string, index []int) map[string][]int {
-	all := map[string][]int{}
-	for i := range typ.NumField() {
-		f, at := typ.Field(i), append(slices.Clone(index), i)
-		if f.Type.Kind() == reflect.Struct {
-			maps.Copy(all, leaves(f.Type, prefix+f.Name+".", at))
-		} else if f.IsExported() {
-			all[prefix+f.Name] = at
-		}
-	}
-	return all
 }

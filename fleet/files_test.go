@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
 // fileCalls are the calls of a worker that write and read files, in the order in which they work.
-func fileCalls(ctx context.Context, f *fleet.Fleet, o *toy, dir string) []fileCall {
+func fileCalls(ctx context.Context, f *fleet.Fleet, o *trial.Toy, dir string) []fileCall {
 	calls := []fileCall{
 		{"SavePersistables", func() error { return f.SavePersistables(ctx, dir) }},
 		{"SaveInferenceModel", func() error { return f.SaveInferenceModel(ctx, dir, o) }},
@@ -33,22 +33,23 @@ type fileCall struct {
 }
 
 // withFiles runs do on worker 0 of every kind of job.
-func withFiles(t *testing.T, do func(ctx context.Context, f *fleet.Fleet, o *toy) error) {
+func withFiles(t *testing.T, do func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error) {
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 1}} {
 		t.Run(fmt.Sprintf("%d servers, %d workers", size[0], size[1]), func(t *testing.T) {
-			fleettest.Cluster{Servers: size[0], Workers: size[1]}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-				return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 2, func(o *toy) error {
-					if !f.IsFirstWorker() {
-						return nil
-					}
-					return do(ctx, f, o)
-				})
-			})
+			x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Sync(), To: 2, Ahead: true}
+			x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
+				if !f.IsFirstWorker() {
+					return nil
+				}
+				return do(ctx, f, o)
+			}
+			x.On(t, trial.Cluster(size[0], size[1]))
 		})
 	}
 }
 
-// TestURLsAreNoDirectories: where a directory of this machine is wanted, a URL is refused, and makes no directory that is called hdfs:.
+// TestURLsAreNoDirectories: where a directory of this machine is wanted, a URL is refused, and makes no directory that is called
+// hdfs:.
 func TestURLsAreNoDirectories(t *testing.T) {
 	t.Chdir(t.TempDir())
 	refused := func(call, dir string, err error) error {
@@ -58,7 +59,7 @@ func TestURLsAreNoDirectories(t *testing.T) {
 		return nil
 	}
 	urls := []string{"hdfs://nn:9000/user/me/ckpt", "s3://bucket/model"}
-	withFiles(t, func(ctx context.Context, f *fleet.Fleet, o *toy) error {
+	withFiles(t, func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
 		for _, url := range urls {
 			for _, call := range fileCalls(ctx, f, o, url) {
 				if err := refused(call.name, url, call.do()); err != nil {
@@ -68,12 +69,8 @@ func TestURLsAreNoDirectories(t *testing.T) {
 		}
 		return nil
 	})
-	for role, err := range (fleettest.Cluster{Servers: 1, Workers: 1}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
-		if err != nil || !f.IsServer() {
-			return err
-		}
-		if err := opt.Minimize(newToy()); err != nil {
+	for role, err := range trial.Cluster(1, 1).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		if err := minimized(f, optimizer.SGD{LR: 0.1}); err != nil || !f.IsServer() {
 			return err
 		}
 		return refused("InitServer", urls[0], f.InitServer(ctx, urls[0]))
@@ -90,14 +87,14 @@ func TestURLsAreNoDirectories(t *testing.T) {
 // TestFilesWithAnEndedContext: a call whose ctx has ended says so, and neither writes nor reads.
 func TestFilesWithAnEndedContext(t *testing.T) {
 	gone := errors.New("the user has gone")
-	withFiles(t, func(ctx context.Context, f *fleet.Fleet, o *toy) error {
+	withFiles(t, func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
 		dir := t.TempDir()
 		if f.ServerNum() == 0 { // something to load
 			if err := f.SavePersistables(ctx, dir); err != nil {
 				return err
 			}
 		}
-		before, err := names(dir)
+		before, err := trial.Names(dir)
 		if err != nil {
 			return err
 		}
@@ -109,19 +106,10 @@ func TestFilesWithAnEndedContext(t *testing.T) {
 				return fmt.Errorf("%s: got %w, want %w", call.name, err, gone)
 			}
 		}
-		after, err := names(dir)
+		after, err := trial.Names(dir)
 		if err == nil && !slices.Equal(after, before) {
 			err = fmt.Errorf("%v were there, %v are", before, after)
 		}
 		return err
 	})
-}
-
-// names are those of what lies in a directory.
-func names(dir string) (all []string, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		all = append(all, e.Name())
-	}
-	return all, err
 }

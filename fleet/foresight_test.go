@@ -2,21 +2,20 @@ package fleet_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestForesight has two workers push in turn, under rules with momentum and without: a training step begins with the weights as momentum
-// will have moved them when its gradient arrives, which is one update of the other worker later, and an evaluation sees those that the
-// servers have.
+// TestForesight has two workers push in turn, under rules with momentum and without: a training step begins with the weights as
+// momentum will have moved them when its gradient arrives, which is one update of the other worker later, and an evaluation sees
+// those that the servers have.
 func TestForesight(t *testing.T) {
 	const mu = 0.5
 	for _, c := range []struct {
@@ -38,12 +37,9 @@ func TestForesight(t *testing.T) {
 				p[0] <- struct{}{}
 				return p
 			})
-			fleettest.Cluster{Servers: 2, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
-				o := newCounter(4)
-				if err := playing(ctx, f, o, c.rule, c.s); err != nil || f.IsServer() {
-					return err
-				}
-				return errors.Join(turns().play(ctx, f, o, c.carry), f.StopWorker(ctx))
+			trial.Cluster(2, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+				o := trial.NewCounter(4)
+				return trial.Play(ctx, f, o, c.rule, c.s, func() error { return turns().play(ctx, f, o, c.carry) })
 			})
 		})
 	}
@@ -52,12 +48,12 @@ func TestForesight(t *testing.T) {
 // pair are the turns of two workers.
 type pair [2]chan struct{}
 
-// play makes steps in turn with the other worker. The counter's gradients are all -1, so that w and its last update, made by hand, are
-// known at any time.
-func (p pair) play(ctx context.Context, f *fleet.Fleet, o *counter, carry float32) error {
+// play makes steps in turn with the other worker. The counter's gradients are all -1, so that w and its last update, made by
+// hand, are known at any time.
+func (p pair) play(ctx context.Context, f *fleet.Fleet, o *trial.Counter, carry float32) error {
 	const steps = 6
 	me := f.WorkerIndex()
-	train, err := o.trainer.Open(o.Params())
+	train, err := o.OpenSession()
 	if err != nil {
 		return err
 	}
@@ -66,16 +62,16 @@ func (p pair) play(ctx context.Context, f *fleet.Fleet, o *counter, carry float3
 		if err := p.mine(ctx, me); err != nil {
 			return err
 		}
-		if err := train.Begin(ctx, o.step(false)); err != nil {
+		if err := train.Begin(ctx, o.Step()); err != nil {
 			return err
 		}
-		if want := now + carry*(now-before); i > 1 && o.w.W[0] != want {
-			return fmt.Errorf("worker %d begins step %d with %v, want %v: the servers had %v when it pushed, and %v before", me, i, o.w.W[0], want, now, before)
+		if want := now + carry*(now-before); i > 1 && o.W.W[0] != want {
+			return fmt.Errorf("worker %d begins step %d with %v, want %v: the servers had %v when it pushed, and %v before", me, i, o.W.W[0], want, now, before)
 		}
 		if before, err = held(ctx, o); err != nil {
 			return err
 		}
-		if err := train.End(ctx, o.step(false)); err != nil {
+		if err := train.End(ctx, o.Step()); err != nil {
 			return err
 		}
 		synctest.Wait() // until it has been pushed
@@ -89,12 +85,11 @@ func (p pair) play(ctx context.Context, f *fleet.Fleet, o *counter, carry float3
 	}
 	defer func() { p[1-me] <- struct{}{} }()
 	// The session that trains evaluates on the servers' weights too, though they are no newer than its foreseen ones.
-	st := o.step(true)
-	if err := errors.Join(train.Begin(ctx, st), train.End(ctx, st)); err != nil {
+	if _, err := o.Seen(ctx, train); err != nil {
 		return err
 	}
-	if newest, err := held(ctx, o); err != nil || o.w.W[0] != newest {
-		return fmt.Errorf("worker %d evaluates on %v, the servers have %v, error %v", me, o.w.W[0], newest, err)
+	if newest, err := held(ctx, o); err != nil || o.W.W[0] != newest {
+		return fmt.Errorf("worker %d evaluates on %v, the servers have %v, error %v", me, o.W.W[0], newest, err)
 	}
 	return train.Close(ctx)
 }
@@ -110,13 +105,12 @@ func (p pair) mine(ctx context.Context, me int) error {
 }
 
 // held is a weight as the servers have it.
-func held(ctx context.Context, o *counter) (float32, error) {
-	c := newCounter(4)
-	look, err := o.trainer.Open(c.Params())
+func held(ctx context.Context, o *trial.Counter) (float32, error) {
+	c := trial.NewCounter(4)
+	c.Bind(o.Trainer)
+	values, err := c.Values(ctx)
 	if err != nil {
 		return 0, err
 	}
-	st := c.step(true)
-	err = errors.Join(look.Begin(ctx, st), look.End(ctx, st), look.Close(ctx))
-	return c.w.W[0], err
+	return values[0], nil
 }

@@ -9,12 +9,14 @@ import (
 	"sync"
 	"testing"
 
+	gorgonia "gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
-	gorgonia "gorgonia.org/tensor"
 )
 
 // channels are so many that what is frozen travels in several messages of the smallest size.
@@ -62,14 +64,10 @@ type normLeg struct {
 
 func (l *normLeg) run(ctx context.Context, f *fleet.Fleet) error {
 	m := newNormalised()
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.01}, l.strategy)
-	if err != nil {
+	if err := trial.Minimize(f, m.loss, optimizer.SGD{LR: 0.01}, l.strategy); err != nil {
 		return err
 	}
-	if err := opt.Minimize(m.loss); err != nil {
-		return err
-	}
-	return from(ctx, f, l.load, func() error { return l.work(ctx, f, m) })
+	return trial.Begin(ctx, f, l.load, func() error { return l.work(ctx, f, m) })
 }
 
 func (l *normLeg) work(ctx context.Context, f *fleet.Fleet, m normalised) error {
@@ -119,8 +117,9 @@ func (l *normLeg) on(t *testing.T, servers, workers int) {
 	fleettest.Cluster{Servers: servers, Workers: workers}.Run(t, l.run)
 }
 
-// TestStatisticsOutliveTheJob trains a model with batch norm, saves it, and has jobs of other sizes begin from the checkpoint: the model
-// says on every worker of theirs what it said on the worker that saved, bit for bit, and so does the one saved for inference.
+// TestStatisticsOutliveTheJob trains a model with batch norm, saves it, and has jobs of other sizes begin from the checkpoint:
+// the model says on every worker of theirs what it said on the worker that saved, bit for bit, and so does the one saved for
+// inference.
 func TestStatisticsOutliveTheJob(t *testing.T) {
 	sizes := map[string][2]int{"alone": {0, 1}, "collective": {0, 2}, "one server": {1, 1}, "three servers": {3, 2}}
 	for _, mode := range append(strategy.Modes(), "alone", "collective") {
@@ -167,33 +166,32 @@ func saysModel(t *testing.T, dir string, want []float32) {
 	}
 }
 
-// setter is what fleets' trainers have for values that are computed without gradients.
-type setter interface {
-	SetDense(name string, w []float32) error
+// set gives a frozen param other values, as layers do whose values are computed without gradients.
+func set(t optimizer.Trainer, name string, w []float32) error {
+	return t.(interface {
+		SetDense(name string, w []float32) error
+	}).SetDense(name, w)
 }
-
-// set gives a frozen param other values.
-func (m *anything) set(name string, w []float32) error { return m.trainer.(setter).SetDense(name, w) }
 
 // TestOnlyFrozenParamsAreSet refuses values for what gradients train.
 func TestOnlyFrozenParamsAreSet(t *testing.T) {
 	for _, servers := range []int{0, 1} {
-		fleettest.Run(t, servers, 1, func(ctx context.Context, f *fleet.Fleet) error {
-			return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 1, func(o *toy) error {
-				for _, name := range []string{"w", "emb", "nothing"} {
-					err := o.trainer.(setter).SetDense(name, make([]float32, 21))
-					if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is given values", name)) {
-						t.Errorf("%d servers: %q: %v", servers, name, err)
-					}
+		x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Sync(), To: 1, Ahead: true}
+		x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
+			for _, name := range []string{"w", "emb", "nothing"} {
+				err := set(o.Trainer, name, make([]float32, 21))
+				if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is given values", name)) {
+					t.Errorf("%d servers: %q: %v", servers, name, err)
 				}
-				return nil
-			})
-		})
+			}
+			return nil
+		}
+		x.On(t, trial.Cluster(servers, 1))
 	}
 }
 
-// TestSessionsSeeWhatIsSet: a session that trains and evaluates has the newest values of what is frozen from its next step on, and keeps
-// them, in every mode.
+// TestSessionsSeeWhatIsSet: a session that trains and evaluates has the newest values of what is frozen from its next step on,
+// and keeps them, in every mode.
 func TestSessionsSeeWhatIsSet(t *testing.T) {
 	for _, mode := range append(strategy.Modes(), "alone", "collective") {
 		t.Run(string(mode), func(t *testing.T) {
@@ -212,47 +210,34 @@ func TestSessionsSeeWhatIsSet(t *testing.T) {
 
 // setsAndLooks trains, and before each other step gives the frozen param other values.
 func (d drawn) setsAndLooks(ctx context.Context, f *fleet.Fleet) error {
-	m, err := d.build(f)
-	if err != nil {
-		return err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
+	m := d.model()
+	return trial.Play(ctx, f, m, d.rule, d.strategy, func() error {
+		s, err := m.OpenSession()
+		if err != nil {
 			return err
 		}
-		return f.RunServer(ctx)
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	s, err := m.trainer.Open(m.params)
-	if err != nil {
-		return err
-	}
-	want := make([]float32, 2)
-	for i, b := range d.batches(m, f.WorkerIndex(), 0, 0) {
-		if i%2 == 1 {
-			want = []float32{float32(i), float32(f.WorkerIndex())}
-			if err := m.set("still", want); err != nil {
-				return err
+		want := make([]float32, 2)
+		for i, b := range d.batches(m, f.WorkerIndex(), 0, 0) {
+			if i%2 == 1 {
+				want = []float32{float32(i), float32(f.WorkerIndex())}
+				if err := set(m.Trainer, "still", want); err != nil {
+					return err
+				}
+			}
+			for _, eval := range []bool{false, true} {
+				st := m.Step(b, nil)
+				st.Eval = eval
+				if err := s.Begin(ctx, st); err != nil {
+					return err
+				}
+				if got := m.List[1].W; !slices.Equal(got, want) {
+					return fmt.Errorf("step %d, evaluation %t: the session has %v, %v was set", i, eval, got, want)
+				}
+				if err := errors.Join(m.Gradients(st, b.X), s.End(ctx, st)); err != nil {
+					return err
+				}
 			}
 		}
-		for _, eval := range []bool{false, true} {
-			st := m.step(b, nil)
-			st.Eval = eval
-			if err := s.Begin(ctx, st); err != nil {
-				return err
-			}
-			if got := m.params[1].W; !slices.Equal(got, want) {
-				return fmt.Errorf("step %d, evaluation %t: the session has %v, %v was set", i, eval, got, want)
-			}
-			if err := errors.Join(m.gradients(st, b.x), s.End(ctx, st)); err != nil {
-				return err
-			}
-		}
-	}
-	if err := errors.Join(s.Close(ctx), m.trainer.EndEpoch(ctx)); err != nil {
-		return err
-	}
-	return f.StopWorker(ctx)
+		return errors.Join(s.Close(ctx), m.Trainer.EndEpoch(ctx))
+	})
 }

@@ -10,117 +10,19 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
 	"github.com/gofleet/gofleet/strategy"
-	gorgonia "gorgonia.org/tensor"
 )
 
-// mixed is a model with params of every kind: dense ones, the statistics of batch norm, embeddings with a height and without, and one
-// that is frozen.
-func mixed() (out, loss *nn.Node) {
-	g := nn.NewGraph(7)
-	x, ids := g.Input("x", 3), g.IDs("ids", 2)
-	h := nn.Concat(nn.Embedding(ids, nn.EmbeddingOptions{Name: "high", Height: 40, Dim: 2}),
-		nn.Embedding(ids, nn.EmbeddingOptions{Name: "open", Dim: 3}), nn.BatchNorm(nn.Linear(x, 4, nn.LinearOptions{Act: nn.ReLU}), nn.NormOptions{}))
-	out = nn.Sigmoid(nn.Linear(h, 1, nn.LinearOptions{}))
-	return out, lossOf(out)
-}
-
-func lossOf(out *nn.Node) *nn.Node {
-	return nn.Mean(nn.SquareError(out, out.Graph().Input("y", 1)))
-}
-
-// mixedBatch has the ids [first, first+2n).
-func mixedBatch(n int, first int64) map[string]*gorgonia.Dense {
-	x, y, ids := make([]float32, 3*n), make([]float32, n), make([]int64, 2*n)
-	for i := range x {
-		x[i] = float32(i*i%7)/7 - 0.4
-	}
-	for i := range y {
-		y[i] = float32(i % 2)
-	}
-	for i := range ids {
-		ids[i] = first + int64(i)
-	}
-	return map[string]*gorgonia.Dense{
-		"x":   gorgonia.New(gorgonia.WithShape(n, 3), gorgonia.WithBacking(x)),
-		"y":   gorgonia.New(gorgonia.WithShape(n, 1), gorgonia.WithBacking(y)),
-		"ids": gorgonia.New(gorgonia.WithShape(n, 2), gorgonia.WithBacking(ids)),
-	}
-}
-
-// mixedModel is the directory of such a model that was trained on ids 0 to 15.
-func mixedModel(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		out, loss := mixed()
-		return playRole(ctx, f, loss, optimizer.Adam{LR: 0.05}, strategy.Sync(), func(exe *nn.Executor) error {
-			for range 5 {
-				if _, err := exe.Train(ctx, mixedBatch(8, 0)); err != nil {
-					return err
-				}
-			}
-			return f.SaveInferenceModel(ctx, dir, nn.Inference(out))
-		})
-	})
-	return dir
-}
-
-// playRole makes the calls of a role; work is a worker's.
-func playRole(ctx context.Context, f *fleet.Fleet, loss *nn.Node, rule optimizer.Rule, s strategy.Strategy, work func(*nn.Executor) error) error {
-	opt, err := f.DistributedOptimizer(rule, s)
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(loss); err != nil {
-		return err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	exe := nn.NewExecutor(loss.Graph())
-	if err := work(exe); err != nil {
-		return err
-	}
-	if err := exe.Close(ctx); err != nil {
-		return err
-	}
-	return f.StopWorker(ctx)
-}
-
-// jobs are a job of every kind, by name.
-func jobs() map[string]job {
-	all := map[string]job{"alone": {fleettest.Cluster{Workers: 1}, strategy.Sync()}, "collective": {fleettest.Cluster{Workers: 2}, strategy.Sync()}}
-	for _, mode := range strategy.Modes() {
-		s, err := strategy.Factory(string(mode))
-		if err != nil {
-			panic(err)
-		}
-		all[string(mode)] = job{fleettest.Cluster{Servers: 2, Workers: 2}, s}
-	}
-	return all
-}
-
-type job struct {
-	cluster  fleettest.Cluster
-	strategy strategy.Strategy
-}
-
-// TestALoadedModelTrainsOn: a job that minimises a loss of a loaded model's output begins with the loaded weights and rows. It predicts what
-// the model predicts before its first step, rows that it doesn't touch stay in it and in what it saves, and rows that it trains go on
-// from what they were, also where an entry policy lets no new one in.
+// TestALoadedModelTrainsOn: a job that minimises a loss of a loaded model's output begins with the loaded weights and rows. It
+// predicts what the model predicts before its first step, rows that it doesn't touch stay in it and in what it saves, and rows
+// that it trains go on from what they were, also where an entry policy lets no new one in.
 func TestALoadedModelTrainsOn(t *testing.T) {
-	dir := mixedModel(t)
-	for name, j := range jobs() {
+	dir := trial.MixedModel(t)
+	for name, j := range trial.Jobs(t) {
 		for variant, change := range map[string]func(*optimizer.Param){
 			"as loaded":    func(*optimizer.Param) {},
 			"count filter": func(p *optimizer.Param) { p.Entry.CountFilter = 100 },
@@ -130,8 +32,8 @@ func TestALoadedModelTrainsOn(t *testing.T) {
 				continue // is refused
 			}
 			t.Run(name+", "+variant, func(t *testing.T) {
-				f := further{t: t, from: dir, on: t.TempDir(), further: t.TempDir(), rows: change, strategy: j.strategy}
-				j.cluster.Run(t, f.run)
+				f := further{t: t, from: dir, on: t.TempDir(), further: t.TempDir(), rows: change, strategy: j.Strategy}
+				j.Cluster.Run(t, f.run)
 				f.check(variant == "frozen")
 			})
 		}
@@ -159,41 +61,28 @@ func (c further) run(ctx context.Context, f *fleet.Fleet) error {
 		}
 	}
 	model, want := nn.Inference(m.Outputs[0]), predict(c.t, c.from)
-	return playRole(ctx, f, lossOf(m.Outputs[0]), optimizer.SGD{LR: 0.5}, c.strategy, func(exe *nn.Executor) error {
-		got, err := exe.Eval(ctx, mixedBatch(20, 0), m.Outputs[0])
+	return trial.PlayGraph(ctx, f, trial.Loss(m.Outputs[0]), optimizer.SGD{LR: 0.5}, c.strategy, func(exe *nn.Executor) error {
+		got, err := exe.Eval(ctx, trial.MixedBatch(20, 0), m.Outputs[0])
 		if err != nil {
 			return err
 		}
 		if !slices.Equal(got[0].Float32s(), want) {
 			c.t.Errorf("%v predicts %v before its first step, the model %v", f, got[0].Float32s(), want)
 		}
-		if err := saveTogether(ctx, f, c.on, model); err != nil {
+		if err := trial.SaveTogether(ctx, f, c.on, model); err != nil {
 			return err
 		}
-		if _, err := exe.Train(ctx, mixedBatch(2, 0)); err != nil {
+		if _, err := exe.Train(ctx, trial.MixedBatch(2, 0)); err != nil {
 			return err
 		}
-		return saveTogether(ctx, f, c.further, model)
+		return trial.SaveTogether(ctx, f, c.further, model)
 	})
-}
-
-// saveTogether has worker 0 save a model when all workers are where it is.
-func saveTogether(ctx context.Context, f *fleet.Fleet, dir string, m optimizer.Model) error {
-	if err := f.BarrierWorker(ctx); err != nil {
-		return err
-	}
-	if f.IsFirstWorker() {
-		if err := f.SaveInferenceModel(ctx, dir, m); err != nil {
-			return err
-		}
-	}
-	return f.BarrierWorker(ctx)
 }
 
 // check compares the model that was saved before the step, and the one after it, with the one that was loaded.
 func (c further) check(frozen bool) {
 	c.t.Helper()
-	was, is, later := values(c.t, c.from), values(c.t, c.on), values(c.t, c.further)
+	was, is, later := trial.Values(c.t, c.from), trial.Values(c.t, c.on), trial.Values(c.t, c.further)
 	if !reflect.DeepEqual(is, was) {
 		c.t.Errorf("the job begins with %v, the model has %v", is, was)
 	}
@@ -212,33 +101,6 @@ func (c further) check(frozen bool) {
 	}
 }
 
-// values are the rows of every embedding of a saved model, by name and id, and the weights of every dense param as one row.
-func values(t *testing.T, dir string) map[string]map[uint64][]float32 {
-	t.Helper()
-	m, err := nn.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]map[uint64][]float32{}
-	for _, p := range m.Graph.Params() {
-		all[p.Name] = map[uint64][]float32{}
-		if !p.Embedding {
-			all[p.Name][0] = p.W
-			continue
-		}
-		err := p.Rows.EachRow(func(ids []uint64, w []float32) error {
-			for i, id := range ids {
-				all[p.Name][id] = slices.Clone(w[i*p.Dim():][:p.Dim()])
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
-}
-
 // predict is what a saved model says.
 func predict(t *testing.T, dir string) []float32 {
 	t.Helper()
@@ -246,7 +108,7 @@ func predict(t *testing.T, dir string) []float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := nn.NewExecutor(m.Graph).Eval(t.Context(), mixedBatch(20, 0), m.Outputs[0])
+	out, err := nn.NewExecutor(m.Graph).Eval(t.Context(), trial.MixedBatch(20, 0), m.Outputs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,15 +117,15 @@ func predict(t *testing.T, dir string) []float32 {
 
 // TestALoadedModelTrainsOnLocally is the same of a trainer without a fleet.
 func TestALoadedModelTrainsOnLocally(t *testing.T) {
-	dir := mixedModel(t)
+	dir := trial.MixedModel(t)
 	m, err := nn.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := local.Minimize(lossOf(m.Outputs[0]), optimizer.SGD{LR: 0.5}); err != nil {
+	if _, err := local.Minimize(trial.Loss(m.Outputs[0]), optimizer.SGD{LR: 0.5}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := nn.NewExecutor(m.Graph).Eval(t.Context(), mixedBatch(20, 0), m.Outputs[0])
+	got, err := nn.NewExecutor(m.Graph).Eval(t.Context(), trial.MixedBatch(20, 0), m.Outputs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,8 +136,8 @@ func TestALoadedModelTrainsOnLocally(t *testing.T) {
 
 // TestWhoHasNotLoadedIsRefused: a server that builds the model's graph with other rows than its workers has none to begin with.
 func TestWhoHasNotLoadedIsRefused(t *testing.T) {
-	dir, other := mixedModel(t), mixedModel(t)
-	errs := fleettest.Cluster{Servers: 1, Workers: 1}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+	dir, other := trial.MixedModel(t), trial.MixedModel(t)
+	errs := trial.Cluster(1, 1).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 		from := dir
 		if f.IsServer() {
 			var cancel context.CancelFunc
@@ -292,29 +154,29 @@ func TestWhoHasNotLoadedIsRefused(t *testing.T) {
 				p.Rows = nil
 			}
 		}
-		return playRole(ctx, f, lossOf(m.Outputs[0]), optimizer.SGD{LR: 0.5}, strategy.Sync(), func(*nn.Executor) error { return nil })
+		return trial.PlayGraph(ctx, f, trial.Loss(m.Outputs[0]), optimizer.SGD{LR: 0.5}, strategy.Sync(), func(*nn.Executor) error { return nil })
 	})
 	if err := errs["worker 0"]; err == nil || !strings.Contains(err.Error(), `param "open" first rows 16 loaded rows`) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestNewRowsOfALoadedModel: an id that the model has not got is born with the initial values that the table was declared with, also in
-// a table without a height.
+// TestNewRowsOfALoadedModel: an id that the model has not got is born with the initial values that the table was declared with,
+// also in a table without a height.
 func TestNewRowsOfALoadedModel(t *testing.T) {
-	dir := mixedModel(t)
+	dir := trial.MixedModel(t)
 	m, err := nn.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	trainer, err := local.Minimize(lossOf(m.Outputs[0]), optimizer.SGD{LR: 1e-12}) // too little to change a float
+	trainer, err := local.Minimize(trial.Loss(m.Outputs[0]), optimizer.SGD{LR: 1e-12}) // too little to change a float
 	if err == nil {
-		_, err = nn.NewExecutor(m.Graph).Train(t.Context(), mixedBatch(2, 30))
+		_, err = nn.NewExecutor(m.Graph).Train(t.Context(), trial.MixedBatch(2, 30))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, loss := mixed()
+	_, loss := trial.Mixed()
 	for _, p := range loss.Params() {
 		if p.Embedding {
 			want := make([]float32, p.Dim())
@@ -327,19 +189,20 @@ func TestNewRowsOfALoadedModel(t *testing.T) {
 	}
 }
 
-// TestACheckpointReplacesLoadedRows: rows of the loaded model that the checkpointed job had dropped are not in the one that goes on from it.
+// TestACheckpointReplacesLoadedRows: rows of the loaded model that the checkpointed job had dropped are not in the one that goes
+// on from it.
 func TestACheckpointReplacesLoadedRows(t *testing.T) {
-	dir, saved := mixedModel(t), t.TempDir()
-	for name, c := range map[string]fleettest.Cluster{"alone": {Workers: 1}, "with servers": {Servers: 2, Workers: 1}, "collective": {Workers: 2}} {
+	dir, saved := trial.MixedModel(t), t.TempDir()
+	for name, c := range trial.Sizes() {
 		t.Run(name, func(t *testing.T) {
 			c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 				m, err := nn.Load(dir)
 				if err != nil {
 					return err
 				}
-				return playRole(ctx, f, lossOf(m.Outputs[0]), optimizer.SGD{LR: 0.5}, strategy.Sync(), func(exe *nn.Executor) error {
+				return trial.PlayGraph(ctx, f, trial.Loss(m.Outputs[0]), optimizer.SGD{LR: 0.5}, strategy.Sync(), func(exe *nn.Executor) error {
 					for range 3 { // days on which ids 4 to 15 are not touched
-						if _, err := exe.Train(ctx, mixedBatch(2, 0)); err != nil {
+						if _, err := exe.Train(ctx, trial.MixedBatch(2, 0)); err != nil {
 							return err
 						}
 						if err := f.BarrierWorker(ctx); err != nil {
@@ -357,7 +220,7 @@ func TestACheckpointReplacesLoadedRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
-				return playRole(ctx, f, lossOf(m.Outputs[0]), optimizer.SGD{LR: 0.5}, strategy.Sync(), func(*nn.Executor) error {
+				return trial.PlayGraph(ctx, f, trial.Loss(m.Outputs[0]), optimizer.SGD{LR: 0.5}, strategy.Sync(), func(*nn.Executor) error {
 					if err := f.LoadModel(ctx, saved); err != nil {
 						return err
 					}

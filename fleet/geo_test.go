@@ -2,13 +2,9 @@ package fleet_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -16,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -23,44 +20,18 @@ import (
 
 // bowl is an objective whose gradient pulls every value down to a floor of its worker's: weight − floor.
 type bowl struct {
+	trial.Objective
 	w, rows *optimizer.Param
-	trainer optimizer.Trainer
 	floor   float32
 }
 
 func newBowl(worker int) *bowl {
 	init := optimizer.Uniform{Low: -1, High: 1}
-	b := &bowl{
-		w:     &optimizer.Param{Name: "w", Shape: []int{6}, W: make([]float32, 6), G: make([]float32, 6), Init: init, Seed: 3},
-		rows:  &optimizer.Param{Name: "rows", Shape: []int{0, 2}, Embedding: true, Init: init, Seed: 3},
-		floor: float32(worker) * 2,
-	}
-	b.w.InitDense(b.w.W)
+	b := &bowl{w: trial.Dense("w", init, 6), rows: trial.Embedding("rows", init, 0, 2), floor: float32(worker) * 2}
+	b.List = []*optimizer.Param{b.w, b.rows}
 	return b
 }
 
-// join plays a server to its end, or makes a worker ready.
-func (b *bowl) join(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (worker bool, err error) {
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: geoRate}, s)
-	if err != nil {
-		return false, err
-	}
-	if err := opt.Minimize(b); err != nil {
-		return false, err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
-			return false, err
-		}
-		return false, f.RunServer(ctx)
-	}
-	err = f.InitWorker(ctx)
-	return err == nil, err
-}
-
-func (b *bowl) Params() []*optimizer.Param   { return []*optimizer.Param{b.w, b.rows} }
-func (b *bowl) Bind(t optimizer.Trainer)     { b.trainer = t }
-func (b *bowl) WriteGraph(w io.Writer) error { _, err := io.WriteString(w, "{}\n"); return err }
 func (b *bowl) down(g, w []float32) {
 	for i, v := range w {
 		g[i] = v - b.floor
@@ -75,14 +46,11 @@ func bowlIDs(worker, step int) []uint64 {
 }
 
 func (b *bowl) step(ctx context.Context, session optimizer.Session, worker, step int) error {
-	ids := bowlIDs(worker, step)
-	st := &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: b.rows, IDs: ids, W: make([]float32, 2*len(ids)), G: make([]float32, 2*len(ids))}}}
-	if err := session.Begin(ctx, st); err != nil {
-		return err
-	}
-	b.down(b.w.G, b.w.W)
-	b.down(st.Rows[0].G, st.Rows[0].W)
-	return session.End(ctx, st)
+	r := trial.RowsOf(b.rows, bowlIDs(worker, step))
+	return trial.Step(ctx, session, &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}, func() {
+		b.down(b.w.G, b.w.W)
+		b.down(r.G, r.W)
+	})
 }
 
 const geoRate, geoRounds = 0.1, 6
@@ -200,17 +168,17 @@ func TestGeoIsItsFormula(t *testing.T) {
 			s.GeoRest = rest
 			fleettest.Run(t, 2, workers, func(ctx context.Context, f *fleet.Fleet) error { return alternate(ctx, f, s, &ready, turns, dir) })
 
-			model := read(t, filepath.Join(dir, "weights.safetensors"))
-			for i, got := range tensor[float32](t, model, "w") {
+			model := trial.Weights(t, dir)
+			for i, got := range trial.Tensor[float32](t, model, "w") {
 				close64(t, "w", i, got, twin.server[dense+uint64(i)])
 			}
-			rows := tensor[float32](t, model, "rows")
-			for i, id := range tensor[uint64](t, model, "rows.ids") {
+			rows := trial.Tensor[float32](t, model, "rows")
+			for i, id := range trial.Tensor[uint64](t, model, "rows.ids") {
 				for c := range 2 {
 					close64(t, "row", int(id), rows[2*i+c], twin.at(twin.server, 2*id+uint64(c)))
 				}
 			}
-			if n := len(tensor[uint64](t, model, "rows.ids")); n != len(twin.server)/2-3 {
+			if n := len(trial.Tensor[uint64](t, model, "rows.ids")); n != len(twin.server)/2-3 {
 				t.Errorf("the servers have %d rows, want %d", n, len(twin.server)/2-3)
 			}
 		})
@@ -226,52 +194,36 @@ func close64(t *testing.T, what string, i int, got float32, want float64) {
 
 // alternate trains in turns: a worker's exchange is over before the next begins to train.
 func alternate(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, ready *sync.WaitGroup, turns []chan bool, dir string) error {
-	b := newBowl(max(f.WorkerIndex(), 0))
-	if worker, err := b.join(ctx, f, s); !worker {
-		return err
-	}
-	session, err := b.trainer.Open(b.Params())
-	if err != nil {
-		return err
-	}
-	// Both have what servers had at first before one begins to train.
-	look := &optimizer.Step{Eval: true, Rows: []optimizer.Rows{{Param: b.rows}}}
-	if err := errors.Join(session.Begin(ctx, look), session.End(ctx, look)); err != nil {
-		return err
-	}
-	ready.Done()
-	ready.Wait()
-	w := f.WorkerIndex()
-	turn := func(do func() error) error {
-		<-turns[w]
-		defer func() { turns[1-w] <- true }()
-		return do()
-	}
-	for round := range geoRounds {
-		err := turn(func() error {
+	w := max(f.WorkerIndex(), 0)
+	b := newBowl(w)
+	return trial.Play(ctx, f, b, optimizer.SGD{LR: geoRate}, s, func() error {
+		session, err := b.OpenSession()
+		if err != nil {
+			return err
+		}
+		// Both have what servers had at first before one begins to train.
+		if err := trial.Look(ctx, session, trial.RowsOf(b.rows, nil)); err != nil {
+			return err
+		}
+		ready.Done()
+		ready.Wait()
+		turn := func(round int) error {
+			<-turns[w]
+			defer func() { turns[1-w] <- true }()
 			for step := round * s.KSteps; step < (round+1)*s.KSteps; step++ {
 				if err := b.step(ctx, session, w, step); err != nil {
 					return err
 				}
 			}
-			return b.trainer.EndEpoch(ctx)
-		})
-		if err != nil {
-			return err
+			return b.Trainer.EndEpoch(ctx)
 		}
-	}
-	if err := f.BarrierWorker(ctx); err != nil { // sends what is left
-		return err
-	}
-	if w == 0 {
-		if err := f.SaveInferenceModel(ctx, dir, b); err != nil {
-			return err
+		for round := range geoRounds {
+			if err := turn(round); err != nil {
+				return err
+			}
 		}
-	}
-	if err := f.BarrierWorker(ctx); err != nil {
-		return err
-	}
-	return f.StopWorker(ctx)
+		return trial.SaveTogether(ctx, f, dir, b) // whose barrier sends what is left
+	})
 }
 
 // TestGeoCopiesAgree trains rows that are one worker's own and rows that are everybody's over a network that loses, repeats
@@ -279,20 +231,19 @@ func alternate(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, ready *
 // which no server sends back to it.
 func TestGeoCopiesAgree(t *testing.T) {
 	const workers, steps = 3, 17
-	first, end := seeds(t, 8)
-	met := map[string]int{}
-	for seed := first; seed < end; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	trial.EachSeed(t, 8, func(seed trial.Seed) {
+		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			var mu sync.Mutex
 			var copies [][]float32
-			underFaults(t, seed, workers, met, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
-				values, err := trainAndRead(ctx, f, patient(strategy.Geo(3)), steps)
-				mu.Lock()
-				defer mu.Unlock()
-				if values != nil {
+			seed.Simulate(t, workers, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
+				b := newBowl(max(f.WorkerIndex(), 0))
+				return trial.Play(ctx, f, b, optimizer.SGD{LR: geoRate}, trial.Patient(strategy.Geo(3)), func() error {
+					values, err := b.trainAndRead(ctx, f, steps)
+					mu.Lock()
+					defer mu.Unlock()
 					copies = append(copies, values)
-				}
-				return err
+					return err
+				})
 			})
 			for _, other := range copies {
 				if diff := cmp.Diff(copies[0], other); diff != "" || len(copies) != workers {
@@ -300,28 +251,11 @@ func TestGeoCopiesAgree(t *testing.T) {
 				}
 			}
 		})
-	}
-	report(t, end-first, met)
+	})
 }
 
-// trainAndRead trains a bowl, and reads all that this worker has of it when everybody has trained. A server reads nothing.
-func trainAndRead(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int) (values []float32, err error) {
-	b := newBowl(max(f.WorkerIndex(), 0))
-	if worker, err := b.join(ctx, f, s); !worker {
-		return nil, err
-	}
-	session, err := b.trainer.Open(b.Params())
-	if err != nil {
-		return nil, err
-	}
-	for step := range steps {
-		if err := b.step(ctx, session, f.WorkerIndex(), step); err != nil {
-			return nil, err
-		}
-	}
-	if err := f.BarrierWorker(ctx); err != nil {
-		return nil, err
-	}
+// trainAndRead trains the bowl, and reads all that this worker has of it when everybody has trained.
+func (b *bowl) trainAndRead(ctx context.Context, f *fleet.Fleet, steps int) (values []float32, err error) {
 	var ids []uint64
 	for w := range f.WorkerNum() {
 		for step := range steps {
@@ -329,16 +263,19 @@ func trainAndRead(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, step
 		}
 	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	all := &optimizer.Step{Eval: true, Rows: []optimizer.Rows{{Param: b.rows, IDs: ids, W: make([]float32, 2*len(ids))}}}
-	if err := session.Begin(ctx, all); err != nil {
-		return nil, err
-	}
-	values = append(slices.Clone(b.w.W), all.Rows[0].W...)
-	if err := session.Close(ctx); err != nil {
-		return nil, err
-	}
-	return values, f.StopWorker(ctx)
+	all := trial.RowsOf(b.rows, slices.Compact(ids))
+	err = b.InSession(ctx, func(session optimizer.Session) error {
+		for step := range steps {
+			if err := b.step(ctx, session, f.WorkerIndex(), step); err != nil {
+				return err
+			}
+		}
+		if err := f.BarrierWorker(ctx); err != nil {
+			return err
+		}
+		return trial.Look(ctx, session, all)
+	})
+	return append(slices.Clone(b.w.W), all.W...), err
 }
 
 // TestGeoRefuses names what geo can't do.
@@ -351,19 +288,10 @@ func TestGeoRefuses(t *testing.T) {
 		"a bound in byte": {optimizer.SGD{}, func(b *bowl) { b.rows.MaxBytes = 1 << 20 }},
 		"an entry policy": {optimizer.SGD{}, func(b *bowl) { b.rows.Entry = optimizer.Entry{CountFilter: 3} }},
 	} {
-		errs := fleettest.Cluster{Servers: 1, Workers: 1}.Errors(t, func(_ context.Context, f *fleet.Fleet) error {
+		trial.Refused(t, trial.Cluster(1, 1), says, func(_ context.Context, f *fleet.Fleet) error {
 			b := newBowl(0)
 			try.change(b)
-			opt, err := f.DistributedOptimizer(try.rule, strategy.Geo(10))
-			if err != nil {
-				return err
-			}
-			return opt.Minimize(b)
+			return trial.Minimize(f, b, try.rule, strategy.Geo(10))
 		})
-		for role, err := range errs {
-			if err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("%s: %v does not say %q", role, err, says)
-			}
-		}
 	}
 }

@@ -2,18 +2,18 @@ package fleet_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
+	gorgonia "gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
-	gorgonia "gorgonia.org/tensor"
 )
 
 // squares has the values id² and id²+1/2.
@@ -35,8 +35,8 @@ func ofIDs(ids ...int64) map[string]*gorgonia.Dense {
 		"y": gorgonia.New(gorgonia.WithShape(len(ids), 1), gorgonia.WithBacking(make([]float32, len(ids))))}
 }
 
-// TestGivenValuesAreSaved: a table that begins with given values is saved with those rows too that nothing has trained, since no graph
-// tells their values: the loaded model says of every id what the job says.
+// TestGivenValuesAreSaved: a table that begins with given values is saved with those rows too that nothing has trained, since no
+// graph tells their values: the loaded model says of every id what the job says.
 func TestGivenValuesAreSaved(t *testing.T) {
 	var all []int64
 	for id := range int64(3000) {
@@ -47,12 +47,12 @@ func TestGivenValuesAreSaved(t *testing.T) {
 		values[i] = float32(i) / 7
 	}
 	for what, init := range map[string]optimizer.Initializer{"the first 2000": optimizer.Assign(values), "a function": squares{}} {
-		for name, size := range map[string][2]int{"alone": {0, 1}, "with servers": {2, 1}, "collective": {0, 2}} {
+		for name, c := range trial.Sizes() {
 			t.Run(what+", "+name, func(t *testing.T) {
-				dir, says := t.TempDir(), make([][]float32, size[1])
-				fleettest.Run(t, size[0], size[1], func(ctx context.Context, f *fleet.Fleet) error {
+				dir, says := t.TempDir(), make([][]float32, c.Workers)
+				c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 					out, loss := lookups(init)
-					return playRole(ctx, f, loss, optimizer.SGD{LR: 1e-3}, strategy.Sync(), func(exe *nn.Executor) error {
+					return trial.PlayGraph(ctx, f, loss, optimizer.SGD{LR: 1e-3}, strategy.Sync(), func(exe *nn.Executor) error {
 						_, err := exe.Train(ctx, ofIDs(1, 5, 2500))
 						if err != nil {
 							return err
@@ -62,7 +62,7 @@ func TestGivenValuesAreSaved(t *testing.T) {
 							return err
 						}
 						says[f.WorkerIndex()] = slices.Clone(got[0].Float32s())
-						return saveTogether(ctx, f, dir, nn.Inference(out))
+						return trial.SaveTogether(ctx, f, dir, nn.Inference(out))
 					})
 				})
 				m, err := nn.Load(dir)
@@ -87,8 +87,7 @@ func TestWhatCantBeSavedIsToldAtMinimize(t *testing.T) {
 	}
 	g := nn.NewGraph(1)
 	loss := nn.Mean(nn.Embedding(g.IDs("ids", 1), nn.EmbeddingOptions{Name: "vast", Height: 1 << 40, Dim: 2, Init: squares{}}))
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
-	if err = errors.Join(err, opt.Minimize(loss)); err != nil {
+	if err := trial.Minimize(f, loss, optimizer.SGD{LR: 0.1}, strategy.Sync()); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "SaveInferenceModel will refuse") || !strings.Contains(log.String(), "vast") || !strings.Contains(log.String(), "squares can't be saved") {

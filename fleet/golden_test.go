@@ -11,12 +11,14 @@ import (
 	"slices"
 	"testing"
 
+	gorgonia "gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
-	gorgonia "gorgonia.org/tensor"
 )
 
 // curve is the loss of twenty steps that PaddlePaddle computed in one process, with some of the weights after them.
@@ -53,7 +55,7 @@ func TestGoldenCurvesInSync(t *testing.T) {
 		Base   uint32
 		Curves []curve
 	}
-	if err := json.Unmarshal(read(t, filepath.Join(dir, "curves.json")), &file); err != nil {
+	if err := json.Unmarshal(trial.Read(t, filepath.Join(dir, "curves.json")), &file); err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
@@ -80,8 +82,8 @@ func (c curve) check(t *testing.T, net goldenNet) {
 	c.checkWeights(t, model)
 }
 
-// checkAlone is for a curve that one process doesn't go down either, since a rounding error decides where it goes: then workers have
-// to go where one process does.
+// checkAlone is for a curve that one process doesn't go down either, since a rounding error decides where it goes: then workers
+// have to go where one process does.
 func (c curve) checkAlone(t *testing.T, net goldenNet, losses []float64, miss string) {
 	if os.Getenv("GOLDEN_DIR") == "" {
 		t.Fatal(miss) // no curve in testdata is so
@@ -101,42 +103,28 @@ func (c curve) train(t *testing.T, net goldenNet, servers, workers int) (mean []
 	losses, out := make([][]float64, workers), t.TempDir()
 	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
 		loss := net.build()
-		opt, err := f.DistributedOptimizer(c.rule(), strategy.Sync())
-		if err != nil {
-			return err
-		}
-		if err := opt.Minimize(loss); err != nil {
-			return err
-		}
-		if f.IsServer() {
-			if err := f.InitServer(ctx, ""); err != nil {
+		return trial.Play(ctx, f, loss, c.rule(), strategy.Sync(), func() error {
+			exe := nn.NewExecutor(loss.Graph())
+			for step := range c.Loss {
+				got, err := exe.Train(ctx, net.batch(step, c.Batch, f.WorkerIndex(), workers), loss)
+				if err != nil {
+					return err
+				}
+				losses[f.WorkerIndex()] = append(losses[f.WorkerIndex()], float64(got[0].Float32s()[0]))
+			}
+			if err := exe.Close(ctx); err != nil {
 				return err
 			}
-			return f.RunServer(ctx)
-		}
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
-		exe := nn.NewExecutor(loss.Graph())
-		for step := range c.Loss {
-			got, err := exe.Train(ctx, net.batch(step, c.Batch, f.WorkerIndex(), workers), loss)
-			if err != nil {
+			if err := f.BarrierWorker(ctx); err != nil {
 				return err
 			}
-			losses[f.WorkerIndex()] = append(losses[f.WorkerIndex()], float64(got[0].Float32s()[0]))
-		}
-		if err := exe.Close(ctx); err != nil {
-			return err
-		}
-		if err := f.BarrierWorker(ctx); err != nil {
-			return err
-		}
-		if f.IsFirstWorker() {
-			if err := f.SaveInferenceModel(ctx, out, bare{loss}); err != nil {
-				return err
+			if f.IsFirstWorker() {
+				if err := f.SaveInferenceModel(ctx, out, bare{loss}); err != nil {
+					return err
+				}
 			}
-		}
-		return f.StopWorker(ctx)
+			return nil
+		})
 	})
 	for i := range c.Loss {
 		sum := 0.0
@@ -145,17 +133,17 @@ func (c curve) train(t *testing.T, net goldenNet, servers, workers int) (mean []
 		}
 		mean = append(mean, sum/float64(workers))
 	}
-	return mean, read(t, filepath.Join(out, "weights.safetensors"))
+	return mean, trial.Weights(t, out)
 }
 
 func (c curve) checkWeights(t *testing.T, model []byte) {
 	t.Helper()
-	at := slices.Index(tensor[uint64](t, model, "emb.ids"), 0)
+	at := slices.Index(trial.Tensor[uint64](t, model, "emb.ids"), 0)
 	if at < 0 {
 		t.Fatal("row 0 of the embedding was never trained")
 	}
-	row := tensor[float32](t, model, "emb")[10*at:][:10]
-	head := tensor[float32](t, model, "fc_3.w_0")[:len(c.After.OutWHead)]
+	row := trial.Tensor[float32](t, model, "emb")[10*at:][:10]
+	head := trial.Tensor[float32](t, model, "fc_3.w_0")[:len(c.After.OutWHead)]
 	for what, pair := range map[string][2][]float32{"row 0": {row, c.After.EmbRow0}, "output weight": {head, c.After.OutWHead}} {
 		for i, want := range pair[1] {
 			if got := pair[0][i]; !close4(float64(got), float64(want)) {

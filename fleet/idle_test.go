@@ -10,13 +10,14 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestAWorkerWithoutFiles: of three workers and two files, the one without a file is told so; one that says it may have none sits the
-// epoch out, and the others train, in rounds and without.
+// TestAWorkerWithoutFiles: of three workers and two files, the one without a file is told so; one that says it may have none sits
+// the epoch out, and the others train, in rounds and without.
 func TestAWorkerWithoutFiles(t *testing.T) {
 	dir, paths := t.TempDir(), []string{}
 	for _, name := range []string{"a", "b"} {
@@ -30,33 +31,25 @@ func TestAWorkerWithoutFiles(t *testing.T) {
 		fleettest.Run(t, 2, 3, func(ctx context.Context, f *fleet.Fleet) error {
 			g := nn.NewGraph(1)
 			loss := nn.Mean(nn.SquareError(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{}), g.Input("y", 1)))
-			opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, s)
-			if err == nil {
-				err = opt.Minimize(loss)
-			}
-			if err != nil {
-				return err
-			}
-			if f.IsServer() {
-				return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
-			}
-			mine, err := f.Util().GetFileShard(paths)
-			if err := errors.Join(err, f.InitWorker(ctx)); err != nil {
-				return err
-			}
-			exe, rows := nn.NewExecutor(g), dataset.FromFiles(format, mine...)
-			if len(mine) == 0 {
-				if _, err := exe.TrainFrom(ctx, rows.Batches(1), nn.TrainOptions{}); !errors.Is(err, dataset.ErrNoRows) {
-					t.Errorf("an epoch of no files: %v", err)
+			return trial.PlayGraph(ctx, f, loss, optimizer.SGD{LR: 0.1}, s, func(exe *nn.Executor) error {
+				mine, err := f.Util().GetFileShard(paths)
+				if err != nil {
+					return err
 				}
-			}
-			for range 3 {
-				res, err := exe.TrainFrom(ctx, rows.MayBeEmpty().Batches(1), nn.TrainOptions{MayBeEmpty: true})
-				if err != nil || res.Steps != 2*len(mine) {
-					t.Errorf("worker %d of %d files: %d steps, %v", f.WorkerIndex(), len(mine), res.Steps, err)
+				rows := dataset.FromFiles(format, mine...)
+				if len(mine) == 0 {
+					if _, err := exe.TrainFrom(ctx, rows.Batches(1), nn.TrainOptions{}); !errors.Is(err, dataset.ErrNoRows) {
+						t.Errorf("an epoch of no files: %v", err)
+					}
 				}
-			}
-			return errors.Join(exe.Close(ctx), f.BarrierWorker(ctx), f.StopWorker(ctx))
+				for range 3 {
+					res, err := exe.TrainFrom(ctx, rows.MayBeEmpty().Batches(1), nn.TrainOptions{MayBeEmpty: true})
+					if err != nil || res.Steps != 2*len(mine) {
+						t.Errorf("worker %d of %d files: %d steps, %v", f.WorkerIndex(), len(mine), res.Steps, err)
+					}
+				}
+				return f.BarrierWorker(ctx)
+			})
 		})
 	}
 }

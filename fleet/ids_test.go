@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -34,8 +35,8 @@ func wideNet() (g *nn.Graph, out, loss *nn.Node) {
 	return g, out, nn.Mean(nn.SquareError(out, nn.Sum(g.Input("y", 1), 1)))
 }
 
-// TestIDsOfAllBits trains on signs up to 2⁶⁴−1 from a slot text file on two servers; a checkpoint, a text of the rows and a saved model
-// have them, and other servers and nn.Load give the same predictions.
+// TestIDsOfAllBits trains on signs up to 2⁶⁴−1 from a slot text file on two servers; a checkpoint, a text of the rows and a saved
+// model have them, and other servers and nn.Load give the same predictions.
 func TestIDsOfAllBits(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "signs")
@@ -63,18 +64,13 @@ func TestIDsOfAllBits(t *testing.T) {
 	job := func(servers int, from string, work func(ctx context.Context, f *fleet.Fleet, exe *nn.Executor, out *nn.Node) error) {
 		fleettest.Run(t, servers, 1, func(ctx context.Context, f *fleet.Fleet) error {
 			g, out, loss := wideNet()
-			opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.3}, strategy.Sync())
-			if err == nil {
-				err = opt.Minimize(loss)
-			}
-			if err != nil {
+			if err := trial.Minimize(f, loss, optimizer.SGD{LR: 0.3}, strategy.Sync()); err != nil {
 				return err
 			}
-			if f.IsServer() {
-				return errors.Join(f.InitServer(ctx, from), f.RunServer(ctx))
-			}
-			exe := nn.NewExecutor(g)
-			return errors.Join(f.InitWorker(ctx), work(ctx, f, exe, out), exe.Close(ctx), f.StopWorker(ctx))
+			return trial.Begin(ctx, f, from, func() error {
+				exe := nn.NewExecutor(g)
+				return errors.Join(work(ctx, f, exe, out), exe.Close(ctx))
+			})
 		})
 	}
 	var trained []float32

@@ -9,13 +9,15 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestEndedContextsInEveryKindOfJob: with servers, among replicas and alone, a call whose context has ended says so by its name and changes
-// nothing: the same call with another context has its effect, and training goes on.
+// TestEndedContextsInEveryKindOfJob: with servers, among replicas and alone, a call whose context has ended says so by its name
+// and changes nothing: the same call with another context has its effect, and training goes on.
 func TestEndedContextsInEveryKindOfJob(t *testing.T) {
-	for name, c := range map[string]fleettest.Cluster{"alone": {Workers: 1}, "collective": {Workers: 2}, "with servers": {Servers: 1, Workers: 2}} {
+	for name, c := range map[string]fleettest.Cluster{"alone": trial.Cluster(0, 1), "collective": trial.Cluster(0, 2), "with servers": trial.Cluster(1, 2)} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			c.Run(t, func(ctx context.Context, f *fleet.Fleet) error { return callEnded(ctx, t, f, dir) })
@@ -25,12 +27,12 @@ func TestEndedContextsInEveryKindOfJob(t *testing.T) {
 
 // callEnded makes every call of a worker with a context that has ended before it trains a step.
 func callEnded(ctx context.Context, t *testing.T, f *fleet.Fleet, dir string) error {
-	o, err := minimized(f, optimizer.SGD{LR: 0.1})
-	if err != nil {
+	o := trial.NewToy()
+	if err := trial.Minimize(f, o, optimizer.SGD{LR: 0.1}, strategy.Strategy{}); err != nil {
 		return err
 	}
 	if f.IsServer() {
-		return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
+		return trial.Serve(ctx, f, "")
 	}
 	stop := errors.New("interrupted")
 	ended, cancel := context.WithCancelCause(ctx)
@@ -45,7 +47,7 @@ func callEnded(ctx context.Context, t *testing.T, f *fleet.Fleet, dir string) er
 	if err := f.InitWorker(ctx); err != nil {
 		return err
 	}
-	refused("EndEpoch", o.trainer.EndEpoch(ended))
+	refused("EndEpoch", o.Trainer.EndEpoch(ended))
 	refused("BarrierWorker", f.BarrierWorker(ended))
 	refused("SavePersistables", f.SavePersistables(ended, dir))
 	refused("SaveInferenceModel", f.SaveInferenceModel(ended, dir, o))
@@ -53,7 +55,7 @@ func callEnded(ctx context.Context, t *testing.T, f *fleet.Fleet, dir string) er
 	for _, err := range f.Rows(ended, "emb") {
 		refused("Rows", err)
 	}
-	_, err = f.Shrink(ended, fleet.ShrinkOptions{Unseen: 1})
+	_, err := f.Shrink(ended, fleet.ShrinkOptions{Unseen: 1})
 	refused("Shrink", err)
 	_, err = f.Util().AllReduce(ended, []float64{1}, fleet.Sum)
 	refused("AllReduce", err)
@@ -68,8 +70,8 @@ func callEnded(ctx context.Context, t *testing.T, f *fleet.Fleet, dir string) er
 }
 
 // goesOn trains a step, and looks for what the calls that were refused have left.
-func goesOn(ctx context.Context, t *testing.T, f *fleet.Fleet, o *toy) error {
-	if err := errors.Join(o.train(ctx, samples(4, 1), nil), o.session.Close(ctx), f.BarrierWorker(ctx)); err != nil {
+func goesOn(ctx context.Context, t *testing.T, f *fleet.Fleet, o *trial.Toy) error {
+	if err := errors.Join(o.Train(ctx, trial.Samples(4, 1), nil), o.Close(ctx), f.BarrierWorker(ctx)); err != nil {
 		return err
 	}
 	if rate, err := f.RateFactor(ctx); rate != 1 || err != nil {
@@ -85,10 +87,11 @@ func goesOn(ctx context.Context, t *testing.T, f *fleet.Fleet, o *toy) error {
 	return errors.Join(err, f.StopWorker(ctx))
 }
 
-// TestStopWithAnEndedContext: a process alone says that its context has ended as a worker of servers does, and has stopped all the same.
+// TestStopWithAnEndedContext: a process alone says that its context has ended as a worker of servers does, and has stopped all
+// the same.
 func TestStopWithAnEndedContext(t *testing.T) {
 	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		if _, err := minimized(f, optimizer.SGD{LR: 0.1}); err != nil {
+		if err := minimized(f, optimizer.SGD{LR: 0.1}); err != nil {
 			return err
 		}
 		ended, cancel := context.WithCancel(ctx)

@@ -2,84 +2,37 @@ package fleet_test
 
 import (
 	"context"
-	"errors"
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// dense is an objective of one weight vector whose gradients are given.
-type dense struct {
-	w       *optimizer.Param
-	loss    float64 // of the next step
-	trainer optimizer.Trainer
-	session optimizer.Session
-}
-
-func newDense(w ...float32) *dense {
-	values := optimizer.Assign(w)
-	return &dense{w: &optimizer.Param{Name: "w", Shape: []int{len(w)}, Init: values, W: make([]float32, len(w)), G: make([]float32, len(w))}}
-}
-
-func (d *dense) Params() []*optimizer.Param { return []*optimizer.Param{d.w} }
-func (d *dense) Bind(t optimizer.Trainer)   { d.trainer = t }
-
-// step makes a step of n samples with gradient g and returns what the weights were before it.
-func (d *dense) step(ctx context.Context, n int, g ...float32) (before []float32, err error) {
-	if d.session == nil {
-		if d.session, err = d.trainer.Open(d.Params()); err != nil {
-			return nil, err
-		}
-	}
-	st := &optimizer.Step{Samples: n}
-	if err := d.session.Begin(ctx, st); err != nil {
-		return nil, err
-	}
-	before = slices.Clone(d.w.W)
-	copy(d.w.G, g)
-	st.Loss = d.loss
-	return before, d.session.End(ctx, st)
-}
-
-// eval is what the weights are now.
-func (d *dense) eval(ctx context.Context) ([]float32, error) {
-	st := &optimizer.Step{Eval: true}
-	err := d.session.Begin(ctx, st)
-	return slices.Clone(d.w.W), errors.Join(err, d.session.End(ctx, st))
-}
-
-// trainDense runs steps on every worker and returns each one's weights in the end, after its epoch has ended or before.
-func trainDense(t *testing.T, workers int, rule optimizer.Rule, s strategy.Strategy, endEpoch bool,
-	steps func(ctx context.Context, worker int, d *dense) error) [][]float32 {
+// trainGiven trains a vector that begins with 1, 2 on every worker, and returns each one's weights in the end, after its epoch
+// has ended or before.
+func trainGiven(t *testing.T, workers int, rule optimizer.Rule, s strategy.Strategy, endEpoch bool,
+	steps func(ctx context.Context, worker int, g *trial.Given) error) [][]float32 {
 	t.Helper()
 	weights := make([][]float32, workers)
 	fleettest.Run(t, 0, workers, func(ctx context.Context, f *fleet.Fleet) error {
-		d := newDense(1, 2)
-		opt, err := f.DistributedOptimizer(rule, s)
-		if err == nil {
-			err = opt.Minimize(d)
-		}
-		if err == nil {
-			err = f.InitWorker(ctx)
-		}
-		if err == nil {
-			err = steps(ctx, f.WorkerIndex(), d)
-		}
-		if err == nil && endEpoch {
-			err = d.trainer.EndEpoch(ctx)
-		}
-		if err != nil {
+		g, w := trial.NewGiven(1, 2), f.WorkerIndex()
+		return trial.Play(ctx, f, g, rule, s, func() (err error) {
+			if err := steps(ctx, w, g); err != nil {
+				return err
+			}
+			if endEpoch {
+				if err := g.Trainer.EndEpoch(ctx); err != nil {
+					return err
+				}
+			}
+			weights[w], err = g.Weights(ctx)
 			return err
-		}
-		weights[f.WorkerIndex()], err = d.eval(ctx)
-		return errors.Join(err, f.StopWorker(ctx))
+		})
 	})
 	return weights
 }
@@ -95,9 +48,9 @@ func TestLocalSGD(t *testing.T) {
 	}{"SGD": {optimizer.SGD{LR: lr}, 0}, "Momentum": {optimizer.Momentum{LR: lr, Momentum: 0.9}, 0.9}} {
 		s := strategy.Sync()
 		s.LocalSGD = strategy.LocalSGD{KSteps: k, BeginStep: begin}
-		got := trainDense(t, 2, c.rule, s, false, func(ctx context.Context, worker int, d *dense) error {
+		got := trainGiven(t, 2, c.rule, s, false, func(ctx context.Context, worker int, g *trial.Given) error {
 			for step := 1; step <= steps; step++ {
-				if _, err := d.step(ctx, 4, float32(grad(worker, step)), 0); err != nil {
+				if _, err := g.Step(ctx, 4, float32(grad(worker, step)), 0); err != nil {
 					return err
 				}
 			}
@@ -133,10 +86,10 @@ func TestAdaptiveLocalSGD(t *testing.T) {
 	schedule := optimizer.ExponentialDecay{LR: 0.1, Gamma: 0.95}
 	s := strategy.Sync()
 	s.AdaptiveLocalSGD.InitKSteps = init
-	got := trainDense(t, 2, optimizer.SGD{Schedule: schedule}, s, false, func(ctx context.Context, worker int, d *dense) error {
+	got := trainGiven(t, 2, optimizer.SGD{Schedule: schedule}, s, false, func(ctx context.Context, worker int, g *trial.Given) error {
 		for step := 1; step <= steps; step++ {
-			d.loss = loss(worker, step)
-			if _, err := d.step(ctx, 4, float32(grad(worker, step)), 0); err != nil {
+			g.Loss = loss(worker, step)
+			if _, err := g.Step(ctx, 4, float32(grad(worker, step)), 0); err != nil {
 				return err
 			}
 		}
@@ -173,9 +126,9 @@ func TestAdaptiveLocalSGD(t *testing.T) {
 func TestLocalSGDEndsEpochsTogether(t *testing.T) {
 	s := strategy.Sync()
 	s.LocalSGD.KSteps = 2
-	got := trainDense(t, 3, optimizer.SGD{LR: 0.1}, s, true, func(ctx context.Context, worker int, d *dense) error {
+	got := trainGiven(t, 3, optimizer.SGD{LR: 0.1}, s, true, func(ctx context.Context, worker int, g *trial.Given) error {
 		for step := range 2 + 3*worker {
-			if _, err := d.step(ctx, 4, float32(step), float32(worker)); err != nil {
+			if _, err := g.Step(ctx, 4, float32(step), float32(worker)); err != nil {
 				return err
 			}
 		}
@@ -188,7 +141,7 @@ func TestLocalSGDEndsEpochsTogether(t *testing.T) {
 
 // TestGradientMerge: k steps make one update, of the mean weighted by samples or of the sum, alone and with others.
 func TestGradientMerge(t *testing.T) {
-	g, n := []float32{1, 3, -2, 6, 5}, []int{4, 4, 4, 8, 4} // the fifth step waits for three more, or the end of the epoch
+	gradients, n := []float32{1, 3, -2, 6, 5}, []int{4, 4, 4, 8, 4} // the fifth step waits for three more, or the end of the epoch
 	for _, c := range []struct {
 		sum, ended bool
 		want       float32
@@ -196,9 +149,9 @@ func TestGradientMerge(t *testing.T) {
 		s := strategy.Sync()
 		s.GradientMerge = strategy.GradientMerge{KSteps: 4, Sum: c.sum}
 		for _, workers := range []int{1, 2} {
-			for i, w := range trainDense(t, workers, optimizer.SGD{LR: 0.1}, s, c.ended, func(ctx context.Context, _ int, d *dense) error {
-				for step := range g {
-					before, err := d.step(ctx, n[step], g[step], 0)
+			for i, w := range trainGiven(t, workers, optimizer.SGD{LR: 0.1}, s, c.ended, func(ctx context.Context, _ int, g *trial.Given) error {
+				for step := range gradients {
+					before, err := g.Step(ctx, n[step], gradients[step], 0)
 					if err != nil {
 						return err
 					}
@@ -218,36 +171,14 @@ func TestGradientMerge(t *testing.T) {
 
 // TestGradientMergeOfRows: an epoch in steps of a quarter, merged by four, is the epoch in whole steps.
 func TestGradientMergeOfRows(t *testing.T) {
-	models := map[int][]byte{}
-	for _, k := range []int{1, 4} {
-		dir := t.TempDir()
+	weights := func(k int) []byte {
 		s := strategy.Sync()
 		s.GradientMerge.KSteps = k
-		fleettest.Run(t, 0, 2, func(ctx context.Context, f *fleet.Fleet) error {
-			o := newToy()
-			opt, err := f.DistributedOptimizer(optimizer.Adagrad{LR: 0.1}, s)
-			if err == nil {
-				err = opt.Minimize(o)
-			}
-			if err == nil {
-				err = f.InitWorker(ctx)
-			}
-			for step := range 5 {
-				for part := range k {
-					batch := samples(32, step)[16*f.WorkerIndex():][16/k*part : 16/k*(part+1)]
-					if err == nil {
-						err = o.train(ctx, batch, nil)
-					}
-				}
-			}
-			if err == nil && f.IsFirstWorker() {
-				err = f.SaveInferenceModel(ctx, dir, o)
-			}
-			return errors.Join(err, f.StopWorker(ctx))
-		})
-		models[k] = read(t, filepath.Join(dir, "weights.safetensors"))
+		return trial.Training{Rule: optimizer.Adagrad{LR: 0.1}, Strategy: s, To: 5 * k, Batch: func(f *fleet.Fleet, step int) []trial.Sample {
+			return trial.Samples(32, step/k)[16*f.WorkerIndex():][16/k*(step%k):][:16/k]
+		}}.Weights(t, trial.Cluster(0, 2))
 	}
-	if far := distance(t, models[1], models[4]); far > 1e-5 {
+	if far := trial.Distance(t, weights(1), weights(4)); far > 1e-5 {
 		t.Errorf("merged steps are %g away from whole ones", far)
 	}
 }
@@ -260,26 +191,17 @@ func TestWithoutServersIsRefusedWithServers(t *testing.T) {
 	} {
 		s := strategy.Sync()
 		change(&s)
-		for role, err := range (fleettest.Cluster{Servers: 1, Workers: 1}).Errors(t, func(_ context.Context, f *fleet.Fleet) error {
+		trial.Refused(t, trial.Cluster(1, 1), want, func(_ context.Context, f *fleet.Fleet) error {
 			_, err := f.DistributedOptimizer(optimizer.SGD{}, s)
 			return err
-		}) {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: error %v, want %q", role, err, want)
-			}
-		}
+		})
 	}
 	s := strategy.Sync()
 	s.LocalSGD.KSteps = 2
 	for want, rule := range map[string]optimizer.Rule{"it is for SGD and Momentum": optimizer.Adam{LR: 1}, `with embedding "emb"`: optimizer.SGD{LR: 1}} {
-		for role, err := range (fleettest.Cluster{Workers: 2}).Errors(t, func(_ context.Context, f *fleet.Fleet) error {
-			opt, err := f.DistributedOptimizer(rule, s)
-			return errors.Join(err, opt.Minimize(newToy()))
-		}) {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: error %v, want %q", role, err, want)
-			}
-		}
+		trial.Refused(t, trial.Cluster(0, 2), want, func(_ context.Context, f *fleet.Fleet) error {
+			return trial.Minimize(f, trial.NewToy(), rule, s)
+		})
 	}
 }
 
@@ -287,17 +209,11 @@ func TestWithoutServersIsRefusedWithServers(t *testing.T) {
 func TestAdaptiveNeedsALoss(t *testing.T) {
 	s := strategy.Sync()
 	s.AdaptiveLocalSGD.InitKSteps = 2
-	for role, err := range (fleettest.Cluster{Workers: 2}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-		defer f.Close()
-		d := newDense(1)
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
-		if err = errors.Join(err, opt.Minimize(d), f.InitWorker(ctx)); err == nil {
-			_, err = d.step(ctx, 1, 1)
-		}
-		return err
-	}) {
-		if err == nil || !strings.Contains(err.Error(), "the objective says none") {
-			t.Errorf("%s: %v", role, err)
-		}
-	}
+	trial.Refused(t, trial.Cluster(0, 2), "the objective says none", func(ctx context.Context, f *fleet.Fleet) error {
+		g := trial.NewGiven(1)
+		return trial.Play(ctx, f, g, optimizer.SGD{LR: 1}, s, func() error {
+			_, err := g.Step(ctx, 1, 1)
+			return err
+		})
+	})
 }

@@ -6,16 +6,18 @@ import (
 	"slices"
 	"testing"
 
+	gorgonia "gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
-	gorgonia "gorgonia.org/tensor"
 )
 
-// TestAModelWithoutRows saves a model with an embedding that has no rows yet, because nothing was trained or its entry lets no id in
-// so early, and loads it: it says what it said when it was saved.
+// TestAModelWithoutRows saves a model with an embedding that has no rows yet, because nothing was trained or its entry lets no id
+// in so early, and loads it: it says what it said when it was saved.
 func TestAModelWithoutRows(t *testing.T) {
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 1}} {
 		for _, height := range []int{0, 50} {
@@ -55,14 +57,7 @@ func (r *rare) run(ctx context.Context, f *fleet.Fleet) error {
 	often := nn.Embedding(ids, nn.EmbeddingOptions{Name: "often", Dim: 2})
 	seldom := nn.Embedding(ids, nn.EmbeddingOptions{Name: "rare", Dim: 2, Height: r.height, Entry: optimizer.Entry{CountFilter: r.filter}})
 	out := nn.Linear(nn.Concat(often, seldom), 1, nn.LinearOptions{})
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(nn.Mean(nn.Multiply(out, out))); err != nil {
-		return err
-	}
-	return from(ctx, f, "", func() error {
+	return trial.Play(ctx, f, nn.Mean(nn.Multiply(out, out)), optimizer.SGD{LR: 0.1}, strategy.Sync(), func() error {
 		e := nn.NewExecutor(g)
 		for range r.filter / 25 {
 			if _, err := e.Train(ctx, r.feed()); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,46 +15,32 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
 
-// pacing is a model of two dense weights and a row, all of which grow by one in every update.
-type pacing struct {
-	w, v, e *optimizer.Param
-	trainer optimizer.Trainer
+// pacing counts in two weights and in a row, each of which may lie on another server.
+func pacing(dim int) *trial.Counter {
+	list := []*optimizer.Param{trial.Dense("w", nil, 1), trial.Embedding("e", nil, 0, dim), trial.Dense("v", nil, 1)}
+	return &trial.Counter{Objective: trial.Objective{List: list}, IDs: []uint64{5}}
 }
 
-func newPacing() *pacing {
-	dense := func(name string) *optimizer.Param {
-		return &optimizer.Param{Name: name, Shape: []int{1}, W: make([]float32, 1), G: make([]float32, 1)}
-	}
-	return &pacing{w: dense("w"), v: dense("v"), e: &optimizer.Param{Name: "e", Shape: []int{0, 1}, Embedding: true}}
-}
-
-func (o *pacing) Params() []*optimizer.Param   { return []*optimizer.Param{o.w, o.e, o.v} }
-func (o *pacing) Bind(t optimizer.Trainer)     { o.trainer = t }
-func (o *pacing) WriteGraph(w io.Writer) error { _, err := io.WriteString(w, "{}\n"); return err }
-
-// train makes updates until there are enough.
-func (o *pacing) train(ctx context.Context, enough *atomic.Bool) error {
-	own := newPacing() // each thread has its own params
-	s, err := o.trainer.Open(own.Params())
-	if err != nil {
-		return err
-	}
-	for !enough.Load() {
-		step := &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: own.e, IDs: []uint64{5}, W: make([]float32, 1), G: []float32{-1}}}}
-		if err := s.Begin(ctx, step); err != nil {
-			return err
+// train makes updates of params of its own, as each thread has them, until there are enough.
+func train(ctx context.Context, trainer optimizer.Trainer, enough *atomic.Bool) error {
+	own := pacing(1)
+	own.Bind(trainer)
+	return own.InSession(ctx, func(s optimizer.Session) error {
+		for !enough.Load() {
+			st := own.Step()
+			st.Rows[0].Next = nil
+			if err := trial.Step(ctx, s, st, nil); err != nil {
+				return err
+			}
 		}
-		own.w.G[0], own.v.G[0] = -1, -1
-		if err := s.End(ctx, step); err != nil {
-			return err
-		}
-	}
-	return s.Close(ctx)
+		return nil
+	})
 }
 
 // TestAModelIsACut saves models while others train: in each all weights have made the same steps.
@@ -75,19 +60,12 @@ func TestAModelIsACut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var enough atomic.Bool
-			fleettest.Cluster{Servers: c.servers, Workers: c.workers}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-				o := newPacing()
-				opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, c.strategy)
-				if err != nil {
-					return err
-				}
-				if err := opt.Minimize(o); err != nil {
-					return err
-				}
-				return from(ctx, f, "", func() error {
+			fleettest.Run(t, c.servers, c.workers, func(ctx context.Context, f *fleet.Fleet) error {
+				o := pacing(1)
+				return trial.Play(ctx, f, o, optimizer.SGD{LR: 1}, c.strategy, func() error {
 					results := make(chan error)
 					for range c.threads {
-						go func() { results <- o.train(ctx, &enough) }()
+						go func() { results <- train(ctx, o.Trainer, &enough) }()
 					}
 					var err error
 					if f.WorkerIndex() == c.workers-1 {
@@ -105,19 +83,19 @@ func TestAModelIsACut(t *testing.T) {
 }
 
 // saveOften saves models until it has seen that training goes on, and looks at each.
-func saveOften(ctx context.Context, f *fleet.Fleet, dir string, o *pacing) error {
+func saveOften(ctx context.Context, f *fleet.Fleet, dir string, o *trial.Counter) error {
 	steps := map[float32]bool{}
 	for n := 0; n < 20 || len(steps) < 10; n++ {
 		if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
 			return err
 		}
-		file, err := os.ReadFile(filepath.Join(dir, "weights.safetensors"))
+		file, err := os.ReadFile(trial.WeightsFile(dir))
 		if err != nil {
 			return err
 		}
 		var found []float32
 		for _, name := range []string{"w", "v", "e"} {
-			x, err := tensorOf[float32](file, name)
+			x, err := trial.TensorOf[float32](file, name)
 			if err != nil {
 				return err
 			}
@@ -131,23 +109,7 @@ func saveOften(ctx context.Context, f *fleet.Fleet, dir string, o *pacing) error
 	return nil
 }
 
-// weighing measures the memory that is in use whenever a message travels, once it is told to.
-type weighing struct {
-	transport.Transport
-	on   atomic.Bool
-	mu   sync.Mutex
-	most uint64
-}
-
-func (w *weighing) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	if w.on.Load() {
-		w.mu.Lock()
-		w.most = max(w.most, inUse())
-		w.mu.Unlock()
-	}
-	return w.Transport.Call(ctx, endpoint, req, read)
-}
-
+// inUse is the memory that is in use.
 func inUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -155,40 +117,43 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestAModelStreams saves a table of 32 MB: rows pass through the worker in pages, of which a few MB are in memory at a time, here together with
-// the servers' side of them; and the file is the table, by ascending id.
+// TestAModelStreams saves a table of 32 MB: rows pass through the worker in pages, of which a few MB are in memory at a time,
+// here together with the servers' side of them; and the file is the table, by ascending id.
 func TestAModelStreams(t *testing.T) {
 	const rows, dim, steps, bound = 1 << 18, 32, 8, 8 << 20
-	dir, w := t.TempDir(), &weighing{Transport: transport.NewMemory()}
-	cluster := fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: w}}
+	dir := t.TempDir()
+	var on atomic.Bool // messages weigh the memory that is in use when they travel
+	var mu sync.Mutex
+	var most uint64
+	net := &trial.Tap{Transport: transport.NewMemory(), Before: func(string, [][]byte) error {
+		if on.Load() {
+			mu.Lock()
+			defer mu.Unlock()
+			most = max(most, inUse())
+		}
+		return nil
+	}}
+	cluster := fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: net}}
 	cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-		o := newPacing()
-		o.e.Shape = []int{0, dim}
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, strategy.Sync())
-		if err != nil {
-			return err
-		}
-		if err := opt.Minimize(o); err != nil {
-			return err
-		}
-		return from(ctx, f, "", func() error {
-			if err := o.fill(ctx, rows, steps); err != nil {
+		o := pacing(dim)
+		return trial.Play(ctx, f, o, optimizer.SGD{LR: 1}, strategy.Sync(), func() error {
+			if err := fill(ctx, o, rows, steps); err != nil {
 				return err
 			}
 			before := inUse()
-			w.on.Store(true)
-			defer w.on.Store(false)
+			on.Store(true)
+			defer on.Store(false)
 			if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
 				return err
 			}
-			if more := int64(w.most - before); more > bound {
+			if more := int64(most - before); more > bound {
 				return fmt.Errorf("%d bytes more were in use, want at most %d: the table has %d", more, bound, 4*rows*dim)
 			}
 			return nil
 		})
 	})
-	file := read(t, filepath.Join(dir, "weights.safetensors"))
-	ids, values := tensor[uint64](t, file, "e.ids"), tensor[float32](t, file, "e")
+	file := trial.Weights(t, dir)
+	ids, values := trial.Tensor[uint64](t, file, "e.ids"), trial.Tensor[float32](t, file, "e")
 	if len(ids) != rows || len(values) != rows*dim || !slices.IsSorted(ids) {
 		t.Fatalf("%d ids and %d numbers, want %d and %d, by ascending id", len(ids), len(values), rows, rows*dim)
 	}
@@ -202,64 +167,51 @@ func TestAModelStreams(t *testing.T) {
 func rowOf(id uint64) float32 { return float32(id % 4099) }
 
 // fill trains so many rows, in so many steps, after which each says its id.
-func (o *pacing) fill(ctx context.Context, rows, steps int) error {
-	s, err := o.trainer.Open(o.Params())
-	if err != nil {
-		return err
-	}
-	n, dim := rows/steps, o.e.Dim()
-	r := optimizer.Rows{Param: o.e, IDs: make([]uint64, n), W: make([]float32, n*dim), G: make([]float32, n*dim)}
-	for k := range steps {
-		for i := range n {
-			r.IDs[i] = uint64(i*steps+k) * 0x9e3779b9
-			for j := range dim {
-				r.G[i*dim+j] = -rowOf(r.IDs[i])
+func fill(ctx context.Context, o *trial.Counter, rows, steps int) error {
+	e := o.List[1]
+	n, dim := rows/steps, e.Dim()
+	r := trial.RowsOf(e, make([]uint64, n))
+	return o.InSession(ctx, func(s optimizer.Session) error {
+		for k := range steps {
+			for i := range n {
+				r.IDs[i] = uint64(i*steps+k) * 0x9e3779b9
+				for j := range dim {
+					r.G[i*dim+j] = -rowOf(r.IDs[i])
+				}
+			}
+			if err := trial.Step(ctx, s, &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}, nil); err != nil {
+				return err
 			}
 		}
-		step := &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}
-		if err := s.Begin(ctx, step); err != nil {
-			return err
-		}
-		if err := s.End(ctx, step); err != nil {
-			return err
-		}
-	}
-	return s.Close(ctx)
+		return nil
+	})
 }
 
-// leaving ends a context when so many messages have travelled.
-type leaving struct {
-	transport.Transport
-	left  atomic.Int64
-	leave atomic.Pointer[context.CancelFunc]
-}
-
-func (l *leaving) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	if leave := l.leave.Load(); leave != nil && l.left.Add(-1) == 0 {
-		(*leave)()
-	}
-	return l.Transport.Call(ctx, endpoint, req, read)
-}
-
-// TestASaveThatIsInterrupted ends the context of a save at each of its messages: the old model stays and nothing else is left, and
-// nobody waits for a cut that is over.
+// TestASaveThatIsInterrupted ends the context of a save at each of its messages: the old model stays and nothing else is left,
+// and nobody waits for a cut that is over.
 func TestASaveThatIsInterrupted(t *testing.T) {
-	dir, l := t.TempDir(), &leaving{Transport: transport.NewMemory()}
-	fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: l}}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-		o := newPacing()
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, strategy.Async())
-		if err != nil {
-			return err
+	dir := t.TempDir()
+	var left atomic.Int64                        // so many messages may travel
+	var leave atomic.Pointer[context.CancelFunc] // until this context ends
+	net := &trial.Tap{Transport: transport.NewMemory(), Before: func(string, [][]byte) error {
+		if end := leave.Load(); end != nil && left.Add(-1) == 0 {
+			(*end)()
 		}
-		if err := opt.Minimize(o); err != nil {
-			return err
-		}
-		return from(ctx, f, "", func() error {
+		return nil
+	}}
+	fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: net}}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		o := pacing(1)
+		return trial.Play(ctx, f, o, optimizer.SGD{LR: 1}, strategy.Async(), func() error {
 			if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
 				return err
 			}
 			for n := int64(1); ; n++ {
-				done, err := o.interrupted(ctx, f, l, dir, n)
+				short, cancel := context.WithCancel(ctx)
+				left.Store(n)
+				leave.Store(&cancel)
+				done, err := interrupted(ctx, short, f, o, dir, n)
+				leave.Store(nil)
+				cancel()
 				if done || err != nil {
 					return err
 				}
@@ -268,27 +220,23 @@ func TestASaveThatIsInterrupted(t *testing.T) {
 	})
 }
 
-// interrupted interrupts a save at its n-th message, and makes a step and another save. done says that the save has fewer messages.
-func (o *pacing) interrupted(ctx context.Context, f *fleet.Fleet, l *leaving, dir string, n int64) (done bool, err error) {
+// interrupted saves with a context that ends at the n-th message, and makes a step and another save. done says that the save has
+// fewer messages.
+func interrupted(ctx, short context.Context, f *fleet.Fleet, o *trial.Counter, dir string, n int64) (done bool, err error) {
 	before, err := os.ReadFile(filepath.Join(dir, "model.json"))
 	if err != nil {
 		return false, err
 	}
-	short, cancel := context.WithCancel(ctx)
-	defer cancel()
-	l.left.Store(n)
-	l.leave.Store(&cancel)
 	err = f.SaveInferenceModel(short, dir, o)
-	l.leave.Store(nil)
 	if short.Err() == nil {
 		return true, err
 	}
-	files, wrong := names(dir)
+	files, wrong := trial.Names(dir)
 	after, unread := os.ReadFile(filepath.Join(dir, "model.json"))
 	if wrong = errors.Join(wrong, unread); wrong != nil || len(files) != 3 || err != nil && !bytes.Equal(before, after) {
 		return false, fmt.Errorf("interrupted at message %d, error %w: %v are there, and the model is another: %t; %w", n, err, files, !bytes.Equal(before, after), wrong)
 	}
-	if err := o.fill(ctx, 4, 1); err != nil {
+	if err := fill(ctx, o, 4, 1); err != nil {
 		return false, err
 	}
 	return false, f.SaveInferenceModel(ctx, dir, o)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -18,7 +19,7 @@ import (
 // odd is a worker that calls whatever it likes, in any order.
 type odd struct {
 	f    *fleet.Fleet
-	c    *counter
+	c    *trial.Counter
 	r    *rand.Rand
 	dir  string
 	open []optimizer.Session
@@ -29,18 +30,18 @@ type odd struct {
 func (o *odd) call(ctx context.Context) error {
 	calls := map[string]func() error{
 		"Open": func() error {
-			s, err := o.c.trainer.Open(o.c.Params())
+			s, err := o.c.OpenSession()
 			if err == nil {
 				o.open = append(o.open, s)
 			}
 			return err
 		},
-		"Begin":    o.session(func(s optimizer.Session) error { return s.Begin(ctx, o.c.step(false)) }),
-		"End":      o.session(func(s optimizer.Session) error { return s.End(ctx, o.c.step(false)) }),
-		"BeginEv":  o.session(func(s optimizer.Session) error { return s.Begin(ctx, o.c.step(true)) }),
-		"EndEv":    o.session(func(s optimizer.Session) error { return s.End(ctx, o.c.step(true)) }),
+		"Begin":    o.session(func(s optimizer.Session) error { return s.Begin(ctx, o.c.Step()) }),
+		"End":      o.session(func(s optimizer.Session) error { return s.End(ctx, o.c.Step()) }),
+		"BeginEv":  o.session(func(s optimizer.Session) error { return s.Begin(ctx, o.look()) }),
+		"EndEv":    o.session(func(s optimizer.Session) error { return s.End(ctx, o.look()) }),
 		"Close":    o.session(func(s optimizer.Session) error { return s.Close(ctx) }),
-		"EndEpoch": func() error { return o.c.trainer.EndEpoch(ctx) },
+		"EndEpoch": func() error { return o.c.Trainer.EndEpoch(ctx) },
 		"Barrier":  func() error { return o.f.BarrierWorker(ctx) },
 		"Save":     func() error { return o.f.SavePersistables(ctx, filepath.Join(o.dir, "c")) },
 		"Shrink":   func() error { _, err := o.f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 100}); return err },
@@ -53,6 +54,13 @@ func (o *odd) call(ctx context.Context) error {
 	return calls[name]()
 }
 
+// look is a step that evaluates.
+func (o *odd) look() *optimizer.Step {
+	st := o.c.Step()
+	st.Eval = true
+	return st
+}
+
 func (o *odd) session(do func(optimizer.Session) error) func() error {
 	return func() error {
 		if len(o.open) == 0 {
@@ -62,14 +70,14 @@ func (o *odd) session(do func(optimizer.Session) error) func() error {
 	}
 }
 
-// TestOddCalls has workers call in any order: they hear what is wrong, nobody panics, and all end within the bounds of their waits.
+// TestOddCalls has workers call in any order: they hear what is wrong, nobody panics, and all end within the bounds of their
+// waits.
 func TestOddCalls(t *testing.T) {
-	first, end := seeds(t, 12)
-	for seed := first; seed < end; seed++ {
+	trial.EachSeed(t, 12, func(seed trial.Seed) {
 		for _, mode := range append(strategy.Modes(), "collective", "local") {
-			t.Run(fmt.Sprintf("%s/%d", mode, seed), func(t *testing.T) { oddJob(t, mode, seed) })
+			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) { oddJob(t, mode, seed.N) })
 		}
-	}
+	})
 }
 
 func oddJob(t *testing.T, mode strategy.Mode, seed uint64) {
@@ -86,9 +94,9 @@ func oddJob(t *testing.T, mode strategy.Mode, seed uint64) {
 	}
 	dir := t.TempDir()
 	c.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
-		o := &odd{f: f, c: newCounter(5), r: rand.New(rand.NewPCG(seed, uint64(f.WorkerIndex()))), dir: dir}
+		o := &odd{f: f, c: trial.NewCounter(5), r: rand.New(rand.NewPCG(seed, uint64(f.WorkerIndex()))), dir: dir}
 		began := time.Now()
-		_, err := o.c.join(ctx, f, s)
+		_, err := o.c.Join(ctx, f, s)
 		if f.IsServer() {
 			return nil
 		}

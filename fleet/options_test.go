@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -14,16 +15,17 @@ type effect struct {
 	// set gives the field another value, and others what it needs.
 	set func(*strategy.Strategy)
 	// in are the places where it acts.
-	in []place
+	in []trial.Place
 	// shows fails the test unless the field does there what its doc says.
-	shows func(t *testing.T, x trial)
+	shows func(t *testing.T, x trial.Trial)
 }
 
-// TestEveryOptionActs holds every field of a strategy, those of its structs too, to its doc: in each kind of job that takes it something
-// is seen to be otherwise, and where nothing would be it is refused. A new field has no place here until it has an effect.
+// TestEveryOptionActs holds every field of a strategy, those of its structs too, to its doc: in each kind of job that takes it
+// something is seen to be otherwise, and where nothing would be it is refused. A new field has no place here until it has an
+// effect.
 func TestEveryOptionActs(t *testing.T) {
 	all := effects()
-	for name, index := range leaves(reflect.TypeFor[strategy.Strategy](), "", nil) {
+	for name, index := range trial.Leaves(reflect.TypeFor[strategy.Strategy]()) {
 		e, ok := all[name]
 		delete(all, name)
 		if !ok {
@@ -44,27 +46,27 @@ func TestEveryOptionActs(t *testing.T) {
 
 // everywhere looks at the effect in all places.
 func (e effect) everywhere(t *testing.T) {
-	for _, p := range places {
-		x := trial{place: p, s: strategy.Strategy{Mode: p.mode}, steps: trialSteps}
-		x.noRows = x.with(e.set).s.WithoutServers() != ""
-		err, acts := x.with(e.set).refusal(t), slices.Contains(e.in, p)
+	for _, p := range trial.Places {
+		x := trial.Trial{Place: p, Strategy: strategy.Strategy{Mode: p.Mode}, Steps: trial.Steps}
+		x.NoRows = x.With(e.set).Strategy.WithoutServers() != ""
+		err, acts := x.With(e.set).Refusal(t), slices.Contains(e.in, p)
 		switch {
 		case acts && err != nil:
-			t.Errorf("%s refuses it: %v", p.name, err)
+			t.Errorf("%s refuses it: %v", p.Name, err)
 		case acts:
-			t.Run(p.name, func(t *testing.T) { e.shows(t, x) })
-		case err == nil && p == alone:
-			t.Run(p.name, func(t *testing.T) { x.same(t, x.with(e.set)) })
+			t.Run(p.Name, func(t *testing.T) { e.shows(t, x) })
+		case err == nil && p == trial.Alone:
+			t.Run(p.Name, func(t *testing.T) { sameWeights(t, x, x.With(e.set)) })
 		case err == nil:
-			t.Errorf("%s takes it, and what it does there is not known: if nothing, it must be refused", p.name)
+			t.Errorf("%s takes it, and what it does there is not known: if nothing, it must be refused", p.Name)
 		}
 	}
 }
 
-// same fails the test unless two trials train the same.
-func (x trial) same(t *testing.T, other trial) {
+// sameWeights fails the test unless two trials train the same.
+func sameWeights(t *testing.T, x, other trial.Trial) {
 	t.Helper()
-	if a, b := x.works(t), other.works(t); !bytes.Equal(a.model, b.model) {
+	if a, b := x.Works(t), other.Works(t); !bytes.Equal(a.Model, b.Model) {
 		t.Error("weights differ")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
@@ -27,7 +27,7 @@ func calls(ctx context.Context, dir string) map[string]func(*fleet.Fleet) error 
 		"BarrierWorker":      func(f *fleet.Fleet) error { return f.BarrierWorker(ctx) },
 		"SavePersistables":   func(f *fleet.Fleet) error { return f.SavePersistables(ctx, dir) },
 		"LoadModel":          func(f *fleet.Fleet) error { return f.LoadModel(ctx, dir) },
-		"SaveInferenceModel": func(f *fleet.Fleet) error { return f.SaveInferenceModel(ctx, dir, newToy()) },
+		"SaveInferenceModel": func(f *fleet.Fleet) error { return f.SaveInferenceModel(ctx, dir, trial.NewToy()) },
 		"ExportText":         func(f *fleet.Fleet) error { return f.ExportText(ctx, "emb", io.Discard) },
 		"Rows": func(f *fleet.Fleet) error {
 			for _, err := range f.Rows(ctx, "emb") {
@@ -51,18 +51,14 @@ func member(t *testing.T, role rolemaker.Role, local, minimized bool) *fleet.Fle
 		t.Fatal(err)
 	}
 	if minimized {
-		minimize(t, f, newToy())
+		minimize(t, f, trial.NewToy())
 	}
 	return f
 }
 
-func minimize(t *testing.T, f *fleet.Fleet, o *toy) {
+func minimize(t *testing.T, f *fleet.Fleet, o *trial.Toy) {
 	t.Helper()
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := opt.Minimize(o); err != nil {
+	if err := trial.Minimize(f, o, optimizer.SGD{LR: 0.1}, strategy.Sync()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,28 +97,24 @@ func TestCallsOutOfOrder(t *testing.T) {
 
 func TestTwice(t *testing.T) {
 	f := member(t, rolemaker.Worker, true, true)
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := opt.Minimize(newToy()); !errors.Is(err, fleet.ErrOrder) {
+	if err := trial.Minimize(f, trial.NewToy(), optimizer.SGD{LR: 0.1}, strategy.Sync()); !errors.Is(err, fleet.ErrOrder) {
 		t.Errorf("second Minimize: %v", err)
 	}
-	fleettest.Run(t, 1, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 1, func(*toy) error {
-			if err := f.InitWorker(ctx); !errors.Is(err, fleet.ErrOrder) {
-				t.Errorf("second InitWorker: %v", err)
-			}
-			return f.StopWorker(ctx) // train stops once more
-		})
-	})
+	x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Sync(), To: 1, Ahead: true}
+	x.After = func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {
+		if err := f.InitWorker(ctx); !errors.Is(err, fleet.ErrOrder) {
+			t.Errorf("second InitWorker: %v", err)
+		}
+		return f.StopWorker(ctx) // train stops once more
+	}
+	x.On(t, trial.Cluster(1, 1))
 }
 
 // TestTrainingBeforeInitWorker opens a session too early.
 func TestTrainingBeforeInitWorker(t *testing.T) {
-	o, f := newToy(), member(t, rolemaker.Worker, false, false)
+	o, f := trial.NewToy(), member(t, rolemaker.Worker, false, false)
 	minimize(t, f, o)
-	if err := o.train(t.Context(), samples(2, 0), nil); !errors.Is(err, fleet.ErrOrder) || !strings.Contains(err.Error(), "InitWorker") {
+	if err := o.Train(t.Context(), trial.Samples(2, 0), nil); !errors.Is(err, fleet.ErrOrder) || !strings.Contains(err.Error(), "InitWorker") {
 		t.Errorf("got %v, want ErrOrder that names InitWorker", err)
 	}
 }
@@ -158,7 +150,8 @@ func TestMinimizeRefuses(t *testing.T) {
 	}
 }
 
-// TestMinimizeRefusesWhatIsNoLoss: every role says at once that a loss is no number, or trains nothing, and minimises another after it.
+// TestMinimizeRefusesWhatIsNoLoss: every role says at once that a loss is no number, or trains nothing, and minimises another
+// after it.
 func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
 	for role, f := range map[string]*fleet.Fleet{
 		"server": member(t, rolemaker.Server, false, false), "worker": member(t, rolemaker.Worker, false, false), "alone": member(t, 0, true, false),
@@ -189,7 +182,7 @@ func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
 
 // TestAloneEverythingWorks runs the whole program of a worker with no servers.
 func TestAloneEverythingWorks(t *testing.T) {
-	f, o, dir := member(t, 0, true, false), newToy(), t.TempDir()
+	f, o, dir := member(t, 0, true, false), trial.NewToy(), t.TempDir()
 	minimize(t, f, o)
 	if !f.IsLocal() || !f.IsWorker() || !f.IsFirstWorker() || f.IsServer() || f.WorkerNum() != 1 || f.ServerNum() != 0 {
 		t.Errorf("%v is not alone", f)
@@ -198,7 +191,7 @@ func TestAloneEverythingWorks(t *testing.T) {
 	for _, name := range []string{"Plan", "InitWorker", "train", "BarrierWorker", "SavePersistables", "LoadModel", "SaveInferenceModel", "StopWorker", "StopWorker"} {
 		var err error
 		if name == "train" {
-			err = o.train(t.Context(), samples(4, 0), nil)
+			err = o.Train(t.Context(), trial.Samples(4, 0), nil)
 		} else {
 			err = all[name](f)
 		}

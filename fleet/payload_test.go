@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -24,7 +25,7 @@ func TestNarrowPayloadsTrain(t *testing.T) {
 		s := strategy.Sync()
 		s.Payload = p
 		change(&s)
-		return run{servers: 2, workers: 3, strategy: s}.weights(t, rule)
+		return law(rule, s).Weights(t, trial.Cluster(2, 3))
 	}
 	same := func(*strategy.Strategy) {}
 	want := of(strategy.PayloadFloat32, same)
@@ -32,7 +33,7 @@ func TestNarrowPayloadsTrain(t *testing.T) {
 		t.Run(string(p), func(t *testing.T) {
 			got := of(p, same)
 			// Each worker owes at most half of a last place of its largest gradient, which is about 1/4.
-			if far := distance(t, want, got); far == 0 || far > 0.1*0.25/127 {
+			if far := trial.Distance(t, want, got); far == 0 || far > 0.1*0.25/127 {
 				t.Errorf("%g away from float32 after %d steps", far, lawSteps)
 			}
 			for name, change := range map[string]func(*strategy.Strategy){
@@ -41,7 +42,7 @@ func TestNarrowPayloadsTrain(t *testing.T) {
 				"zstd":      func(s *strategy.Strategy) { s.Codec = "zstd" },
 			} {
 				if other := of(p, change); !bytes.Equal(got, other) {
-					t.Errorf("%s: weights differ by up to %g", name, distance(t, got, other))
+					t.Errorf("%s: weights differ by up to %g", name, trial.Distance(t, got, other))
 				}
 			}
 		})
@@ -82,10 +83,7 @@ func (o *bulk) steps(ctx context.Context, n int) error {
 	}
 	for range n {
 		st := &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}
-		if err := session.Begin(ctx, st); err != nil {
-			return err
-		}
-		if err := session.End(ctx, st); err != nil {
+		if err := trial.Step(ctx, session, st, nil); err != nil {
 			return err
 		}
 	}
@@ -101,28 +99,14 @@ func bytesOfStep(t *testing.T, s strategy.Strategy) float64 {
 		var sent int64
 		c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 			o := newBulk()
-			opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, s)
-			if err != nil {
-				return err
-			}
-			if err := opt.Minimize(o); err != nil {
-				return err
-			}
-			if f.IsServer() {
-				if err := f.InitServer(ctx, ""); err != nil {
+			return trial.Play(ctx, f, o, optimizer.SGD{LR: 0.1}, s, func() error {
+				before := net.Stats().Sent
+				if err := o.steps(ctx, steps); err != nil {
 					return err
 				}
-				return f.RunServer(ctx)
-			}
-			if err := f.InitWorker(ctx); err != nil {
-				return err
-			}
-			before := net.Stats().Sent
-			if err := o.steps(ctx, steps); err != nil {
-				return err
-			}
-			sent = net.Stats().Sent - before
-			return f.StopWorker(ctx)
+				sent = net.Stats().Sent - before
+				return nil
+			})
 		})
 		return sent
 	}

@@ -10,11 +10,13 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// The tests of this file are mistakes that other parameter servers made. Others of them stand beside the code that could make them:
+// The tests of this file are mistakes that other parameter servers made. Others of them stand beside the code that could make
+// them:
 //
 //	a push counted twice, or as another worker's       TestPushCountsOnce, TestWindowKnowsAStepAgain (internal/server)
 //	an update that falls through into another rule's   optimizertest's twins in float64, for every rule (optimizer)
@@ -36,76 +38,45 @@ import (
 //	tests that are switched off                        TestHabits (internal/deps)
 
 // play runs body as every worker of a cluster that trains a counter by SGD of rate 1.
-func play(t *testing.T, servers, workers int, s strategy.Strategy, body func(ctx context.Context, f *fleet.Fleet, c *counter) error) {
+func play(t *testing.T, servers, workers int, s strategy.Strategy, body func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error) {
 	t.Helper()
 	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
-		c := newCounter(5)
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
-		if err != nil {
-			return err
-		}
-		if err := opt.Minimize(c); err != nil {
-			return err
-		}
-		if f.IsServer() {
-			if err := f.InitServer(ctx, ""); err != nil {
-				return err
-			}
-			return f.RunServer(ctx)
-		}
-		return body(ctx, f, c)
+		c := trial.NewCounter(5)
+		return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error { return body(ctx, f, c) })
 	})
 }
 
-// push makes n steps over ids, which add to each row what of says, and to every weight one.
-func (c *counter) push(ctx context.Context, n int, ids []uint64, of func(id uint64) float32) error {
-	session, err := c.trainer.Open(c.Params())
-	if err != nil {
-		return err
+// over makes a step over ids in a session of its own, or an evaluation. It adds to each row what of says, and to every weight
+// one, and returns the rows before it.
+func over(ctx context.Context, c *trial.Counter, ids []uint64, of func(uint64) float32, eval bool) (rows []float32, err error) {
+	r := trial.RowsOf(c.Rows, ids)
+	for i, id := range ids {
+		r.G[2*i], r.G[2*i+1] = -of(id), -of(id)
 	}
-	for range n {
-		st := c.over(ids, of)
-		if err := session.Begin(ctx, st); err != nil {
-			return err
-		}
-		if err := session.End(ctx, st); err != nil {
-			return err
-		}
-	}
-	return session.Close(ctx)
+	c.Step() // fills in the weights' gradients
+	return r.W, c.InSession(ctx, func(session optimizer.Session) error {
+		return trial.Step(ctx, session, &optimizer.Step{Samples: 1, Eval: eval, Rows: []optimizer.Rows{r}}, nil)
+	})
 }
 
-// over is a step over ids, whose gradients take of(id) from each value of a row.
-func (c *counter) over(ids []uint64, of func(uint64) float32) *optimizer.Step {
-	r := optimizer.Rows{Param: c.rows, IDs: ids, W: make([]float32, 2*len(ids))}
-	for _, id := range ids {
-		r.G = append(r.G, -of(id), -of(id))
-	}
-	return &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}
+// pushOver makes a step over ids.
+func pushOver(ctx context.Context, c *trial.Counter, ids []uint64, of func(id uint64) float32) error {
+	_, err := over(ctx, c, ids, of, false)
+	return err
 }
 
 // expect reads all weights and the rows of ids and compares.
-func (c *counter) expect(ctx context.Context, weights float32, ids []uint64, of func(uint64) float32) error {
-	session, err := c.trainer.Open(c.Params())
+func expect(ctx context.Context, c *trial.Counter, weights float32, ids []uint64, of func(uint64) float32) error {
+	rows, err := over(ctx, c, ids, of, true)
 	if err != nil {
 		return err
 	}
-	st := c.over(ids, of)
-	st.Eval = true
-	if err := session.Begin(ctx, st); err != nil {
-		return err
-	}
-	for i, w := range c.w.W {
-		if w != weights {
-			return fmt.Errorf("weight %d is %v, want %v", i, w, weights)
-		}
-	}
-	for i, w := range st.Rows[0].W {
+	for i, w := range rows {
 		if id := ids[i/2]; w != of(id) {
 			return fmt.Errorf("row %d is %v, want %v", id, w, of(id))
 		}
 	}
-	return session.Close(ctx)
+	return trial.AllAre(c.W.W, weights)
 }
 
 func one(uint64) float32 { return 1 }
@@ -117,23 +88,11 @@ func TestFirstTouchTogether(t *testing.T) {
 	for i := range ids {
 		ids[i] = uint64(i) * 31
 	}
-	play(t, 2, workers, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *counter) error {
-		if err := f.InitWorker(ctx); err != nil {
+	play(t, 2, workers, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		if err := errors.Join(f.BarrierWorker(ctx), pushOver(ctx, c, ids, one), f.BarrierWorker(ctx)); err != nil {
 			return err
 		}
-		if err := f.BarrierWorker(ctx); err != nil {
-			return err
-		}
-		if err := c.push(ctx, 1, ids, one); err != nil {
-			return err
-		}
-		if err := f.BarrierWorker(ctx); err != nil {
-			return err
-		}
-		if err := c.expect(ctx, workers, ids, func(uint64) float32 { return workers }); err != nil {
-			return err
-		}
-		return f.StopWorker(ctx)
+		return expect(ctx, c, workers, ids, func(uint64) float32 { return workers })
 	})
 }
 
@@ -148,17 +107,11 @@ func TestEveryRowGetsItsOwnGradient(t *testing.T) {
 	own := func(id uint64) float32 { return float32(id%1009) + 1 }
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
-			play(t, 3, 1, s, func(ctx context.Context, f *fleet.Fleet, c *counter) error {
-				if err := f.InitWorker(ctx); err != nil {
+			play(t, 3, 1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+				if err := pushOver(ctx, c, ids, own); err != nil {
 					return err
 				}
-				if err := c.push(ctx, 1, ids, own); err != nil {
-					return err
-				}
-				if err := c.expect(ctx, 1, ids, own); err != nil {
-					return err
-				}
-				return f.StopWorker(ctx)
+				return expect(ctx, c, 1, ids, own)
 			})
 		})
 	}
@@ -188,92 +141,64 @@ func TestSkippedRowsShiftNobody(t *testing.T) {
 			}
 			s := strategy.Strategy{Mode: strategy.ModeSync, NotFinite: strategy.NotFiniteSkip}
 			fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
-				counter := newCounter(5)
-				counter.rows.Entry = c.entry
-				trainer, err := counter.join(ctx, f, s)
-				if err != nil || trainer == nil {
-					return err
-				}
-				if err := counter.push(ctx, 1, ids, spoilt); err != nil {
-					return err
-				}
-				rows, err := counter.read(ctx, ids)
-				if err != nil {
-					return err
-				}
-				kept := 0
-				for i, id := range ids {
-					if got := rows[2*i]; got != rows[2*i+1] || got != 0 && (got != own(id) || !finite(id)) {
-						return fmt.Errorf("row %d is %v, want %v or nothing", id, rows[2*i:][:2], own(id))
-					} else if got != 0 {
-						kept++
+				counter := trial.NewCounter(5)
+				counter.Rows.Entry = c.entry
+				return counter.Play(ctx, f, s, func() error {
+					if err := pushOver(ctx, counter, ids, spoilt); err != nil {
+						return err
 					}
-				}
-				if least := len(ids) / 5; kept < least || kept > len(ids)-least {
-					return fmt.Errorf("%d of %d rows were pushed: the test shows nothing", kept, len(ids))
-				}
-				return f.StopWorker(ctx)
+					rows, err := over(ctx, counter, ids, one, true)
+					if err != nil {
+						return err
+					}
+					kept := 0
+					for i, id := range ids {
+						if got := rows[2*i]; got != rows[2*i+1] || got != 0 && (got != own(id) || !finite(id)) {
+							return fmt.Errorf("row %d is %v, want %v or nothing", id, rows[2*i:][:2], own(id))
+						} else if got != 0 {
+							kept++
+						}
+					}
+					if least := len(ids) / 5; kept < least || kept > len(ids)-least {
+						return fmt.Errorf("%d of %d rows were pushed: the test shows nothing", kept, len(ids))
+					}
+					return nil
+				})
 			})
 		})
 	}
 }
 
-// read brings rows as an evaluation sees them.
-func (c *counter) read(ctx context.Context, ids []uint64) ([]float32, error) {
-	session, err := c.trainer.Open(c.Params())
-	if err != nil {
-		return nil, err
-	}
-	st := c.over(ids, one)
-	st.Eval = true
-	return st.Rows[0].W, errors.Join(session.Begin(ctx, st), session.Close(ctx))
-}
-
 // TestMoreWorkersThanAByteCounts has 300 of them push, each a row of its own and all the same weights.
 func TestMoreWorkersThanAByteCounts(t *testing.T) {
 	const workers = 300
-	play(t, 1, workers, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *counter) error {
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
+	play(t, 1, workers, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		own := []uint64{uint64(f.WorkerIndex())}
-		if err := c.push(ctx, 1, own, one); err != nil {
+		if err := errors.Join(pushOver(ctx, c, own, one), f.BarrierWorker(ctx)); err != nil {
 			return err
 		}
-		if err := f.BarrierWorker(ctx); err != nil {
-			return err
-		}
-		if err := c.expect(ctx, workers, own, one); err != nil {
-			return err
-		}
-		return f.StopWorker(ctx)
+		return expect(ctx, c, workers, own, one)
 	})
 }
 
 // TestStopBeforeTheOthersStart has one worker come, train and stop before the other is there at all.
 func TestStopBeforeTheOthersStart(t *testing.T) {
 	stopped := make(chan struct{})
-	play(t, 2, 2, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *counter) error {
-		if f.WorkerIndex() == 1 {
+	fleettest.Run(t, 2, 2, func(ctx context.Context, f *fleet.Fleet) error {
+		if f.IsWorker() && f.WorkerIndex() == 1 {
 			select {
 			case <-stopped:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
-		if err := c.push(ctx, 3, []uint64{7}, one); err != nil {
-			return err
-		}
-		if err := f.StopWorker(ctx); err != nil {
-			return err
-		}
-		if f.WorkerIndex() == 0 {
+		c := trial.NewCounter(5)
+		c.IDs = []uint64{7}
+		err := c.Play(ctx, f, strategy.Async(), func() error { return c.Train(ctx, 3) })
+		if err == nil && f.IsFirstWorker() {
 			close(stopped)
 		}
-		return nil
+		return err
 	})
 }
 
@@ -281,34 +206,23 @@ func TestStopBeforeTheOthersStart(t *testing.T) {
 // anybody is left in it: it is divided by those who pushed, not by those who were configured.
 func TestAverageOfThoseWhoAreThere(t *testing.T) {
 	const workers = 3
-	play(t, 2, workers, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *counter) error {
-		if err := f.InitWorker(ctx); err != nil {
+	play(t, 2, workers, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		c.IDs = []uint64{7}
+		if err := errors.Join(c.Train(ctx, 1+f.WorkerIndex()), f.BarrierWorker(ctx)); err != nil {
 			return err
 		}
-		if err := c.push(ctx, 1+f.WorkerIndex(), []uint64{7}, one); err != nil {
-			return err
-		}
-		if err := f.BarrierWorker(ctx); err != nil {
-			return err
-		}
-		if err := c.expect(ctx, workers, []uint64{7}, func(uint64) float32 { return workers }); err != nil {
-			return err
-		}
-		return f.StopWorker(ctx)
+		return c.Holds(ctx, workers)
 	})
 }
 
 // TestABarrierEndsWithItsContext has a worker wait for one that comes only when the wait was given up.
 func TestABarrierEndsWithItsContext(t *testing.T) {
 	errEnough, gaveUp := errors.New("waited enough"), make(chan struct{})
-	play(t, 1, 2, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, _ *counter) error {
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
+	play(t, 1, 2, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter) error {
 		if f.WorkerIndex() == 1 {
 			select {
 			case <-gaveUp:
-				return f.StopWorker(ctx)
+				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -321,6 +235,6 @@ func TestABarrierEndsWithItsContext(t *testing.T) {
 			return fmt.Errorf("the barrier ended with %v, want %v", err, errEnough)
 		}
 		close(gaveUp)
-		return f.StopWorker(ctx)
+		return nil
 	})
 }

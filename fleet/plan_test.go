@@ -7,22 +7,11 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/strategy/placement"
 )
-
-// lastServer is a program's own policy.
-type lastServer struct{}
-
-func (lastServer) Name() string { return "LastServer" }
-func (lastServer) Place(blocks []placement.Block, servers int) []int {
-	at := make([]int, len(blocks))
-	for i := range at {
-		at[i] = servers - 1
-	}
-	return at
-}
 
 // TestPlanObeysTheStrategy looks on which of three servers the blocks lie of 7 × 3 weights, an embedding of 50,000 × 4, 300 × 100
 // weights and 3.
@@ -42,13 +31,9 @@ func TestPlanObeysTheStrategy(t *testing.T) {
 		"norms of wholes": {strategy.Strategy{}, optimizer.Lars{}, "RoundRobin w:0 emb:1 emb:2 emb:0 big:1 b:2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := fleettest.Cluster{Servers: 3, Workers: 1, Options: fleet.Options{Placements: []placement.Policy{lastServer{}}}}
+			cluster := fleettest.Cluster{Servers: 3, Workers: 1, Options: fleet.Options{Placements: []placement.Policy{trial.LastServer{}}}}
 			cluster.Run(t, func(_ context.Context, f *fleet.Fleet) error {
-				opt, err := f.DistributedOptimizer(c.rule, c.s)
-				if err != nil {
-					return err
-				}
-				if err := opt.Minimize(newToy()); err != nil {
+				if err := trial.Minimize(f, trial.NewToy(), c.rule, c.s); err != nil {
 					return err
 				}
 				p, err := f.Plan()

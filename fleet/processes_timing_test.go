@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -118,11 +119,7 @@ func runTraffic(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	o := &loop{rows: &optimizer.Param{Name: "rows", Shape: []int{tr.Height, tr.Dim}, Embedding: true}}
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.01}, strategy.Strategy{Mode: tr.Mode})
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(o); err != nil {
+	if err := trial.Minimize(f, o, optimizer.SGD{LR: 0.01}, strategy.Strategy{Mode: tr.Mode}); err != nil {
 		return err
 	}
 	if f.IsServer() {

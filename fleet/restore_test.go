@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -31,23 +32,19 @@ type restoring struct {
 }
 
 func (c restoring) run(ctx context.Context, f *fleet.Fleet) error {
-	out, loss := mixed()
-	opt, err := f.DistributedOptimizer(c.rule, c.s)
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(loss); err != nil {
+	out, loss := trial.Mixed()
+	if err := trial.Minimize(f, loss, c.rule, c.s); err != nil {
 		return err
 	}
 	if err := f.Restore(ctx, c.from(f), c.options); err != nil {
 		return err
 	}
-	return roles(ctx, f, func() error {
+	return trial.Begin(ctx, f, "", func() error {
 		exe := nn.NewExecutor(out.Graph())
-		if _, err := exe.Eval(ctx, mixedBatch(1, 0), out); err != nil {
+		if _, err := exe.Eval(ctx, trial.MixedBatch(1, 0), out); err != nil {
 			return err
 		}
-		if err := errors.Join(saveTogether(ctx, f, c.model, nn.Inference(out)), exe.Close(ctx)); err != nil || c.saved == "" {
+		if err := errors.Join(trial.SaveTogether(ctx, f, c.model, nn.Inference(out)), exe.Close(ctx)); err != nil || c.saved == "" {
 			return err
 		}
 		return f.SavePersistables(ctx, c.saved)
@@ -59,10 +56,10 @@ func mixedCheckpoint(t *testing.T, rule optimizer.Rule) (saved, model string) {
 	t.Helper()
 	saved, model = t.TempDir(), t.TempDir()
 	fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		out, loss := mixed()
-		return playRole(ctx, f, loss, rule, strategy.Sync(), func(exe *nn.Executor) error {
+		out, loss := trial.Mixed()
+		return trial.PlayGraph(ctx, f, loss, rule, strategy.Sync(), func(exe *nn.Executor) error {
 			for range 3 {
-				if _, err := exe.Train(ctx, mixedBatch(8, 0)); err != nil {
+				if _, err := exe.Train(ctx, trial.MixedBatch(8, 0)); err != nil {
 					return err
 				}
 			}
@@ -74,14 +71,14 @@ func mixedCheckpoint(t *testing.T, rule optimizer.Rule) (saved, model string) {
 
 func everyone(dir string) func(*fleet.Fleet) string { return func(*fleet.Fleet) string { return dir } }
 
-// TestRestore: one call, the same on every role, has a job of any kind begin from a checkpoint or from a model, under the rule that wrote it
-// or another, with all params or some, and with the statistics of batch norm.
+// TestRestore: one call, the same on every role, has a job of any kind begin from a checkpoint or from a model, under the rule
+// that wrote it or another, with all params or some, and with the statistics of batch norm.
 func TestRestore(t *testing.T) {
 	from, model := mixedCheckpoint(t, optimizer.Adam{LR: 0.05})
-	want := values(t, model)
-	covers(t, reflect.TypeFor[fleet.RestoreOptions](), map[string]bool{"Params": true, "WeightsOnly": true})
+	want := trial.Values(t, model)
+	trial.Covers(t, reflect.TypeFor[fleet.RestoreOptions](), map[string]bool{"Params": true, "WeightsOnly": true})
 	adam, sgd := optimizer.Adam{LR: 0.05}, optimizer.SGD{LR: 0.05}
-	for name, j := range jobs() {
+	for name, j := range trial.Jobs(t) {
 		for what, c := range map[string]restoring{
 			"a checkpoint":             {from: everyone(from), rule: adam},
 			"weights of a checkpoint":  {from: everyone(from), rule: sgd, options: fleet.RestoreOptions{WeightsOnly: true}},
@@ -94,9 +91,9 @@ func TestRestore(t *testing.T) {
 				continue // geo adds up steps of SGD
 			}
 			t.Run(name+", "+what, func(t *testing.T) {
-				c.model, c.s = t.TempDir(), j.strategy
-				j.cluster.Run(t, c.run)
-				got, want := values(t, c.model), want
+				c.model, c.s = t.TempDir(), j.Strategy
+				j.Cluster.Run(t, c.run)
+				got, want := trial.Values(t, c.model), want
 				if some := c.options.Params; len(some) > 0 {
 					want = fresh(t, want, some)
 				}
@@ -111,7 +108,7 @@ func TestRestore(t *testing.T) {
 // fresh are the values of a job that begins anew but for some params.
 func fresh(t *testing.T, values map[string]map[uint64][]float32, but []string) map[string]map[uint64][]float32 {
 	t.Helper()
-	_, loss := mixed()
+	_, loss := trial.Mixed()
 	values = maps.Clone(values)
 	for _, p := range loss.Params() {
 		if slices.Contains(but, p.Name) {
@@ -128,14 +125,14 @@ func fresh(t *testing.T, values map[string]map[uint64][]float32, but []string) m
 // TestRestoredState: a checkpoint brings the rule's state and the count of updates; its weights alone bring neither.
 func TestRestoredState(t *testing.T) {
 	from, _ := mixedCheckpoint(t, optimizer.Adam{LR: 0.05})
-	for name, size := range map[string][2]int{"alone": {0, 1}, "with servers": {2, 1}, "collective": {0, 2}} {
+	for name, cluster := range trial.Sizes() {
 		for _, weights := range []bool{false, true} {
 			saved := t.TempDir()
 			c := restoring{from: everyone(from), rule: optimizer.Adam{LR: 0.05}, s: strategy.Sync(), model: t.TempDir(), saved: saved,
 				options: fleet.RestoreOptions{WeightsOnly: weights}}
-			fleettest.Run(t, size[0], size[1], c.run)
+			cluster.Run(t, c.run)
 			want := map[bool]int64{false: 3, true: 0}[weights]
-			if m, moments := manifest(t, saved), adamState(t, saved); m.Step != want || moments == weights {
+			if m, moments := trial.Manifest(t, saved), adamState(t, saved); m.Step != want || moments == weights {
 				t.Errorf("%s, weights only %t: update %d, moments there: %t; want update %d", name, weights, m.Step, moments, want)
 			}
 		}
@@ -145,8 +142,8 @@ func TestRestoredState(t *testing.T) {
 // adamState says whether a checkpoint has moments of a dense param that are not zero.
 func adamState(t *testing.T, dir string) bool {
 	t.Helper()
-	for _, p := range manifest(t, dir).Parts {
-		f, err := safetensors.Parse(read(t, filepath.Join(dir, p.File)))
+	for _, p := range trial.Manifest(t, dir).Parts {
+		f, err := safetensors.Parse(trial.Read(t, filepath.Join(dir, p.File)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,21 +216,6 @@ func TestRestoreIsTheSameEverywhere(t *testing.T) {
 func TestRestoreRefuses(t *testing.T) {
 	from, model := mixedCheckpoint(t, optimizer.Adam{LR: 0.05})
 	ctx := t.Context()
-	begun := func() *fleet.Fleet {
-		f, err := fleet.New(nil, fleet.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, loss := mixed()
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
-		if err == nil {
-			err = opt.Minimize(loss)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
 	for want, try := range map[string]func(f *fleet.Fleet) error{
 		"set WeightsOnly of RestoreOptions": func(f *fleet.Fleet) error { return f.Restore(ctx, from, fleet.RestoreOptions{}) },
 		"and no saved model":                func(f *fleet.Fleet) error { return f.Restore(ctx, t.TempDir(), fleet.RestoreOptions{}) },
@@ -246,7 +228,8 @@ func TestRestoreRefuses(t *testing.T) {
 			return errors.Join(f.Restore(ctx, model, fleet.RestoreOptions{}), f.Restore(ctx, model, fleet.RestoreOptions{}))
 		},
 	} {
-		f := begun()
+		_, loss := trial.Mixed()
+		f := alone(t, loss)
 		if err := try(f); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "fleet: Restore") {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -256,8 +239,21 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestHalfALoadIsNotTrained: a process that read a part of a checkpoint before it turned out to be damaged neither trains with that nor
-// hands it on, until it has read a whole one.
+// alone is a process alone that minimises a loss by SGD.
+func alone(t *testing.T, loss *nn.Node) *fleet.Fleet {
+	t.Helper()
+	f, err := fleet.New(nil, fleet.Options{})
+	if err == nil {
+		err = trial.Minimize(f, loss, optimizer.SGD{LR: 0.1}, strategy.Sync())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestHalfALoadIsNotTrained: a process that read a part of a checkpoint before it turned out to be damaged neither trains with
+// that nor hands it on, until it has read a whole one.
 func TestHalfALoadIsNotTrained(t *testing.T) {
 	good, _ := mixedCheckpoint(t, optimizer.SGD{LR: 0.1})
 	bad := t.TempDir()
@@ -271,22 +267,12 @@ func TestHalfALoadIsNotTrained(t *testing.T) {
 	if err := os.Truncate(parts[1], 100); err != nil {
 		t.Fatal(err)
 	}
-	f, err := fleet.New(nil, fleet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, loss := mixed()
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
-	if err == nil {
-		err = opt.Minimize(loss)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, loss := trial.Mixed()
+	f := alone(t, loss)
 	if err := f.LoadModel(t.Context(), bad); err == nil {
 		t.Error("a damaged checkpoint was loaded")
 	}
-	if _, err := nn.NewExecutor(loss.Graph()).Train(t.Context(), mixedBatch(2, 0)); err == nil || !strings.Contains(err.Error(), "load them again") {
+	if _, err := nn.NewExecutor(loss.Graph()).Train(t.Context(), trial.MixedBatch(2, 0)); err == nil || !strings.Contains(err.Error(), "load them again") {
 		t.Errorf("training: got %v", err)
 	}
 	out := t.TempDir()
@@ -299,7 +285,7 @@ func TestHalfALoadIsNotTrained(t *testing.T) {
 	if err := f.LoadModel(t.Context(), good); err != nil {
 		t.Error(err)
 	}
-	if _, err := nn.NewExecutor(loss.Graph()).Train(t.Context(), mixedBatch(2, 0)); err != nil {
+	if _, err := nn.NewExecutor(loss.Graph()).Train(t.Context(), trial.MixedBatch(2, 0)); err != nil {
 		t.Errorf("after a whole load: %v", err)
 	}
 }
@@ -307,43 +293,40 @@ func TestHalfALoadIsNotTrained(t *testing.T) {
 // TestLoadBetweenSteps: a session that has trained already goes on from what was loaded.
 func TestLoadBetweenSteps(t *testing.T) {
 	from, rule := t.TempDir(), optimizer.SGD{LR: 0.1}
-	leg{to: 3, save: from}.on(t, 1, 1, strategy.Sync())
-	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		return train(ctx, f, rule, strategy.Sync(), 1, func(o *toy) error {
-			o.session = nil // that one is closed
-			if err := o.train(ctx, samples(2, 0), nil); err != nil {
-				return err
+	trial.Training{Strategy: strategy.Sync(), To: 3, Save: from}.On(t, trial.Cluster(1, 1))
+	x := trial.Training{Rule: rule, Strategy: strategy.Sync(), To: 1}
+	x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
+		if err := o.Train(ctx, trial.Samples(2, 0), nil); err != nil {
+			return err
+		}
+		if err := f.LoadModel(ctx, from, "w", "emb"); err == nil || !strings.Contains(err.Error(), "WeightsOnly") {
+			t.Errorf("a checkpoint of Adam: %v", err)
+		}
+		if err := f.Restore(ctx, from, fleet.RestoreOptions{WeightsOnly: true}); err != nil {
+			return err
+		}
+		st := o.Step(trial.Samples(2, 0), nil)
+		st.Eval = true
+		return trial.Step(ctx, o.Session, st, func() {
+			if want := loadedWeights(t, from, "b"); !slices.Equal(o.B.W, want) {
+				t.Errorf("the session has %v, want %v", o.B.W, want)
 			}
-			if err := f.LoadModel(ctx, from, "w", "emb"); err == nil || !strings.Contains(err.Error(), "WeightsOnly") {
-				t.Errorf("a checkpoint of Adam: %v", err)
-			}
-			if err := f.Restore(ctx, from, fleet.RestoreOptions{WeightsOnly: true}); err != nil {
-				return err
-			}
-			st := o.step(samples(2, 0), nil)
-			st.Eval = true
-			if err := o.session.Begin(ctx, st); err != nil {
-				return err
-			}
-			if want := loadedWeights(t, from, "b"); !slices.Equal(o.b.W, want) {
-				t.Errorf("the session has %v, want %v", o.b.W, want)
-			}
-			return errors.Join(o.session.End(ctx, st), o.session.Close(ctx))
 		})
-	})
+	}
+	x.On(t, trial.Cluster(0, 1))
 }
 
 // loadedWeights are those of a dense param that is whole in a checkpoint of one server.
 func loadedWeights(t *testing.T, dir, name string) []float32 {
 	t.Helper()
-	part := read(t, filepath.Join(dir, manifest(t, dir).Parts[0].File))
+	part := trial.Read(t, filepath.Join(dir, trial.Manifest(t, dir).Parts[0].File))
 	f, err := safetensors.Parse(part)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, info := range f.Tensors() {
 		if strings.HasPrefix(info.Name, name+"[") || info.Name == name {
-			return tensor[float32](t, part, info.Name)
+			return trial.Tensor[float32](t, part, info.Name)
 		}
 	}
 	t.Fatalf("no tensor of %s", name)

@@ -8,19 +8,20 @@ import (
 	"log"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	tensors "gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
-	tensors "gorgonia.org/tensor"
 )
 
 // TestRowsAreTheModels: going over rows brings what a saved model holds, in every kind of job, and so does the text.
@@ -29,39 +30,38 @@ func TestRowsAreTheModels(t *testing.T) {
 		cluster fleettest.Cluster
 		mode    strategy.Mode
 	}{
-		"alone": {fleettest.Cluster{}, ""}, "collective": {fleettest.Cluster{Workers: 2}, ""},
-		"sync": {fleettest.Cluster{Servers: 2, Workers: 2}, "sync"}, "async": {fleettest.Cluster{Servers: 3, Workers: 2}, "async"},
-		"geo": {fleettest.Cluster{Servers: 2, Workers: 2}, "geo"},
+		"alone": {fleettest.Cluster{}, ""}, "collective": {trial.Cluster(0, 2), ""}, "sync": {trial.Cluster(2, 2), "sync"},
+		"async": {trial.Cluster(3, 2), "async"}, "geo": {trial.Cluster(2, 2), "geo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			c.cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-				return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Strategy{Mode: c.mode}, 5, func(o *toy) error {
-					if err := f.BarrierWorker(ctx); err != nil || !f.IsFirstWorker() {
-						return err
-					}
-					if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
-						return err
-					}
-					return compareRows(ctx, f, dir)
-				})
-			})
+			x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Strategy{Mode: c.mode}, To: 5, Ahead: true}
+			x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
+				if err := f.BarrierWorker(ctx); err != nil || !f.IsFirstWorker() {
+					return err
+				}
+				if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
+					return err
+				}
+				return compareRows(ctx, f, dir)
+			}
+			x.On(t, c.cluster)
 		})
 	}
 }
 
 // compareRows compares the rows of open with those of the model in a directory, whichever way they come.
 func compareRows(ctx context.Context, f *fleet.Fleet, dir string) error {
-	model, err := os.ReadFile(filepath.Join(dir, "weights.safetensors"))
+	model, err := os.ReadFile(trial.WeightsFile(dir))
 	if err != nil {
 		return err
 	}
 	want := map[uint64][]float32{}
-	ids, err := tensorOf[uint64](model, "open.ids")
+	ids, err := trial.TensorOf[uint64](model, "open.ids")
 	if err != nil || len(ids) == 0 {
 		return fmt.Errorf("the model has %d rows, error %w", len(ids), err)
 	}
-	w, err := tensorOf[float32](model, "open")
+	w, err := trial.TensorOf[float32](model, "open")
 	if err != nil {
 		return err
 	}
@@ -109,35 +109,35 @@ func compareText(text string, want map[uint64][]float32) error {
 
 func TestRowsEnd(t *testing.T) {
 	full := errors.New("disk full")
-	fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 2, func(*toy) error {
-			n := 0
-			for range f.Rows(ctx, "emb") {
-				if n++; n == 3 {
-					break
-				}
+	x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Sync(), To: 2, Ahead: true}
+	x.After = func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {
+		n := 0
+		for range f.Rows(ctx, "emb") {
+			if n++; n == 3 {
+				break
 			}
-			if n != 3 {
-				t.Errorf("a walk that was to end after 3 rows had %d", n)
+		}
+		if n != 3 {
+			t.Errorf("a walk that was to end after 3 rows had %d", n)
+		}
+		for _, err := range f.Rows(ctx, "none") {
+			if err == nil || !strings.Contains(err.Error(), `fleet: Rows: embedding "none" is not part`) {
+				t.Errorf("an embedding that does not exist: %v", err)
 			}
-			for _, err := range f.Rows(ctx, "none") {
-				if err == nil || !strings.Contains(err.Error(), `fleet: Rows: embedding "none" is not part`) {
-					t.Errorf("an embedding that does not exist: %v", err)
-				}
+		}
+		if err := f.ExportText(ctx, "emb", broken{full}); !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "fleet: ExportText: ") {
+			t.Errorf("a writer that fails: %v", err)
+		}
+		gone, cancel := context.WithCancelCause(ctx)
+		cancel(full)
+		for _, err := range f.Rows(gone, "emb") {
+			if !errors.Is(err, full) && !errors.Is(err, context.Canceled) {
+				t.Errorf("a context that has ended: %v", err)
 			}
-			if err := f.ExportText(ctx, "emb", broken{full}); !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "fleet: ExportText: ") {
-				t.Errorf("a writer that fails: %v", err)
-			}
-			gone, cancel := context.WithCancelCause(ctx)
-			cancel(full)
-			for _, err := range f.Rows(gone, "emb") {
-				if !errors.Is(err, full) && !errors.Is(err, context.Canceled) {
-					t.Errorf("a context that has ended: %v", err)
-				}
-			}
-			return nil
-		})
-	})
+		}
+		return nil
+	}
+	x.On(t, trial.Cluster(2, 1))
 }
 
 // broken is a writer that fails.

@@ -11,146 +11,52 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// leg is a part of a training that is interrupted: steps [from, to) of it, out of and into a checkpoint.
-type leg struct {
-	from, to   int
-	load, save string // directories, empty for none
-	later      bool   // servers load by LoadModel
-	model      string // where worker 0 saves the model at the end
-}
-
-// run runs a leg on every role of a cluster.
-func (l leg) run(ctx context.Context, f *fleet.Fleet, rule optimizer.Rule, s strategy.Strategy) error {
-	o := newToy()
-	opt, err := f.DistributedOptimizer(rule, s)
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(o); err != nil {
-		return err
-	}
-	if f.IsServer() {
-		if err := l.initServer(ctx, f); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
-	}
-	if err := l.begin(ctx, f); err != nil {
-		return err
-	}
-	for i := l.from; i < l.to; i++ {
-		share := 24 / f.WorkerNum()
-		if err := o.train(ctx, samples(24, i)[f.WorkerIndex()*share:][:share], nil); err != nil {
-			return err
-		}
-	}
-	if err := o.session.Close(ctx); err != nil {
-		return err
-	}
-	if err := l.end(ctx, f, o); err != nil {
-		return err
-	}
-	return f.StopWorker(ctx)
-}
-
-func (l leg) initServer(ctx context.Context, f *fleet.Fleet) error {
-	if !l.later {
-		return f.InitServer(ctx, l.load)
-	}
-	if err := f.InitServer(ctx, ""); err != nil {
-		return err
-	}
-	return f.LoadModel(ctx, l.load)
-}
-
-func (l leg) begin(ctx context.Context, f *fleet.Fleet) error {
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	if l.load != "" && f.IsLocal() {
-		return f.LoadModel(ctx, l.load)
-	}
-	return nil
-}
-
-// end saves what the leg is to save. Every worker asks for the checkpoint, so that one of them must act.
-func (l leg) end(ctx context.Context, f *fleet.Fleet, o *toy) error {
-	if err := f.BarrierWorker(ctx); err != nil {
-		return err
-	}
-	if l.save != "" {
-		if err := f.SavePersistables(ctx, l.save); err != nil {
-			return err
-		}
-	}
-	if l.model == "" || !f.IsFirstWorker() {
-		return nil
-	}
-	return f.SaveInferenceModel(ctx, l.model, o)
-}
-
-// on runs the leg on a cluster in memory; 0 servers mean one process.
-func (l leg) on(t *testing.T, servers, workers int, s strategy.Strategy) {
-	t.Helper()
-	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
-		return l.run(ctx, f, optimizer.Adam{LR: 0.01}, s)
-	})
-}
-
 // TestResumeEqualsNeverStopping saves with two servers and goes on with as many, fewer, more, or none.
 func TestResumeEqualsNeverStopping(t *testing.T) {
-	whole := t.TempDir()
-	leg{to: 8, model: whole}.on(t, 2, 2, strategy.Sync())
-	want := read(t, filepath.Join(whole, "weights.safetensors"))
 	half := t.TempDir()
-	leg{to: 4, save: half}.on(t, 2, 2, strategy.Sync())
+	want := trial.Training{Strategy: strategy.Sync(), To: 8}.Weights(t, trial.Cluster(2, 2))
+	trial.Training{Strategy: strategy.Sync(), To: 4, Save: half}.On(t, trial.Cluster(2, 2))
+	rest := trial.Training{Strategy: strategy.Sync(), From: 4, To: 8, Load: half}
 	for name, servers := range map[string]int{"one server": 1, "two": 2, "three": 3} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			leg{from: 4, to: 8, load: half, model: dir, later: servers == 2}.on(t, servers, 2, strategy.Sync())
-			if got := read(t, filepath.Join(dir, "weights.safetensors")); !bytes.Equal(want, got) {
-				t.Errorf("weights differ by up to %g", distance(t, want, got))
+			rest := rest
+			rest.Later = servers == 2
+			if got := rest.Weights(t, trial.Cluster(servers, 2)); !bytes.Equal(want, got) {
+				t.Errorf("weights differ by up to %g", trial.Distance(t, want, got))
 			}
 		})
 	}
 	t.Run("alone", func(t *testing.T) {
-		dir := t.TempDir()
-		leg{from: 4, to: 8, load: half, model: dir}.on(t, 0, 0, strategy.Sync())
-		if far := distance(t, want, read(t, filepath.Join(dir, "weights.safetensors"))); far > 1e-5 {
+		if far := trial.Distance(t, want, rest.Weights(t, trial.Cluster(0, 0))); far > 1e-5 {
 			t.Errorf("weights differ by up to %g", far)
 		}
 	})
 }
 
 func TestLocalResume(t *testing.T) {
-	whole, half, resumed := t.TempDir(), t.TempDir(), t.TempDir()
-	leg{to: 6, model: whole}.on(t, 0, 0, strategy.Async())
-	leg{to: 3, save: half}.on(t, 0, 0, strategy.Async())
-	leg{from: 3, to: 6, load: half, model: resumed}.on(t, 0, 0, strategy.Async())
-	want, got := read(t, filepath.Join(whole, "weights.safetensors")), read(t, filepath.Join(resumed, "weights.safetensors"))
-	if !bytes.Equal(want, got) {
-		t.Errorf("weights differ by up to %g", distance(t, want, got))
+	alone, half := trial.Cluster(0, 0), t.TempDir()
+	want := trial.Training{Strategy: strategy.Async(), To: 6}.Weights(t, alone)
+	trial.Training{Strategy: strategy.Async(), To: 3, Save: half}.On(t, alone)
+	if got := (trial.Training{Strategy: strategy.Async(), From: 3, To: 6, Load: half}).Weights(t, alone); !bytes.Equal(want, got) {
+		t.Errorf("weights differ by up to %g", trial.Distance(t, want, got))
 	}
 }
 
 // TestAsyncSaveByAll has all workers save at once: the checkpoint holds what the model did at that moment.
 func TestAsyncSaveByAll(t *testing.T) {
-	saved, model, loaded := t.TempDir(), t.TempDir(), t.TempDir()
-	leg{to: 5, save: saved, model: model}.on(t, 2, 3, strategy.Async())
-	m, err := checkpoint.Read(saved)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(m.Parts) != 2 || m.Step == 0 {
+	saved := t.TempDir()
+	model := trial.Training{Strategy: strategy.Async(), To: 5, Save: saved}.Weights(t, trial.Cluster(2, 3))
+	if m := trial.Manifest(t, saved); len(m.Parts) != 2 || m.Step == 0 {
 		t.Errorf("%d parts at step %d, want 2 after training", len(m.Parts), m.Step)
 	}
-	leg{from: 5, to: 6, load: saved, model: loaded}.on(t, 1, 1, strategy.Async())
-	before, after := tensor[float32](t, read(t, filepath.Join(model, "weights.safetensors")), "w"), tensor[float32](t, read(t, filepath.Join(loaded, "weights.safetensors")), "w")
+	loaded := trial.Training{Strategy: strategy.Async(), From: 5, To: 6, Load: saved}.Weights(t, trial.Cluster(1, 1))
+	before, after := trial.Tensor[float32](t, model, "w"), trial.Tensor[float32](t, loaded, "w")
 	for i := range before {
 		if d := before[i] - after[i]; d < -0.02 || d > 0.02 { // one step of Adam moves a weight by about LR
 			t.Errorf("w[%d] was %g when saved, %g a step after loading", i, before[i], after[i])
@@ -161,16 +67,21 @@ func TestAsyncSaveByAll(t *testing.T) {
 // TestBadCheckpointIsRefused has a server start from directories that are no checkpoint.
 func TestBadCheckpointIsRefused(t *testing.T) {
 	good := t.TempDir()
-	leg{to: 2, save: good}.on(t, 2, 1, strategy.Sync())
+	trial.Training{Strategy: strategy.Sync(), To: 2, Save: good}.On(t, trial.Cluster(2, 1))
+	manifest := func(_ *testing.T, dir string) string { return filepath.Join(dir, "manifest.json") }
+	part := func(i int) func(*testing.T, string) string {
+		return func(t *testing.T, dir string) string { return parts(t, dir)[i] }
+	}
 	tests := map[string]struct {
-		spoil func(t *testing.T, dir string)
+		file  func(t *testing.T, dir string) string
+		spoil func([]byte) []byte // nil removes the file
 		want  error
 		says  string
 	}{
-		"empty":         {func(t *testing.T, dir string) { remove(t, dir, "manifest.json") }, checkpoint.ErrNone, "manifest.json"},
-		"flipped bit":   {func(t *testing.T, dir string) { flip(t, parts(t, dir)[1]) }, checkpoint.ErrDamaged, "part-"},
-		"missing part":  {func(t *testing.T, dir string) { remove(t, parts(t, dir)[0]) }, checkpoint.ErrDamaged, "it is missing"},
-		"torn manifest": {func(t *testing.T, dir string) { truncate(t, filepath.Join(dir, "manifest.json")) }, checkpoint.ErrDamaged, "manifest.json"},
+		"empty":         {manifest, nil, checkpoint.ErrNone, "manifest.json"},
+		"flipped bit":   {part(1), func(b []byte) []byte { b[len(b)/2] ^= 0x80; return b }, checkpoint.ErrDamaged, "part-"},
+		"missing part":  {part(0), nil, checkpoint.ErrDamaged, "it is missing"},
+		"torn manifest": {manifest, func(b []byte) []byte { return b[:len(b)/2] }, checkpoint.ErrDamaged, "manifest.json"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -178,8 +89,16 @@ func TestBadCheckpointIsRefused(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
 				t.Fatal(err)
 			}
-			test.spoil(t, dir)
-			err := loading(t, dir, optimizer.Adam{LR: 0.01})
+			file := test.file(t, dir)
+			data := trial.Read(t, file)
+			err := os.Remove(file)
+			if test.spoil != nil {
+				err = os.WriteFile(file, test.spoil(data), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = loading(t, dir, optimizer.Adam{LR: 0.01})
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "fleet: LoadModel") {
 				t.Errorf("got %v, want %v about %s", err, test.want, test.says)
 			}
@@ -195,17 +114,12 @@ func TestBadCheckpointIsRefused(t *testing.T) {
 
 // loading loads a checkpoint alone.
 func loading(t *testing.T, dir string, rule optimizer.Rule) error {
-	errs := fleettest.Cluster{}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-		opt, err := f.DistributedOptimizer(rule, strategy.Sync())
-		if err != nil {
-			return err
-		}
-		if err := opt.Minimize(newToy()); err != nil {
+	return fleettest.Cluster{}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		if err := trial.Minimize(f, trial.NewToy(), rule, strategy.Sync()); err != nil {
 			return err
 		}
 		return f.LoadModel(ctx, dir)
-	})
-	return errs["worker 0"]
+	})["worker 0"]
 }
 
 func parts(t *testing.T, dir string) []string {
@@ -217,43 +131,17 @@ func parts(t *testing.T, dir string) []string {
 	return names
 }
 
-func remove(t *testing.T, name ...string) {
-	t.Helper()
-	if err := os.Remove(filepath.Join(name...)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// flip changes a byte in the middle of a file.
-func flip(t *testing.T, name string) {
-	t.Helper()
-	data := read(t, name)
-	data[len(data)/2] ^= 0x80
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// truncate keeps the first half of a file.
-func truncate(t *testing.T, name string) {
-	t.Helper()
-	data := read(t, name)
-	if err := os.WriteFile(name, data[:len(data)/2], 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestInterruptedSaveLeavesTheOldOne leaves a part of a save that never ended beside a checkpoint: it is not read, and the
 // next save clears it away.
 func TestInterruptedSaveLeavesTheOldOne(t *testing.T) {
 	dir := t.TempDir()
-	leg{to: 2, save: dir}.on(t, 2, 1, strategy.Sync())
+	trial.Training{Strategy: strategy.Sync(), To: 2, Save: dir}.On(t, trial.Cluster(2, 1))
 	stray := filepath.Join(dir, checkpoint.PartName("9-unfinished", 0, 2))
 	if err := os.WriteFile(stray, []byte("half of a part"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	old := manifest(t, dir)
-	leg{from: 2, to: 3, load: dir, save: dir}.on(t, 2, 1, strategy.Sync())
+	old := trial.Manifest(t, dir)
+	trial.Training{Strategy: strategy.Sync(), From: 2, To: 3, Load: dir, Save: dir}.On(t, trial.Cluster(2, 1))
 	if _, err := os.Stat(stray); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the stray part is still there after a save: %v", err)
 	}
@@ -264,13 +152,4 @@ func TestInterruptedSaveLeavesTheOldOne(t *testing.T) {
 			}
 		}
 	}
-}
-
-func manifest(t *testing.T, dir string) checkpoint.Manifest {
-	t.Helper()
-	m, err := checkpoint.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }

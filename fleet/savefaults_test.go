@@ -2,11 +2,13 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -17,90 +19,45 @@ import (
 // steps.
 func TestSavesUnderFaults(t *testing.T) {
 	const steps, workers = 6, 3
-	first, end := seeds(t, 4) // each syncs several files
-	met := map[string]int{}
-	for seed := first; seed < end; seed++ {
+	trial.EachSeed(t, 4, func(seed trial.Seed) { // each syncs several files
 		for mode, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
-			s = patient(s)
-			t.Run(fmt.Sprintf("%s/%d", mode, seed), func(t *testing.T) {
+			s = trial.Patient(s)
+			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
 				dir, total := t.TempDir(), float32(steps)
 				if s.Mode == strategy.ModeAsync {
 					total *= workers
 				}
-				underFaults(t, seed, workers, met, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
-					return countAndSave(ctx, f, s, steps, total, dir)
+				seed.Simulate(t, workers, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
+					c := trial.NewCounter(5)
+					return c.Play(ctx, f, s, func() error {
+						for range 2 {
+							if err := errors.Join(c.Train(ctx, steps/2), f.SavePersistables(ctx, dir)); err != nil {
+								return fmt.Errorf("worker %d: %w", f.WorkerIndex(), err)
+							}
+						}
+						if err := f.BarrierWorker(ctx); err != nil {
+							return err
+						}
+						return c.Holds(ctx, total)
+					})
 				})
 				fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
-					return readCut(ctx, f, s, dir, total/2, total)
+					c := trial.NewCounter(5)
+					if err := trial.Minimize(f, c, optimizer.SGD{LR: 1}, s); err != nil {
+						return err
+					}
+					return trial.Begin(ctx, f, dir, func() error {
+						values, err := c.Values(ctx)
+						if err != nil {
+							return err
+						}
+						if steps := values[0]; steps < total/2 || steps > total {
+							return fmt.Errorf("the checkpoint counts %v steps, there were %v to %v", steps, total/2, total)
+						}
+						return trial.AllAre(values, values[0])
+					})
 				})
 			})
 		}
-	}
-	report(t, end-first, met)
-}
-
-func countAndSave(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int, total float32, dir string) error {
-	c := newCounter(5)
-	trainer, err := c.join(ctx, f, s)
-	if err != nil || trainer == nil {
-		return err
-	}
-	for range 2 {
-		if n := push(ctx, trainer, c, steps/2); n != steps/2 {
-			return fmt.Errorf("worker %d came to step %d of %d", f.WorkerIndex(), n, steps/2)
-		}
-		if err := f.SavePersistables(ctx, dir); err != nil {
-			return err
-		}
-	}
-	if err := f.BarrierWorker(ctx); err != nil {
-		return err
-	}
-	if err := c.between(ctx, total, total); err != nil {
-		return err
-	}
-	return f.StopWorker(ctx)
-}
-
-// readCut starts from the checkpoint in dir and looks at what it holds.
-func readCut(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, dir string, least, most float32) error {
-	c := newCounter(5)
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(c); err != nil {
-		return err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, dir); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	if err := c.between(ctx, least, most); err != nil {
-		return err
-	}
-	return f.StopWorker(ctx)
-}
-
-// between reads all values, which are to be the same number from least to most.
-func (c *counter) between(ctx context.Context, least, most float32) error {
-	session, err := c.trainer.Open(c.Params())
-	if err != nil {
-		return err
-	}
-	st := c.step(true)
-	if err := session.Begin(ctx, st); err != nil {
-		return err
-	}
-	for i, w := range append(append([]float32(nil), c.w.W...), st.Rows[0].W...) {
-		if w < least || w > most || w != c.w.W[0] {
-			return fmt.Errorf("value %d counts %v steps and value 0 %v, there were %v to %v", i, w, c.w.W[0], least, most)
-		}
-	}
-	return session.Close(ctx)
+	})
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -23,7 +23,6 @@ type months struct {
 	load  string // before the first
 	begin int    // the first step
 	save  string // after the last
-	model string
 
 	mu    sync.Mutex
 	freed []map[string]fleet.Shrunk // by day, as worker 0 is told
@@ -31,60 +30,45 @@ type months struct {
 
 const stepsADay = 4
 
-// dayIDs are the examples of a step: every day has ids of its own among those of all days.
-func dayIDs(step int) []sample {
-	all := fewIDs(step)
+// dayIDs are a worker's examples of a step: every day has ids of its own among those of all days.
+func dayIDs(f *fleet.Fleet, step int) []trial.Sample {
+	all := trial.FewIDs(step)
 	for i := range all {
 		if i%2 == 0 {
-			all[i].emb += uint64(1000 * (1 + step/stepsADay))
-			all[i].open += uint64(1000 * (1 + step/stepsADay))
+			all[i].Emb += uint64(1000 * (1 + step/stepsADay))
+			all[i].Open += uint64(1000 * (1 + step/stepsADay))
 		}
 	}
-	return all
+	return trial.Deal(f, all)
 }
 
-func (m *months) program(ctx context.Context, f *fleet.Fleet) error {
-	o := shown()
-	o.emb.Entry = optimizer.Entry{} // one table has no score
-	opt, err := f.DistributedOptimizer(optimizer.Adam{LR: 0.01}, patient(strategy.Sync()))
-	if err != nil {
-		return err
+// training is that of the days, each after the other.
+func (m *months) training() trial.Training {
+	toy := func() *trial.Toy {
+		o := trial.NewShown()
+		o.Emb.Entry = optimizer.Entry{} // one table has no score
+		return o
 	}
-	if err := opt.Minimize(o); err != nil {
-		return err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, m.load); err != nil {
-			return err
-		}
-		return f.RunServer(ctx)
-	}
-	if err := (leg{load: m.load}).begin(ctx, f); err != nil {
-		return err
-	}
-	for day := range m.days {
-		if err := m.day(ctx, f, o, day); err != nil {
-			return err
-		}
-	}
-	if err := o.session.Close(ctx); err != nil {
-		return err
-	}
-	if err := (leg{save: m.save, model: m.model}).end(ctx, f, o); err != nil {
-		return err
-	}
-	return f.StopWorker(ctx)
+	return trial.Training{Toy: toy, Strategy: trial.Patient(strategy.Sync()), Load: m.load, Save: m.save,
+		After: func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
+			for day := range m.days {
+				if err := m.day(ctx, f, o, day); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
 }
 
 // day trains, with rows fetched ahead, and ends the day.
-func (m *months) day(ctx context.Context, f *fleet.Fleet, o *toy, day int) error {
+func (m *months) day(ctx context.Context, f *fleet.Fleet, o *trial.Toy, day int) error {
 	for i := range stepsADay {
 		step := m.begin + day*stepsADay + i
-		var next []sample
+		var next []trial.Sample
 		if i+1 < stepsADay {
-			next = ownPart(f, dayIDs(step+1))
+			next = dayIDs(f, step+1)
 		}
-		if err := o.train(ctx, ownPart(f, dayIDs(step)), next); err != nil {
+		if err := o.Train(ctx, dayIDs(f, step), next); err != nil {
 			return err
 		}
 	}
@@ -114,20 +98,13 @@ func (m *months) note(day int, freed map[string]fleet.Shrunk) error {
 	return nil
 }
 
-func (m *months) run(t *testing.T, c fleettest.Cluster) []byte {
-	t.Helper()
-	m.model = t.TempDir()
-	c.Run(t, m.program)
-	return read(t, filepath.Join(m.model, "weights.safetensors"))
-}
-
 var someDays = []fleet.ShrinkOptions{{}, {Unseen: 1}, {Decay: 0.5, MinScore: 2}, {Unseen: 1, Decay: 0.9}, {Unseen: 2}}
 
 // TestShrinkIsTheSameEverywhere: the same rows are dropped on any number of servers as in one process, and training goes on
 // from the same rows; all workers call it, and each day ends once.
 func TestShrinkIsTheSameEverywhere(t *testing.T) {
 	alone := &months{days: someDays}
-	want := alone.run(t, fleettest.Cluster{})
+	want := alone.training().Weights(t, trial.Cluster(0, 0))
 	for day, what := range map[int]string{1: "emb", 2: "open", 3: "emb"} {
 		if alone.freed[day][what].Rows == 0 {
 			t.Fatalf("day %d dropped %+v: the test shows nothing of %s", day, alone.freed[day], what)
@@ -140,11 +117,11 @@ func TestShrinkIsTheSameEverywhere(t *testing.T) {
 		t.Errorf("no id that waits was forgotten: %+v", alone.freed)
 	}
 	for name, c := range map[string]fleettest.Cluster{
-		"one server": {Servers: 1, Workers: 1}, "two": {Servers: 2, Workers: 3}, "three": {Servers: 3, Workers: 2}, "none": {Workers: 3},
+		"one server": trial.Cluster(1, 1), "two": trial.Cluster(2, 3), "three": trial.Cluster(3, 2), "none": trial.Cluster(0, 3),
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &months{days: someDays}
-			if far := distance(t, want, m.run(t, c)); far > 1e-5 {
+			if far := trial.Distance(t, want, m.training().Weights(t, c)); far > 1e-5 {
 				t.Errorf("%g away from one process", far)
 			}
 			for day := range someDays {
@@ -159,11 +136,11 @@ func TestShrinkIsTheSameEverywhere(t *testing.T) {
 // TestDaysOutliveServers stops a job between two days and goes on with another number of servers.
 func TestDaysOutliveServers(t *testing.T) {
 	whole := &months{days: someDays}
-	want := whole.run(t, fleettest.Cluster{Servers: 2, Workers: 2})
+	want := whole.training().Weights(t, trial.Cluster(2, 2))
 	half := t.TempDir()
-	(&months{days: someDays[:3], save: half}).run(t, fleettest.Cluster{Servers: 2, Workers: 2})
+	(&months{days: someDays[:3], save: half}).training().On(t, trial.Cluster(2, 2))
 	rest := &months{days: someDays[3:], load: half, begin: 3 * stepsADay}
-	if far := distance(t, want, rest.run(t, fleettest.Cluster{Servers: 3, Workers: 2})); far != 0 {
+	if far := trial.Distance(t, want, rest.training().Weights(t, trial.Cluster(3, 2))); far != 0 {
 		t.Errorf("a job that was stopped ends %g away from one that wasn't", far)
 	}
 	for day, freed := range rest.freed {
@@ -176,14 +153,14 @@ func TestDaysOutliveServers(t *testing.T) {
 // TestDaysUnderFaults: messages are lost, repeated and late, and each day ends once, everywhere.
 func TestDaysUnderFaults(t *testing.T) {
 	alone := &months{days: someDays[:4]}
-	want := alone.run(t, fleettest.Cluster{})
-	met := map[string]int{}
-	first, end := seeds(t, 8)
-	for seed := first; seed < end; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m := &months{days: someDays[:4], model: t.TempDir()}
-			underFaults(t, seed, 3, met, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error { return m.program(ctx, f) })
-			if far := distance(t, want, read(t, filepath.Join(m.model, "weights.safetensors"))); far > 1e-5 {
+	want := alone.training().Weights(t, trial.Cluster(0, 0))
+	trial.EachSeed(t, 8, func(seed trial.Seed) {
+		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
+			m := &months{days: someDays[:4]}
+			x := m.training()
+			x.Model = t.TempDir()
+			seed.Simulate(t, 3, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error { return x.Run(ctx, f) })
+			if far := trial.Distance(t, want, trial.Weights(t, x.Model)); far > 1e-5 {
 				t.Errorf("%g away from one process", far)
 			}
 			for day := range m.days {
@@ -192,31 +169,30 @@ func TestDaysUnderFaults(t *testing.T) {
 				}
 			}
 		})
-	}
-	report(t, end-first, met)
+	})
 }
 
 // TestShrinkOfOneWorker: in mode async one worker may end days while others train.
 func TestShrinkOfOneWorker(t *testing.T) {
-	fleettest.Run(t, 2, 3, func(ctx context.Context, f *fleet.Fleet) error {
-		return trainShown(ctx, f, strategy.Async(), 20, "", func(*toy) error {
-			if f.WorkerIndex() != 1 {
-				return nil
+	x := shown(strategy.Async(), 20)
+	x.After = func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {
+		if f.WorkerIndex() != 1 {
+			return f.BarrierWorker(ctx)
+		}
+		sum := 0
+		for range 3 { // each call of the same worker is a day
+			freed, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2})
+			if err != nil {
+				return err
 			}
-			sum := 0
-			for range 3 { // each call of the same worker is a day
-				freed, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2})
-				if err != nil {
-					return err
-				}
-				sum += freed["emb"].Rows + freed["emb"].Waiting
-			}
-			if sum == 0 {
-				t.Error("nothing was dropped in three days")
-			}
-			return nil
-		})
-	})
+			sum += freed["emb"].Rows + freed["emb"].Waiting
+		}
+		if sum == 0 {
+			t.Error("nothing was dropped in three days")
+		}
+		return f.BarrierWorker(ctx)
+	}
+	x.On(t, trial.Cluster(2, 3))
 }
 
 func TestShrinkRefuses(t *testing.T) {
@@ -227,22 +203,24 @@ func TestShrinkRefuses(t *testing.T) {
 		says string
 	}{
 		"no score": {fleettest.Cluster{}, strategy.Sync(), fleet.ShrinkOptions{MinScore: 1}, "set ShowClick in an Entry"},
-		"decay":    {fleettest.Cluster{Servers: 1, Workers: 1}, strategy.Async(), fleet.ShrinkOptions{Decay: 2}, "Decay is 2"},
-		"geo":      {fleettest.Cluster{Servers: 1, Workers: 1}, strategy.Geo(4), fleet.ShrinkOptions{}, "mode geo keeps every row"},
+		"decay":    {trial.Cluster(1, 1), strategy.Async(), fleet.ShrinkOptions{Decay: 2}, "Decay is 2"},
+		"geo":      {trial.Cluster(1, 1), strategy.Geo(4), fleet.ShrinkOptions{}, "mode geo keeps every row"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			x := trial.Training{Rule: optimizer.SGD{LR: 0.01}, Strategy: tt.s, To: 2, Ahead: true}
+			x.After = func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {
+				if _, err := f.Shrink(ctx, tt.o); err == nil || !strings.Contains(err.Error(), tt.says) {
+					t.Errorf("error %v, want %q", err, tt.says)
+				}
+				return nil
+			}
 			tt.c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 				if f.IsServer() {
 					if _, err := f.Shrink(ctx, tt.o); !errors.Is(err, fleet.ErrRole) {
 						t.Errorf("a server shrinks: %v", err)
 					}
 				}
-				return train(ctx, f, optimizer.SGD{LR: 0.01}, tt.s, 2, func(*toy) error {
-					if _, err := f.Shrink(ctx, tt.o); err == nil || !strings.Contains(err.Error(), tt.says) {
-						t.Errorf("error %v, want %q", err, tt.says)
-					}
-					return nil
-				})
+				return x.Run(ctx, f)
 			})
 		})
 	}

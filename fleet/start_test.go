@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -29,7 +30,7 @@ func TestAWorkerThatNeverComes(t *testing.T) {
 				if f.WorkerIndex() == 1 {
 					return nil
 				}
-				return train(ctx, f, optimizer.SGD{LR: 0.1}, s, 3, nil)
+				return trial.Train(ctx, f, optimizer.SGD{LR: 0.1}, s, 3, nil)
 			})
 			if took := time.Since(began); took < limit || took > limit+limit/4 {
 				t.Errorf("the job took %v, the strategy waits %v", took, limit)
@@ -79,7 +80,7 @@ func TestNamesThatResolveLate(t *testing.T) {
 		c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
 		c.Simulate(t, func(inner transport.Transport) transport.Transport { return late{inner, time.Now().Add(time.Minute)} },
 			func(ctx context.Context, f *fleet.Fleet) error {
-				return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 3, nil)
+				return trial.Train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 3, nil)
 			})
 		want := map[string]int{"own name does not resolve, still waiting": 2, "why=": 2}
 		if servers > 0 {
@@ -102,7 +103,7 @@ func TestANameThatNeverResolves(t *testing.T) {
 			c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Transport: late{transport.NewMemory(), time.Now().Add(time.Hour)}}}
 			began := time.Now()
 			for role, err := range c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-				return train(ctx, f, optimizer.SGD{LR: 0.1}, s, 3, nil)
+				return trial.Train(ctx, f, optimizer.SGD{LR: 0.1}, s, 3, nil)
 			}) {
 				if err == nil || !strings.Contains(err.Error(), "no such host") {
 					t.Errorf("%s: %v, want what failed", role, err)

@@ -1,42 +1,17 @@
 package fleet_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
-
-// lines is a log that many roles write to.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-// of are the lines with a word.
-func (l *lines) of(word string) (all []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.b.String()) {
-		if strings.Contains(line, word) {
-			all = append(all, line)
-		}
-	}
-	return all
-}
 
 // TestStatsOfACluster adds the servers' rows up to those of one process, and finds a line of every role in the log.
 func TestStatsOfACluster(t *testing.T) {
@@ -44,7 +19,7 @@ func TestStatsOfACluster(t *testing.T) {
 		var mu sync.Mutex
 		rows, waiting = map[string]int{}, map[string]int{}
 		c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-			err := trainShown(ctx, f, strategy.Sync(), 20, "", nil)
+			err := shown(strategy.Sync(), 20).Run(ctx, f)
 			st := f.Stats()
 			mu.Lock()
 			defer mu.Unlock()
@@ -63,8 +38,8 @@ func TestStatsOfACluster(t *testing.T) {
 		})
 		return rows, waiting, steps
 	}
-	log := new(lines)
-	together := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}}
+	log := new(trial.Log)
+	together := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Logger: log.Logger()}}
 	wantRows, wantWaiting, _ := gather(fleettest.Cluster{})
 	rows, waiting, steps := gather(together)
 	for _, name := range []string{"emb", "open"} {
@@ -76,7 +51,7 @@ func TestStatsOfACluster(t *testing.T) {
 		t.Errorf("%d steps were counted, want 60", steps)
 	}
 	for word, want := range map[string]int{"server has ended": 2, `"worker has stopped"`: 3, "stats.steps=20": 3, "stats.open.rows=": 2, "stats.transport.calls=": 5} {
-		if got := log.of(word); len(got) != want {
+		if got := log.Lines(word); len(got) != want {
 			t.Errorf("%d lines have %q, want %d", len(got), word, want)
 		}
 	}
@@ -88,16 +63,12 @@ func TestHotRows(t *testing.T) {
 		if st := f.Stats(); st.Tables != nil || st.Transport != (transport.Stats{}) {
 			t.Errorf("stats before Minimize: %+v", st)
 		}
-		o := newToy()
-		opt, err := f.DistributedOptimizer(laws()["SGD"], strategy.Sync())
-		if err != nil {
-			return err
-		}
-		if err := opt.Minimize(o); err != nil {
+		o := trial.NewToy()
+		if err := trial.Minimize(f, o, trial.Rules()["SGD"], strategy.Sync()); err != nil {
 			return err
 		}
 		for i := range 40 {
-			if err := o.train(ctx, []sample{{emb: 7, open: 1}, {emb: uint64(100 + i/20), open: 2}}, nil); err != nil {
+			if err := o.Train(ctx, []trial.Sample{{Emb: 7, Open: 1}, {Emb: uint64(100 + i/20), Open: 2}}, nil); err != nil {
 				return err
 			}
 		}
@@ -111,19 +82,19 @@ func TestHotRows(t *testing.T) {
 
 // TestEveryCountIsLogged: what was counted, and what went wrong, is in a log's line; what is zero is not.
 func TestEveryCountIsLogged(t *testing.T) {
-	log := new(lines)
-	logger := slog.New(slog.NewTextHandler(log, nil))
+	log := new(trial.Log)
+	logger := log.Logger()
 	logger.Info("so far", "stats", fleet.Stats{Counts: fleet.Counts{Steps: 11, Rows: 12, Doubled: 13, Dropped: 14, NotFinite: 15}, Refused: 16,
 		Tables: []fleet.TableStats{{Name: "t", Rows: 21, Free: 22, Waiting: 23, Bytes: 24, MaxBytes: 25, KeptOut: 26, TurnedAway: 27, Dropped: 28, Hot: []fleet.HotRow{{ID: 29}}}}})
 	want := []string{"steps=11", "rows_applied=12", "doubled=13", "rows_dropped=14", "not_finite=15", "refused=16", "t.rows=21", "t.free=22", "t.waiting=23",
 		"t.bytes=24", "t.max_bytes=25", "t.kept_out=26", "t.turned_away=27", "t.dropped=28", "t.hottest=29"}
 	for _, text := range want {
-		if len(log.of("stats."+text)) != 1 {
-			t.Errorf("no %s in %s", text, log.of("so far"))
+		if len(log.Lines("stats."+text)) != 1 {
+			t.Errorf("no %s in %s", text, log.Lines("so far"))
 		}
 	}
 	logger.Info("nothing", "stats", fleet.Stats{})
-	if got := log.of("nothing")[0]; strings.Contains(got, "stats.") {
+	if got := log.Lines("nothing")[0]; strings.Contains(got, "stats.") {
 		t.Errorf("zeros are logged: %s", got)
 	}
 }

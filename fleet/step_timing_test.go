@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -67,10 +68,7 @@ func (o *loop) steps(ctx context.Context, worker, n int, ahead bool) error {
 		if ahead {
 			r.Next = batches[(i+1)%loopBatches]
 		}
-		if err := session.Begin(ctx, st); err != nil {
-			return err
-		}
-		if err := session.End(ctx, st); err != nil {
+		if err := trial.Step(ctx, session, st, nil); err != nil {
 			return err
 		}
 	}
@@ -104,7 +102,7 @@ func BenchmarkPayloads(b *testing.B) {
 
 func benchLoop(b *testing.B, s strategy.Strategy, workers int, ahead bool) {
 	net := &transport.FastHTTP{}
-	c := fleettest.Cluster{Servers: 1, Workers: workers, Endpoints: freePorts(b, 1),
+	c := fleettest.Cluster{Servers: 1, Workers: workers, Endpoints: trial.FreePorts(b, 1),
 		Options: fleet.Options{Transport: net, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}}
 	var mu sync.Mutex
 	var longest time.Duration
@@ -112,43 +110,29 @@ func benchLoop(b *testing.B, s strategy.Strategy, workers int, ahead bool) {
 	b.ReportAllocs()
 	c.Run(b, func(ctx context.Context, f *fleet.Fleet) error {
 		o := newLoop()
-		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.01}, s)
-		if err != nil {
-			return err
-		}
-		if err := opt.Minimize(o); err != nil {
-			return err
-		}
-		if f.IsServer() {
-			if err := f.InitServer(ctx, ""); err != nil {
+		return trial.Play(ctx, f, o, optimizer.SGD{LR: 0.01}, s, func() error {
+			if err := o.steps(ctx, f.WorkerIndex(), 2*loopBatches, ahead); err != nil {
 				return err
 			}
-			return f.RunServer(ctx)
-		}
-		if err := f.InitWorker(ctx); err != nil {
-			return err
-		}
-		if err := o.steps(ctx, f.WorkerIndex(), 2*loopBatches, ahead); err != nil {
-			return err
-		}
-		if err := f.BarrierWorker(ctx); err != nil {
-			return err
-		}
-		if f.IsFirstWorker() {
-			b.ResetTimer()
-			before = net.Stats()
-		}
-		start := time.Now()
-		if err := o.steps(ctx, f.WorkerIndex(), b.N, ahead); err != nil {
-			return err
-		}
-		if f.IsFirstWorker() {
-			after = net.Stats()
-		}
-		mu.Lock()
-		longest = max(longest, time.Since(start))
-		mu.Unlock()
-		return f.StopWorker(ctx)
+			if err := f.BarrierWorker(ctx); err != nil {
+				return err
+			}
+			if f.IsFirstWorker() {
+				b.ResetTimer()
+				before = net.Stats()
+			}
+			start := time.Now()
+			if err := o.steps(ctx, f.WorkerIndex(), b.N, ahead); err != nil {
+				return err
+			}
+			if f.IsFirstWorker() {
+				after = net.Stats()
+			}
+			mu.Lock()
+			longest = max(longest, time.Since(start))
+			mu.Unlock()
+			return nil
+		})
 	})
 	b.ReportMetric(float64(longest.Microseconds())/float64(b.N), "µs/step")
 	if workers == 1 {

@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// halting is a rule for an embedding whose update stands still where a test wants to look: the rows of the next embedding come after it.
+// halting is a rule for an embedding whose update stands still where a test wants to look: the rows of the next embedding come
+// after it.
 type halting struct{ optimizer.SGD }
 
 // halt is where it stands still next; nil for nowhere.
@@ -32,53 +32,38 @@ func (r halting) Update(w, g, state []float32, s *optimizer.State) {
 	r.SGD.Update(w, g, state, s)
 }
 
-// TestReadsBesideAnUpdateSeeItWholeOrNot has an evaluation read rows while an update is half made, under a rule that moves rows in each
-// step: it sees them as they were before that update, and the update finds them so.
+// TestReadsBesideAnUpdateSeeItWholeOrNot has an evaluation read rows while an update is half made, under a rule that moves rows
+// in each step: it sees them as they were before that update, and the update finds them so.
 func TestReadsBesideAnUpdateSeeItWholeOrNot(t *testing.T) {
 	for name, job := range map[string]struct {
 		servers  int
 		strategy strategy.Strategy
 	}{"sync": {1, strategy.Sync()}, "async": {1, strategy.Async()}, "alone": {0, strategy.Sync()}} {
 		t.Run(name, func(t *testing.T) {
+			rule := optimizer.PerParam{Rule: optimizer.Adam{LR: 0.1, Dense: true}, By: map[string]optimizer.Rule{"emb": halting{optimizer.SGD{LR: 0.01}}}}
 			var models [2][]byte
 			for i := range models {
-				dir := t.TempDir()
-				fleettest.Run(t, job.servers, 1, func(ctx context.Context, f *fleet.Fleet) error {
-					o := newToy()
-					opt, err := f.DistributedOptimizer(optimizer.PerParam{Rule: optimizer.Adam{LR: 0.1, Dense: true},
-						By: map[string]optimizer.Rule{"emb": halting{optimizer.SGD{LR: 0.01}}}}, job.strategy)
-					if err != nil {
-						return err
-					}
-					if err := opt.Minimize(o); err != nil {
-						return err
-					}
-					return from(ctx, f, "", func() error {
-						if err := trainTwice(ctx, f, o, i == 1); err != nil {
-							return err
-						}
-						return saveFirst(ctx, f, dir)(o)
-					})
-				})
-				models[i] = read(t, filepath.Join(dir, "weights.safetensors"))
+				models[i] = trial.Training{Rule: rule, Strategy: job.strategy, After: func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
+					return trainTwice(ctx, f, o, i == 1)
+				}}.Weights(t, trial.Cluster(job.servers, 1))
 			}
-			if far := distance(t, models[0], models[1]); far != 0 {
+			if far := trial.Distance(t, models[0], models[1]); far != 0 {
 				t.Errorf("weights that were read beside an update are %g away from others", far)
 			}
 		})
 	}
 }
 
-// trainTwice makes two steps; in the second, an evaluation may read what the first has trained, when the update has begun and has not
-// come to the rows.
-func trainTwice(ctx context.Context, f *fleet.Fleet, o *toy, look bool) error {
-	if err := o.train(ctx, samples(4, 0), nil); err != nil {
+// trainTwice makes two steps; in the second, an evaluation may read what the first has trained, when the update has begun and has
+// not come to the rows.
+func trainTwice(ctx context.Context, f *fleet.Fleet, o *trial.Toy, look bool) error {
+	if err := o.Train(ctx, trial.Samples(4, 0), nil); err != nil {
 		return err
 	}
 	if err := f.BarrierWorker(ctx); err != nil || !look {
-		return errors.Join(err, o.train(ctx, samples(4, 0), nil))
+		return errors.Join(err, o.Train(ctx, trial.Samples(4, 0), nil))
 	}
-	before, err := evaluated(ctx, o.trainer)
+	before, err := evaluated(ctx, o.Trainer)
 	if err != nil {
 		return err
 	}
@@ -86,9 +71,9 @@ func trainTwice(ctx context.Context, f *fleet.Fleet, o *toy, look bool) error {
 	halt.Store(h)
 	var trained error
 	var training sync.WaitGroup
-	training.Go(func() { trained = o.train(ctx, samples(4, 0), nil) })
+	training.Go(func() { trained = o.Train(ctx, trial.Samples(4, 0), nil) })
 	<-h.reached
-	beside, err := evaluated(ctx, o.trainer)
+	beside, err := evaluated(ctx, o.Trainer)
 	close(h.goOn)
 	training.Wait()
 	if err == nil && trained == nil && !slices.Equal(before, beside) {
@@ -99,16 +84,10 @@ func trainTwice(ctx context.Context, f *fleet.Fleet, o *toy, look bool) error {
 
 // evaluated are rows of the toy's second embedding as an evaluation sees them.
 func evaluated(ctx context.Context, trainer optimizer.Trainer) ([]float32, error) {
-	o := newToy()
-	s, err := trainer.Open(o.Params())
-	if err != nil {
-		return nil, err
-	}
-	st := o.step(samples(4, 0), nil)
-	st.Eval = true
-	st.Rows[0].IDs, st.Rows[0].W = nil, nil
-	if err := s.Begin(ctx, st); err != nil {
-		return nil, err
-	}
-	return st.Rows[1].W, errors.Join(s.End(ctx, st), s.Close(ctx))
+	o := trial.NewToy()
+	o.Bind(trainer)
+	rows := o.Step(trial.Samples(4, 0), nil).Rows
+	rows[0].IDs, rows[0].W = nil, nil
+	err := o.InSession(ctx, func(s optimizer.Session) error { return trial.Look(ctx, s, rows...) })
+	return rows[1].W, err
 }

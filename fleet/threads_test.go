@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -42,8 +43,8 @@ func TestThreadsOfOneWorker(t *testing.T) {
 	}
 }
 
-// TestThreadsThatMerge has each thread merge the gradients of its own steps, whose number is no multiple of what is merged: none waits
-// for another that has ended, and the rests are pushed.
+// TestThreadsThatMerge has each thread merge the gradients of its own steps, whose number is no multiple of what is merged: none
+// waits for another that has ended, and the rests are pushed.
 func TestThreadsThatMerge(t *testing.T) {
 	for _, m := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync} {
 		for k := 2; k <= 5; k += 3 {
@@ -61,7 +62,8 @@ func TestThreadsThatMerge(t *testing.T) {
 	}
 }
 
-// TestOneThreadInRounds: modes in which workers wait for each other, and jobs without servers, refuse a second thread that trains.
+// TestOneThreadInRounds: modes in which workers wait for each other, and jobs without servers, refuse a second thread that
+// trains.
 func TestOneThreadInRounds(t *testing.T) {
 	for name, c := range map[string]struct {
 		strategy strategy.Strategy
@@ -126,25 +128,9 @@ func threeThreads(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) (res
 func trainThreads(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, n int,
 	batches func(thread int) iter.Seq2[dataset.Batch, error]) (res nn.TrainResult, err error) {
 	net := widedeep.New(small())
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.01}, s)
-	if err == nil {
-		err = opt.Minimize(net.Loss)
-	}
-	if err != nil {
-		return res, err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
-			return res, err
-		}
-		return res, f.RunServer(ctx)
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return res, err
-	}
-	res, err = nn.TrainThreads(ctx, net.Graph, n, batches, nn.TrainOptions{Fetch: []*nn.Node{net.AUC}})
-	if err != nil {
-		return res, err
-	}
-	return res, f.StopWorker(ctx)
+	err = trial.Play(ctx, f, net.Loss, optimizer.SGD{LR: 0.01}, s, func() (err error) {
+		res, err = nn.TrainThreads(ctx, net.Graph, n, batches, nn.TrainOptions{Fetch: []*nn.Node{net.AUC}})
+		return err
+	})
+	return res, err
 }

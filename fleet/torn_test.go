@@ -1,44 +1,30 @@
 package fleet_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
 
-// logged is a log that a test reads; roles write to it at once.
-type logged struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.Write(b)
-}
-
-// TestTornRoundsAreTold has a worker die when its push has reached one of three servers, which has closed the round with it: the log says
-// which servers count its gradient. When nobody had closed the round, it counts nowhere, and there is nothing to tell.
+// TestTornRoundsAreTold has a worker die when its push has reached one of three servers, which has closed the round with it: the
+// log says which servers count its gradient. When nobody had closed the round, it counts nowhere, and there is nothing to tell.
 func TestTornRoundsAreTold(t *testing.T) {
 	for reached := range 3 {
 		for _, closes := range []bool{true, false} {
 			t.Run(fmt.Sprintf("server %d, closed %t", reached, closes), func(t *testing.T) {
 				var net transport.Transport
 				var dead chan struct{}
-				log := new(logged)
-				c := fleettest.Cluster{Servers: 3, Workers: 2, Options: fleet.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}}
+				log := new(trial.Log)
+				c := fleettest.Cluster{Servers: 3, Workers: 2, Options: fleet.Options{Logger: log.Logger()}}
 				inside := func(below transport.Transport) transport.Transport {
 					net, dead = below, make(chan struct{})
 					return net
@@ -47,22 +33,27 @@ func TestTornRoundsAreTold(t *testing.T) {
 					s, rule := strategy.Sync().WithDefaults(), optimizer.SGD{LR: 0.01}
 					switch {
 					case f.IsServer():
-						if err := train(ctx, f, rule, s, 0, nil); !errors.Is(err, fleet.ErrWorkersDied) {
+						if err := trial.Train(ctx, f, rule, s, 0, nil); !errors.Is(err, fleet.ErrWorkersDied) {
 							return fmt.Errorf("%w, want ErrWorkersDied", err)
 						}
 						return nil
 					case f.WorkerIndex() == 1:
 						defer close(dead)
-						if err := dieHalfway(ctx, f, net, rule, s, reached); !errors.Is(err, errPulled) {
+						if err := trial.DieHalfway(ctx, f, net, rule, s, reached); !errors.Is(err, trial.ErrPulled) {
 							return fmt.Errorf("%w, want its silence", err)
 						}
 						return nil
 					}
-					return train(ctx, f, rule, s, 2, func(o *toy) error {
+					return trial.Train(ctx, f, rule, s, 2, func(o *trial.Toy) error {
 						if !closes {
 							<-dead // its push waits for worker 0's, until it is declared dead
 						}
-						return o.again(ctx, 3)
+						for i := range 3 {
+							if err := o.Train(ctx, trial.Samples(8, 2+i), nil); err != nil {
+								return err
+							}
+						}
+						return nil
 					})
 				})
 				text := log.String()
@@ -79,15 +70,4 @@ func TestTornRoundsAreTold(t *testing.T) {
 			})
 		}
 	}
-}
-
-// again makes some steps in a session of their own.
-func (o *toy) again(ctx context.Context, steps int) error {
-	o.session = nil
-	for i := range steps {
-		if err := o.train(ctx, samples(8, 2+i), nil); err != nil {
-			return err
-		}
-	}
-	return o.session.Close(ctx)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -20,20 +21,7 @@ func meeting(t *testing.T, workers int, work func(ctx context.Context, f *fleet.
 	for servers, s := range map[int]strategy.Strategy{0: {}, 1: strategy.Async(), 2: strategy.Sync()} {
 		t.Run(fmt.Sprint("servers=", servers), func(t *testing.T) {
 			fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
-				opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
-				if err == nil {
-					err = opt.Minimize(newToy())
-				}
-				if err != nil {
-					return err
-				}
-				if f.IsServer() {
-					return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
-				}
-				if err := f.InitWorker(ctx); err != nil {
-					return err
-				}
-				return errors.Join(work(ctx, f), f.StopWorker(ctx))
+				return trial.Play(ctx, f, trial.NewToy(), optimizer.SGD{LR: 1}, s, func() error { return work(ctx, f) })
 			})
 		})
 	}
@@ -79,20 +67,20 @@ func TestUtilReduces(t *testing.T) {
 // TestUtilMeetsBetweenEpochs: workers with batches left go on while the others are in a collective.
 func TestUtilMeetsBetweenEpochs(t *testing.T) {
 	for _, servers := range []int{0, 2} {
-		fleettest.Run(t, servers, 3, func(ctx context.Context, f *fleet.Fleet) error {
-			return train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 3, func(o *toy) error {
-				sum, err := f.Util().AllReduceInts(ctx, []int64{1}, fleet.Sum)
-				if err != nil || sum[0] != 3 {
-					return fmt.Errorf("sum %v: %w", sum, err)
-				}
-				return nil
-			})
-		})
+		x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Sync(), To: 3, Ahead: true}
+		x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
+			sum, err := f.Util().AllReduceInts(ctx, []int64{1}, fleet.Sum)
+			if err != nil || sum[0] != 3 {
+				return fmt.Errorf("sum %v: %w", sum, err)
+			}
+			return nil
+		}
+		x.On(t, trial.Cluster(servers, 3))
 	}
 }
 
-// TestDifferentCollectivesAreRefused: workers that make different calls between steps all get an error that names both, none gets a
-// result, and the same calls work afterwards.
+// TestDifferentCollectivesAreRefused: workers that make different calls between steps all get an error that names both, none gets
+// a result, and the same calls work afterwards.
 func TestDifferentCollectivesAreRefused(t *testing.T) {
 	sum := func(ctx context.Context, f *fleet.Fleet) error {
 		_, err := f.Util().AllReduce(ctx, []float64{7, 2}, fleet.Sum)

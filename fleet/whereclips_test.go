@@ -9,13 +9,14 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestWhereClipsAct has two workers make one step by gradient descent of rate 0.1, with gradients of 3 and 0.5 of a weight of 1 that
-// are clipped to 1: in sync their mean is, elsewhere what each worker pushes or, where copies are averaged, applies
-// to its own. The original clips on the worker in every mode, and has 0.925 in sync.
+// TestWhereClipsAct has two workers make one step by gradient descent of rate 0.1, with gradients of 3 and 0.5 of a weight of 1
+// that are clipped to 1: in sync their mean is, elsewhere what each worker pushes or, where copies are averaged, applies to its
+// own. The original clips on the worker in every mode, and has 0.925 in sync.
 func TestWhereClipsAct(t *testing.T) {
 	for _, c := range []struct {
 		servers int
@@ -45,33 +46,22 @@ func TestWhereClipsAct(t *testing.T) {
 
 // clippedStep is the program of a role that makes that step and compares.
 func clippedStep(ctx context.Context, f *fleet.Fleet, rule optimizer.Rule, s strategy.Strategy, want float64) error {
-	d := newDense(1)
-	d.w.W[0] = 1
-	opt, err := f.DistributedOptimizer(rule, s)
-	if err == nil {
-		err = opt.Minimize(d)
-	}
-	if err == nil && f.IsServer() {
-		return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
-	}
-	if err == nil {
-		err = f.InitWorker(ctx)
-	}
-	if err == nil {
-		_, err = d.step(ctx, 1, [2]float32{3, 0.5}[f.WorkerIndex()])
-	}
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(d.session.Close(ctx), d.trainer.EndEpoch(ctx), f.BarrierWorker(ctx)); err != nil {
-		return err
-	}
-	if d.session, err = d.trainer.Open(d.Params()); err != nil {
-		return err
-	}
-	w, err := d.eval(ctx)
-	if err == nil && math.Abs(float64(w[0])-want) > 1e-6 {
-		err = fmt.Errorf("the weight is %v, want %v", w[0], want)
-	}
-	return errors.Join(err, f.StopWorker(ctx))
+	g := trial.NewGiven(1)
+	return trial.Play(ctx, f, g, rule, s, func() error {
+		if _, err := g.Step(ctx, 1, [2]float32{3, 0.5}[f.WorkerIndex()]); err != nil {
+			return err
+		}
+		if err := errors.Join(g.Session.Close(ctx), g.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx)); err != nil {
+			return err
+		}
+		return g.InSession(ctx, func(session optimizer.Session) error {
+			if err := trial.Look(ctx, session); err != nil {
+				return err
+			}
+			if w := g.W.W[0]; math.Abs(float64(w)-want) > 1e-6 {
+				return fmt.Errorf("the weight is %v, want %v", w, want)
+			}
+			return nil
+		})
+	})
 }

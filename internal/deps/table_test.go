@@ -55,6 +55,8 @@ var house = map[string][]string{
 	"fleet/fleetrun":  {"internal/certs", "internal/files"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/fleettest": {"fleet", "rolemaker", "transport"},
+	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/safetensors", "nn", "optimizer", "rolemaker", "strategy",
+		"strategy/placement", "transport", "transport/transporttest"},
 
 	"examples/...":                  {"examples/...", "dataset", "fleet", "fleet/metrics", "nn", "optimizer", "strategy"},
 	"examples/internal/job/jobtest": {"fleet", "fleet/fleettest", "strategy"},
@@ -73,22 +75,23 @@ var houseTests = map[string][]string{
 	"internal/roster":         {"internal/script"},
 	"examples/wide_and_deep":  {"transport"},
 	"fleet/fleetrun":          {"transport"},
-	"fleet":                   {"dataset", "internal/safetensors", "nn", "optimizer/local"},
+	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "nn", "optimizer/local"},
 	"fleet/metrics":           {"nn", "optimizer", "strategy"},
 	"transport/transporttest": {"transport/codec"},
 }
 
 // outside says which other modules a package may use. A package without a row has the standard library alone.
 var outside = map[string][]string{
-	"dataset":          {"gorgonia.org/tensor"},
-	"optimizer":        {"golang.org/x/sys"},
-	"nn":               {"go4.org/unsafe/assume-no-moving-gc", "golang.org/x/term", "gorgonia.org/tensor"},
-	"transport":        {"github.com/valyala/fasthttp"},
-	"transport/codec":  {"github.com/klauspost/compress"},
-	"internal/files":   {"github.com/cespare/xxhash/v2"},
-	"internal/kernels": {"golang.org/x/sys"},
-	"fleet/fleetrun":   {"golang.org/x/term"},
-	"examples/...":     {"gorgonia.org/tensor"},
+	"dataset":              {"gorgonia.org/tensor"},
+	"optimizer":            {"golang.org/x/sys"},
+	"nn":                   {"go4.org/unsafe/assume-no-moving-gc", "golang.org/x/term", "gorgonia.org/tensor"},
+	"transport":            {"github.com/valyala/fasthttp"},
+	"transport/codec":      {"github.com/klauspost/compress"},
+	"internal/files":       {"github.com/cespare/xxhash/v2"},
+	"internal/kernels":     {"golang.org/x/sys"},
+	"fleet/fleetrun":       {"golang.org/x/term"},
+	"fleet/internal/trial": {"gorgonia.org/tensor"},
+	"examples/...":         {"gorgonia.org/tensor"},
 }
 
 // outsideTests may be used by every test file.

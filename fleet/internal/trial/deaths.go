@@ -1,0 +1,93 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// ErrPulled is what a worker is told that nothing reaches any more.
+var ErrPulled = errors.New("the cable is pulled")
+
+// Hasty is a strategy whose dead are missed soon, in real time.
+func Hasty(s strategy.Strategy) strategy.Strategy {
+	s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(400*time.Millisecond), strategy.Duration(20*time.Millisecond)
+	return s
+}
+
+// Another is another process that takes the role of a worker.
+func Another(f *fleet.Fleet, net transport.Transport) (*fleet.Fleet, error) {
+	role := rolemaker.UserDefined{Role: rolemaker.Worker, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints()}
+	role.CurrentID = f.WorkerIndex()
+	return fleet.New(role, fleet.Options{Transport: net})
+}
+
+// Cable is one worker's way to the network; pulled, nothing of it gets through but what reaches an endpoint that is left, as when
+// its machine has gone.
+type Cable struct {
+	transport.Transport
+	Left   string // an endpoint; none if empty
+	Pulled atomic.Bool
+}
+
+// Call implements [transport.Transport].
+func (c *Cable) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if c.Pulled.Load() && endpoint != c.Left {
+		return ErrPulled
+	}
+	return c.Transport.Call(ctx, endpoint, req, read)
+}
+
+// half is a worker's way to the network of which, once cut, one push to one server gets through, and no answer.
+type half struct {
+	transport.Transport
+	only    string
+	cut     atomic.Bool
+	once    sync.Once
+	pushing sync.WaitGroup
+}
+
+func (h *half) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if !h.cut.Load() {
+		return h.Transport.Call(ctx, endpoint, req, read)
+	}
+	if push := bytes.Join(req, nil); endpoint == h.only && len(push) > 1000 {
+		h.once.Do(func() {
+			h.pushing.Go(func() {
+				_ = h.Transport.Call(context.WithoutCancel(ctx), endpoint, [][]byte{push}, func([]byte) error { return nil })
+			})
+		})
+	}
+	return ErrPulled
+}
+
+// DieHalfway plays a worker that trains two steps of the toy and sends the push of a third to one server.
+func DieHalfway(ctx context.Context, f *fleet.Fleet, net transport.Transport, rule optimizer.Rule, s strategy.Strategy, reached int) error {
+	h := &half{Transport: net, only: f.ServerEndpoints()[reached]}
+	own, err := Another(f, h)
+	if err != nil {
+		return err
+	}
+	defer h.pushing.Wait()
+	defer own.Close()
+	return Training{Rule: rule, Strategy: s, To: 2, Ahead: true, After: func(ctx context.Context, _ *fleet.Fleet, o *Toy) error {
+		s, err := o.OpenSession()
+		if err != nil {
+			return err
+		}
+		st, batch := o.Step(Samples(8, 2), nil), Samples(8, 2)
+		return Step(ctx, s, st, func() {
+			o.Gradients(st, batch)
+			h.cut.Store(true)
+		})
+	}}.Run(ctx, own)
+}

@@ -1,0 +1,126 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Training is a training of the toy, or a part of one, between checkpoints. Its Run is the program of every role.
+type Training struct {
+	Toy      func() *Toy    // nil means NewToy
+	Rule     optimizer.Rule // nil means Adam of rate 0.01
+	Strategy strategy.Strategy
+	From, To int                                     // steps [From, To)
+	Batch    func(f *fleet.Fleet, step int) []Sample // a worker's; nil means Share
+	Ahead    bool                                    // steps know the next batch, except for the last
+	After    func(ctx context.Context, f *fleet.Fleet, o *Toy) error
+
+	Load   string   // a checkpoint to begin from; none if empty
+	Params []string // those of the checkpoint that it takes; nil means all
+	Later  bool     // servers load it by LoadModel, behind InitServer
+	Save   string   // where every worker asks for a checkpoint at the end, so that one of them must act
+	Model  string   // where worker 0 saves the model at the end
+}
+
+// Cluster is one of servers and workers; see [fleettest.Cluster] for those without.
+func Cluster(servers, workers int) fleettest.Cluster {
+	return fleettest.Cluster{Servers: servers, Workers: workers}
+}
+
+// On runs the training.
+func (x Training) On(t testing.TB, c fleettest.Cluster) {
+	t.Helper()
+	c.Run(t, x.Run)
+}
+
+// Weights runs the training and returns the file of weights that worker 0 saves in the end: all of them, in an order that does
+// not depend on the cluster.
+func (x Training) Weights(t testing.TB, c fleettest.Cluster) []byte {
+	t.Helper()
+	x.Model = cmp.Or(x.Model, t.TempDir())
+	x.On(t, c)
+	return Weights(t, x.Model)
+}
+
+// Run plays a role: steps, After, and what is to be saved when all workers have come so far.
+func (x Training) Run(ctx context.Context, f *fleet.Fleet) error {
+	o := NewToy()
+	if x.Toy != nil {
+		o = x.Toy()
+	}
+	if x.Rule == nil {
+		x.Rule = optimizer.Adam{LR: 0.01}
+	}
+	if err := Minimize(f, o, x.Rule, x.Strategy); err != nil {
+		return err
+	}
+	if f.IsServer() && x.Later {
+		if err := f.InitServer(ctx, ""); err != nil {
+			return err
+		}
+		if err := f.LoadModel(ctx, x.Load); err != nil {
+			return err
+		}
+		return f.RunServer(ctx)
+	}
+	return Begin(ctx, f, x.Load, func() error { return x.work(ctx, f, o) }, x.Params...)
+}
+
+func (x Training) work(ctx context.Context, f *fleet.Fleet, o *Toy) error {
+	if err := x.train(ctx, f, o); err != nil {
+		return err
+	}
+	if x.After != nil {
+		if err := x.After(ctx, f, o); err != nil {
+			return err
+		}
+	}
+	if err := o.Close(ctx); err != nil || x.Save == "" && x.Model == "" {
+		return err
+	}
+	if err := f.BarrierWorker(ctx); err != nil {
+		return err
+	}
+	if x.Save != "" {
+		if err := f.SavePersistables(ctx, x.Save); err != nil {
+			return err
+		}
+	}
+	if x.Model == "" || !f.IsFirstWorker() {
+		return nil
+	}
+	return f.SaveInferenceModel(ctx, x.Model, o)
+}
+
+// train makes the steps, in a session that is closed behind them.
+func (x Training) train(ctx context.Context, f *fleet.Fleet, o *Toy) error {
+	batch := Share
+	if x.Batch != nil {
+		batch = x.Batch
+	}
+	for step := x.From; step < x.To; step++ {
+		var next []Sample
+		if x.Ahead && step+1 < x.To {
+			next = batch(f, step+1)
+		}
+		if err := o.Train(ctx, batch(f, step), next); err != nil {
+			return err
+		}
+	}
+	return o.Close(ctx)
+}
+
+// Train is a role of a training from its first step, with After alone.
+func Train(ctx context.Context, f *fleet.Fleet, rule optimizer.Rule, s strategy.Strategy, steps int, after func(*Toy) error) error {
+	x := Training{Rule: rule, Strategy: s, To: steps, Ahead: true}
+	if after != nil {
+		x.After = func(_ context.Context, _ *fleet.Fleet, o *Toy) error { return after(o) }
+	}
+	return x.Run(ctx, f)
+}

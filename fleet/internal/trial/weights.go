@@ -1,0 +1,139 @@
+package trial
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// Weights is the file of weights of a model that was saved in a directory.
+func Weights(t testing.TB, dir string) []byte {
+	t.Helper()
+	return Read(t, WeightsFile(dir))
+}
+
+// WeightsFile is the name of that file.
+func WeightsFile(dir string) string { return filepath.Join(dir, "weights.safetensors") }
+
+// Read is what is in a file.
+func Read(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Tensor is one variable of a file of weights.
+func Tensor[T float32 | uint64](t testing.TB, weights []byte, name string) []T {
+	t.Helper()
+	all, err := TensorOf[T](weights, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TensorOf is Tensor where a role needs it, which may not end the test.
+func TensorOf[T float32 | uint64](weights []byte, name string) ([]T, error) {
+	f, err := safetensors.Parse(weights)
+	if err != nil {
+		return nil, err
+	}
+	return safetensors.Read[T](f, name)
+}
+
+// Manifest is that of a checkpoint.
+func Manifest(t testing.TB, dir string) checkpoint.Manifest {
+	t.Helper()
+	m, err := checkpoint.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Names are those of what lies in a directory.
+func Names(dir string) (all []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all, err
+}
+
+// floats are the toy's params.
+var floats = []string{"w", "b", "big", "emb", "open"}
+
+// Distance is the largest difference between the numbers of two files of a toy's weights, which must hold the same rows.
+func Distance(t testing.TB, a, b []byte) (far float64) {
+	t.Helper()
+	for _, name := range []string{"emb.ids", "open.ids"} {
+		if !slices.Equal(Tensor[uint64](t, a, name), Tensor[uint64](t, b, name)) {
+			t.Fatalf("%s differ", name)
+		}
+	}
+	for _, name := range floats {
+		x, y := Tensor[float32](t, a, name), Tensor[float32](t, b, name)
+		if len(x) == 0 || len(x) != len(y) {
+			t.Fatalf("%s: %d numbers and %d", name, len(x), len(y))
+		}
+		for i := range x {
+			d := math.Abs(float64(x[i]) - float64(y[i]))
+			if math.IsNaN(d) {
+				t.Fatalf("%s[%d]: %g and %g", name, i, x[i], y[i])
+			}
+			far = max(far, d)
+		}
+	}
+	return far
+}
+
+// Apart is the norm of two toys' difference as a part of the first one's norm.
+func Apart(t testing.TB, a, b []byte) float64 {
+	t.Helper()
+	var difference, norm float64
+	for _, name := range floats {
+		x, y := Tensor[float32](t, a, name), Tensor[float32](t, b, name)
+		for i := range x {
+			d := float64(x[i]) - float64(y[i])
+			difference, norm = difference+d*d, norm+float64(x[i])*float64(x[i])
+		}
+	}
+	return math.Sqrt(difference / norm)
+}
+
+// Values are the rows of every table of a model that was saved in a directory, by name and id, and the weights of every dense
+// param as one row.
+func Values(t testing.TB, dir string) map[string]map[uint64][]float32 {
+	t.Helper()
+	m, err := nn.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]map[uint64][]float32{}
+	for _, p := range m.Graph.Params() {
+		all[p.Name] = map[uint64][]float32{}
+		if !p.Embedding {
+			all[p.Name][0] = p.W
+			continue
+		}
+		err := p.Rows.EachRow(func(ids []uint64, w []float32) error {
+			for i, id := range ids {
+				all[p.Name][id] = slices.Clone(w[i*p.Dim():][:p.Dim()])
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
