@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -131,7 +132,7 @@ func (e *Explanation) total() (all Traffic) {
 // measured is the line of what was seen, in the same units where there was a step.
 func (e *Explanation) measured(w io.Writer) {
 	n, t := float64(e.Measured.Counts.Steps)*float64(max(1, e.Strategy.GradientMerge.KSteps)), e.Measured.Transport
-	if e.Strategy.Mode == strategy.ModeGeo {
+	if mode.Of(e.Strategy.Mode).Copies {
 		n *= float64(e.Strategy.KSteps) // what is counted there are exchanges
 	}
 	if n == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
@@ -168,7 +169,7 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 	if err != nil {
 		return nil, err
 	}
-	if s.Mode == strategy.ModeGeo {
+	if mode.Of(s.Mode).Copies {
 		if err := checkGeo(params, rule); err != nil {
 			return nil, err
 		}

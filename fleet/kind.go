@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/client"
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/replica"
 	"github.com/gofleet/gofleet/internal/solo"
 	"github.com/gofleet/gofleet/optimizer"
@@ -65,7 +66,7 @@ func suitServers(s strategy.Strategy, rule optimizer.Rule, servers int) error {
 		return fmt.Errorf("strategy: %s is for jobs without servers, and this one has %d: leave it out", field, servers)
 	}
 	clip, clips := optimizer.ClipperOf(rule)
-	if _, byNorm := clip.(optimizer.NormClipper); !clips || byNorm || s.Mode != strategy.ModeSync {
+	if _, byNorm := clip.(optimizer.NormClipper); !clips || byNorm || !mode.Of(s.Mode).Rounds {
 		return nil
 	}
 	return fmt.Errorf("%T wants the gradients of a round in one place, but in mode sync servers share them: give it a method Factors "+

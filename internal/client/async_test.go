@@ -76,7 +76,7 @@ func TestAClosedSessionSaysSo(t *testing.T) {
 				c := j.join(0, nil)
 				th := open(t, c)
 				th.train(1, []uint64{1}, nil)
-				check(t, c.Drain(t.Context()))
+				check(t, c.drain(t.Context()))
 				check(t, end(c, th))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()

@@ -181,24 +181,24 @@ func (c *Client) Open(params []*optimizer.Param) (optimizer.Session, error) {
 // EndEpoch implements [optimizer.Trainer].
 func (c *Client) EndEpoch(ctx context.Context) error { return c.sessions.EndEpoch(ctx) }
 
-// Drain waits until everything that sessions were given has been applied.
-func (c *Client) Drain(ctx context.Context) error {
+// drain waits until everything that sessions were given has been applied.
+func (c *Client) drain(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
 	}
 	return c.sessions.Drain(ctx)
 }
 
-// Settle drains and, in mode geo, sends what exchanges have left.
-func (c *Client) Settle(ctx context.Context) error {
+// settle drains and, in mode geo, sends what exchanges have left.
+func (c *Client) settle(ctx context.Context) error {
 	if err := c.known(); err != nil {
 		return err
 	}
 	return c.sessions.Settle(ctx)
 }
 
-// Refresh makes a worker's copy of the model, in mode geo, what the servers have.
-func (c *Client) Refresh(ctx context.Context) error { return c.sessions.Refresh(ctx) }
+// refresh makes a worker's copy of the model, in mode geo, what the servers have.
+func (c *Client) refresh(ctx context.Context) error { return c.sessions.Refresh(ctx) }
 
 // Leave implements [backend.Trainer]: it settles, tells every server that this worker has stopped, and ends the client.
 func (c *Client) Leave(ctx context.Context) error {

@@ -19,7 +19,7 @@ type cut struct {
 // Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do read the weights, and
 // lets pushes go on.
 func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error {
-	if err := c.Settle(ctx); err != nil {
+	if err := c.settle(ctx); err != nil {
 		return err
 	}
 	done, err := c.sessions.InTurn(ctx, "reading the model")

@@ -10,13 +10,13 @@ import (
 
 // Barrier implements [backend.Trainer]. In mode geo this worker's copy is then what the servers have.
 func (c *Client) Barrier(ctx context.Context) error {
-	if err := errors.Join(c.Settle(ctx), c.EndEpoch(ctx)); err != nil {
+	if err := errors.Join(c.settle(ctx), c.EndEpoch(ctx)); err != nil {
 		return err
 	}
 	if _, err := c.gather(ctx, "BarrierWorker", nil); err != nil {
 		return err
 	}
-	return c.Refresh(ctx)
+	return c.refresh(ctx)
 }
 
 // Gather implements [backend.Trainer]: workers meet at server 0.

@@ -37,7 +37,7 @@ func TestWaitingGradientsAreMerged(t *testing.T) {
 					synctest.Wait()
 				}
 				close(slow)
-				check(t, c.Drain(t.Context()))
+				check(t, c.drain(t.Context()))
 				if pushes != 3 {
 					t.Errorf("%d pushes, want 3", pushes)
 				}
@@ -83,7 +83,7 @@ func TestAGradientWaitsForOthers(t *testing.T) {
 			t.Errorf("pushes went at %v, want 5ms and 85ms", at)
 		}
 		push()
-		check(t, c.Drain(t.Context())) // waits for nobody
+		check(t, c.drain(t.Context())) // waits for nobody
 		synctest.Wait()
 		if len(at) != 3 || at[2] != 155*time.Millisecond {
 			t.Errorf("pushes went at %v, the last want 155ms", at)

@@ -24,7 +24,7 @@ func TestEvaluationIsNoMember(t *testing.T) {
 				all(t, "weights before training", looking.peek(3), 0)
 				for step := range 3 {
 					training.train(-1, []uint64{3}, nil)
-					check(t, c.Settle(t.Context()))
+					check(t, c.settle(t.Context()))
 					all(t, "weights beside training", looking.peek(3), float32(step+1))
 				}
 				check(t, looking.Close(t.Context()))

@@ -11,7 +11,7 @@ import (
 // rounds, from the next in other modes, in mode geo from their next exchange. What this worker has given before is trained first. Once the
 // first server has been told, all are: it can't be given up between them.
 func (c *Client) SetRateFactor(ctx context.Context, factor float64) error {
-	if err := c.Drain(ctx); err != nil {
+	if err := c.drain(ctx); err != nil {
 		return err
 	}
 	done, err := c.sessions.InTurn(ctx, "setting the rate")

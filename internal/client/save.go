@@ -16,7 +16,7 @@ import (
 func (c *Client) Save(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir) // servers have working directories of their own
 	if err == nil {
-		err = c.Settle(ctx)
+		err = c.settle(ctx)
 	}
 	if err != nil {
 		return err

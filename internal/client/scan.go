@@ -20,7 +20,7 @@ func rowBytes(dim int) int { return 10 + 4*dim }
 func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
 	e, err := c.embedding(name)
 	if err == nil {
-		err = c.Settle(ctx)
+		err = c.settle(ctx)
 	}
 	if err != nil {
 		return err

@@ -250,7 +250,7 @@ func TestTheLoopFeelsSlowServers(t *testing.T) {
 		if err := th.End(ctx, th.step(1, []uint64{1}, nil)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a third push: %v, want it to wait for the deadline", err)
 		}
-		if err := c.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := c.drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Drain: %v, want it to wait for the deadline", err)
 		}
 		close(slow)

@@ -16,7 +16,7 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	if mode.Of(c.Strategy.Mode).Copies {
 		return nil, errors.New("mode geo keeps every row on every worker, and servers can't drop those")
 	}
-	if err := c.Settle(ctx); err != nil {
+	if err := c.settle(ctx); err != nil {
 		return nil, err
 	}
 	done, err := c.sessions.InTurn(ctx, "shrinking")

@@ -19,7 +19,7 @@ func TestRowsFetchedAheadAreNotUsedAfterADay(t *testing.T) {
 				th := open(t, c)
 				ids := []uint64{3, 4, 5}
 				th.train(1, ids, ids)
-				check(t, c.Drain(t.Context()))
+				check(t, c.drain(t.Context()))
 				for day, want := range []int{0, 3} {
 					done, err := c.Shrink(t.Context(), table.Shrink{Unseen: 1})
 					check(t, err)

@@ -21,7 +21,7 @@ func TestStaleness(t *testing.T) {
 				one, other := open(t, slow), open(t, fast)
 				ids := []uint64{1, 2, 3, 4, 5, 6, 7, 8} // both servers have some
 				one.train(1, ids, nil)
-				check(t, slow.Drain(t.Context()))
+				check(t, slow.drain(t.Context()))
 				before := slow.Counts()
 				if before.MostStale != 0 {
 					t.Errorf("alone: %+v", before)
@@ -30,10 +30,10 @@ func TestStaleness(t *testing.T) {
 				check(t, one.Begin(t.Context(), st))
 				for range 3 {
 					other.train(1, ids, nil)
-					check(t, fast.Drain(t.Context()))
+					check(t, fast.drain(t.Context()))
 				}
 				check(t, one.End(t.Context(), st))
-				check(t, slow.Drain(t.Context()))
+				check(t, slow.drain(t.Context()))
 				got := slow.Counts()
 				if pushes, stale := got.Pushes-before.Pushes, got.Stale; pushes != 2 || stale != 2*3 || got.MostStale != 3 {
 					t.Errorf("%d pushes to two servers, %d updates between, at most %d; want 2, 6 and 3", pushes, stale, got.MostStale)
@@ -63,7 +63,7 @@ func TestLookingAheadIsStale(t *testing.T) {
 					synctest.Wait() // it computes, and what was asked for ahead arrives
 					check(t, th.End(t.Context(), st))
 				}
-				check(t, cl.Drain(t.Context()))
+				check(t, cl.drain(t.Context()))
 				if got, most := cl.Counts(), min(c.stale, 1); got.Pushes != 4 || got.Stale != c.stale || got.MostStale != most {
 					t.Errorf("%+v, want 4 pushes, %d stale, at most by %d", got, c.stale, most)
 				}
@@ -96,7 +96,7 @@ func TestOneTripAStep(t *testing.T) {
 				th.train(1, []uint64{uint64(i)}, next)
 				synctest.Wait()
 			}
-			check(t, cl.Drain(t.Context()))
+			check(t, cl.drain(t.Context()))
 			if trips > steps+2 {
 				t.Errorf("look ahead %t: %d steps took %d trips, want no more than one each, and two to begin and end", ahead, steps, trips)
 			}

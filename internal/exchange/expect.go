@@ -69,10 +69,11 @@ func Expect(l *layout.Layout, s strategy.Strategy, ids map[string]int, ahead boo
 const frameBytes = 96
 
 func paceOf(s strategy.Strategy, embeddings, ahead bool) pace {
+	m := mode.Of(s.Mode)
 	every := 1 / float64(max(1, s.GradientMerge.KSteps))
 	p := pace{push: every, dense: every, rows: 1, trips: every}
 	switch {
-	case s.Mode == strategy.ModeGeo:
+	case m.Copies:
 		k := 1 / float64(max(1, s.KSteps))
 		p = pace{push: k, dense: k, rows: k, trips: k, rate: k, everywhere: k}
 		if embeddings {
@@ -80,17 +81,17 @@ func paceOf(s strategy.Strategy, embeddings, ahead bool) pace {
 			p.everywhere += k
 		}
 		return p
-	case s.Mode == strategy.ModeAsync:
+	case m.Queues:
 		p.dense /= float64(max(1, s.MinSendGradNumBeforeRecv))
 		if s.IndependentRecvThread {
 			p.apart = p.dense
 		}
-	case s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP:
+	case m.Lockstep:
 		p.everywhere = every
 	}
 	if embeddings {
 		p.trips = 1 + every // a pull, and a push
-		if ahead && s.Mode != strategy.ModeHalfAsync && !(s.Mode == strategy.ModeAsync && mode.SendOptionsOf(s).Apart()) {
+		if ahead && !m.Threads && !(m.Queues && mode.SendOptionsOf(s).Apart()) {
 			p.trips = 1 // which travel together
 		}
 	}
