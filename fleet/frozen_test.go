@@ -241,3 +241,26 @@ func (d drawn) setsAndLooks(ctx context.Context, f *fleet.Fleet) error {
 		return errors.Join(s.Close(ctx), m.Trainer.EndEpoch(ctx))
 	})
 }
+
+// TestFrozenVariablesMayHaveGradients: room for the gradient of a frozen variable is in nobody's way, where steps are merged.
+func TestFrozenVariablesMayHaveGradients(t *testing.T) {
+	merging := strategy.Strategy{MaxMergeVarNum: 2, SendWaitTimes: 1000, Merge: strategy.MergeSum}
+	trial.Cluster(1, 1).Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		w := &optimizer.Param{Name: "w", Shape: []int{1}, W: make([]float32, 1), G: []float32{1}}
+		frozen := &optimizer.Param{Name: "f", Shape: []int{2}, W: make([]float32, 2), G: []float32{3, 4}, Frozen: true}
+		o := &trial.Objective{List: []*optimizer.Param{w, frozen}}
+		return trial.Play(ctx, f, o, optimizer.SGD{LR: 1}, merging, func() error {
+			return o.InSession(ctx, func(s optimizer.Session) error {
+				for range 2 {
+					if err := trial.Step(ctx, s, &optimizer.Step{Samples: 1}, nil); err != nil {
+						return err
+					}
+				}
+				if err := errors.Join(f.BarrierWorker(ctx), trial.Look(ctx, s)); err != nil {
+					return err
+				}
+				return trial.AllAre(w.W, -2)
+			})
+		})
+	})
+}

@@ -3,48 +3,30 @@ package accumulate
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/gradient"
-	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Session is a training thread whose gradients of k steps make one:
-//
-//	Σ nᵢgᵢ / Σ nᵢ over the k steps, or Σ gᵢ for a sum
-//
-// for dense params and, by id, for rows. The steps in between end as evaluations do, so weights stay as they are as far as this
-// thread has a say in it.
+// Session is a training thread whose gradients of k steps make one, as [gradient.Accumulator] says. The steps in between end as
+// evaluations do, so weights stay as they are as far as this thread has a say in it.
 type Session struct {
-	inner  optimizer.Session
-	params []*optimizer.Param
-	c      strategy.GradientMerge
+	inner optimizer.Session
+	every int // steps
 
 	over atomic.Bool // an error or Close ended the session
 
-	mu      sync.Mutex // guards what follows: Rest may be called while a step is on its way
-	begun   bool       // a step is
-	steps   int
-	samples int
-	loss    float64
-	dense   [][]float32 // sums, by param; nil for those that have none
-	rows    []optimizer.Rows
-	folder  gradient.Folder
+	mu    sync.Mutex // guards what follows: Rest may be called while a step is on its way
+	begun bool       // a step is
+	sum   *gradient.Accumulator
 }
 
 // New is a session of params that gives inner a step for every c.KSteps.
 func New(inner optimizer.Session, params []*optimizer.Param, c strategy.GradientMerge) *Session {
-	s := &Session{inner: inner, params: params, c: c, dense: make([][]float32, len(params))}
-	for i, p := range params {
-		if !p.Embedding && !p.Frozen {
-			s.dense[i] = make([]float32, len(p.G))
-		}
-	}
-	return s
+	return &Session{inner: inner, every: c.KSteps, sum: gradient.NewAccumulator(params, c.Sum)}
 }
 
 // Begin implements [optimizer.Session].
@@ -71,75 +53,13 @@ func (s *Session) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
 		return s.noted(s.inner.End(ctx, st))
 	}
-	s.add(st)
-	if s.steps < s.c.KSteps {
+	if err := s.sum.Add(st); err != nil {
+		return s.noted(err)
+	}
+	if s.sum.Steps() < s.every {
 		return s.noted(s.inner.End(ctx, &optimizer.Step{Eval: true}))
 	}
-	merged := s.take()
-	for e := range merged.Rows {
-		merged.Rows[e].Next = st.Rows[e].Next
-	}
-	return s.noted(s.inner.End(ctx, merged))
-}
-
-// add takes a step's gradients in.
-func (s *Session) add(st *optimizer.Step) {
-	n := float32(st.Samples)
-	if s.c.Sum {
-		n = 1
-	}
-	s.steps++
-	s.samples += st.Samples
-	s.loss += st.Loss * float64(st.Samples)
-	for i, sum := range s.dense {
-		if sum != nil {
-			kernels.Axpy(n, s.params[i].G, sum)
-		}
-	}
-	for e, r := range st.Rows {
-		if e == len(s.rows) {
-			s.rows = append(s.rows, optimizer.Rows{Param: r.Param})
-		}
-		s.addRows(&s.rows[e], r, n)
-	}
-}
-
-func (s *Session) addRows(sum *optimizer.Rows, r optimizer.Rows, n float32) {
-	all := s.folder.Fold(r.Param.Dim(), []gradient.Rows{counted(*sum), counted(r)}, []float32{1, n}, strategy.WeightSamples)
-	sum.IDs, sum.G = append(sum.IDs[:0], all.IDs...), append(sum.G[:0], all.G...)
-	sum.Show, sum.Click = all.AppendClicks(sum.Show[:0], sum.Click[:0])
-}
-
-// counted are rows with what is known of their shows and clicks; where a table counts them, a step without any shows each row once.
-func counted(r optimizer.Rows) gradient.Rows {
-	if r.Param.Entry.Counts() && r.Show == nil {
-		r.Show = slices.Repeat([]float32{1}, len(r.IDs))
-	}
-	return gradient.Rows{IDs: r.IDs, G: r.G, Clicks: gradient.AppendPairs(nil, &r)}
-}
-
-// take is the step that the gradients make together, with those of dense params in G, and begins with none. Its rows are valid
-// until the next add.
-func (s *Session) take() *optimizer.Step {
-	st := &optimizer.Step{Samples: s.samples, Loss: s.loss / float64(max(1, s.samples)), Rows: slices.Clone(s.rows)}
-	scale := float32(1)
-	if !s.c.Sum {
-		scale = 1 / float32(max(1, s.samples))
-	}
-	for i, sum := range s.dense {
-		if sum != nil {
-			copy(s.params[i].G, sum)
-			kernels.Scale(scale, s.params[i].G)
-			clear(sum)
-		}
-	}
-	for e := range s.rows {
-		r := &s.rows[e]
-		kernels.Scale(scale, r.G)
-		r.IDs, r.G, r.Show, r.Click = r.IDs[:0], r.G[:0], r.Show[:0], r.Click[:0]
-	}
-	s.steps, s.samples, s.loss = 0, 0, 0
-	return st
+	return s.noted(s.inner.End(ctx, s.sum.Take(st)))
 }
 
 // ender is a session whose threads wait for each other at the end of a step, which the rest of one can't do: others may have none.
@@ -156,20 +76,16 @@ func (s *Session) Rest(ctx context.Context) error {
 }
 
 func (s *Session) rest(ctx context.Context) error {
-	if s.steps == 0 || s.begun || s.over.Load() {
+	if s.sum.Steps() == 0 || s.begun || s.over.Load() {
 		return nil
 	}
-	empty := &optimizer.Step{Samples: s.samples}
-	for _, r := range s.rows {
-		empty.Rows = append(empty.Rows, optimizer.Rows{Param: r.Param})
-	}
-	if err := s.inner.Begin(ctx, empty); err != nil {
+	if err := s.inner.Begin(ctx, s.sum.Empty()); err != nil {
 		return s.noted(err)
 	}
 	if alone, ok := s.inner.(ender); ok {
-		return s.noted(alone.EndAlone(ctx, s.take()))
+		return s.noted(alone.EndAlone(ctx, s.sum.Take(nil)))
 	}
-	return s.noted(s.inner.End(ctx, s.take()))
+	return s.noted(s.inner.End(ctx, s.sum.Take(nil)))
 }
 
 // Over says whether the session has ended, also while a step is on its way.

@@ -131,7 +131,9 @@ func TestRest(t *testing.T) {
 	if err := th.s.Close(ctx); err != nil || len(th.r.steps) != 2 || !th.s.Over() {
 		t.Errorf("after Close %d pushes, error %v", len(th.r.steps), err)
 	}
-	th.s.steps = 1
+	if err := th.s.sum.Add(&optimizer.Step{Samples: 1}); err != nil {
+		t.Fatal(err)
+	}
 	rest(2)
 
 	th = newThread(t, strategy.GradientMerge{KSteps: 3})
@@ -143,7 +145,6 @@ func TestRest(t *testing.T) {
 	rest(0)
 }
 
-// TestOverDoesNotWait: a step that waits for servers keeps nobody who asks for the session.
 // TestCloseTellsAll: what becomes of the rest, and of the session inside.
 func TestCloseTellsAll(t *testing.T) {
 	jammed := errors.New("jammed")
@@ -157,6 +158,7 @@ func TestCloseTellsAll(t *testing.T) {
 	}
 }
 
+// TestOverDoesNotWait: a step that waits for servers keeps nobody who asks for the session.
 func TestOverDoesNotWait(t *testing.T) {
 	th := newThread(t, strategy.GradientMerge{KSteps: 2})
 	asked := 0
@@ -168,20 +170,5 @@ func TestOverDoesNotWait(t *testing.T) {
 	th.train(1, 1, 0, 1)
 	if asked != 1 || th.s.Over() {
 		t.Errorf("asked %d times, over %v", asked, th.s.Over())
-	}
-}
-
-// TestShowsAddUp: shows of merged steps add up, whether they were said or not.
-func TestShowsAddUp(t *testing.T) {
-	th := newThread(t, strategy.GradientMerge{KSteps: 2})
-	th.e.Entry.ShowClick.Threshold = 1
-	for range 2 {
-		th.s.add(&optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: th.e, IDs: []uint64{1, 2}, G: make([]float32, 2)}}})
-		th.s.add(&optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: th.e, IDs: []uint64{2, 3}, G: make([]float32, 2),
-			Show: []float32{5, 7}, Click: []float32{1, 0}}}})
-		r := th.s.take().Rows[0]
-		if !slices.Equal(r.IDs, []uint64{1, 2, 3}) || !slices.Equal(r.Show, []float32{1, 6, 7}) || !slices.Equal(r.Click, []float32{0, 1, 0}) {
-			t.Errorf("ids %v, shows %v, clicks %v", r.IDs, r.Show, r.Click)
-		}
 	}
 }

@@ -27,7 +27,7 @@ var house = map[string][]string{
 	"internal/layout":     {"optimizer", "strategy/placement"},
 	"internal/peer":       {"internal/wire", "transport"},
 	"internal/collective": {"internal/kernels", "internal/peer", "transport"},
-	"internal/accumulate": {"internal/gradient", "internal/kernels", "optimizer", "strategy"},
+	"internal/accumulate": {"internal/gradient", "optimizer", "strategy"},
 	"internal/backend":    {"internal/checkpoint", "internal/table", "optimizer"},
 	"internal/inference":  {"internal/backend", "internal/files", "internal/modelfiles", "internal/safetensors", "optimizer"},
 	"internal/solo": {"internal/backend", "internal/checkpoint", "internal/files", "internal/gradient", "internal/table", "optimizer", "optimizer/local",

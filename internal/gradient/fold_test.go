@@ -114,7 +114,7 @@ func TestFoldAgainstMap(t *testing.T) {
 func checkClicks(t *rapid.T, members []Rows, got Rows) {
 	said, sums := false, map[uint64][2]float32{}
 	for _, r := range members {
-		said = said || r.Clicks != nil
+		said = said || len(r.Clicks) > 0
 		for i, id := range r.IDs {
 			n := [2]float32{1, 0}
 			if r.Clicks != nil {

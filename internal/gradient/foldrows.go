@@ -25,7 +25,7 @@ type Folder struct {
 // Fold sums the members' rows by id, in the members' order, each with its factor. Shows and clicks are sums whatever the
 // factors; where no member says anything of them, the result says nothing either.
 func (f *Folder) Fold(dim int, members []Rows, factors []float32, w strategy.Weighting) Rows {
-	counted := slices.ContainsFunc(members, func(r Rows) bool { return r.Clicks != nil })
+	counted := slices.ContainsFunc(members, func(r Rows) bool { return len(r.Clicks) > 0 })
 	f.out.Clicks = nil
 	if len(members) == 2 && !counted && w != strategy.WeightPushes {
 		f.foldTwo(dim, members, factors)

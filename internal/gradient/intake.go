@@ -63,10 +63,9 @@ func (k *Intake) rows(e int, r *optimizer.Rows) (Rows, error) {
 		return Rows{}, err
 	}
 	rows := Rows{IDs: r.IDs, G: r.G}
-	if p.Entry.Counts() {
-		if rows.Clicks = AppendPairs(k.clicks[e][:0], r); rows.Clicks != nil {
-			k.clicks[e] = rows.Clicks
-		}
+	if p.Entry.Counts() && len(r.Show)+len(r.Click) > 0 {
+		k.clicks[e] = appendPairs(k.clicks[e][:0], r)
+		rows.Clicks = k.clicks[e]
 	}
 	return k.guard.Rows(p.Name, p.Dim(), rows, &k.left[e])
 }

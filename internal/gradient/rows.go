@@ -62,12 +62,8 @@ func (r Rows) AppendClicks(show, click []float32) (_, _ []float32) {
 	return show, click
 }
 
-// AppendPairs appends the shows and clicks of a step's rows as Clicks has them, and returns nil when nothing is said of them: no
-// shows are one show each, no clicks are none.
-func AppendPairs(dst []float32, r *optimizer.Rows) []float32 {
-	if r.Show == nil && r.Click == nil {
-		return nil
-	}
+// appendPairs appends the shows and clicks of a step's rows as Clicks has them: no shows are one show each, no clicks are none.
+func appendPairs(dst []float32, r *optimizer.Rows) []float32 {
 	for i := range r.IDs {
 		pair := [2]float32{1, 0}
 		if r.Show != nil {

@@ -16,9 +16,11 @@ type Step struct {
 func NewStep(params []*optimizer.Param) Step {
 	s := Step{Dense: make([][]float32, len(params))}
 	for i, p := range params {
-		s.Dense[i] = make([]float32, len(p.G))
-		if p.Embedding {
+		switch {
+		case p.Embedding:
 			s.Rows = append(s.Rows, Rows{})
+		case !p.Frozen:
+			s.Dense[i] = make([]float32, len(p.G))
 		}
 	}
 	return s

@@ -1,0 +1,123 @@
+package gradient
+
+import (
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Accumulator makes one step of k steps of a training thread,
+//
+//	Σ nᵢgᵢ / Σ nᵢ over the k steps, or Σ gᵢ for a sum
+//
+// for variables and, by id, for rows. It stands before everything else that is done with a gradient: what is not finite, too long or
+// to be narrowed is looked at in the step that they make, as it would be in that of a batch k times as large.
+type Accumulator struct {
+	params []*optimizer.Param
+	tables []*optimizer.Param // the embeddings among them
+	sum    bool
+
+	steps  int
+	loss   float64
+	total  Step // sums
+	folder Folder
+	clicks []float32        // of the rows that are being added
+	out    []optimizer.Rows // by embedding
+}
+
+// NewAccumulator takes steps of params: their sum, or their mean weighted by samples.
+func NewAccumulator(params []*optimizer.Param, sum bool) *Accumulator {
+	a := &Accumulator{params: params, sum: sum, total: Step{Dense: make([][]float32, len(params))}}
+	for i, p := range params {
+		switch {
+		case p.Embedding:
+			a.tables, a.out, a.total.Rows = append(a.tables, p), append(a.out, optimizer.Rows{Param: p}), append(a.total.Rows, Rows{})
+		case !p.Frozen:
+			a.total.Dense[i] = make([]float32, len(p.G))
+		}
+	}
+	return a
+}
+
+// Steps is how many have been added since the last Take.
+func (a *Accumulator) Steps() int { return a.steps }
+
+// Add adds a step.
+func (a *Accumulator) Add(st *optimizer.Step) error {
+	n := float32(st.Samples)
+	if a.sum {
+		n = 1
+	}
+	for e := range a.tables {
+		if err := a.addRows(e, rowsOf(st.Rows, e, a.tables[e].Name), n); err != nil {
+			return err
+		}
+	}
+	for i, sum := range a.total.Dense {
+		if sum != nil {
+			kernels.Axpy(n, a.params[i].G, sum)
+		}
+	}
+	a.steps++
+	a.total.Samples += st.Samples
+	a.loss += st.Loss * float64(st.Samples)
+	return nil
+}
+
+// addRows adds rows of an embedding. Where its table counts, each of these is one show unless they say otherwise, so that shows of
+// several steps add up.
+func (a *Accumulator) addRows(e int, r *optimizer.Rows, n float32) error {
+	if r == nil {
+		return nil
+	}
+	if err := r.CheckCounts(); err != nil {
+		return err
+	}
+	p, sum, rows := a.tables[e], &a.total.Rows[e], Rows{IDs: r.IDs, G: r.G}
+	if p.Entry.Counts() {
+		a.clicks = appendPairs(a.clicks[:0], r)
+		rows.Clicks = a.clicks
+	}
+	both, factors := [2]Rows{*sum, rows}, [2]float32{1, n}
+	sum.Set(a.folder.Fold(p.Dim(), both[:], factors[:], strategy.WeightSamples))
+	return nil
+}
+
+// Take is the step that those added make together, with the gradients of variables in G of the params, and the ids that come after
+// the last of them. It is valid until the next Add, which begins anew.
+func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
+	samples, scale := a.total.Samples, float32(1)
+	if !a.sum {
+		scale = 1 / float32(max(1, samples))
+	}
+	for i, sum := range a.total.Dense {
+		if sum != nil {
+			copy(a.params[i].G, sum)
+			kernels.Scale(scale, a.params[i].G)
+			clear(sum)
+		}
+	}
+	for e, p := range a.tables {
+		r, out := &a.total.Rows[e], &a.out[e]
+		kernels.Scale(scale, r.G)
+		r.Into(out)
+		r.IDs, r.G, r.Clicks = r.IDs[:0], r.G[:0], r.Clicks[:0]
+		if out.Next = nil; last != nil {
+			if of := rowsOf(last.Rows, e, p.Name); of != nil {
+				out.Next = of.Next
+			}
+		}
+	}
+	st := &optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Rows: a.out}
+	a.steps, a.total.Samples, a.loss = 0, 0, 0
+	return st
+}
+
+// Empty is a step of as many samples as were added, and no rows, for a step of Take to begin as when no other is under way.
+func (a *Accumulator) Empty() *optimizer.Step {
+	st := &optimizer.Step{Samples: a.total.Samples}
+	for _, p := range a.tables {
+		st.Rows = append(st.Rows, optimizer.Rows{Param: p})
+	}
+	return st
+}
