@@ -38,7 +38,7 @@ type Trainer interface {
 	Restore(ctx context.Context, dir string, what checkpoint.Selection) error
 	// Save writes a checkpoint of one cut. When other workers save the same step to dir, one writes.
 	Save(ctx context.Context, dir string) error
-	// Shrink ends a day of the tables at one point between steps and returns what was dropped, by embedding in the order of params.
+	// Shrink ends a period of the tables at one point between steps and returns what was dropped, by embedding in the order of params.
 	Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error)
 
 	// Cut calls do with the weights as they are between two steps, the same ones of every worker; steps wait until it returns.

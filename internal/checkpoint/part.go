@@ -35,7 +35,7 @@ type tableInfo struct {
 	// Rated says that the rows have shows and clicks, Waiting how many ids wait for a row.
 	Rated   bool `json:"rated,omitempty"`
 	Waiting int  `json:"waiting,omitempty"`
-	// Clock is the number of days so far.
+	// Clock is the number of periods so far.
 	Clock uint32 `json:"clock,omitempty"`
 }
 

@@ -19,7 +19,8 @@ type Selection struct {
 	// Params are the names of those to take; none means all.
 	Params []string
 	// WeightsOnly takes a checkpoint under any rule, without the state: that is the store's rule's initial one, and updates are counted
-	// from where the store is. What tables know of rows beside their rule stays: shows, clicks and last days, and the ids that wait.
+	// from where the store is. What tables know of rows beside their rule stays: shows, clicks and the last periods they
+	// were seen in, and the ids that wait.
 	WeightsOnly bool
 }
 

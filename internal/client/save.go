@@ -58,17 +58,17 @@ func (c *Client) save(ctx context.Context, msg wire.Save) error {
 
 // freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has done
 // at this step what the cut is for.
-func (c *Client) freeze(ctx context.Context, msg wire.Save) (steps []uint64, before *wire.Frozen, err error) {
-	frozen := make([]wire.Frozen, len(c.Servers))
+func (c *Client) freeze(ctx context.Context, msg wire.Save) (steps []uint64, before *wire.Held, err error) {
+	held := make([]wire.Held, len(c.Servers))
 	for s := range c.Servers { // server 0 first: it lets one through at a time
-		if err := c.link.control(ctx, s, wire.OpFreeze, msg, &frozen[s]); err != nil {
+		if err := c.link.control(ctx, s, wire.OpFreeze, msg, &held[s]); err != nil {
 			return nil, nil, err
 		}
-		if frozen[s].Saved {
-			return nil, &frozen[s], nil
+		if held[s].Saved {
+			return nil, &held[s], nil
 		}
 	}
-	return furthest(frozen), nil, nil
+	return furthest(held), nil, nil
 }
 
 // abandon lets pushes go on after a save that failed. Parts that were written are removed when it is sure that nobody commits them: they
@@ -90,9 +90,9 @@ func (c *Client) abandon(msg wire.Save) {
 }
 
 // furthest is, for each worker, the last step that any server has.
-func furthest(frozen []wire.Frozen) []uint64 {
+func furthest(held []wire.Held) []uint64 {
 	var steps []uint64
-	for _, f := range frozen {
+	for _, f := range held {
 		if steps == nil {
 			steps = make([]uint64, len(f.Steps))
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Shrink implements [backend.Trainer]: it makes all servers end a day in one cut. When another worker has ended the day at that very
+// Shrink implements [backend.Trainer]: it makes all servers end a period in one cut. When another worker has ended the period at that very
 // step, in the same way, there is nothing to do but tell what was dropped.
 func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
 	if mode.Of(c.Strategy.Mode).Copies {

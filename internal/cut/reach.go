@@ -29,20 +29,20 @@ func (m *Machine) Freeze(msg *wire.Save, worker int) error {
 // Done says, on server 0, that there is nothing to do for a save that has begun: its work was done at this very step of the
 // tables, by itself or by another. Workers that all save after a barrier make one checkpoint, and those that all end a period
 // end one.
-func (m *Machine) Done(id string, step int64) (answer wire.Frozen, done bool) {
+func (m *Machine) Done(id string, step int64) (answer wire.Held, done bool) {
 	s := m.saves[id]
 	if s == nil || !m.o.First {
-		return wire.Frozen{}, false
+		return wire.Held{}, false
 	}
 	if s.state == freezing {
 		same := m.same(s, step)
 		if same == nil {
-			return wire.Frozen{}, false
+			return wire.Held{}, false
 		}
 		m.drop(s)
 		s.state, s.step, s.freed = committed, step, same.freed
 	}
-	return wire.Frozen{Saved: true, Freed: s.freed}, s.state == committed
+	return wire.Held{Saved: true, Freed: s.freed}, s.state == committed
 }
 
 // same is a committed save that did at this step what s is for. The end of a period is shared with each worker once: a worker

@@ -35,7 +35,7 @@ func (t *Trainer) Save(ctx context.Context, dir string) error {
 	return t.WriteCheckpoint(ctx, dir, t.rate())
 }
 
-// Shrink implements [backend.Trainer]: all end the day of their copies behind a barrier.
+// Shrink implements [backend.Trainer]: all end the period of their copies behind a barrier.
 func (t *Trainer) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
 	if err := t.Barrier(ctx); err != nil {
 		return nil, err

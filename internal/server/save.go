@@ -133,7 +133,7 @@ func (c *saving) write(msg *wire.Save) {
 // shrink ends the period of this server's tables.
 func (c *saving) shrink(msg *wire.Save) {
 	how := *msg.Shrink
-	done, err := c.part.store.EndDay(table.Shrink{Decay: how.Decay, MinScore: how.MinScore, Unseen: how.Unseen})
+	done, err := c.part.store.EndPeriod(table.Shrink{Decay: how.Decay, MinScore: how.MinScore, Unseen: how.Unseen})
 	var freed wire.Freed
 	for _, t := range done {
 		freed.Rows, freed.Waiting = append(freed.Rows, t.Rows), append(freed.Waiting, t.Waiting)

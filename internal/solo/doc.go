@@ -5,7 +5,7 @@
 //	session.go    a training thread, which minds what is not finite
 //	tally.go      what became of gradients
 //	restore.go    checkpoints and saved models, read
-//	save.go       checkpoints written, and the end of a day
+//	save.go       checkpoints written, and the end of a period
 //	weights.go    the weights of a cut
 //
 // A worker of package replica is one of these that makes its updates together with others.

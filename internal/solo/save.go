@@ -32,6 +32,6 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64)
 
 // Shrink implements [backend.Trainer].
 func (t *Trainer) Shrink(_ context.Context, o table.Shrink) (freed []table.Shrunk, err error) {
-	err = t.local.Still(func() error { freed, err = t.Store().EndDay(o); return err })
+	err = t.local.Still(func() error { freed, err = t.Store().EndPeriod(o); return err })
 	return freed, err
 }

@@ -28,7 +28,7 @@ func (t *Sparse) enter(s *shard, c *call, it item) *header {
 		c.res.Waiting++
 		return nil
 	}
-	return t.bear(s, c, it)
+	return t.create(s, c, it)
 }
 
 // count adds a push to what is known of an id, and returns its row when that is enough.
@@ -38,7 +38,7 @@ func (t *Sparse) count(s *shard, c *call, it item) *header {
 	now.pushes, now.seen = before.pushes+1, c.clock
 	now.add(c.marks(it))
 	if t.lets(now) {
-		if h := t.bear(s, c, it); h != nil {
+		if h := t.create(s, c, it); h != nil {
 			s.waiting.forget(it.id)
 			if t.marked {
 				*t.marks(h) = before.marks // the push itself is counted with its update
@@ -60,8 +60,8 @@ func (t *Sparse) lets(w waiter) bool {
 	return t.param.Entry.ShowClick.Score(w.show, w.click) >= t.param.Entry.ShowClick.Threshold
 }
 
-// bear makes the row of an item if there is room.
-func (t *Sparse) bear(s *shard, c *call, it item) *header {
+// create makes the row of an item if there is room.
+func (t *Sparse) create(s *shard, c *call, it item) *header {
 	if !s.room(it.hash) {
 		c.res.Full++
 		return nil

@@ -166,8 +166,8 @@ func (s *Store) Shrink(o Shrink) ([]Shrunk, error) {
 	return all, nil
 }
 
-// EndDay shrinks and then advances the clocks: what was touched on the day that ends is not unseen at all.
-func (s *Store) EndDay(o Shrink) ([]Shrunk, error) {
+// EndPeriod shrinks and then advances the clocks: what was touched in the period that ends is not unseen at all.
+func (s *Store) EndPeriod(o Shrink) ([]Shrunk, error) {
 	all, err := s.Shrink(o)
 	if err == nil {
 		s.Tick()

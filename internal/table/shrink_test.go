@@ -161,10 +161,10 @@ func TestStoreShrinks(t *testing.T) {
 	if !slices.Equal(done, []Shrunk{{}, {Rows: 2}}) || plain.Len() != 2 || rated.Len() != 0 {
 		t.Errorf("%+v: %d and %d rows left, want 2 and 0", done, plain.Len(), rated.Len())
 	}
-	if done, err := store.EndDay(Shrink{Unseen: 1}); err != nil || done[0].Rows != 0 {
+	if done, err := store.EndPeriod(Shrink{Unseen: 1}); err != nil || done[0].Rows != 0 {
 		t.Errorf("%+v, %v: rows of the first day went at its end", done, err)
 	}
-	if done, err := store.EndDay(Shrink{Unseen: 1}); err != nil || done[0].Rows != 2 || plain.Len() != 0 {
+	if done, err := store.EndPeriod(Shrink{Unseen: 1}); err != nil || done[0].Rows != 2 || plain.Len() != 0 {
 		t.Errorf("%+v, %v: %d rows left", done, err, plain.Len())
 	}
 }

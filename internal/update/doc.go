@@ -2,10 +2,12 @@
 // push. It knows no lock but the tables' own, no network and no clock; package server says which pushes an update is made of,
 // and when.
 //
-//	update.go    a push, an update of some of them, and how it is applied
-//	portion.go   rows, in ranges of ids that several cores work on
-//	clip.go      a clip by norm, of which each server has a part
+//	tables.go    a push, an update of some of them, and what is updated
 //	ahead.go     the weights that momentum will have made when the worker's next gradient comes
+//	portion.go   rows, in ranges of ids
+//	scratch.go   the memory of an update, and its portions on several cores
+//	clip.go      a clip by norm, of which each server has a part
+//	update.go    the stages, one after the other
 //
 // The order within an update is the same for dense weights and for rows, and each stage works on what the one before left:
 //

@@ -72,7 +72,7 @@ type Norms struct {
 }
 
 // Save is the blob of OpFreeze, OpKeep (which needs its ID alone), OpSave and OpCommit: of what all servers do in one cut
-// between steps, which is to write a checkpoint, with Shrink to end a day, or with Read to let the worker read until it
+// between steps, which is to write a checkpoint, with Shrink to end a period of the tables, or with Read to let the worker read until it
 // abandons the cut.
 type Save struct {
 	Dir string `json:"dir"`
@@ -94,7 +94,7 @@ type Save struct {
 	Discard bool `json:"discard,omitempty"`
 }
 
-// Shrink says which rows are dropped at the end of a day.
+// Shrink says which rows are dropped at the end of a period.
 type Shrink struct {
 	Decay    float64 `json:"decay,omitempty"`
 	MinScore float64 `json:"min_score,omitempty"`
@@ -128,10 +128,10 @@ type RateFactor struct {
 	By   float64 `json:"by"`
 }
 
-// Frozen answers OpFreeze.
-type Frozen struct {
+// Held answers OpFreeze: from here on the server holds pushes.
+type Held struct {
 	Steps []uint64 `json:"steps"`
-	// Saved says that the directory has a checkpoint of this very step, or that another worker has ended the day at this step,
+	// Saved says that the directory has a checkpoint of this very step, or that another worker has ended the period at this step,
 	// which freed that much.
 	Saved bool  `json:"saved,omitempty"`
 	Freed Freed `json:"freed,omitzero"`
