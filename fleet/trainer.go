@@ -70,7 +70,7 @@ func (f *Fleet) pushRest(ctx context.Context) error {
 	errs := make([]error, len(merged))
 	var wg sync.WaitGroup
 	for i, m := range merged {
-		wg.Go(func() { errs[i] = m.Rest(ctx) })
+		wg.Go(func() { errs[i] = m.Flush(ctx) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

@@ -19,7 +19,7 @@ type Session struct {
 
 	over atomic.Bool // an error or Close ended the session
 
-	mu    sync.Mutex // guards what follows: Rest may be called while a step is on its way
+	mu    sync.Mutex // guards what follows: Flush may be called while a step is on its way
 	begun bool       // a step is
 	sum   *gradient.Accumulator
 }
@@ -62,20 +62,20 @@ func (s *Session) End(ctx context.Context, st *optimizer.Step) error {
 	return s.noted(s.inner.End(ctx, s.sum.Take(st)))
 }
 
-// ender is a session whose threads wait for each other at the end of a step, which the rest of one can't do: others may have none.
+// ender is a session whose threads wait for each other at the end of a step. A flush can't wait: the others may have nothing to flush.
 type ender interface {
 	EndAlone(ctx context.Context, st *optimizer.Step) error
 }
 
-// Rest hands over what has come since the last update, as a step of its own. In the middle of a step it does nothing: what there is
+// Flush hands over what has come since the last update, as a step of its own. In the middle of a step it does nothing: what there is
 // goes with the steps that follow.
-func (s *Session) Rest(ctx context.Context) error {
+func (s *Session) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.rest(ctx)
+	return s.flush(ctx)
 }
 
-func (s *Session) rest(ctx context.Context) error {
+func (s *Session) flush(ctx context.Context) error {
 	if s.sum.Steps() == 0 || s.begun || s.over.Load() {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s *Session) Over() bool { return s.over.Load() }
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.rest(ctx)
+	err := s.flush(ctx)
 	s.over.Store(true)
 	return errors.Join(err, s.inner.Close(ctx))
 }

@@ -106,25 +106,25 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestRest: what has come since the last push is a push of its own, once, and not in the middle of a step, after an error or Close.
-func TestRest(t *testing.T) {
+// TestFlush: what has come since the last push is a push of its own, once, and not in the middle of a step, after an error or Close.
+func TestFlush(t *testing.T) {
 	ctx := t.Context()
 	th := newThread(t, strategy.GradientMerge{KSteps: 3})
-	rest := func(want int) {
+	flushed := func(want int) {
 		t.Helper()
-		if err := th.s.Rest(ctx); err != nil || len(th.r.steps) != want {
+		if err := th.s.Flush(ctx); err != nil || len(th.r.steps) != want {
 			t.Errorf("%d pushes, error %v, want %d", len(th.r.steps), err, want)
 		}
 	}
-	rest(0)
+	flushed(0)
 	th.train(1, 1, 0, 1)
-	rest(1)
-	rest(1)
+	flushed(1)
+	flushed(1)
 	th.train(1, 1, 0, 2)
 	if err := th.s.Begin(ctx, &optimizer.Step{Eval: true}); err != nil {
 		t.Fatal(err)
 	}
-	rest(1)
+	flushed(1)
 	if err := th.s.End(ctx, &optimizer.Step{Eval: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -134,15 +134,15 @@ func TestRest(t *testing.T) {
 	if err := th.s.sum.Add(&optimizer.Step{Samples: 1}); err != nil {
 		t.Fatal(err)
 	}
-	rest(2)
+	flushed(2)
 
 	th = newThread(t, strategy.GradientMerge{KSteps: 3})
 	th.train(1, 1, 0, 1)
 	th.r.fails = true
-	if err := th.s.Rest(ctx); !errors.Is(err, errBroken) || !th.s.Over() {
+	if err := th.s.Flush(ctx); !errors.Is(err, errBroken) || !th.s.Over() {
 		t.Errorf("error %v, want %v", err, errBroken)
 	}
-	rest(0)
+	flushed(0)
 }
 
 // TestCloseTellsAll: what becomes of the rest, and of the session inside.

@@ -3,7 +3,7 @@
 //
 //	s := accumulate.New(inner, params, strategy.GradientMerge{KSteps: 4})
 //	... steps as of any optimizer.Session; inner is given every fourth
-//	err := s.Rest(ctx) // at the end of an epoch: what has come since
+//	err := s.Flush(ctx) // at the end of an epoch: what has come since
 //
 // It stands before everything that is done with a gradient on its way: policies for what is not finite, clipping and narrowing see
 // the merged one, as they would see that of a batch k times as large.
