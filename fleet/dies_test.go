@@ -39,9 +39,19 @@ type deathEnd struct {
 // gone.
 const deathSteps, deathAfter = 120, 5
 
-// deathModes are all modes with servers.
-func deathModes() []strategy.Strategy {
-	return []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(2), strategy.Geo(5)}
+// deathModes are the presets of all modes; in geo workers meet servers more often, since between exchanges they miss nobody.
+func deathModes(t *testing.T) (all []strategy.Strategy) {
+	for _, m := range strategy.Modes() {
+		s, err := strategy.Factory(string(m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Mode == strategy.ModeGeo {
+			s.KSteps = 5
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // inStep says whether workers wait for each other.
@@ -50,7 +60,7 @@ func inStep(m strategy.Mode) bool { return m == strategy.ModeSync || m == strate
 // TestWhenARoleDies holds the table "When a role dies" of ARCHITECTURE.md to what happens, in every mode: a worker's death ends
 // nobody's training, and holds up the others for a worker timeout where they wait for each other; a server's ends the job.
 func TestWhenARoleDies(t *testing.T) {
-	for _, s := range deathModes() {
+	for _, s := range deathModes(t) {
 		for _, victim := range []string{"worker 0", "worker 1", "server 0", "server 1"} {
 			t.Run(string(s.Mode)+", "+victim, func(t *testing.T) {
 				j := playDeath(t, s, victim, false)
@@ -71,7 +81,7 @@ func TestWhenARoleDies(t *testing.T) {
 // TestASecondLife has the dead worker come back as another process: it trains on where nobody waits for each other, and is
 // refused with what to do where the others went on without it.
 func TestASecondLife(t *testing.T) {
-	for _, s := range deathModes() {
+	for _, s := range deathModes(t) {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			j := playDeath(t, s, "worker 1", true)
 			for role, end := range j.ends {
