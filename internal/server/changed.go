@@ -15,7 +15,8 @@ type changed struct {
 	byWorker []*changes
 }
 
-// changes are the rows that the others have changed since a worker's life asked for them.
+// changes are the rows that the others have changed since a worker's life asked for them. Tables note them, a bit a row,
+// while they are pushed; the recorder says which are for an answer, and again which when the same request comes again.
 type changes struct {
 	*mode.Recorder
 	tables []*table.Watch // by embedding

@@ -12,6 +12,9 @@ import (
 
 // deaths looks for silence. Server 0 decides that a worker is dead and takes it out on all servers, as package roster draws
 // it; each server by itself gives up when the workers it waits for never come, or when all have fallen silent.
+//
+// One goroutine does all of it, one death after the other. A death takes as long as all servers need, one after the other, to
+// answer twice; rounds go on when the last of the dead is out.
 type deaths struct {
 	st         *state
 	peers      *peers

@@ -54,7 +54,8 @@ func (c *frozen) loaded(absent []string) {
 	}
 }
 
-// handleBring answers a worker that joins with the values that are known, or with word that none are.
+// handleBring answers a worker that joins with the values that are known, or with word that none are: then the worker keeps
+// its own, which are those that its params were made with.
 func (c *frozen) handleBring(f *wire.Frame, r *reply) error {
 	from, to, err := f.Span(c.part.frozenFloats())
 	if err != nil {

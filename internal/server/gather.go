@@ -10,6 +10,9 @@ import (
 
 // gathering has the collectives of workers, on server 0: each sends a blob and gets those of all. A barrier is a gather of
 // nothing. The collectives under way are kept, and the last ones that are complete, for requests that come again.
+//
+// Workers number their collectives, and make them in the same order; the call, which each sends with its blob, holds them to
+// that. A worker that has left or died is waited for no more.
 type gathering struct {
 	st       *state
 	byNumber map[uint64]*gathered

@@ -10,7 +10,11 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// door takes requests to whoever handles their op, and says why when one is refused.
+// door takes requests to whoever handles their op, and says why when one is refused. Every request gets an answer, be it
+// bytes that are no frame: a sender that gets none would believe that the network has lost it, and send it again.
+//
+// A refusal has a status, by which the sender knows whether to come again, and a text for a person. Refusals are counted, but
+// for those that say "not yet", which are the rule while a job starts.
 type door struct {
 	index    int
 	job      uint64

@@ -13,6 +13,10 @@ import (
 
 // loading is how a server's tables get their first values: from a checkpoint or a model, from what params begin with, and
 // from worker 0, which publishes the dense weights unless they are there. Until then nobody pulls.
+//
+// What was loaded wins. A server that loaded all params is published from the start, and worker 0 publishes nothing; after
+// one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: those that params begin with are
+// given by the server's own process, and all others are created when they are first touched, equal everywhere.
 type loading struct {
 	st     *state
 	part   *part

@@ -10,6 +10,10 @@ import (
 )
 
 // membership lets workers join, live and leave. What the roster decides it tells all who keep something for a worker's life.
+//
+// A worker joins at server 0, which numbers its life, and then says hello to the others with that number. So servers learn of
+// a new process one after the other, and some may still take what the process before has sent; that process is gone, and what
+// it had sent counts as any push of a worker that died.
 type membership struct {
 	st          *state
 	rounds      *rounds
@@ -58,7 +62,8 @@ func (c *membership) welcome(f *wire.Frame) (w wire.Welcome, err error) {
 		From: c.loading.from, Origin: c.loading.origin}, nil
 }
 
-// begin makes a life the current one of a worker. What the life before it has begun, it doesn't go on with. Locked.
+// begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold pushes
+// until their wait times out, since the new life shows that the worker lives. Locked.
 func (c *membership) begin(worker int, life uint32) error {
 	began, err := c.st.roster.Begin(worker, life, time.Now())
 	if err != nil || !began {

@@ -31,6 +31,10 @@ type monitor struct {
 }
 
 // await waits, with the lock held on entry and exit, until ready says so. why describes the wait for the error.
+//
+// While it waits the lock is given up, so that what the caller knew before may no longer be so: a worker may have left, or
+// another process taken its place. The caller asks again what matters to it. When the time is up or the server closes, ready
+// is asked once more, since it may have come true while the lock was being taken: then the wait has not failed.
 func (m *monitor) await(ready func() bool, why func() string) error {
 	var limit *time.Timer
 	for !ready() {

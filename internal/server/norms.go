@@ -86,8 +86,9 @@ func (n *norms) missing(r mode.Round, l *roundNorms) (servers []int) {
 	return servers
 }
 
-// expire takes note that every worker has gone. It says, once, that so much time has passed since then that no server will
-// send sums any more: when the last worker has died with its push at some servers only, the others never close that round.
+// expire is for server 0's watch. It takes note that every worker has gone. It says, once, that so much time has passed since
+// then that no server will send sums any more: when the last worker has died with its push at some servers only, the others
+// never close that round.
 func (n *norms) expire(now time.Time, timeout time.Duration) bool {
 	switch {
 	case n.ended:

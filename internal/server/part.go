@@ -23,8 +23,8 @@ type part struct {
 	limit   int // bytes of the largest reply
 }
 
-// newPart makes the tables of a server: its dense blocks in the layout's order, on server 0 the frozen ones behind them, and
-// every embedding. rule is that of each param.
+// newPart makes the tables of a server, which answers with at most limit bytes: its dense blocks in the layout's order, on
+// server 0 the frozen ones behind them, and every embedding. rule is that of each param.
 func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, numbered bool, limit int) (*part, error) {
 	own := l.Parts[index]
 	p := &part{index: index, layout: l, blocks: own.Blocks, floats: own.Floats, store: new(table.Store), limit: limit}
@@ -52,7 +52,8 @@ func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.
 	return p, nil
 }
 
-// frozenBlock keeps a frozen param. Its name is apart from those of blocks that are cut from others.
+// frozenBlock keeps a frozen param. No rule updates it, so that it has no state. Its name is apart from those of blocks that
+// are cut from others.
 func frozenBlock(l *layout.Layout, b layout.Block) table.Block {
 	return table.Block{Param: l.Params[b.Param], Name: "frozen " + b.Name, Values: table.NewDense(b.Size, nil)}
 }
@@ -108,7 +109,8 @@ func (p *part) blockAt(i int) string {
 	return "nothing"
 }
 
-// embedding is the position among the layout's embeddings of the one a section names.
+// embedding is the position, among the layout's embeddings, of the param that a section names. Frames count all params, as the
+// fingerprint does that both sides have compared; tables, gradients and answers here count embeddings.
 func (p *part) embedding(param uint32) (int, error) {
 	for e := range p.layout.Embeddings {
 		if p.layout.Embeddings[e].Index == int(param) {

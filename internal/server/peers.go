@@ -12,6 +12,11 @@ import (
 )
 
 // peers is how a server talks to the others. All that servers ask of each other may be asked again: the answer is the same.
+//
+// There are two ways to give up. Server 0 tells the others of a death, one after the other, and must get on: a peer has the
+// timeout, and after it has been lost once a single attempt. Other servers ask server 0 for what it can only answer when
+// every server has asked; there an attempt that runs out of time is a sign of life, since the request was taken, and only a
+// server 0 that can't be reached at all is given up after the timeout.
 type peers struct {
 	index     int
 	job       uint64

@@ -10,6 +10,9 @@ import (
 
 // pieces collects pushes that are too large for one frame, until the last piece of each makes it a push like any other: whole or
 // refused.
+//
+// Which pushes are being collected is under the server's lock. What has come of one of them is under that stage's own, so
+// that copying a piece of some megabytes holds nobody up but the other pieces of that push. The two are never held together.
 type pieces struct {
 	st     *state
 	part   *part
@@ -48,7 +51,9 @@ func (c *pieces) handle(f *wire.Frame) error {
 	return st.put(c.part, f, piece.Number)
 }
 
-// stage is where the pieces of a frame's push are collected; nil if that push needs none any more.
+// stage is where the pieces of a frame's push are collected; nil if that push needs none any more, since it was seen. A piece
+// that comes that late changes nothing, and its sender is told that all is well: what became of the push is the answer to its
+// last piece.
 func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()

@@ -65,6 +65,11 @@ func (c *reading) parseIDs(a *asked, sec wire.Section) (err error) {
 }
 
 // pull adds to the reply what was parsed, and the dense weights unless the worker has them. With peek no row is created.
+//
+// The version is read before the weights. An update that comes between makes weights newer than their version says, so that
+// they are sent once more with the next answer; the other way round a worker would believe that it has an update which it
+// lacks. After a push the weights may be there already, as momentum will have moved them; their version is that of the update
+// that left them.
 func (c *reading) pull(f *wire.Frame, r *reply, peek bool) error {
 	version := c.part.updates.Version()
 	r.Header().Version = version

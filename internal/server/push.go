@@ -40,6 +40,8 @@ func (p *push) count() (n int) {
 }
 
 // whole takes the gradients out of a frame that has all of them, and checks all, so that nothing of a wrong push is applied.
+// A push has a gradient for every dense value of this server, and rows for as many ids as it likes; a server without dense
+// values gets none.
 func (p *push) whole(of *part, f *wire.Frame) (err error) {
 	if p.grad.Dense, err = p.read(of, f); err != nil {
 		return err
@@ -51,7 +53,8 @@ func (p *push) whole(of *part, f *wire.Frame) (err error) {
 	return nil
 }
 
-// read takes the rows of one frame into p, and returns its dense values.
+// read takes the rows of one frame into p, and returns its dense values. Every number is looked at: what is infinite or no
+// number would be in the weights for good, and what a worker has checked is not what has arrived.
 func (p *push) read(of *part, f *wire.Frame) ([]float32, error) {
 	for len(p.grad.Rows) < len(of.layout.Embeddings) {
 		p.grad.Rows, p.rowsRoom = append(p.grad.Rows, gradient.Rows{}), append(p.rowsRoom, nil)

@@ -48,7 +48,9 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	return c.st.awaitRound(next)
 }
 
-// admit gives a new gradient to its round. Locked.
+// admit gives a new gradient to its round. Locked, but given up while it waits for its turn. A gradient that can't be
+// admitted is refused for good: its number stays in the window with the refusal, so that a push that comes again gets the
+// same answer and is not tried again when something has changed.
 func (c *pushing) admit(f *wire.Frame, p *push) {
 	c.pieces.used(p)
 	if p.incomplete != nil {
@@ -63,7 +65,8 @@ func (c *pushing) admit(f *wire.Frame, p *push) {
 	c.rounds.push(p, mode.Round(f.Round))
 }
 
-// park takes note that a worker has no more batches in this phase.
+// park takes note that a worker has no more batches in this phase. It has a number of its own among the worker's pushes, so
+// that it counts once and after them.
 func (c *pushing) park(f *wire.Frame) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()

@@ -13,6 +13,9 @@ import (
 // rates are the factors on learning rates that worker 0 sets. In rounds a factor counts from the update of a round on: worker
 // 0 sets it before it pushes for that round, or for the next phase when it has parked, so that no server has closed the round
 // and all change with the same update. Without rounds it counts from the next update.
+//
+// Worker 0 tells servers in their order. If it dies between two of them, server 0 knows, and passes the factor on with the
+// order that takes worker 0 out of the rounds: no round that it was needed for has closed before that.
 type rates struct {
 	st     *state
 	store  *table.Store

@@ -78,7 +78,7 @@ func (c *rounds) counted(worker int) mode.Round {
 	return c.counts[worker]
 }
 
-// closing is an update of noted gradients, from when they are taken until they are in the tables.
+// closing is an update of noted gradients, from when they are taken until they are in the tables. Its memory is used again.
 type closing struct {
 	what    update.Update
 	round   mode.Round // that it closes; in modes with rounds
@@ -127,6 +127,10 @@ func (c *rounds) take(workers []int) *closing {
 }
 
 // apply applies an update, and lets its pushes count. Locked, but not while the tables work.
+//
+// The tables are told that the step has finished before the mode is told that the update is applied: from then on a pull of
+// the next round is let in, and rows are brought up to the last finished step. An error fails the job, since a part of the
+// update may be in the tables, and no server could say which.
 func (c *rounds) apply(u *closing) {
 	st := c.st
 	st.lock.Unlock()

@@ -83,6 +83,10 @@ func (c *saving) save(f *wire.Frame, r *reply) error {
 
 // reach lets the pushes of the cut through and waits until they are applied. The first who asks for a save is to do its work, and
 // others wait for that.
+//
+// The steps that are missing here are at another server, so that their worker has sent them here too, and will send them
+// again until they are answered. If it dies instead, it is taken out of the job, and its steps are waited for no more: then
+// the checkpoint has of that worker what each server got, as the weights do.
 func (c *saving) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 	st := c.st
 	st.lock.Lock()

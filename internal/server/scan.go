@@ -7,7 +7,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// scan sends a page of a table's rows: ids after the cursor, at most as many as asked for.
+// scan sends a page of a table's rows: ids after the cursor, at most as many as asked for. Pages are of the rows that there
+// were when the first was asked for, with the weights that they have when their page is. In a cut these do not change, so
+// that all pages are of one moment.
 func (c *reading) scan(f *wire.Frame, r *reply) error {
 	var msg wire.Scan
 	if err := f.JSON(&msg); err != nil {

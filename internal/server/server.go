@@ -162,6 +162,10 @@ var ErrListen = errors.New("can't listen")
 var ErrWorkersDied = errors.New("workers died")
 
 // Run serves until every worker has stopped or died, or ctx ends.
+//
+// It closes from the inside out: first who looks for deaths, then whoever waits, with an error that says so, then the
+// listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing of
+// the server runs any more.
 func (s *Server) Run(ctx context.Context) error {
 	l, err := s.listen(ctx)
 	if err != nil {

@@ -31,7 +31,8 @@ func (st *state) done() bool { return st.applying == 0 && st.roster.Over() }
 // sender checks that a request comes from the current life of a worker, and notes that it lives. Locked.
 func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, time.Now()) }
 
-// enter lets a frame without gradients in once what it must reflect has been applied.
+// enter lets a frame without gradients in once what it must reflect has been applied. What it then reads may be newer:
+// updates go on beside it. A worker that trains in rounds sees none of them, since the next one needs its own gradient.
 func (st *state) enter(f *wire.Frame) error {
 	st.lock.Lock()
 	defer st.lock.Unlock()
@@ -46,6 +47,10 @@ func (st *state) enter(f *wire.Frame) error {
 
 // awaitTurn waits until a frame's sender may change the weights: they are published, the round of the frame is open to it, no cut
 // leaves the step out, and after all these waits it is still in the job. Locked.
+//
+// The cut is asked last of the waits, so that nothing is waited for between its word and the mode's: a cut that began
+// meanwhile would have a step that it does not know of. Whether the sender stays is asked after them all, since a worker that
+// died meanwhile was taken out of the round, and its gradient would come into one that goes on without it.
 func (st *state) awaitTurn(f *wire.Frame) error {
 	if err := st.awaitPublished(); err != nil {
 		return err
@@ -82,7 +87,9 @@ func (st *state) missing(r mode.Round) string {
 	return text
 }
 
-// awaitIdle waits until no update is being applied, so that a request's memory may go. Locked.
+// awaitIdle waits until no update is being applied. Locked. An update reads the memory of the requests that pushed; one that
+// fails has to stay until then. It has no bound of its own, since an update ends, or fails with what it waits for at other
+// servers.
 func (st *state) awaitIdle() {
 	for st.applying > 0 {
 		st.lock.pass()
