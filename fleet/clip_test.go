@@ -89,7 +89,7 @@ func TestWorkerDiesWhileGradientsAreMeasured(t *testing.T) {
 			if f.WorkerIndex() == 1 {
 				return trial.DieHalfway(ctx, f, net, trial.Clips()["all"], s, reached)
 			}
-			return trial.Train(ctx, f, trial.Clips()["all"], s, 6, nil)
+			return trial.Training{Rule: trial.Clips()["all"], Strategy: s, To: 6, Ahead: true}.Run(ctx, f)
 		})
 		for role, err := range errs {
 			switch {
@@ -118,9 +118,8 @@ func (halving) ClipGradients(params []*optimizer.Param, _ []optimizer.Rows) {
 // TestOwnClips: a program's own clip works where workers clip, and is refused where servers would have to.
 func TestOwnClips(t *testing.T) {
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async()} {
-		for role, err := range (fleettest.Cluster{Servers: 2, Workers: 1}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-			return trial.Train(ctx, f, halving{optimizer.SGD{LR: 0.1}}, s, 2, nil)
-		}) {
+		x := trial.Training{Rule: halving{optimizer.SGD{LR: 0.1}}, Strategy: s, To: 2, Ahead: true}
+		for role, err := range trial.Cluster(2, 1).Errors(t, x.Run) {
 			if refused := err != nil && strings.Contains(err.Error(), "NormClipper"); refused != (s.Mode == strategy.ModeSync) {
 				t.Errorf("%s, %s: error %v", s.Mode, role, err)
 			}

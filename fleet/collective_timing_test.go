@@ -32,31 +32,18 @@ func BenchmarkCollectiveLoop(b *testing.B) {
 
 // loopAmong is a worker's part.
 func loopAmong(ctx context.Context, b *testing.B, f *fleet.Fleet) error {
-	o := newLoop()
-	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.01}, strategy.Strategy{})
-	if err == nil {
-		err = opt.Minimize(o)
-	}
-	if err == nil {
-		err = f.InitWorker(ctx)
-	}
-	if err == nil {
-		err = o.steps(ctx, f.WorkerIndex(), 2*loopBatches, false)
-	}
-	if err == nil {
-		err = f.BarrierWorker(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	if f.IsFirstWorker() {
-		b.ResetTimer()
-	}
-	if err := o.steps(ctx, f.WorkerIndex(), b.N, false); err != nil {
-		return err
-	}
-	if f.IsFirstWorker() {
-		b.StopTimer()
-	}
-	return f.StopWorker(ctx)
+	o := newLoop(optimizer.Uniform{Low: -1, High: 1}, loopHeight, loopDim)
+	return trial.Play(ctx, f, o, optimizer.SGD{LR: 0.01}, strategy.Strategy{}, func() error {
+		if err := o.steps(ctx, f.WorkerIndex(), 2*loopBatches, false); err != nil {
+			return err
+		}
+		if err := f.BarrierWorker(ctx); err != nil {
+			return err
+		}
+		if f.IsFirstWorker() {
+			b.ResetTimer()
+			defer b.StopTimer()
+		}
+		return o.steps(ctx, f.WorkerIndex(), b.N, false)
+	})
 }

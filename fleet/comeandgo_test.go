@@ -16,18 +16,15 @@ import (
 // TestThreadsComeAndGo has a thread of mode half_async train on and on, while others of its worker open sessions, train a step
 // and close them: nobody sees weights of which a part has moved on.
 func TestThreadsComeAndGo(t *testing.T) {
-	fleettest.Run(t, 1, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		first := trial.NewCounter(1 << 16)
-		return first.Play(ctx, f, strategy.HalfAsync(), func() error {
-			errs := make([]error, 3)
-			var wg sync.WaitGroup
-			for i := range errs {
-				wg.Go(func() { errs[i] = comeAndGo(ctx, first.Trainer, 12, max(1, 12*(1-i))) })
-			}
-			wg.Wait()
-			return errors.Join(errs...)
-		})
-	})
+	fleettest.Run(t, 1, 1, trial.Counters(1<<16, strategy.HalfAsync(), func(ctx context.Context, _ *fleet.Fleet, first *trial.Counter) error {
+		errs := make([]error, 3)
+		var wg sync.WaitGroup
+		for i := range errs {
+			wg.Go(func() { errs[i] = comeAndGo(ctx, first.Trainer, 12, max(1, 12*(1-i))) })
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	}))
 }
 
 // comeAndGo trains some steps, so many in each session.

@@ -29,12 +29,9 @@ func TestSaveWhereAServerHasNothing(t *testing.T) {
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), strategy.Geo(1)} {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			dir := t.TempDir()
-			trial.Cluster(3, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
-				c := trial.NewCounter(1)
-				return c.Play(ctx, f, s, func() error {
-					return errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx), f.SavePersistables(ctx, dir))
-				})
-			})
+			trial.Cluster(3, 2).Simulate(t, nil, trial.Counters(1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+				return errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx), f.SavePersistables(ctx, dir))
+			}))
 			if m := trial.Manifest(t, dir); m.Step == 0 || len(m.Parts) != 3 {
 				t.Errorf("a checkpoint of step %d in %d parts", m.Step, len(m.Parts))
 			}
@@ -83,21 +80,18 @@ func TestSavesBesideTraining(t *testing.T) {
 	late := func(net transport.Transport) transport.Transport {
 		return transporttest.NewFaulty(net, 1, transporttest.Faults{Delay: 0.5}) // so that a push and a save meet everywhere
 	}
-	trial.Cluster(3, 2).Simulate(t, late, func(ctx context.Context, f *fleet.Fleet) error {
-		c := trial.NewCounter(5)
-		return c.Play(ctx, f, trial.Measured, func() error {
-			var saving error
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				for i := 0; i < 10 && saving == nil; i++ {
-					saving = f.SavePersistables(ctx, filepath.Join(dir, fmt.Sprint(f.WorkerIndex())))
-				}
-			})
-			training := c.Train(ctx, 20)
-			wg.Wait()
-			return errors.Join(training, saving)
+	trial.Cluster(3, 2).Simulate(t, late, trial.Counters(5, trial.Measured, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		var saving error
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for i := 0; i < 10 && saving == nil; i++ {
+				saving = f.SavePersistables(ctx, filepath.Join(dir, fmt.Sprint(f.WorkerIndex())))
+			}
 		})
-	})
+		training := c.Train(ctx, 20)
+		wg.Wait()
+		return errors.Join(training, saving)
+	}))
 }
 
 // frozenRows are the rows of an embedding after a job of two epochs that trains the rest of the model.

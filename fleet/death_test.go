@@ -103,7 +103,7 @@ func TestLastWorkerDiesHalfway(t *testing.T) {
 			began := time.Now()
 			errs := fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: net}}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 				if f.IsServer() {
-					return trial.Train(ctx, f, rule, s, 0, nil)
+					return trial.Training{Rule: rule, Strategy: s}.Run(ctx, f)
 				}
 				return trial.DieHalfway(ctx, f, net, rule, s, reached)
 			})

@@ -46,21 +46,18 @@ func TestGradientsThatAreNotFinite(t *testing.T) {
 		})
 	}
 	t.Run("alone/refuse", func(t *testing.T) {
-		fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
-			c := trial.NewCounter(3)
-			return c.Play(ctx, f, strategy.Async(), func() error {
-				session, err := c.OpenSession()
-				if err != nil {
-					return err
-				}
-				if err := session.Begin(ctx, badStep(c)); err != nil {
-					return err
-				}
-				checkNamed(t, session.End(ctx, badStep(c)))
-				checkNamed(t, session.Begin(ctx, badStep(c))) // the session is over, and still says why
-				return nil
-			})
-		})
+		fleettest.Run(t, 0, 1, trial.Counters(3, strategy.Async(), func(ctx context.Context, _ *fleet.Fleet, c *trial.Counter) error {
+			session, err := c.OpenSession()
+			if err != nil {
+				return err
+			}
+			if err := session.Begin(ctx, badStep(c)); err != nil {
+				return err
+			}
+			checkNamed(t, session.End(ctx, badStep(c)))
+			checkNamed(t, session.Begin(ctx, badStep(c))) // the session is over, and still says why
+			return nil
+		}))
 	})
 }
 

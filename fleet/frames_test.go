@@ -56,12 +56,9 @@ func TestCodec(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d servers", codec, servers), func(t *testing.T) {
 				net, request, _ := scales()
 				c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Transport: net}}
-				c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-					counter := trial.NewCounter(n)
-					return counter.Play(ctx, f, strategy.Strategy{Mode: strategy.ModeSync, Codec: codec}, func() error {
-						return counter.Train(ctx, 2)
-					})
-				})
+				c.Run(t, trial.Counters(n, strategy.Strategy{Mode: strategy.ModeSync, Codec: codec}, func(ctx context.Context, _ *fleet.Fleet, counter *trial.Counter) error {
+					return counter.Train(ctx, 2)
+				}))
 				small := request.Load() < n/2
 				if want := codec != "none"; small != want {
 					t.Errorf("the largest request has %d bytes, for %d numbers", request.Load(), n)

@@ -17,7 +17,7 @@ import (
 // TestServersLoadBeforeTheyServe: tables that are served are not replaced, and a directory must be one of a checkpoint.
 func TestServersLoadBeforeTheyServe(t *testing.T) {
 	fleettest.Run(t, 1, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		if err := trial.Train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 2, nil); err != nil || f.IsWorker() {
+		if err := (trial.Training{Strategy: strategy.Sync(), To: 2}).Run(ctx, f); err != nil || f.IsWorker() {
 			return err
 		}
 		for name, err := range map[string]error{"InitServer": f.InitServer(ctx, ""), "LoadModel": f.LoadModel(ctx, ""), "RunServer": f.RunServer(ctx)} {

@@ -69,33 +69,30 @@ func TestTheRestIsPushed(t *testing.T) {
 				want = (3+4+4)/3. + (2+4)/2. + 1 // rounds: of all, without worker 0, of worker 2
 			}
 			t.Run(name+" "+string(s.Mode), func(t *testing.T) {
-				fleettest.Run(t, 2, 3, func(ctx context.Context, f *fleet.Fleet) error {
-					c := trial.NewCounter(3)
-					return c.Play(ctx, f, s, func() error {
-						session, err := c.OpenSession()
-						if err != nil {
-							return err
-						}
-						if err := c.Steps(ctx, session, 3*(f.WorkerIndex()+1)); err != nil {
-							return err
-						}
-						if err := end(ctx, f, c.Trainer, session); err != nil {
-							return err
-						}
-						if err := f.BarrierWorker(ctx); err != nil {
-							return err
-						}
-						if err := session.Close(ctx); err != nil {
-							return err
-						}
-						own := trial.NewCounter(3)
-						own.Bind(c.Trainer)
-						if got, err := own.Values(ctx); err != nil || math.Abs(float64(got[0]-want)) > 1e-5 {
-							t.Errorf("worker %d: weights are %v, want %v, error %v", f.WorkerIndex(), got, want, err)
-						}
-						return nil
-					})
-				})
+				fleettest.Run(t, 2, 3, trial.Counters(3, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+					session, err := c.OpenSession()
+					if err != nil {
+						return err
+					}
+					if err := c.Steps(ctx, session, 3*(f.WorkerIndex()+1)); err != nil {
+						return err
+					}
+					if err := end(ctx, f, c.Trainer, session); err != nil {
+						return err
+					}
+					if err := f.BarrierWorker(ctx); err != nil {
+						return err
+					}
+					if err := session.Close(ctx); err != nil {
+						return err
+					}
+					own := trial.NewCounter(3)
+					own.Bind(c.Trainer)
+					if got, err := own.Values(ctx); err != nil || math.Abs(float64(got[0]-want)) > 1e-5 {
+						t.Errorf("worker %d: weights are %v, want %v, error %v", f.WorkerIndex(), got, want, err)
+					}
+					return nil
+				}))
 			})
 		}
 	}

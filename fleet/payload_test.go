@@ -14,9 +14,6 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// narrowPayloads are all payloads but float32.
-func narrowPayloads() []strategy.Payload { return strategy.Payloads()[1:] }
-
 // TestNarrowPayloadsTrain trains three workers in rounds with narrow payloads: the weights stay near those of float32, and
 // are one result, bit for bit, whatever carries the gradients.
 func TestNarrowPayloadsTrain(t *testing.T) {
@@ -29,7 +26,7 @@ func TestNarrowPayloadsTrain(t *testing.T) {
 	}
 	same := func(*strategy.Strategy) {}
 	want := of(strategy.PayloadFloat32, same)
-	for _, p := range narrowPayloads() {
+	for _, p := range strategy.Payloads()[1:] { // all but float32
 		t.Run(string(p), func(t *testing.T) {
 			got := of(p, same)
 			// Each worker owes at most half of a last place of its largest gradient, which is about 1/4.
@@ -49,45 +46,29 @@ func TestNarrowPayloadsTrain(t *testing.T) {
 	}
 }
 
-// bulk is an objective that pushes much: dense gradients and wide rows.
-type bulk struct {
-	w, rows *optimizer.Param
-	trainer optimizer.Trainer
-}
-
 const bulkDense, bulkRows, bulkDim = 32 * 1024, 300, 64
 
-func newBulk() *bulk {
-	w := &optimizer.Param{Name: "w", Shape: []int{bulkDense / 64, 64}, W: make([]float32, bulkDense), G: make([]float32, bulkDense)}
+// bulky makes n steps that push much: dense gradients and wide rows, the same in each.
+func bulky(ctx context.Context, o *trial.Objective, n int) error {
+	w, ids := o.List[0], make([]uint64, bulkRows)
 	for i := range w.G {
 		w.G[i] = float32(math.Sin(float64(i)))
 	}
-	return &bulk{w: w, rows: &optimizer.Param{Name: "rows", Shape: []int{0, bulkDim}, Embedding: true}}
-}
-
-func (o *bulk) Params() []*optimizer.Param { return []*optimizer.Param{o.w, o.rows} }
-func (o *bulk) Bind(t optimizer.Trainer)   { o.trainer = t }
-
-// steps trains n steps of the same rows.
-func (o *bulk) steps(ctx context.Context, n int) error {
-	session, err := o.trainer.Open(o.Params())
-	if err != nil {
-		return err
+	for i := range ids {
+		ids[i] = uint64(i)
 	}
-	r := optimizer.Rows{Param: o.rows, W: make([]float32, bulkRows*bulkDim), G: make([]float32, bulkRows*bulkDim)}
-	for i := range bulkRows {
-		r.IDs = append(r.IDs, uint64(i))
-	}
+	r := trial.RowsOf(o.List[1], ids)
 	for i := range r.G {
 		r.G[i] = float32(math.Cos(float64(i)))
 	}
-	for range n {
-		st := &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}
-		if err := trial.Step(ctx, session, st, nil); err != nil {
-			return err
+	return o.InSession(ctx, func(session optimizer.Session) error {
+		for range n {
+			if err := trial.Step(ctx, session, &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}, nil); err != nil {
+				return err
+			}
 		}
-	}
-	return session.Close(ctx)
+		return nil
+	})
 }
 
 // bytesOfStep is what a worker sends in a step, all messages counted.
@@ -98,10 +79,10 @@ func bytesOfStep(t *testing.T, s strategy.Strategy) float64 {
 		c := fleettest.Cluster{Servers: 2, Workers: 1, Options: fleet.Options{Transport: net}}
 		var sent int64
 		c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-			o := newBulk()
+			o := &trial.Objective{List: []*optimizer.Param{trial.Dense("w", nil, bulkDense/64, 64), trial.Embedding("rows", nil, 0, bulkDim)}}
 			return trial.Play(ctx, f, o, optimizer.SGD{LR: 0.1}, s, func() error {
 				before := net.Stats().Sent
-				if err := o.steps(ctx, steps); err != nil {
+				if err := bulky(ctx, o, steps); err != nil {
 					return err
 				}
 				sent = net.Stats().Sent - before

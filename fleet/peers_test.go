@@ -37,15 +37,6 @@ import (
 //	rows dropped with gradients on their way           TestRowsFetchedAheadAreNotUsedAfterADay (internal/client), TestDaysUnderFaults
 //	tests that are switched off                        TestHabits (internal/deps)
 
-// play runs body as every worker of a cluster that trains a counter by SGD of rate 1.
-func play(t *testing.T, servers, workers int, s strategy.Strategy, body func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error) {
-	t.Helper()
-	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
-		c := trial.NewCounter(5)
-		return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error { return body(ctx, f, c) })
-	})
-}
-
 // over makes a step over ids in a session of its own, or an evaluation. It adds to each row what of says, and to every weight
 // one, and returns the rows before it.
 func over(ctx context.Context, c *trial.Counter, ids []uint64, of func(uint64) float32, eval bool) (rows []float32, err error) {
@@ -88,12 +79,12 @@ func TestFirstTouchTogether(t *testing.T) {
 	for i := range ids {
 		ids[i] = uint64(i) * 31
 	}
-	play(t, 2, workers, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+	fleettest.Run(t, 2, workers, trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		if err := errors.Join(f.BarrierWorker(ctx), pushOver(ctx, c, ids, one), f.BarrierWorker(ctx)); err != nil {
 			return err
 		}
 		return expect(ctx, c, workers, ids, func(uint64) float32 { return workers })
-	})
+	}))
 }
 
 // TestEveryRowGetsItsOwnGradient spreads ids of every size, the largest and those of the sign bit included, over servers.
@@ -107,12 +98,12 @@ func TestEveryRowGetsItsOwnGradient(t *testing.T) {
 	own := func(id uint64) float32 { return float32(id%1009) + 1 }
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
-			play(t, 3, 1, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+			fleettest.Run(t, 3, 1, trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 				if err := pushOver(ctx, c, ids, own); err != nil {
 					return err
 				}
 				return expect(ctx, c, 1, ids, own)
-			})
+			}))
 		})
 	}
 }
@@ -172,13 +163,13 @@ func TestSkippedRowsShiftNobody(t *testing.T) {
 // TestMoreWorkersThanAByteCounts has 300 of them push, each a row of its own and all the same weights.
 func TestMoreWorkersThanAByteCounts(t *testing.T) {
 	const workers = 300
-	play(t, 1, workers, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+	fleettest.Run(t, 1, workers, trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		own := []uint64{uint64(f.WorkerIndex())}
 		if err := errors.Join(pushOver(ctx, c, own, one), f.BarrierWorker(ctx)); err != nil {
 			return err
 		}
 		return expect(ctx, c, workers, own, one)
-	})
+	}))
 }
 
 // TestStopBeforeTheOthersStart has one worker come, train and stop before the other is there at all.
@@ -206,19 +197,19 @@ func TestStopBeforeTheOthersStart(t *testing.T) {
 // anybody is left in it: it is divided by those who pushed, not by those who were configured.
 func TestAverageOfThoseWhoAreThere(t *testing.T) {
 	const workers = 3
-	play(t, 2, workers, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+	fleettest.Run(t, 2, workers, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		c.IDs = []uint64{7}
 		if err := errors.Join(c.Train(ctx, 1+f.WorkerIndex()), f.BarrierWorker(ctx)); err != nil {
 			return err
 		}
 		return c.Holds(ctx, workers)
-	})
+	}))
 }
 
 // TestABarrierEndsWithItsContext has a worker wait for one that comes only when the wait was given up.
 func TestABarrierEndsWithItsContext(t *testing.T) {
 	errEnough, gaveUp := errors.New("waited enough"), make(chan struct{})
-	play(t, 1, 2, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter) error {
+	fleettest.Run(t, 1, 2, trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter) error {
 		if f.WorkerIndex() == 1 {
 			select {
 			case <-gaveUp:
@@ -236,5 +227,5 @@ func TestABarrierEndsWithItsContext(t *testing.T) {
 		}
 		close(gaveUp)
 		return nil
-	})
+	}))
 }

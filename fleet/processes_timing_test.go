@@ -118,27 +118,12 @@ func runTraffic(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o := &loop{rows: &optimizer.Param{Name: "rows", Shape: []int{tr.Height, tr.Dim}, Embedding: true}}
-	if err := trial.Minimize(f, o, optimizer.SGD{LR: 0.01}, strategy.Strategy{Mode: tr.Mode}); err != nil {
+	o, t := newLoop(nil, tr.Height, tr.Dim), &timing{}
+	err = trial.Play(ctx, f, o, optimizer.SGD{LR: 0.01}, strategy.Strategy{Mode: tr.Mode}, func() (err error) {
+		t, err = tr.train(ctx, f, o)
 		return err
-	}
-	if f.IsServer() {
-		if err := f.InitServer(ctx, ""); err != nil {
-			return err
-		}
-		if err := f.RunServer(ctx); err != nil {
-			return err
-		}
-		return (&timing{}).print(out)
-	}
-	if err := f.InitWorker(ctx); err != nil {
-		return err
-	}
-	t, err := tr.train(ctx, f, o)
+	})
 	if err != nil {
-		return err
-	}
-	if err := f.StopWorker(ctx); err != nil {
 		return err
 	}
 	return t.print(out)
@@ -146,11 +131,11 @@ func runTraffic(ctx context.Context, out io.Writer) error {
 
 // train is the work of a worker.
 func (tr *traffic) train(ctx context.Context, f *fleet.Fleet, o *loop) (*timing, error) {
-	session, err := o.trainer.Open(o.Params())
+	session, err := o.OpenSession()
 	if err != nil {
 		return nil, err
 	}
-	st := &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{{Param: o.rows, W: make([]float32, tr.IDs*tr.Dim), G: make([]float32, tr.IDs*tr.Dim)}}}
+	st := &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{trial.RowsOf(o.List[0], make([]uint64, tr.IDs))}}
 	r, batches := &st.Rows[0], tr.batches(f.WorkerIndex())
 	for i := range r.G {
 		r.G[i] = 1e-3

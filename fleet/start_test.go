@@ -1,10 +1,8 @@
 package fleet_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
-	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -26,11 +23,11 @@ func TestAWorkerThatNeverComes(t *testing.T) {
 			s := strategy.Sync()
 			s.StartTimeout, s.WaitTimeout = strategy.Duration(limit), strategy.Duration(time.Hour)
 			began := time.Now()
-			errs := fleettest.Cluster{Servers: 1, Workers: 2}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			errs := trial.Cluster(1, 2).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 				if f.WorkerIndex() == 1 {
 					return nil
 				}
-				return trial.Train(ctx, f, optimizer.SGD{LR: 0.1}, s, 3, nil)
+				return trial.Training{Strategy: s, To: 3, Ahead: true}.Run(ctx, f)
 			})
 			if took := time.Since(began); took < limit || took > limit+limit/4 {
 				t.Errorf("the job took %v, the strategy waits %v", took, limit)
@@ -76,12 +73,10 @@ func (n late) Call(ctx context.Context, endpoint string, req [][]byte, read func
 // TestNamesThatResolveLate: a job whose processes begin before their names are known waits for them, with a reason, and trains.
 func TestNamesThatResolveLate(t *testing.T) {
 	for _, servers := range []int{0, 2} {
-		var log bytes.Buffer
-		c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
+		log := new(trial.Log)
+		c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Logger: log.Logger()}}
 		c.Simulate(t, func(inner transport.Transport) transport.Transport { return late{inner, time.Now().Add(time.Minute)} },
-			func(ctx context.Context, f *fleet.Fleet) error {
-				return trial.Train(ctx, f, optimizer.SGD{LR: 0.1}, strategy.Sync(), 3, nil)
-			})
+			trial.Training{Strategy: strategy.Sync(), To: 3, Ahead: true}.Run)
 		want := map[string]int{"own name does not resolve, still waiting": 2, "why=": 2}
 		if servers > 0 {
 			want["server not ready, still waiting"] = 2
@@ -102,9 +97,7 @@ func TestANameThatNeverResolves(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Transport: late{transport.NewMemory(), time.Now().Add(time.Hour)}}}
 			began := time.Now()
-			for role, err := range c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-				return trial.Train(ctx, f, optimizer.SGD{LR: 0.1}, s, 3, nil)
-			}) {
+			for role, err := range c.Errors(t, trial.Training{Strategy: s, To: 3, Ahead: true}.Run) {
 				if err == nil || !strings.Contains(err.Error(), "no such host") {
 					t.Errorf("%s: %v, want what failed", role, err)
 				}

@@ -21,19 +21,13 @@ import (
 
 // loop is the traffic of a recommender's step without its arithmetic: 4,096 rows of a million, of 16 floats, pulled and
 // pushed, over loopback TCP.
-type loop struct {
-	rows    *optimizer.Param
-	trainer optimizer.Trainer
-}
+type loop struct{ trial.Objective }
 
 const loopIDs, loopHeight, loopDim, loopBatches = 4096, 1_000_000, 16, 16
 
-func newLoop() *loop {
-	return &loop{rows: &optimizer.Param{Name: "rows", Shape: []int{loopHeight, loopDim}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}}
+func newLoop(init optimizer.Initializer, height, dim int) *loop {
+	return &loop{trial.Objective{List: []*optimizer.Param{trial.Embedding("rows", init, height, dim)}}}
 }
-
-func (o *loop) Params() []*optimizer.Param { return []*optimizer.Param{o.rows} }
-func (o *loop) Bind(t optimizer.Trainer)   { o.trainer = t }
 
 // batches are ids to cycle through.
 func (o *loop) batches(worker int) [][]uint64 {
@@ -53,12 +47,12 @@ func (o *loop) batches(worker int) [][]uint64 {
 
 // steps trains n steps of ids that are known ahead or not.
 func (o *loop) steps(ctx context.Context, worker, n int, ahead bool) error {
-	session, err := o.trainer.Open(o.Params())
+	session, err := o.OpenSession()
 	if err != nil {
 		return err
 	}
 	batches := o.batches(worker)
-	st := &optimizer.Step{Samples: 512, Rows: []optimizer.Rows{{Param: o.rows, W: make([]float32, loopIDs*loopDim), G: make([]float32, loopIDs*loopDim)}}}
+	st := &optimizer.Step{Samples: 512, Rows: []optimizer.Rows{trial.RowsOf(o.List[0], make([]uint64, loopIDs))}}
 	r := &st.Rows[0]
 	for i := range r.G {
 		r.G[i] = 1e-3
@@ -109,7 +103,7 @@ func benchLoop(b *testing.B, s strategy.Strategy, workers int, ahead bool) {
 	var before, after transport.Stats // of worker 0's steps
 	b.ReportAllocs()
 	c.Run(b, func(ctx context.Context, f *fleet.Fleet) error {
-		o := newLoop()
+		o := newLoop(optimizer.Uniform{Low: -1, High: 1}, loopHeight, loopDim)
 		return trial.Play(ctx, f, o, optimizer.SGD{LR: 0.01}, s, func() error {
 			if err := o.steps(ctx, f.WorkerIndex(), 2*loopBatches, ahead); err != nil {
 				return err

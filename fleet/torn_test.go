@@ -31,9 +31,10 @@ func TestTornRoundsAreTold(t *testing.T) {
 				}
 				c.Simulate(t, inside, func(ctx context.Context, f *fleet.Fleet) error {
 					s, rule := strategy.Sync().WithDefaults(), optimizer.SGD{LR: 0.01}
+					x := trial.Training{Rule: rule, Strategy: s, To: 2, Ahead: true}
 					switch {
 					case f.IsServer():
-						if err := trial.Train(ctx, f, rule, s, 0, nil); !errors.Is(err, fleet.ErrWorkersDied) {
+						if err := x.Run(ctx, f); !errors.Is(err, fleet.ErrWorkersDied) {
 							return fmt.Errorf("%w, want ErrWorkersDied", err)
 						}
 						return nil
@@ -44,7 +45,7 @@ func TestTornRoundsAreTold(t *testing.T) {
 						}
 						return nil
 					}
-					return trial.Train(ctx, f, rule, s, 2, func(o *trial.Toy) error {
+					x.After = func(ctx context.Context, _ *fleet.Fleet, o *trial.Toy) error {
 						if !closes {
 							<-dead // its push waits for worker 0's, until it is declared dead
 						}
@@ -54,7 +55,8 @@ func TestTornRoundsAreTold(t *testing.T) {
 							}
 						}
 						return nil
-					})
+					}
+					return x.Run(ctx, f)
 				})
 				text := log.String()
 				const message = "the last gradient of a dead worker is in the weights of some servers"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -50,6 +51,14 @@ func counting(s strategy.Strategy) optimizer.Rule {
 // Play plays a role that counts; see [Play].
 func (c *Counter) Play(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, work func() error) error {
 	return Play(ctx, f, c, counting(s), s, work)
+}
+
+// Counters is the program of a job whose workers count in n weights and n rows.
+func Counters(n int, s strategy.Strategy, work func(context.Context, *fleet.Fleet, *Counter) error) fleettest.Program {
+	return func(ctx context.Context, f *fleet.Fleet) error {
+		c := NewCounter(n)
+		return c.Play(ctx, f, s, func() error { return work(ctx, f, c) })
+	}
 }
 
 // Join joins to count; see [Join].

@@ -115,12 +115,3 @@ func (x Training) train(ctx context.Context, f *fleet.Fleet, o *Toy) error {
 	}
 	return o.Close(ctx)
 }
-
-// Train is a role of a training from its first step, with After alone.
-func Train(ctx context.Context, f *fleet.Fleet, rule optimizer.Rule, s strategy.Strategy, steps int, after func(*Toy) error) error {
-	x := Training{Rule: rule, Strategy: s, To: steps, Ahead: true}
-	if after != nil {
-		x.After = func(_ context.Context, _ *fleet.Fleet, o *Toy) error { return after(o) }
-	}
-	return x.Run(ctx, f)
-}
