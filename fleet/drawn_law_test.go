@@ -29,18 +29,18 @@ func TestAnyJob(t *testing.T) {
 	trial.EachSeed(t, 40, func(seed trial.Seed) {
 		all++
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
-			d := draw(seed)
+			d := drawn{trial.Draw(seed)}
 			defer func() {
 				if t.Failed() {
 					t.Logf("run it again with FLEET_SEED=%d go test ./fleet -run '^TestAnyJob$'\n%v", seed.N, d)
 				}
 			}()
 			again := d
-			again.servers = d.again
+			again.Servers = d.Again
 			for _, job := range []drawn{d, again} {
 				if reason := job.refusal(t); reason != nil {
 					refused++
-					t.Logf("refused with %d servers: %v", job.servers, reason)
+					t.Logf("refused with %d servers: %v", job.Servers, reason)
 					return
 				}
 			}
@@ -58,7 +58,7 @@ func (d drawn) refusal(t *testing.T) (reason error) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = d.build(f)
+		_, err = d.Build(f)
 		switch {
 		case i > 0 && fmt.Sprint(err) != fmt.Sprint(reason):
 			t.Errorf("%v says %v, others %v", f, err, reason)
@@ -71,29 +71,29 @@ func (d drawn) refusal(t *testing.T) (reason error) {
 }
 
 func (d drawn) roles() (all []rolemaker.RoleMaker) {
-	if d.servers == 0 && d.workers == 1 {
+	if d.Servers == 0 && d.Workers == 1 {
 		return []rolemaker.RoleMaker{rolemaker.Local{}}
 	}
 	names := []string{"a:1", "b:1", "c:1"}
-	for i := range d.servers {
-		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Server, WorkerNum: d.workers, ServerEndpoints: names[:d.servers]})
+	for i := range d.Servers {
+		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Server, WorkerNum: d.Workers, ServerEndpoints: names[:d.Servers]})
 	}
-	for i := range d.workers {
-		if d.servers == 0 {
-			all = append(all, rolemaker.UserDefinedCollective{CurrentID: i, WorkerEndpoints: names[:d.workers]})
+	for i := range d.Workers {
+		if d.Servers == 0 {
+			all = append(all, rolemaker.UserDefinedCollective{CurrentID: i, WorkerEndpoints: names[:d.Workers]})
 			continue
 		}
-		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Worker, WorkerNum: d.workers, ServerEndpoints: names[:d.servers]})
+		all = append(all, rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Worker, WorkerNum: d.Workers, ServerEndpoints: names[:d.Servers]})
 	}
 	return all
 }
 
 // network is that of the job, with its seed's faults or without.
 func (d drawn) network(below transport.Transport) transport.Transport {
-	if !d.faults {
+	if !d.Faults {
 		return below
 	}
-	return transporttest.NewFaulty(below, d.seed.N, d.seed.Schedule())
+	return transporttest.NewFaulty(below, d.Seed.N, d.Seed.Schedule())
 }
 
 // goesOn trains two epochs, and the second once more from the checkpoint between them.
@@ -101,12 +101,12 @@ func (d drawn) goesOn(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	c := fleettest.Cluster{Servers: d.servers, Workers: d.workers}
+	c := fleettest.Cluster{Servers: d.Servers, Workers: d.Workers}
 	c.Simulate(t, d.network, drawnLeg{drawn: d, checkpoint: at("checkpoint"), meanwhile: at("meanwhile"), begun: at("begun"), ended: at("ended")}.run)
 	if t.Failed() {
 		return
 	}
-	c.Servers = d.again
+	c.Servers = d.Again
 	c.Simulate(t, d.network, drawnLeg{drawn: d, load: at("checkpoint"), meanwhile: at("meanwhile"), begun: at("begun2"), ended: at("ended2")}.run)
 	if t.Failed() {
 		return
@@ -115,16 +115,16 @@ func (d drawn) goesOn(t *testing.T) {
 	if d.repeats() {
 		same(t, "the end", at("ended"), at("ended2"))
 	}
-	if err := d.loads(t, at("meanwhile")); err != nil && (d.resaves && d.servers > 0 || !errors.Is(err, checkpoint.ErrNone)) {
+	if err := d.loads(t, at("meanwhile")); err != nil && (d.Resaves && d.Servers > 0 || !errors.Is(err, checkpoint.ErrNone)) {
 		t.Errorf("saved meanwhile: %v", err)
 	}
 }
 
 // loads loads a checkpoint in a process alone.
 func (d drawn) loads(t *testing.T, dir string) error {
-	d.strategy = strategy.Sync()
+	d.Strategy = strategy.Sync()
 	return fleettest.Cluster{}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-		if _, err := d.build(f); err != nil {
+		if _, err := d.Build(f); err != nil {
 			return err
 		}
 		return f.LoadModel(ctx, dir)
@@ -133,11 +133,11 @@ func (d drawn) loads(t *testing.T, dir string) error {
 
 // repeats says whether two runs of the job, one interrupted, end with the same bits.
 func (d drawn) repeats() bool {
-	if d.strategy.LocalSGD.KSteps+d.strategy.AdaptiveLocalSGD.InitKSteps > 0 {
+	if d.Strategy.LocalSGD.KSteps+d.Strategy.AdaptiveLocalSGD.InitKSteps > 0 {
 		return false
 	}
-	narrow := d.strategy.WithDefaults().Payload != strategy.PayloadFloat32
-	return !narrow && (d.servers == 0 || d.strategy.Mode == strategy.ModeSync)
+	narrow := d.Strategy.WithDefaults().Payload != strategy.PayloadFloat32
+	return !narrow && (d.Servers == 0 || d.Strategy.Mode == strategy.ModeSync)
 }
 
 func same(t *testing.T, what, one, other string) {

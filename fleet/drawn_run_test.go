@@ -14,42 +14,17 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// batches are those of a thread in an epoch.
-func (d drawn) batches(m *trial.Pulled, worker, thread, epoch int) []trial.Batch {
-	r := rand.New(rand.NewPCG(d.seed.N, uint64(1+worker+10*thread+100*epoch)))
-	all := make([]trial.Batch, d.steps[worker][epoch])
-	for i := range all {
-		all[i] = trial.Batch{X: r.Float32() - 0.5, Samples: 1 + r.IntN(d.samples)}
-		for _, p := range m.List {
-			if p.Embedding {
-				all[i].IDs = append(all[i].IDs, drawIDs(r, p))
-			}
-		}
-	}
-	return all
-}
-
-// drawIDs are some of an embedding's ids, the first and the last among them, or none.
-func drawIDs(r *rand.Rand, p *optimizer.Param) (ids []uint64) {
-	last := uint64(math.MaxUint64)
-	if p.Height() > 0 {
-		last = uint64(p.Height() - 1)
-	}
-	for range r.IntN(12) {
-		ids = append(ids, pick(r, 0, last, last/2, min(last, r.Uint64N(10)), r.Uint64N(max(1, last))))
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
-}
+// drawn is a job drawn by seed, and what becomes of it.
+type drawn struct{ trial.Drawn }
 
 // epoch trains a thread's batches.
 func (d drawn) epoch(ctx context.Context, s optimizer.Session, m *trial.Pulled, all []trial.Batch) error {
 	for i, b := range all {
 		var next *trial.Batch
-		if d.lookAhead && i+1 < len(all) {
+		if d.LookAhead && i+1 < len(all) {
 			next = &all[i+1]
 		}
-		if d.evals && i%2 == 1 {
+		if d.Evals && i%2 == 1 {
 			st := m.Step(b, nil)
 			st.Eval = true
 			if err := trial.Step(ctx, s, st, nil); err != nil {
@@ -67,19 +42,19 @@ func (d drawn) epoch(ctx context.Context, s optimizer.Session, m *trial.Pulled, 
 
 // threads trains an epoch of a worker, each thread in a session of its own.
 func (d drawn) trainEpoch(ctx context.Context, f *fleet.Fleet, first *trial.Pulled, epoch int) error {
-	errs := make([]error, d.threads)
+	errs := make([]error, d.Threads)
 	var wg sync.WaitGroup
-	for i := range d.threads {
+	for i := range d.Threads {
 		m := first
 		if i > 0 {
-			m = d.model()
+			m = d.Model()
 		}
 		s, err := first.Trainer.Open(m.List)
 		if err != nil {
 			return err
 		}
 		wg.Go(func() {
-			err := d.epoch(ctx, s, m, d.batches(m, f.WorkerIndex(), i, epoch))
+			err := d.epoch(ctx, s, m, d.Batches(m, f.WorkerIndex(), i, epoch))
 			errs[i] = errors.Join(err, s.Close(ctx))
 		})
 	}
@@ -90,12 +65,6 @@ func (d drawn) trainEpoch(ctx context.Context, f *fleet.Fleet, first *trial.Pull
 	return first.Trainer.EndEpoch(ctx)
 }
 
-// build makes the job's training on one role.
-func (d drawn) build(f *fleet.Fleet) (*trial.Pulled, error) {
-	m := d.model()
-	return m, trial.Minimize(f, m, d.rule, d.strategy)
-}
-
 // leg is one job: both epochs with a checkpoint between them, or from that checkpoint the second.
 type drawnLeg struct {
 	drawn
@@ -104,7 +73,7 @@ type drawnLeg struct {
 }
 
 func (l drawnLeg) run(ctx context.Context, f *fleet.Fleet) error {
-	m, err := l.build(f)
+	m, err := l.Build(f)
 	if err != nil {
 		return err
 	}
@@ -152,7 +121,7 @@ func (l drawnLeg) move(f *fleet.Fleet, m *trial.Pulled) error {
 
 // moved are a worker's values of a frozen dense param.
 func (l drawnLeg) moved(p *optimizer.Param, worker int) []float32 {
-	r := rand.New(rand.NewPCG(l.seed.N, uint64(1000+worker)))
+	r := rand.New(rand.NewPCG(l.Seed.N, uint64(1000+worker)))
 	w := make([]float32, p.Size())
 	for i := range w {
 		w[i] = r.Float32() - 0.5
@@ -164,7 +133,7 @@ func (l drawnLeg) moved(p *optimizer.Param, worker int) []float32 {
 func (l drawnLeg) together(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, epoch int) error {
 	var saving error
 	var wg sync.WaitGroup
-	if l.resaves && f.ServerNum() > 0 && f.WorkerIndex() == f.WorkerNum()-1 {
+	if l.Resaves && f.ServerNum() > 0 && f.WorkerIndex() == f.WorkerNum()-1 {
 		wg.Go(func() { saving = f.SavePersistables(ctx, l.meanwhile) })
 	}
 	err := l.trainEpoch(ctx, f, m, epoch)
@@ -192,7 +161,7 @@ func (l drawnLeg) check(f *fleet.Fleet, m *trial.Pulled) error {
 	if l.load != "" {
 		by = 0
 	}
-	fresh := l.drawn.model()
+	fresh := l.drawn.Model()
 	for i, p := range m.List {
 		for _, w := range p.W {
 			if math.IsNaN(float64(w)) || math.IsInf(float64(w), 0) {

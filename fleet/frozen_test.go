@@ -195,29 +195,29 @@ func TestOnlyFrozenParamsAreSet(t *testing.T) {
 func TestSessionsSeeWhatIsSet(t *testing.T) {
 	for _, mode := range append(strategy.Modes(), "alone", "collective") {
 		t.Run(string(mode), func(t *testing.T) {
-			d := drawn{servers: 2, workers: 2, strategy: strategy.Strategy{Mode: mode}, rule: optimizer.SGD{LR: 0.1}, samples: 1, steps: [][2]int{{4, 0}, {4, 0}},
-				shapes: []optimizer.Param{{Name: "w", Shape: []int{3}}, {Name: "still", Shape: []int{2}, Frozen: true}}}
+			d := trial.Drawn{Servers: 2, Workers: 2, Strategy: strategy.Strategy{Mode: mode}, Rule: optimizer.SGD{LR: 0.1}, Samples: 1, Steps: [][2]int{{4, 0}, {4, 0}},
+				Shapes: []optimizer.Param{{Name: "w", Shape: []int{3}}, {Name: "still", Shape: []int{2}, Frozen: true}}}
 			switch mode {
 			case "alone":
-				d.servers, d.workers, d.strategy.Mode = 0, 1, strategy.ModeSync
+				d.Servers, d.Workers, d.Strategy.Mode = 0, 1, strategy.ModeSync
 			case "collective":
-				d.servers, d.strategy.Mode = 0, strategy.ModeSync
+				d.Servers, d.Strategy.Mode = 0, strategy.ModeSync
 			}
-			fleettest.Run(t, d.servers, d.workers, d.setsAndLooks)
+			fleettest.Run(t, d.Servers, d.Workers, func(ctx context.Context, f *fleet.Fleet) error { return setsAndLooks(ctx, f, d) })
 		})
 	}
 }
 
 // setsAndLooks trains, and before each other step gives the frozen param other values.
-func (d drawn) setsAndLooks(ctx context.Context, f *fleet.Fleet) error {
-	m := d.model()
-	return trial.Play(ctx, f, m, d.rule, d.strategy, func() error {
+func setsAndLooks(ctx context.Context, f *fleet.Fleet, d trial.Drawn) error {
+	m := d.Model()
+	return trial.Play(ctx, f, m, d.Rule, d.Strategy, func() error {
 		s, err := m.OpenSession()
 		if err != nil {
 			return err
 		}
 		want := make([]float32, 2)
-		for i, b := range d.batches(m, f.WorkerIndex(), 0, 0) {
+		for i, b := range d.Batches(m, f.WorkerIndex(), 0, 0) {
 			if i%2 == 1 {
 				want = []float32{float32(i), float32(f.WorkerIndex())}
 				if err := set(m.Trainer, "still", want); err != nil {

@@ -105,7 +105,7 @@ func TestTwice(t *testing.T) {
 		if err := f.InitWorker(ctx); !errors.Is(err, fleet.ErrOrder) {
 			t.Errorf("second InitWorker: %v", err)
 		}
-		return f.StopWorker(ctx) // train stops once more
+		return f.StopWorker(ctx) // the training stops once more
 	}
 	x.On(t, trial.Cluster(1, 1))
 }

@@ -3,7 +3,13 @@
 // A test says what is its own: which objective, which cluster, what happens meanwhile and what must come of it. The order of
 // calls is written here once:
 //
-//	trial.Cluster(2, 3).Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+//	fleettest.Run(t, 2, 3, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+//		return errors.Join(c.Train(ctx, 10), f.BarrierWorker(ctx), c.Holds(ctx, 10))
+//	}))
+//
+// which is the same as
+//
+//	fleettest.Run(t, 2, 3, func(ctx context.Context, f *fleet.Fleet) error {
 //		c := trial.NewCounter(5)
 //		return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, strategy.Sync(), func() error {
 //			return errors.Join(c.Train(ctx, 10), f.BarrierWorker(ctx), c.Holds(ctx, 10))
@@ -20,14 +26,15 @@
 //	objective.go  Objective, and steps in a session in hand: Step, Look
 //	toy.go        Toy: parts of a batch add up to the batch, for all that compares clusters with one process
 //	training.go   Training: the toy's, in parts, with checkpoints and models between them
-//	counter.go    Counter: weights and rows count steps, for what may be lost or come twice
+//	counter.go    Counter: weights and rows count steps, for what may be lost or come twice; Counters and Count are jobs of them
 //	given.go      Given: a vector whose gradients the test gives, for formulas by hand
 //	pulled.go     Pulled: any params under any rule, for drawn jobs and for options
 //	mixed.go      Mixed: a graph with params of every kind, for loading and saving
 //
-// What happens meanwhile:
+// What is drawn, and what happens meanwhile:
 //
 //	seeds.go      EachSeed draws what FLEET_SEED repeats; a Seed simulates a cluster with its faults
+//	drawn.go      Draw draws a job: any cluster, model, rule and strategy
 //	tap.go        Tap listens to a network, Latent makes it slow
 //	deaths.go     Cable is pulled, DieHalfway leaves a push on its way, Another takes a role over
 //
