@@ -38,6 +38,8 @@ func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, r
 
 // patiently is a call that carries data, or which waits for other workers.
 func (l *link) patiently(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
+	stop := l.waits.watch(server)
+	defer stop()
 	return l.call(ctx, l.patience(), server, req, read)
 }
 
@@ -61,6 +63,7 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 		return peer.Done, a.l.name(a.server, err)
 	}
 	a.out.note(err)
+	a.l.waits.note(a.server, err)
 	switch silent := min(time.Since(a.out.began), a.l.heard.since(a.server)); {
 	case a.out.gone() && a.l.leaving.Load():
 		return peer.Done, a.l.name(a.server, errGone)

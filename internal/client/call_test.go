@@ -86,6 +86,7 @@ func TestCall(t *testing.T) {
 		"deadline in a call":   {lines: []line{never}, limit: 2 * time.Second, calls: 1, took: 2 * time.Second, want: context.DeadlineExceeded},
 		"half open":            {lines: []line{never}, calls: 4, took: 45 * time.Second, want: context.DeadlineExceeded, says: "has answered none for 45s"},
 		"the strategy's limit": {lines: []line{never}, heard: true, calls: 5, took: time.Minute, want: context.DeadlineExceeded, says: "no answer within 1m0s"},
+		"busy for ever":        {lines: []line{gone}, heard: true, took: time.Minute, want: context.DeadlineExceeded, says: "no answer within 1m0s"},
 		"lost without a word":  {lines: []line{never, never, ok}, calls: 3, took: 9 * time.Second},
 		"lost, then broken":    {lines: []line{never, lost, ok}, calls: 3, took: 3 * time.Second},
 	}
@@ -103,7 +104,7 @@ func TestCall(t *testing.T) {
 					defer cancel()
 				}
 				if test.heard {
-					c.link.heard[1].Store(time.Now().Add(time.Hour).UnixNano())
+					c.link.heard.at[1].Store(int64(time.Hour))
 				}
 				began := time.Now()
 				err := c.link.control(ctx, 1, wire.OpHeartbeat, nil, nil)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -61,10 +63,30 @@ func (l *link) fail(err error) {
 	}
 }
 
-// hearing remembers when each server last did what it was asked.
-type hearing []atomic.Int64 // by server: nanoseconds since 1970, 0 for never
+// hearing remembers when each server last did what it was asked, by a clock that stands still while this process does: who wakes up
+// has not been kept waiting. The heartbeats read it.
+type hearing struct {
+	clock *awake.Clock
+	began time.Time      // of the clock
+	at    []atomic.Int64 // by server: nanoseconds since then, 0 for never
+}
 
-func (h hearing) now(server int) { h[server].Store(time.Now().UnixNano()) }
+// neverHeard is how long ago a server answered that has not.
+const neverHeard = math.MaxInt64
+
+// newHearing takes the time in which heartbeats certainly read the clock.
+func newHearing(servers int, pace time.Duration) hearing {
+	clock := awake.NewClock(2 * pace)
+	return hearing{clock: clock, began: clock.Now(), at: make([]atomic.Int64, servers)}
+}
+
+func (h *hearing) now(server int) { h.at[server].Store(max(1, int64(h.clock.Since(h.began)))) }
 
 // since is how long ago that was.
-func (h hearing) since(server int) time.Duration { return time.Since(time.Unix(0, h[server].Load())) }
+func (h *hearing) since(server int) time.Duration {
+	at := h.at[server].Load()
+	if at == 0 {
+		return neverHeard
+	}
+	return h.clock.Since(h.began) - time.Duration(at)
+}

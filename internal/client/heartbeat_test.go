@@ -1,10 +1,12 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,5 +137,63 @@ func TestOneLostHeartbeatIsNothing(t *testing.T) {
 		th := open(t, c)
 		th.train(1, []uint64{1}, nil)
 		check(t, th.Close(t.Context()))
+	})
+}
+
+// TestSleep stops a worker for longer than the worker timeout, with its server: the heartbeat under way makes no progress in that time
+// and is lost. Nobody was silent while the worker ran, so that it goes on; a server that is silent from then on is lost as ever.
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asleep, silent, ok := make(chan time.Duration, 1), new(atomic.Bool), status(wire.StatusOK, "")
+		c := newJob(t, 1, 1, strategy.Async()).client(0, &script{lines: []func(context.Context, func([]byte) error) error{
+			func(ctx context.Context, read func([]byte) error) error {
+				select {
+				case d := <-asleep:
+					<-time.After(d)
+					return errLost
+				default:
+				}
+				if silent.Load() {
+					return errLost
+				}
+				return ok(ctx, read)
+			}}})
+		c.link.beat.Go(func() { c.link.beatTo(0) })
+		for _, d := range []time.Duration{29 * time.Second, 31 * time.Second, time.Hour} {
+			asleep <- d
+			<-time.After(d + 5*time.Second)
+			if err := context.Cause(c.link.ctx); err != nil {
+				t.Fatalf("the worker slept for %v and ended: %v", d, err)
+			}
+		}
+		silent.Store(true)
+		began := time.Now()
+		<-c.link.ctx.Done()
+		if took := time.Since(began); took < 29*time.Second || took > 33*time.Second {
+			t.Errorf("a server that fell silent was lost after %v", took)
+		}
+	})
+}
+
+// TestSlowPushIsSpokenOf: a step that waits for another worker is in the log after ten seconds, and every thirty from then on.
+func TestSlowPushIsSpokenOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		j := newJob(t, 1, 2, strategy.Sync())
+		j.serve(0)
+		j.log = &log
+		c, other := j.join(0, nil), j.join(1, nil)
+		th := open(t, c)
+		done := make(chan struct{})
+		go func() { defer close(done); th.train(1, []uint64{1}, nil) }()
+		<-time.After(75 * time.Second)
+		open(t, other).train(1, []uint64{1}, nil)
+		<-done
+		got := strings.Split(strings.TrimSpace(log.String()), "\n")
+		for i, waited := range []string{"10s", "40s", "1m10s"} {
+			if i >= len(got) || !strings.Contains(got[i], "still waiting for a server") || !strings.Contains(got[i], "waited="+waited+" ") {
+				t.Fatalf("line %d of the log does not say that it waits for %s:\n%s", i, waited, log.String())
+			}
+		}
 	})
 }

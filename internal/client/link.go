@@ -26,6 +26,7 @@ type link struct {
 	round     func() mode.Round // that the worker is in
 
 	heard   hearing
+	waits   *waits
 	leaving atomic.Bool // servers may be gone
 	beat    sync.WaitGroup
 
@@ -35,17 +36,19 @@ type link struct {
 
 func newLink(c Config) *link {
 	ctx, end := context.WithCancelCause(context.Background())
-	return &link{
+	l := &link{
 		worker:    c.Worker,
 		servers:   c.Servers,
 		job:       c.Fingerprint.Sum(),
 		strategy:  c.Strategy,
 		transport: c.Transport,
 		log:       c.Logger.With("worker", c.Worker),
-		heard:     make(hearing, len(c.Servers)),
 		ctx:       ctx,
 		end:       end,
 	}
+	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers))}
+	l.heard = newHearing(len(c.Servers), l.strategy.HeartbeatInterval.Std()+l.pingTimeout())
+	return l
 }
 
 // stop ends the link, the requests under way and the heartbeats.

@@ -39,7 +39,7 @@ func (g *Group) call(ctx context.Context, rank int, msg [][]byte, silence time.D
 		case errors.As(err, &refused), errors.Is(err, transport.ErrRefused), errors.Is(err, transport.ErrTooLarge):
 			return peer.Done, fmt.Errorf("collective: %s: %w", g.name(rank), err)
 		case silentSince.IsZero():
-			silentSince = time.Now()
+			silentSince = g.clock.Now()
 		case g.silence(rank, silentSince) > silence:
 			return peer.Done, fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.name(rank),
 				g.silence(rank, silentSince).Round(time.Millisecond), err)

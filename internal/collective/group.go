@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -60,6 +61,8 @@ type Group struct {
 	self     uint64         // this life
 	turn     chan struct{}  // held by the collective under way
 
+	clock *awake.Clock // of all silence; the watch reads it at every tick
+
 	life context.Context // ends with the group; its cause says what went wrong
 	end  context.CancelCauseFunc
 	told sync.Once // that the group failed
@@ -97,6 +100,7 @@ func New(ctx context.Context, c Config) (*Group, error) {
 		listener: l,
 		self:     rand.Uint64() | 1,
 		turn:     make(chan struct{}, 1),
+		clock:    awake.NewClock(4 * c.ProbeInterval),
 		lives:    make([]uint64, n),
 		seen:     make([]time.Time, n),
 		trouble:  make([]error, n),
@@ -159,7 +163,7 @@ func (g *Group) begin(r *round) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.rounds[r.what.number%2] = r
-	g.number, g.since = r.what.number, time.Now()
+	g.number, g.since = r.what.number, g.clock.Now()
 	g.announce()
 }
 

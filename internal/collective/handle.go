@@ -3,7 +3,6 @@ package collective
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/gofleet/gofleet/transport"
 )
@@ -57,7 +56,7 @@ func refuse(reply *transport.Reply, s status, err error) {
 func (g *Group) see(rank int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.seen[rank] = time.Now()
+	g.seen[rank] = g.clock.Now()
 }
 
 func (g *Group) at() uint64 {

@@ -24,13 +24,14 @@ func (g *Group) watch() {
 		case <-tick.C:
 		}
 		r, since := g.current()
-		if r == nil || time.Since(since) < g.c.ProbeInterval {
+		waited := g.clock.Since(since)
+		if r == nil || waited < g.c.ProbeInterval {
 			continue
 		}
-		if time.Since(since) > sayEvery && time.Since(said) > sayEvery {
+		if waited > sayEvery && time.Since(said) > sayEvery {
 			said = time.Now()
 			g.log.Warn("collective: waiting", "for", g.names(r.missing()), "at", r.what.String(),
-				"waited", time.Since(since).Round(time.Second))
+				"waited", waited.Round(time.Second))
 		}
 		g.probe(since)
 	}
@@ -65,7 +66,7 @@ func (g *Group) silence(rank int, since time.Time) time.Duration {
 	if g.seen[rank].After(since) {
 		since = g.seen[rank]
 	}
-	return time.Since(since)
+	return g.clock.Since(since)
 }
 
 // names lists ranks, with their endpoints and when they were last heard of.
@@ -79,7 +80,7 @@ func (g *Group) names(ranks []int) string {
 	for i, r := range ranks {
 		last := "never seen"
 		if !g.seen[r].IsZero() {
-			last = fmt.Sprintf("last seen %v ago", time.Since(g.seen[r]).Round(time.Millisecond))
+			last = fmt.Sprintf("last seen %v ago", g.clock.Since(g.seen[r]).Round(time.Millisecond))
 		}
 		all[i] = fmt.Sprintf("rank %d (%s, %s)", r, g.c.Endpoints[r], last)
 	}

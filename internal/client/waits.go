@@ -1,0 +1,49 @@
+package client
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// waits says in the log that a request with data has waited for long: in rounds for other workers, else because a server has no room
+// for it or the way there is slow. Many requests wait at once, of which one is spoken of for all.
+type waits struct {
+	log     *slog.Logger
+	servers []string
+	why     []atomic.Pointer[error] // by server: how the last attempt that failed ended
+	said    atomic.Pointer[time.Time]
+}
+
+// How long a request waits before it is spoken of, and the pause between two lines.
+const (
+	waitsLong = 10 * time.Second
+	saysAgain = 30 * time.Second
+)
+
+// note keeps why an attempt failed.
+func (w *waits) note(server int, err error) { w.why[server].Store(&err) }
+
+// watch speaks of a request to a server from now on, until stop is called.
+func (w *waits) watch(server int) (stop func() bool) {
+	began := time.Now()
+	w.why[server].Store(nil)
+	var timer *time.Timer
+	timer = time.AfterFunc(waitsLong, func() {
+		w.say(server, time.Since(began))
+		timer.Reset(saysAgain)
+	})
+	return timer.Stop
+}
+
+func (w *waits) say(server int, waited time.Duration) {
+	now, last := time.Now(), w.said.Load()
+	if last != nil && now.Sub(*last) < saysAgain || !w.said.CompareAndSwap(last, &now) {
+		return
+	}
+	why := "no answer yet: the server waits for other workers, or is slow to take the request"
+	if err := w.why[server].Load(); err != nil {
+		why = (*err).Error()
+	}
+	w.log.Warn("still waiting for a server", "server", server, "endpoint", w.servers[server], "waited", waited.Round(time.Second), "why", why)
+}
