@@ -16,11 +16,9 @@ type Clock struct {
 	now  time.Time  // what it showed
 }
 
-// NewClock is a clock that shows the time. Somebody must read it more often than most for as long as the process runs: only a
-// process that doesn't run is to miss that.
-func NewClock(most time.Duration) *Clock { return newClock(most, time.Now) }
-
-func newClock(most time.Duration, read func() time.Time) *Clock {
+// NewClock is a clock over another, which is time.Now but in tests. Somebody must read it more often than most for as long as the
+// process runs: only a process that doesn't run is to miss that.
+func NewClock(most time.Duration, read func() time.Time) *Clock {
 	now := read()
 	return &Clock{most: most, time: read, last: now, now: now}
 }

@@ -16,7 +16,7 @@ func set(t time.Time, d time.Duration) time.Time {
 // TestWallClock sets the wall clock by an hour, either way, and it makes no difference.
 func TestWallClock(t *testing.T) {
 	real, step := time.Now(), time.Duration(0)
-	c := newClock(time.Minute, func() time.Time { return set(real, step) })
+	c := NewClock(time.Minute, func() time.Time { return set(real, step) })
 	began := c.Now()
 	for _, step = range []time.Duration{0, time.Hour, -time.Hour} {
 		if got := set(real, step).Round(0).Sub(real.Round(0)); got != step {
@@ -32,7 +32,7 @@ func TestWallClock(t *testing.T) {
 // TestSleep counts the time between readings, and of a longer gap the bound alone.
 func TestSleep(t *testing.T) {
 	now := time.Now()
-	c := newClock(8*time.Second, func() time.Time { return now })
+	c := NewClock(8*time.Second, func() time.Time { return now })
 	began := c.Now()
 	for _, gap := range []time.Duration{3, 8, 3600, 1} {
 		now = now.Add(gap * time.Second)

@@ -76,7 +76,7 @@ const neverHeard = math.MaxInt64
 
 // newHearing takes the time in which heartbeats certainly read the clock.
 func newHearing(servers int, pace time.Duration) hearing {
-	clock := awake.NewClock(2 * pace)
+	clock := awake.NewClock(2*pace, time.Now)
 	return hearing{clock: clock, began: clock.Now(), at: make([]atomic.Int64, servers)}
 }
 

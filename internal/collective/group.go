@@ -100,7 +100,7 @@ func New(ctx context.Context, c Config) (*Group, error) {
 		listener: l,
 		self:     rand.Uint64() | 1,
 		turn:     make(chan struct{}, 1),
-		clock:    awake.NewClock(4 * c.ProbeInterval),
+		clock:    awake.NewClock(4*c.ProbeInterval, time.Now),
 		lives:    make([]uint64, n),
 		seen:     make([]time.Time, n),
 		trouble:  make([]error, n),

@@ -44,7 +44,7 @@ var house = map[string][]string{
 		"internal/table", "internal/wire", "optimizer", "strategy", "transport"},
 	"internal/update": {"internal/gradient", "internal/layout", "internal/table", "optimizer", "strategy"},
 	"internal/roster": {"internal/mode", "internal/wire"},
-	"internal/server": {"internal/checkpoint", "internal/cut", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/roster", "internal/table",
+	"internal/server": {"internal/awake", "internal/checkpoint", "internal/cut", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/roster", "internal/table",
 		"internal/update",
 		"internal/wire", "optimizer", "strategy", "transport"},
 

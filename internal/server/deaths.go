@@ -30,7 +30,7 @@ type deaths struct {
 func (c *deaths) watch(ctx context.Context) {
 	tick := time.NewTicker(max(c.peers.timeout/8, time.Millisecond))
 	defer tick.Stop()
-	started := time.Now()
+	started := c.st.clock.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -51,14 +51,14 @@ func (c *deaths) watch(ctx context.Context) {
 func (c *deaths) silent() []*roster.Death {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	return c.st.roster.Silent(time.Now())
+	return c.st.roster.Silent(c.st.clock.Now())
 }
 
 // giveUp fails the job when there is nobody to wait for.
 func (c *deaths) giveUp(started time.Time) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	if err := c.st.roster.Hopeless(started, time.Now()); err != nil {
+	if err := c.st.roster.Hopeless(started, c.st.clock.Now()); err != nil {
 		c.st.lock.fail(err)
 	}
 }

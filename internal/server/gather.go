@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -95,7 +94,7 @@ func (c *gathering) absentees(g *gathered) string {
 	var names []string
 	for w, have := range g.have {
 		if !have {
-			names = append(names, c.st.roster.Describe(w, time.Now()))
+			names = append(names, c.st.roster.Describe(w, c.st.clock.Now()))
 		}
 	}
 	return strings.Join(names, ", ")

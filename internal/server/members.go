@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -65,7 +64,7 @@ func (c *membership) welcome(f *wire.Frame) (w wire.Welcome, err error) {
 // begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold pushes
 // until their wait times out, since the new life shows that the worker lives. Locked.
 func (c *membership) begin(worker int, life uint32) error {
-	began, err := c.st.roster.Begin(worker, life, time.Now())
+	began, err := c.st.roster.Begin(worker, life, c.st.clock.Now())
 	if err != nil || !began {
 		return err
 	}

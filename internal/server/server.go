@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/layout"
@@ -134,6 +135,7 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 			Lockstep: traits.Lockstep, Timeout: c.Strategy.WorkerTimeout.Std(), Start: c.Strategy.StartTimeout.Std()}),
 		cut: cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: frozenFloats}),
 	}
+	st.clock = awake.NewClock(c.Strategy.WorkerTimeout.Std()/4, time.Now)
 	st.lock.server, st.lock.limit, st.lock.log = c.Index, c.Strategy.WaitTimeout.Std(), log
 	st.lock.over, st.lock.end = st.done, end
 	st.lock.ending, st.lock.closing = make(chan struct{}), make(chan struct{})

@@ -2,8 +2,8 @@ package server
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -20,6 +20,7 @@ type state struct {
 	lock      monitor
 	mode      mode.Server
 	roster    *roster.Roster
+	clock     *awake.Clock // the roster's; deaths reads it at every tick
 	cut       *cut.Machine
 	applying  int  // updates being applied right now
 	published bool // the dense weights are there
@@ -29,7 +30,7 @@ type state struct {
 func (st *state) done() bool { return st.applying == 0 && st.roster.Over() }
 
 // sender checks that a request comes from the current life of a worker, and notes that it lives. Locked.
-func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, time.Now()) }
+func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, st.clock.Now()) }
 
 // enter lets a frame without gradients in once what it must reflect has been applied. What it then reads may be newer:
 // updates go on beside it. A worker that trains in rounds sees none of them, since the next one needs its own gradient.
@@ -82,7 +83,7 @@ func (st *state) awaitRound(r mode.Round) error {
 func (st *state) missing(r mode.Round) string {
 	text := fmt.Sprintf("for round %v (round %v is open)", r, st.mode.Open())
 	for _, w := range st.mode.Missing() {
-		text += fmt.Sprintf("; missing %s", st.roster.Describe(w, time.Now()))
+		text += fmt.Sprintf("; missing %s", st.roster.Describe(w, st.clock.Now()))
 	}
 	return text
 }
