@@ -47,9 +47,9 @@
 // looks one batch ahead, so that the rows of the next step can travel early, and reports through [Progress]. [TrainThreads] is that
 // loop in several threads.
 //
-// Feeds and fetches are contiguous, row-major gorgonia tensors of float32 or int64; a scalar has shape (1). Fetched tensors
-// belong to the executor and are valid until its next call. A graph may have several executors, one a goroutine, each with metrics
-// of its own: one that only evaluates is no training thread, in no mode.
+// Feeds and fetches are contiguous, row-major gorgonia tensors of float32 or int64, ids also of uint64; a scalar has shape (1).
+// Fetched tensors belong to the executor and are valid until its next call. A graph may have several executors, one a
+// goroutine, each with metrics of its own: one that only evaluates is no training thread, in no mode.
 //
 // # Inference
 //

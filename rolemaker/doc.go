@@ -8,7 +8,7 @@
 //		train(id.Index, id.Workers, id.Servers)
 //	}
 //
-// Seven role makers are here, and a user's own is one method:
+// These role makers are here, and a user's own is one method:
 //
 //   - [PaddleCloud] reads the environment variables that PaddlePaddle's launchers and operators set, and fleetrun too;
 //     where none is set it is a process alone;

@@ -8,6 +8,9 @@ import (
 
 // buffer is a pooled slice of bytes. Its first byte is 8-aligned, as every allocation of 16 bytes and more is, so that a
 // reader may look at the floats in it without copying them.
+//
+// A buffer has one holder, who releases it once; what aliases it ends before that. The sizes are powers of two, so that messages of a
+// job, which are alike from step to step and seldom equal, find each other's memory.
 type buffer struct {
 	B     []byte
 	class int

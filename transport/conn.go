@@ -20,7 +20,13 @@ const (
 	textLimit  = 4 << 10 // of an error's text
 )
 
-// clientConn is a connection that one call at a time has for itself.
+// clientConn is a connection that one call at a time has for itself: from the idle pool or a dial until the call puts it back or closes
+// it. Headers are made once and written again for every request.
+//
+// A connection is reused only if it is known to stand between two messages: the request was sent whole and the answer read whole.
+// Whatever leaves that open (an error, an answer without length, a context that ended meanwhile) makes it broken. In that doubt
+// lies the contract's distinction, too: an error of send means that the server never had the whole request, and so did not run
+// its handler (ErrUnreachable); an error after that leaves open whether it did.
 type clientConn struct {
 	net.Conn
 	br     *bufio.Reader

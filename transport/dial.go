@@ -39,7 +39,8 @@ func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, erro
 	return newClientConn(secured, raw, f.Token, f.Cluster), nil
 }
 
-// guard refuses, before a byte leaves, an address to which plaintext may not go.
+// guard refuses, before a byte leaves, an address to which plaintext may not go. It looks at the address that a name has resolved to, as
+// the socket is about to use it: a name that looks local and isn't is refused too.
 func (f *FastHTTP) guard(config *tls.Config, verb string) func(network, addr string, _ syscall.RawConn) error {
 	return func(network, addr string, _ syscall.RawConn) error {
 		if config != nil || f.Insecure || onThisMachine(network, addr) {

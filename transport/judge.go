@@ -22,7 +22,9 @@ type refusal struct {
 	text   string
 }
 
-// judge looks at the header of a request before its body is read; nil lets it pass.
+// judge looks at the header of a request before its body is read; nil lets it pass. The order is of what may be said to whom: who does
+// not speak to gofleet learns nothing; who lacks the token learns nothing of the cluster; only then come the mistakes of people
+// who belong here, each with what to do.
 func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
 	f, limit := l.f, l.f.MessageLimit()
 	switch {

@@ -6,7 +6,9 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// packet is a message in its envelope, with all that it borrows until it is sent.
+// packet is a message in its envelope, with all that it borrows until it is sent: the buffer of its encoded form, the decoded request
+// that an answer may alias, and room in the budget for that. release gives all back and the packet to its pool; for a request that is
+// when Call returns, for an answer when the transport below has written it (Reply.Done).
 type packet struct {
 	head   [envelopeSize]byte
 	parts  [][]byte // head and what follows

@@ -9,7 +9,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// rooms are the budgets of the endpoints that are called.
+// rooms are the budgets of the endpoints that are called: one each, so that a server that is slow to read holds up only the calls to
+// itself. The listeners of a FastHTTP share one instead, since it is this process's memory that they fill. Which endpoints a process
+// calls is fixed by its job, so no budget is ever removed.
 type rooms struct {
 	mu sync.Mutex
 	to map[string]*budget

@@ -12,7 +12,16 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// serverConn is a connection that a listener serves, with the answer in the making.
+// serverConn is a connection that a listener serves, with the answer in the making. On one goroutine fasthttp reads a
+// request, runs its handler and writes the answer, and then the next; others use state and raw alone, to close it.
+//
+// From admission until the answer has been written the connection holds three things: room in the listener's budget, the request's
+// buffer, which the handler and the answer's parts may alias, and the reply. finish gives all three back, whatever way a request
+// ends, and may be called when nothing is held. So nothing that a client does, or leaves undone, keeps memory.
+//
+// Deadlines are on the raw socket and are set only where a client may dawdle: while it sends the head of its first request or a head in
+// pieces (press), while a large body arrives (read), and while it takes a large answer (hurry). Small requests on a connection
+// that works pay for none.
 type serverConn struct {
 	net.Conn // raw, or TLS over it
 	raw      net.Conn
@@ -28,6 +37,8 @@ type serverConn struct {
 	deadline time.Time // of writing; zero until there was a large answer
 }
 
+// Who changes state from connIdle has the connection: serveRequest, which runs a handler, or the listener, which closes it. So a request
+// whose handler has begun is answered even while the listener closes, and one that was still being read is not begun.
 const (
 	connIdle    int32 = iota // between requests, or still reading one
 	connBusy                 // from the start of a handler until its answer is sent

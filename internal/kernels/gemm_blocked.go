@@ -16,7 +16,8 @@ const (
 	chunkRows  = 48 // rows of C that a goroutine takes at a time, at most; a multiple of every micro-kernel's rows
 )
 
-// gemmBlocked is Gemm for matrices, block by block.
+// gemmBlocked is Gemm for matrices, block by block: for each block of k, in order, all of n, and within that all rows of C. The first
+// block of k writes C, the others add to it, so that an element's terms are added in the order of k whatever the sizes.
 func gemmBlocked(a, b matrix, m, n, k int, c []float32, accumulate bool, threads int) {
 	j := jobs.Get().(*gemmJob)
 	j.micro, j.m, j.ldc, j.threads = active.micro, m, n, threads

@@ -3,6 +3,10 @@ package table
 import "unsafe"
 
 // arena holds rows by number in chunks that never move. A row that was dropped is the next to be given out.
+//
+// Chunks are slices of float32 and hold no pointers, so that the garbage collector passes over gigabytes of rows. That is why free rows are
+// chained through their own headers, by number, and why a header lies in floats and is looked at through unsafe. A pointer to
+// a header is good as long as the shard's lock is held; nobody keeps one longer.
 type arena struct {
 	chunks [][]float32
 	rows   uint32 // given out so far, free ones included

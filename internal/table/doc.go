@@ -17,6 +17,8 @@
 //	id | last step | last seen, updates | weights | the rule's state | show, click
 //	8    8           4 + 4                4·dim     4·StateLen(dim)    4 + 4, with ShowClick alone    bytes
 //
+// and ends with its number in the arena, 4 bytes, where rows are Numbered. All is rounded up to 8.
+//
 // Every call groups its ids by shard before it takes a lock, takes each shard's lock once, and works through the group in
 // blocks: while the rule runs over one block, the rows of the next and the index lines of the one after it are on their way
 // into the cache, so that the memory's latency is not paid row by row.

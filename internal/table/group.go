@@ -45,7 +45,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>28
 }
 
-// group sorts the ids by shard (a counting sort). It returns the largest id.
+// group sorts the ids by shard (a counting sort). It returns the largest id. Ids of one shard stay in the order in which they were given,
+// so that an id that stands twice in a push is updated twice in that order.
 func (c *call) group(ids []uint64, shards int, seed uint64) (largest uint64) {
 	c.grow(len(ids), shards)
 	shift := shardShift(shards)

@@ -6,7 +6,8 @@ import (
 )
 
 // hot keeps the most pushed rows of a shard. Every row counts its pushes anyway, so nothing has to be estimated: a row is
-// looked at again after each hotEvery pushes, and takes the place of the coldest if it has more.
+// looked at again after each hotEvery pushes, and takes the place of the coldest if it has more. A shard keeps as many as a table
+// is asked for, since all of the hottest may be in one shard.
 type hot struct {
 	ids   [hotLen]hotID
 	used  int

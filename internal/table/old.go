@@ -7,6 +7,11 @@ import (
 
 // Old keeps what rows were before they were pushed: the weights that each had at its first push since what has changed was
 // last taken. A row that was not pushed since then has no old weights: it is as it was.
+//
+// Mode geo trains with it: a worker's table is its copy of the model, a row's old weights are what the servers have of it, and the
+// difference of the two is what an exchange sends. The first push of a row after a Take copies its weights aside, under the shard's
+// lock, before the rule changes them; later pushes cost a bit test. A Take that leaves something of the change (geo sends a share
+// of it) keeps the row's old weights, so that the next one sees what is left.
 type Old struct{ table *Sparse }
 
 // oldRows are the old weights of a shard's rows, guarded by its lock.

@@ -154,7 +154,10 @@ func (t *Sparse) stepped(h *header, step int64) {
 	h.step = max(h.step, step)
 }
 
-// replay gives a row the steps it missed, each an update with a zero gradient.
+// replay gives a row the steps it missed, each an update with a zero gradient: what a rule that moves rows in every step (Adam
+// with Dense) would have done to it if the table had swept over all rows each time. A table of millions of rows can't be swept in a
+// step, and a row that nobody looks at need not be: it is brought up to date when it is read, pushed or saved. A rule that can
+// tell that a row has come to rest ends the loop.
 func (t *Sparse) replay(c *call, h *header, upTo int64) {
 	w, slots := t.weights(h), t.slots(h)
 	for step := h.step + 1; step <= upTo; step++ {

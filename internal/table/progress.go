@@ -8,6 +8,13 @@ import (
 
 // progress numbers the updates of a store, knows up to which all are finished, and at which factor on the learning rate each is made.
 // Updates may run beside each other, and end in any order.
+//
+//	1 2 3 4 5 6      begun
+//	x x   x          finished
+//	    ^            open: 3, 5, 6; finished is 2
+//
+// A row that is swept may be brought up to 2 and no further: update 3 may yet have a gradient for it. Reads ask before under no
+// lock, so finished is an atomic; it never goes back but by set.
 type progress struct {
 	mu   sync.Mutex
 	last int64

@@ -9,7 +9,7 @@ type waiter struct {
 
 // waiting keeps count of ids that have no row yet. It forgets those that were not pushed for long: ids live in two
 // generations, a push brings an id into the young one, and when that is large the old one is forgotten and the young one is
-// the old.
+// the old. So an id is forgotten only after half the limit of others were pushed since, and no list of ages is kept.
 type waiting struct {
 	young, old map[uint64]waiter
 }

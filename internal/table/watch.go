@@ -7,6 +7,10 @@ import (
 )
 
 // Watch notes which rows of a table are pushed, a bit for each, until they are taken. A table has as many as it is given.
+//
+// A server of mode geo has one for each worker: it answers what others have changed since the worker asked. A worker's own push goes
+// by its Watch, which takes no note of it. Bits go by a row's number in its shard's arena, so that noting is one store beside the
+// row's update; a row that is dropped loses its bit, since its number will be another id's.
 type Watch struct {
 	table *Sparse
 	rows  []rowBits // by shard, each guarded by the shard's lock

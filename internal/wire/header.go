@@ -66,6 +66,10 @@ func (o Op) String() string {
 }
 
 // Header is the fixed part of a frame; the package's doc says what each field means.
+//
+// Worker, Life and Seq together name a push for ever: a frame that comes again has the same three, however often it was carried. Job
+// keeps out frames of other jobs before anything else of them is looked at; a worker that joins shows its whole fingerprint
+// instead, so that it can be told what differs.
 type Header struct {
 	Op      Op
 	Status  uint16

@@ -49,6 +49,10 @@ type Frame struct {
 }
 
 // Parse reads a frame that fills body. Its sections alias body. f's slice of sections is used again.
+//
+// It checks that heads and payloads lie within body. What a payload says of itself, such as how many ids it has, is checked where it is
+// read, before anything is allocated by it (split). Whether the ids exist and shapes fit is for whoever knows the model: packages
+// server and exchange.
 func (f *Frame) Parse(body []byte) error {
 	f.Sections = f.Sections[:0]
 	n, err := f.Header.parse(body)
