@@ -31,6 +31,18 @@
 // those of the checkpoint, if there is one, and what a worker saves has its own. Strategy.LocalSGD and AdaptiveLocalSGD have
 // workers meet more rarely, and so does GradientMerge, which is for jobs with servers too.
 //
+// # When a server dies
+//
+// Weights are in the servers' memory. When a server ends in the middle of a job, or is started again and has nothing of it, every role ends
+// within seconds with [ErrWentBack], and a program that ends by it exits with status [ExitWentBack] (75, "try again"):
+//
+//	if err := run(ctx); errors.Is(err, fleet.ErrWentBack) {
+//		os.Exit(fleet.ExitWentBack)
+//	}
+//
+// Whoever started the roles starts each of them again, with Restore naming the last checkpoint. What fails for another reason, such as a
+// wrong option, would fail again, and exits with another status.
+//
 // # Between steps
 //
 // [Fleet.Util] has what workers do together beside training: all-reduce, all-gather, barrier, and shares of files. Package

@@ -95,6 +95,13 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 // ErrWorkersDied says that a job ended without some of its workers having stopped.
 var ErrWorkersDied = server.ErrWorkersDied
 
+// ErrWentBack says that a server has ended in the middle of a job or was started again, and has lost its weights: no role can go on, and
+// the job starts again from its last checkpoint. Servers and workers all end with it. The error that wraps it says which server it was.
+var ErrWentBack = server.ErrWentBack
+
+// ExitWentBack is the status of a program that ends by ErrWentBack, EX_TEMPFAIL of sysexits.h: whoever starts roles starts this one again.
+const ExitWentBack = 75
+
 func (f *Fleet) serverCall(call string) (*job, error) {
 	if !f.IsServer() {
 		return nil, fmt.Errorf("fleet: %s: this is %v, in a job of %d servers; its calls are InitWorker and StopWorker: %w", call, f, f.ServerNum(), ErrRole)

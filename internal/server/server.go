@@ -163,6 +163,9 @@ var ErrListen = errors.New("can't listen")
 // ErrWorkersDied says that the job ended with fewer workers than it began with.
 var ErrWorkersDied = errors.New("workers died")
 
+// ErrWentBack says that the weights of a server are lost, so that no role can go on.
+var ErrWentBack = wire.ErrWentBack
+
 // Run serves until every worker has stopped or died, or ctx ends.
 //
 // It closes from the inside out: first who looks for deaths, then whoever waits, with an error that says so, then the

@@ -13,6 +13,7 @@ const (
 	StatusNotReady        // come back later
 	StatusStale           // from a life or round that is over
 	StatusFailed          // the job has failed; the text says why
+	StatusBack            // a server's weights are lost, so that everybody goes back to the last checkpoint
 )
 
 // What a [Refusal] is, for errors.Is.
@@ -22,6 +23,7 @@ var (
 	ErrNotReady = errors.New("server not ready")
 	ErrStale    = errors.New("out of date")
 	ErrFailed   = errors.New("job failed")
+	ErrWentBack = errors.New("weights of a server are lost: start the job again from its last checkpoint")
 )
 
 // Refusal is a server's answer that it did not do what a request asked.
@@ -48,6 +50,8 @@ func (r *Refusal) Unwrap() error {
 		return ErrStale
 	case StatusFailed:
 		return ErrFailed
+	case StatusBack:
+		return ErrWentBack
 	}
 	return ErrRefused
 }

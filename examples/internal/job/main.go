@@ -15,14 +15,22 @@ import (
 
 // Main runs an example: what parse makes of the command line goes to run, which every role of a job runs, as the role that the
 // environment says, until it is done or the process is interrupted. What run has to say goes to out; what it returns is for
-// tests. Errors go to stderr under the example's name, and end the process with status 1.
+// tests. Errors go to stderr under the example's name, and end the process with status 1, or with [fleet.ExitWentBack] where
+// starting all roles again from the last checkpoint is what helps.
 func Main[C, R any](
 	name string, parse func(args []string) (C, error), run func(ctx context.Context, f *fleet.Fleet, c C, out io.Writer) (R, error),
 ) {
 	if err := start(os.Args[1:], parse, run); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(1)
+		os.Exit(status(err))
 	}
+}
+
+func status(err error) int {
+	if errors.Is(err, fleet.ErrWentBack) {
+		return fleet.ExitWentBack
+	}
+	return 1
 }
 
 func start[C, R any](
