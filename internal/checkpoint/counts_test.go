@@ -45,8 +45,8 @@ func TestCountsAreKept(t *testing.T) {
 		for id := range uint64(6000) { // more than are read at once
 			s := from[id%2]
 			for range id % 5 {
-				n := table.Counts{Show: []float32{float32(id%7) + 1}, Click: []float32{float32(id % 2)}}
-				_, err := s.Tables[0].PushCounts([]uint64{id}, []float32{1, float32(id)}, n, 1)
+				n := table.Clicks{Show: []float32{float32(id%7) + 1}, Click: []float32{float32(id % 2)}}
+				_, err := s.Tables[0].PushClicks([]uint64{id}, []float32{1, float32(id)}, n, 1)
 				check(t, err)
 			}
 		}

@@ -85,9 +85,9 @@ func (r *received) answer(server int, f *wire.Frame, b *wire.Builder) error {
 			var ids []uint64
 			ids, err = sec.IDs(nil)
 			r.ids = append(r.ids, ids...)
-		case wire.KindCounts:
+		case wire.KindClicks:
 			var clicks []float32
-			clicks, err = sec.Counts()
+			clicks, err = sec.Clicks()
 			for _, c := range clicks {
 				r.clicks += c
 			}

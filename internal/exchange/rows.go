@@ -112,7 +112,7 @@ func (x *Exchange) ungather(c *cutRows, e int, g []float32, r gradient.Rows) {
 // putClicks adds the shows and clicks of the rows before them to a server's frame, if there are any.
 func (x *Exchange) putClicks(s, e int, clicks []float32) {
 	if clicks != nil {
-		x.lanes[s].build.Counts(x.table(e), clicks)
+		x.lanes[s].build.Clicks(x.table(e), clicks)
 	}
 }
 

@@ -133,7 +133,7 @@ func counted(bare func(wire.Header, func(*wire.Builder)) *wire.Builder, counts .
 		b.Dense([]float32{1, 1, 1, 1})
 		b.Rows(1, []uint64{1}, []float32{1, 1})
 		for _, n := range counts {
-			b.Counts(1, n)
+			b.Clicks(1, n)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func (p *push) read(of *part, f *wire.Frame) ([]float32, error) {
 		switch sec.Kind {
 		case wire.KindRows:
 			err = p.readRows(of, sec)
-		case wire.KindCounts:
+		case wire.KindClicks:
 			err = p.readClicks(of, sec)
 		}
 		if err != nil {
@@ -120,7 +120,7 @@ func (p *push) readClicks(of *part, sec wire.Section) error {
 		return err
 	}
 	rows, name := &p.grad.Rows[e], of.layout.Params[sec.Param].Name
-	clicks, err := sec.Counts()
+	clicks, err := sec.Clicks()
 	if err != nil {
 		return err
 	}

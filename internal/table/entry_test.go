@@ -91,7 +91,7 @@ func TestProbability(t *testing.T) {
 func TestShowClick(t *testing.T) {
 	table := entryTable(t, 0, optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 1.5}})
 	push := func(show, click float32) Result {
-		res, err := table.PushCounts([]uint64{7}, []float32{1}, Counts{[]float32{show}, []float32{click}}, 1)
+		res, err := table.PushClicks([]uint64{7}, []float32{1}, Clicks{[]float32{show}, []float32{click}}, 1)
 		check(t, err)
 		return res
 	}
@@ -120,12 +120,12 @@ func TestShowScale(t *testing.T) {
 		{optimizer.Entry{}, [2]float32{-1, -1}},
 	} {
 		table := newSparse(t, &optimizer.Param{Name: "e", Shape: []int{0, 1}, Embedding: true, Entry: c.entry}, rule)
-		_, err := table.PushCounts([]uint64{3, 9}, []float32{1, 1}, Counts{Show: []float32{2, 4}}, 1)
+		_, err := table.PushClicks([]uint64{3, 9}, []float32{1, 1}, Clicks{Show: []float32{2, 4}}, 1)
 		check(t, err)
 		if got := [2]float32{peek(t, table, 3), peek(t, table, 9)}; got != c.want {
 			t.Errorf("%+v: rows are %v, want %v", c.entry, got, c.want)
 		}
-		_, err = table.PushCounts([]uint64{3}, []float32{1}, Counts{}, 2) // says nothing: one show
+		_, err = table.PushClicks([]uint64{3}, []float32{1}, Clicks{}, 2) // says nothing: one show
 		check(t, err)
 		if got := peek(t, table, 3) - c.want[0]; got != -8 && c.entry.Counts() {
 			t.Errorf("a push without shows moves the row by %v, want -8", got)
@@ -147,16 +147,16 @@ func TestExplicitRowsAskNoEntry(t *testing.T) {
 	}
 }
 
-func TestPushRefusesCounts(t *testing.T) {
+func TestPushRefusesClicks(t *testing.T) {
 	table := entryTable(t, 0, optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 1}})
 	nan := float32(math.NaN())
-	for says, n := range map[string]Counts{
+	for says, n := range map[string]Clicks{
 		"2 show counts for 1 ids":  {Show: []float32{1, 2}},
 		"0 click counts for 1 ids": {Click: []float32{}},
 		"a show count is NaN":      {Show: []float32{nan}},
 		"a click count is -1":      {Click: []float32{-1}},
 	} {
-		if _, err := table.PushCounts([]uint64{1}, []float32{1}, n, 1); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := table.PushClicks([]uint64{1}, []float32{1}, n, 1); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("error %v, want one that says %q", err, says)
 		}
 	}
@@ -165,7 +165,7 @@ func TestPushRefusesCounts(t *testing.T) {
 	}
 }
 
-func TestRestoreRefusesCounts(t *testing.T) {
+func TestRestoreRefusesClicks(t *testing.T) {
 	table := entryTable(t, 10, optimizer.Entry{CountFilter: 2})
 	inf := float32(math.Inf(1))
 	for says, err := range map[string]error{

@@ -55,7 +55,7 @@ func BenchmarkExchange(b *testing.B) {
 	run("Pull", func() error { return t.Pull(ids, w, 1) })
 	run("Push", func() error { _, err := t.Push(ids, w, 1); return err })
 	run("Push and Take", func() error {
-		if _, err := own.Push(ids, w, Counts{}, 1); err != nil {
+		if _, err := own.Push(ids, w, Clicks{}, 1); err != nil {
 			return err
 		}
 		other.Take(nil)

@@ -22,7 +22,7 @@ type call struct {
 	given  [blockLen]*float32 // the caller's rows that will be worked on next
 
 	rows   []float32 // the caller's
-	counts Counts    // the caller's
+	clicks Clicks    // the caller's
 	step   int64
 	clock  uint32
 	state  optimizer.State

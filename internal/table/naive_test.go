@@ -140,7 +140,7 @@ func (n *naive) peek(ids []uint64, step int64) (w []float32) {
 	return w
 }
 
-func (n *naive) push(ids []uint64, g []float32, c Counts, step int64) (res Result) {
+func (n *naive) push(ids []uint64, g []float32, c Clicks, step int64) (res Result) {
 	dim := n.param.Dim()
 	for i, id := range ids {
 		show, click := float32(1), float32(0)

@@ -66,7 +66,7 @@ func (o *Old) takeShard(s *shard, do func(id uint64, w, old []float32, pushed bo
 // change the first two; a row that is as it was has no old weights: nil. A missing row is born first. Rows come one at a
 // time, in no particular order; do must not call the table.
 func (o *Old) Receive(ids []uint64, rows []float32, do func(w, old, arrived []float32)) error {
-	_, err := o.table.run("receive", ids, rows, Counts{}, 0, func(t *Sparse, s *shard, c *call, b *block) {
+	_, err := o.table.run("receive", ids, rows, Clicks{}, 0, func(t *Sparse, s *shard, c *call, b *block) {
 		for _, it := range b.items {
 			h := s.given(t, it)
 			if h == nil {

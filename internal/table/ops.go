@@ -7,8 +7,8 @@ import (
 )
 
 // begin readies the working memory for a call's rows.
-func (c *call) begin(rows []float32, n Counts, step int64, clock uint32) {
-	c.rows, c.counts, c.step, c.clock, c.res, c.err = rows, n, step, clock, Result{}, nil
+func (c *call) begin(rows []float32, n Clicks, step int64, clock uint32) {
+	c.rows, c.clicks, c.step, c.clock, c.res, c.err = rows, n, step, clock, Result{}, nil
 	c.state.Step, c.state.Row = step, true
 }
 
@@ -37,11 +37,11 @@ const manyFloats = 1 << 16
 // marks are the shows and clicks of a push of an item: one show if nothing is said.
 func (c *call) marks(it item) marks {
 	m := marks{show: 1}
-	if c.counts.Show != nil {
-		m.show = c.counts.Show[it.at]
+	if c.clicks.Show != nil {
+		m.show = c.clicks.Show[it.at]
 	}
-	if c.counts.Click != nil {
-		m.click = c.counts.Click[it.at]
+	if c.clicks.Click != nil {
+		m.click = c.clicks.Click[it.at]
 	}
 	return m
 }

@@ -71,7 +71,7 @@ func (t *Sparse) read(ids []uint64, rows []Row, buffer []float32, step int64) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
 	c.group(ids, len(t.shards), t.seed)
-	c.begin(nil, Counts{}, step, 0)
+	c.begin(nil, Clicks{}, step, 0)
 	c.out, c.buffer = rows, buffer
 	for i := range t.shards {
 		t.runShard(i, c, (*Sparse).readBlock)

@@ -51,7 +51,7 @@ func TestShrinkByAge(t *testing.T) {
 // Scores of 0.1·show + 0.9·click decay once before they are compared.
 func TestShrinkByScore(t *testing.T) {
 	table := entryTable(t, 0, optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 0.1}})
-	_, err := table.PushCounts([]uint64{1, 2, 3}, make([]float32, 3), Counts{Show: []float32{10, 9, 4}, Click: []float32{0, 0, 1}}, 1)
+	_, err := table.PushClicks([]uint64{1, 2, 3}, make([]float32, 3), Clicks{Show: []float32{10, 9, 4}, Click: []float32{0, 0, 1}}, 1)
 	check(t, err)
 	done, err := table.Shrink(Shrink{Decay: 0.5, MinScore: 0.5})
 	check(t, err)

@@ -54,9 +54,9 @@ type Result struct {
 	Full    int // ids that have no row because MaxBytes is reached: their gradients were dropped
 }
 
-// Counts say how often each id of a push was shown and clicked, len(ids) numbers each, for a param that lets ids in by that.
+// Clicks say how often each id of a push was shown and clicked, len(ids) numbers each, for a param that lets ids in by that.
 // Nil is one show of each, and no click.
-type Counts struct{ Show, Click []float32 }
+type Clicks struct{ Show, Click []float32 }
 
 // NewSparse returns an empty table for an embedding. A nil rule makes a table of which only values are set and read.
 func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, error) {
@@ -106,14 +106,14 @@ func (t *Sparse) Rule() optimizer.Rule { return t.rule }
 // param's Entry or MaxBytes keep them out: then they read as [Sparse.Peek] reads them. step is the last step that is finished:
 // rows of a rule that sweeps are brought up to it.
 func (t *Sparse) Pull(ids []uint64, w []float32, step int64) error {
-	_, err := t.run("pull", ids, w, Counts{}, step, (*Sparse).pullBlock)
+	_, err := t.run("pull", ids, w, Clicks{}, step, (*Sparse).pullBlock)
 	return err
 }
 
 // Peek is an evaluation read: like Pull, but a missing row stays missing. It reads as its initial value when the embedding
 // has a height and as zeros when not.
 func (t *Sparse) Peek(ids []uint64, w []float32, step int64) error {
-	_, err := t.run("peek", ids, w, Counts{}, step, (*Sparse).peekBlock)
+	_, err := t.run("peek", ids, w, Clicks{}, step, (*Sparse).peekBlock)
 	return err
 }
 
@@ -121,23 +121,23 @@ func (t *Sparse) Peek(ids []uint64, w []float32, step int64) error {
 // for the first). A missing row is born first, unless the param's Entry or MaxBytes keep it out: then its gradient is dropped,
 // and counted.
 func (t *Sparse) Push(ids []uint64, g []float32, step int64) (Result, error) {
-	return t.PushCounts(ids, g, Counts{}, step)
+	return t.PushClicks(ids, g, Clicks{}, step)
 }
 
-// PushCounts is Push with the shows and clicks of its ids.
-func (t *Sparse) PushCounts(ids []uint64, g []float32, n Counts, step int64) (Result, error) {
+// PushClicks is Push with the shows and clicks of its ids.
+func (t *Sparse) PushClicks(ids []uint64, g []float32, n Clicks, step int64) (Result, error) {
 	do := (*Sparse).pushBlock
 	if t.numbered {
 		do = (*Sparse).pushForAll
 	}
-	return t.pushCounts(ids, g, n, step, do)
+	return t.pushClicks(ids, g, n, step, do)
 }
 
-func (t *Sparse) pushCounts(ids []uint64, g []float32, n Counts, step int64, do blockFunc) (Result, error) {
+func (t *Sparse) pushClicks(ids []uint64, g []float32, n Clicks, step int64, do blockFunc) (Result, error) {
 	if t.rule == nil {
 		return Result{}, fmt.Errorf("table: push to %q, which has no rule (it is frozen)", t.param.Name)
 	}
-	if err := t.checkCounts(len(ids), n); err != nil {
+	if err := t.checkClicks(len(ids), n); err != nil {
 		return Result{}, err
 	}
 	res, err := t.run("push", ids, g, n, step, do)
@@ -145,7 +145,7 @@ func (t *Sparse) pushCounts(ids []uint64, g []float32, n Counts, step int64, do 
 	return res, err
 }
 
-func (t *Sparse) checkCounts(ids int, n Counts) error {
+func (t *Sparse) checkClicks(ids int, n Clicks) error {
 	if err := t.checkCount("show", ids, n.Show); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func countable(x float32) bool { return x >= 0 && x <= math.MaxFloat32 }
 // Set gives rows explicit values, those after the given step (0: before the first), and the rule's initial state. It asks no
 // Entry. [ErrFull] names a row that found no room; the others are set.
 func (t *Sparse) Set(ids []uint64, w []float32, step int64) error {
-	_, err := t.run("set", ids, w, Counts{}, step, (*Sparse).setBlock)
+	_, err := t.run("set", ids, w, Clicks{}, step, (*Sparse).setBlock)
 	return err
 }
 
@@ -178,7 +178,7 @@ func (t *Sparse) Set(ids []uint64, w []float32, step int64) error {
 type blockFunc func(*Sparse, *shard, *call, *block)
 
 // run groups the ids and works through the shards, each block under its shard's lock.
-func (t *Sparse) run(what string, ids []uint64, rows []float32, n Counts, step int64, do blockFunc) (Result, error) {
+func (t *Sparse) run(what string, ids []uint64, rows []float32, n Clicks, step int64, do blockFunc) (Result, error) {
 	if len(rows) != len(ids)*t.dim {
 		return Result{}, fmt.Errorf("%w: %s of %q: %d ids need %d×%d floats, have %d", ErrShape, what, t.param.Name, len(ids),
 			len(ids), t.dim, len(rows))
@@ -187,7 +187,7 @@ func (t *Sparse) run(what string, ids []uint64, rows []float32, n Counts, step i
 }
 
 // walk is run for calls whose rows are not in one slice.
-func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Counts, step int64, do blockFunc) (Result, error) {
+func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step int64, do blockFunc) (Result, error) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
 	largest := c.group(ids, len(t.shards), t.seed)
@@ -200,7 +200,7 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Counts, step 
 	for i := range t.shards {
 		t.runShard((first+i)&(len(t.shards)-1), c, do)
 	}
-	c.rows, c.counts, c.given = nil, Counts{}, [blockLen]*float32{}
+	c.rows, c.clicks, c.given = nil, Clicks{}, [blockLen]*float32{}
 	return c.res, c.err
 }
 

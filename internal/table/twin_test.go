@@ -123,14 +123,14 @@ func (m *machine) push() {
 	ids, g := m.ids()
 	m.step += rapid.Int64Range(1, 3).Draw(m.T, "steps")
 	n := m.counts(len(ids))
-	res, err := m.table.PushCounts(ids, g, n, m.step)
+	res, err := m.table.PushClicks(ids, g, n, m.step)
 	check(m, err)
 	if want := m.twin.push(ids, g, n, m.step); res != want || res.Applied+res.Waiting+res.Full != len(ids) {
 		m.Fatalf("the push of %d ids did %+v, want %+v", len(ids), res, want)
 	}
 }
 
-func (m *machine) counts(n int) (c Counts) {
+func (m *machine) counts(n int) (c Clicks) {
 	number := rapid.SliceOfN(rapid.Float32Range(0, 4), n, n)
 	if rapid.Bool().Draw(m.T, "says shows") {
 		c.Show = number.Draw(m.T, "show")

@@ -42,8 +42,8 @@ func (t *Sparse) notNumbered() error {
 }
 
 // Push is the table's Push of which this watch takes no note, but for rows that were born: they may have been others before.
-func (w *Watch) Push(ids []uint64, g []float32, n Counts, step int64) (Result, error) {
-	return w.table.pushCounts(ids, g, n, step, w.push)
+func (w *Watch) Push(ids []uint64, g []float32, n Clicks, step int64) (Result, error) {
+	return w.table.pushClicks(ids, g, n, step, w.push)
 }
 
 // Take appends the ids of the rows that were pushed since they were last taken to dst, each once, in no particular order.

@@ -86,7 +86,7 @@ func TestWatchAgainstMaps(t *testing.T) {
 			},
 			"own push": func(t *rapid.T) {
 				w, ids := some(t), someIDs(t)
-				if _, err := watches[w].Push(ids, make([]float32, 2*len(ids)), Counts{}, 1); err != nil {
+				if _, err := watches[w].Push(ids, make([]float32, 2*len(ids)), Clicks{}, 1); err != nil {
 					t.Fatal(err)
 				}
 				note(ids, w)

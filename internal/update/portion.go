@@ -56,16 +56,16 @@ func (p *portion) apply(t *Tables, u *Update) (err error) {
 	if len(p.rows.IDs) == 0 {
 		return nil
 	}
-	var counts table.Counts
-	counts.Show, counts.Click = p.rows.AppendClicks(p.show[:0], p.click[:0])
-	if counts.Show != nil {
-		p.show, p.click = counts.Show, counts.Click
+	var clicks table.Clicks
+	clicks.Show, clicks.Click = p.rows.AppendClicks(p.show[:0], p.click[:0])
+	if clicks.Show != nil {
+		p.show, p.click = clicks.Show, clicks.Click
 	}
 	var r table.Result
 	if watches := u.Pushes[0].Watches; watches != nil {
-		r, err = watches[p.embedding].Push(p.rows.IDs, p.rows.G, counts, u.Step)
+		r, err = watches[p.embedding].Push(p.rows.IDs, p.rows.G, clicks, u.Step)
 	} else {
-		r, err = t.store.Tables[p.embedding].PushCounts(p.rows.IDs, p.rows.G, counts, u.Step)
+		r, err = t.store.Tables[p.embedding].PushClicks(p.rows.IDs, p.rows.G, clicks, u.Step)
 	}
 	p.dropped = r.Waiting + r.Full
 	return err

@@ -61,9 +61,9 @@ func (b *Builder) Bare(table uint32, rows []float32) {
 	b.end(4 * len(rows))
 }
 
-// Counts adds the shows and clicks of the rows before it, two numbers for each id.
-func (b *Builder) Counts(table uint32, pairs []float32) {
-	b.begin(KindCounts, 0, table, 4*len(pairs))
+// Clicks adds the shows and clicks of the rows before it, two numbers for each id.
+func (b *Builder) Clicks(table uint32, pairs []float32) {
+	b.begin(KindClicks, 0, table, 4*len(pairs))
 	b.floats(pairs)
 	b.end(4 * len(pairs))
 }

@@ -31,7 +31,7 @@
 //	KindBlob   bytes: the JSON of a control message, or an error's text
 //	KindPiece  u32 number, u32 of: the frame is that piece of a push or publication that is too large for one
 //	KindSpan   u64 from, u64 to: which of the server's dense floats KindDense holds, or a pull asks for; all without it
-//	KindCounts floats, two for each id of the KindRows of that param before it: how often the id was shown, and clicked
+//	KindClicks floats, two for each id of the KindRows of that param before it: how often the id was shown, and clicked
 //	KindChanged empty: asks for the rows of a param that changed since they were last asked for; in the answer: some are left
 //
 // The flags of a section: 1 is Bare; 2, 4 and 6 say that the floats of pushed gradients are not 4 bytes each but

@@ -19,7 +19,7 @@ const (
 	KindPiece
 	KindSpan
 	KindChanged
-	KindCounts
+	KindClicks
 	kindEnd
 )
 
@@ -139,11 +139,11 @@ func (s Section) Rows() ([]float32, error) {
 	return s.plain(rows)
 }
 
-// Counts is the floats of a KindCounts section: shows and clicks of one id after the other. Like Dense they alias the frame
+// Clicks is the floats of a KindClicks section: shows and clicks of one id after the other. Like Dense they alias the frame
 // if they can.
-func (s Section) Counts() ([]float32, error) {
+func (s Section) Clicks() ([]float32, error) {
 	if len(s.data)%8 != 0 {
-		return nil, fmt.Errorf("wire: counts of table %d in %d bytes: they are pairs: %w", s.Param, len(s.data), ErrFrame)
+		return nil, fmt.Errorf("wire: shows and clicks of param %d in %d bytes: they are pairs: %w", s.Param, len(s.data), ErrFrame)
 	}
 	return floats(s.data)
 }

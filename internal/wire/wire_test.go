@@ -26,7 +26,7 @@ func TestGoldenFrame(t *testing.T) {
 	b.Piece(Piece{1, 3})
 	b.Span(4, 6)
 	b.Changed(5)
-	b.Counts(4, []float32{2, 1})
+	b.Clicks(4, []float32{2, 1})
 	want := "67666c31" + "01" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
 		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "09000000" +
 		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
@@ -60,7 +60,7 @@ func TestRoundTrip(t *testing.T) {
 		b.Rows(1, ids, rows)
 		b.IDs(2, ids)
 		b.Blob(blob)
-		b.Counts(1, rows[:2*len(ids)])
+		b.Clicks(1, rows[:2*len(ids)])
 		var f Frame
 		if err := f.Parse(join(b.Parts())); err != nil {
 			t.Fatal(err)
@@ -79,8 +79,8 @@ func TestRoundTrip(t *testing.T) {
 		if !bytes.Equal(f.Sections[3].Blob(), blob) {
 			t.Fatal("blob changed")
 		}
-		gotCounts, err := f.Sections[4].Counts()
-		equal(t, rows[:2*len(ids)], gotCounts, err)
+		gotClicks, err := f.Sections[4].Clicks()
+		equal(t, rows[:2*len(ids)], gotClicks, err)
 	})
 }
 
@@ -165,7 +165,7 @@ func TestDamagedSectionsAreRefused(t *testing.T) {
 	if _, err := (Section{Kind: KindDense, data: make([]byte, 6)}).Dense(); !errors.Is(err, ErrFrame) {
 		t.Errorf("6 bytes as floats: %v", err)
 	}
-	if _, err := (Section{Kind: KindCounts, data: make([]byte, 12)}).Counts(); !errors.Is(err, ErrFrame) {
+	if _, err := (Section{Kind: KindClicks, data: make([]byte, 12)}).Clicks(); !errors.Is(err, ErrFrame) {
 		t.Errorf("12 bytes as pairs of counts: %v", err)
 	}
 }
@@ -253,7 +253,7 @@ func FuzzParse(f *testing.F) {
 	b.Blob([]byte("x"))
 	b.Piece(Piece{0, 2})
 	b.Span(1, 2)
-	b.Counts(1, []float32{1, 0, 3, 2})
+	b.Clicks(1, []float32{1, 0, 3, 2})
 	f.Add(join(b.Parts()))
 	for _, e := range []Encoding{Float16, BFloat16, Int8} {
 		b.Reset(Header{Op: OpStep})
@@ -275,7 +275,7 @@ func FuzzParse(f *testing.F) {
 			}
 			_, _ = s.Rows()
 			_, _ = s.Dense()
-			if x, err := s.Counts(); err == nil && (len(x)%2 != 0 || 4*len(x) != len(s.data)) {
+			if x, err := s.Clicks(); err == nil && (len(x)%2 != 0 || 4*len(x) != len(s.data)) {
 				t.Fatalf("%d counts in %d bytes", len(x), len(s.data))
 			}
 			for _, read := range []func(*[]float32) ([]float32, error){s.RowsIn, s.DenseIn} {
