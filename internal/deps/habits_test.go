@@ -62,6 +62,8 @@ func TestHabitsAreSeen(t *testing.T) {
 		{"nn/a_test.go", `t.Skip("later")`, "switched off"},
 		{"nn/a_test.go", `if race { t.Skip("allocates") }`, ""},
 		{"nn/a_test.go", `time.Sleep(1)`, "sleeps"},
+		{"nn/a_test.go", `<-time.After(1)`, "sleeps"},
+		{"nn/a_test.go", `select { case <-c: case <-time.After(1): }`, ""},
 		{"nn/a_test.go", `synctest.Test(t, func(t *testing.T) { time.Sleep(1) })`, ""},
 		{"nn/a.go", "// " + strings.Repeat("é", 140), "line 4"},
 		{"nn/a.go", "//  " + strings.Repeat("é", 132), ""},
@@ -169,11 +171,21 @@ func inCode(file string, src []byte) (bad []string, err error) {
 	return bad, nil
 }
 
-// sleeps says whether a file calls time.Sleep.
+// sleeps says whether a file calls time.Sleep, or waits for time.After and, beside it, for nothing.
 func sleeps(file *ast.File) (found bool) {
+	beside := map[ast.Node]bool{} // waits that a select chooses among
 	ast.Inspect(file, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		found = found || ok && called(call) == "time.Sleep"
+		switch n := n.(type) {
+		case *ast.CommClause:
+			beside[n.Comm] = true
+		case *ast.CallExpr:
+			found = found || called(n) == "time.Sleep"
+		case *ast.ExprStmt:
+			if wait, ok := n.X.(*ast.UnaryExpr); ok && !beside[n] {
+				call, ok := wait.X.(*ast.CallExpr)
+				found = found || ok && called(call) == "time.After"
+			}
+		}
 		return !found
 	})
 	return found
