@@ -37,40 +37,20 @@ import (
 //	rows dropped with gradients on their way           TestRowsFetchedAheadAreNotUsedAfterADay (internal/client), TestDaysUnderFaults
 //	tests that are switched off                        TestHabits (internal/deps)
 
-// over makes a step over ids in a session of its own, or an evaluation. It adds to each row what of says, and to every weight
-// one, and returns the rows before it.
-func over(ctx context.Context, c *trial.Counter, ids []uint64, of func(uint64) float32, eval bool) (rows []float32, err error) {
-	r := trial.RowsOf(c.Rows, ids)
-	for i, id := range ids {
-		r.G[2*i], r.G[2*i+1] = -of(id), -of(id)
-	}
-	c.Step() // fills in the weights' gradients
-	return r.W, c.InSession(ctx, func(session optimizer.Session) error {
-		return trial.Step(ctx, session, &optimizer.Step{Samples: 1, Eval: eval, Rows: []optimizer.Rows{r}}, nil)
-	})
-}
-
-// pushOver makes a step over ids.
-func pushOver(ctx context.Context, c *trial.Counter, ids []uint64, of func(id uint64) float32) error {
-	_, err := over(ctx, c, ids, of, false)
-	return err
-}
-
-// expect reads all weights and the rows of ids and compares.
-func expect(ctx context.Context, c *trial.Counter, weights float32, ids []uint64, of func(uint64) float32) error {
-	rows, err := over(ctx, c, ids, of, true)
-	if err != nil {
-		return err
-	}
-	for i, w := range rows {
-		if id := ids[i/2]; w != of(id) {
-			return fmt.Errorf("row %d is %v, want %v", id, w, of(id))
+// expect compares all weights, and the rows that the counter's steps touch.
+func expect(ctx context.Context, c *trial.Counter, weights float32, of func(id uint64) float32) error {
+	values, err := c.Values(ctx)
+	for i, v := range values {
+		want := weights
+		if row := i - len(c.W.W); row >= 0 {
+			want = of(c.IDs[row/2])
+		}
+		if v != want {
+			return fmt.Errorf("value %d is %v, want %v", i, v, want)
 		}
 	}
-	return trial.AllAre(c.W.W, weights)
+	return err
 }
-
-func one(uint64) float32 { return 1 }
 
 // TestFirstTouchTogether has many workers touch the same new rows in the same moment: none of the gradients is lost.
 func TestFirstTouchTogether(t *testing.T) {
@@ -80,10 +60,11 @@ func TestFirstTouchTogether(t *testing.T) {
 		ids[i] = uint64(i) * 31
 	}
 	fleettest.Run(t, 2, workers, trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
-		if err := errors.Join(f.BarrierWorker(ctx), pushOver(ctx, c, ids, one), f.BarrierWorker(ctx)); err != nil {
+		c.IDs = ids
+		if err := errors.Join(f.BarrierWorker(ctx), c.Train(ctx, 1), f.BarrierWorker(ctx)); err != nil {
 			return err
 		}
-		return expect(ctx, c, workers, ids, func(uint64) float32 { return workers })
+		return c.Holds(ctx, workers)
 	}))
 }
 
@@ -99,10 +80,11 @@ func TestEveryRowGetsItsOwnGradient(t *testing.T) {
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
 			fleettest.Run(t, 3, 1, trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
-				if err := pushOver(ctx, c, ids, own); err != nil {
+				c.IDs, c.Of = ids, own
+				if err := c.Train(ctx, 1); err != nil {
 					return err
 				}
-				return expect(ctx, c, 1, ids, own)
+				return expect(ctx, c, 1, own)
 			}))
 		})
 	}
@@ -133,15 +115,16 @@ func TestSkippedRowsShiftNobody(t *testing.T) {
 			s := strategy.Strategy{Mode: strategy.ModeSync, NotFinite: strategy.NotFiniteSkip}
 			fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
 				counter := trial.NewCounter(5)
-				counter.Rows.Entry = c.entry
+				counter.Rows.Entry, counter.IDs, counter.Of = c.entry, ids, spoilt
 				return counter.Play(ctx, f, s, func() error {
-					if err := pushOver(ctx, counter, ids, spoilt); err != nil {
+					if err := counter.Train(ctx, 1); err != nil {
 						return err
 					}
-					rows, err := over(ctx, counter, ids, one, true)
+					values, err := counter.Values(ctx)
 					if err != nil {
 						return err
 					}
+					rows := values[5:]
 					kept := 0
 					for i, id := range ids {
 						if got := rows[2*i]; got != rows[2*i+1] || got != 0 && (got != own(id) || !finite(id)) {
@@ -164,11 +147,11 @@ func TestSkippedRowsShiftNobody(t *testing.T) {
 func TestMoreWorkersThanAByteCounts(t *testing.T) {
 	const workers = 300
 	fleettest.Run(t, 1, workers, trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
-		own := []uint64{uint64(f.WorkerIndex())}
-		if err := errors.Join(pushOver(ctx, c, own, one), f.BarrierWorker(ctx)); err != nil {
+		c.IDs = []uint64{uint64(f.WorkerIndex())}
+		if err := errors.Join(c.Train(ctx, 1), f.BarrierWorker(ctx)); err != nil {
 			return err
 		}
-		return expect(ctx, c, workers, own, one)
+		return expect(ctx, c, workers, func(uint64) float32 { return 1 })
 	}))
 }
 

@@ -15,9 +15,10 @@ import (
 // of rate 1 all values count the steps that were applied. Sums of whole numbers are exact.
 type Counter struct {
 	Objective
-	W, Rows *optimizer.Param // of NewCounter
-	IDs     []uint64         // of the rows that a step touches
-	Each    float32          // what a step adds instead of one, unless it is 0
+	W, Rows *optimizer.Param        // of NewCounter
+	IDs     []uint64                // of the rows that a step touches
+	Each    float32                 // what a step adds instead of one, unless it is 0
+	Of      func(id uint64) float32 // if set, what it adds to a row
 }
 
 // NewCounter counts in a vector of n weights and in n rows.
@@ -81,7 +82,9 @@ func (c *Counter) Step() *optimizer.Step {
 			st.Rows = append(st.Rows, r)
 		}
 		for i := range g {
-			g[i] = -each
+			if g[i] = -each; p.Embedding && c.Of != nil {
+				g[i] = -c.Of(c.IDs[i/p.Dim()])
+			}
 		}
 	}
 	return st
