@@ -27,14 +27,9 @@ type Accumulator struct {
 
 // NewAccumulator takes steps of params: their sum, or their mean weighted by samples.
 func NewAccumulator(params []*optimizer.Param, sum bool) *Accumulator {
-	a := &Accumulator{params: params, sum: sum, total: Step{Dense: make([][]float32, len(params))}}
-	for i, p := range params {
-		switch {
-		case p.Embedding:
-			a.tables, a.out, a.total.Rows = append(a.tables, p), append(a.out, optimizer.Rows{Param: p}), append(a.total.Rows, Rows{})
-		case !p.Frozen:
-			a.total.Dense[i] = make([]float32, len(p.G))
-		}
+	a := &Accumulator{params: params, tables: tables(params), sum: sum, total: NewStep(params)}
+	for _, p := range a.tables {
+		a.out = append(a.out, optimizer.Rows{Param: p})
 	}
 	return a
 }

@@ -7,26 +7,26 @@ import "github.com/gofleet/gofleet/optimizer"
 // Servers, or the tables of a process, do the rest.
 type Clipper struct {
 	rule   optimizer.Rule     // with a clip by norm; nil: nothing to do
-	limits []optimizer.Rule   // by param, the rules whose clips by value are the worker's part; nil without
 	params []*optimizer.Param // stand for the thread's, and have the gradients that are clipped
 	rows   []optimizer.Rows   // by embedding
-	tables []int              // by embedding, its param
+	// The rules whose clips by value are the worker's part, by param and by embedding; nil without.
+	dense, sparse []optimizer.Rule
 }
 
 // NewClipper clips gradients of params for a rule: by norm, by value, both or not at all.
 func NewClipper(params []*optimizer.Param, rule optimizer.Rule, byNorm, byValue bool) *Clipper {
-	k := &Clipper{limits: make([]optimizer.Rule, len(params))}
+	k := new(Clipper)
 	if _, clips := optimizer.ClipperOf(rule); clips && byNorm {
 		k.rule = rule
 	}
-	for i, p := range params {
-		own := *p
-		k.params = append(k.params, &own)
-		if p.Embedding {
-			k.tables, k.rows = append(k.tables, i), append(k.rows, optimizer.Rows{Param: &own})
+	for _, p := range params {
+		own, limit := *p, optimizer.RuleFor(rule, p)
+		if !byValue || !optimizer.Additive(limit) {
+			limit = nil
 		}
-		if r := optimizer.RuleFor(rule, p); byValue && optimizer.Additive(r) {
-			k.limits[i] = r
+		k.params, k.dense = append(k.params, &own), append(k.dense, limit)
+		if p.Embedding {
+			k.rows, k.sparse = append(k.rows, optimizer.Rows{Param: &own}), append(k.sparse, limit)
 		}
 	}
 	return k
@@ -38,10 +38,10 @@ func (k *Clipper) Clip(s Step) {
 		k.byNorm(s)
 	}
 	for i, g := range s.Dense {
-		optimizer.Limit(k.limits[i], g)
+		optimizer.Limit(k.dense[i], g)
 	}
 	for e, r := range s.Rows {
-		optimizer.Limit(k.limits[k.tables[e]], r.G)
+		optimizer.Limit(k.sparse[e], r.G)
 	}
 }
 

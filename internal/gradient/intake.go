@@ -16,15 +16,10 @@ type Intake struct {
 
 // NewIntake takes over the steps of a thread that trains params. clip is nil where whoever keeps the weights does all of that.
 func NewIntake(params []*optimizer.Param, guard Guard, clip *Clipper) *Intake {
-	k := &Intake{params: params, guard: guard, clip: clip, step: Step{Dense: make([][]float32, len(params))}}
-	for _, p := range params {
-		if p.Embedding {
-			k.tables = append(k.tables, p)
-		}
-	}
-	n := len(k.tables)
-	k.step.Rows, k.left, k.clicks = make([]Rows, n), make([]Rows, n), make([][]float32, n)
-	return k
+	all := tables(params)
+	n := len(all)
+	return &Intake{params: params, tables: all, guard: guard, clip: clip, left: make([]Rows, n), clicks: make([][]float32, n),
+		step: Step{Dense: make([][]float32, len(params)), Rows: make([]Rows, n)}}
 }
 
 // Take is what a training step hands over. It lies in the step's arrays, which it may change, and in the intake's, and is valid until

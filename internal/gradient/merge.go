@@ -9,20 +9,19 @@ import (
 // Merger makes one step of steps that travel together, as the strategy's Merge says: by param, the sum of their gradients, or the
 // mean weighted by samples.
 type Merger struct {
-	sums   []bool             // by param
-	tables []int              // by embedding, its param
-	params []*optimizer.Param // whose gradients they are
-	folder Folder
-	both   [2]Rows
+	tables        []*optimizer.Param // the embeddings
+	dense, sparse []bool             // whether those of a param, and of an embedding, are summed
+	folder        Folder
+	both          [2]Rows
 }
 
 // NewMerger merges steps of params under a rule.
 func NewMerger(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy) *Merger {
-	m := &Merger{params: params, sums: make([]bool, len(params))}
-	for i, p := range params {
-		m.sums[i] = s.Sums(optimizer.Additive(optimizer.RuleFor(rule, p)))
-		if p.Embedding {
-			m.tables = append(m.tables, i)
+	m := &Merger{tables: tables(params)}
+	for _, p := range params {
+		sums := s.Sums(optimizer.Additive(optimizer.RuleFor(rule, p)))
+		if m.dense = append(m.dense, sums); p.Embedding {
+			m.sparse = append(m.sparse, sums)
 		}
 	}
 	return m
@@ -34,19 +33,19 @@ func (m *Merger) Add(to *Step, s Step) {
 	mean := [2]float32{float32(float64(to.Samples) / total), float32(float64(s.Samples) / total)}
 	to.Samples += s.Samples
 	for i, g := range s.Dense {
-		if m.sums[i] {
+		if m.dense[i] {
 			kernels.Axpy(1, g, to.Dense[i])
 			continue
 		}
 		kernels.Scale(mean[0], to.Dense[i])
 		kernels.Axpy(mean[1], g, to.Dense[i])
 	}
-	for e, i := range m.tables {
+	for e, p := range m.tables {
 		factors := mean
-		if m.sums[i] {
+		if m.sparse[e] {
 			factors = [2]float32{1, 1}
 		}
 		m.both = [2]Rows{to.Rows[e], s.Rows[e]}
-		to.Rows[e].Set(m.folder.Fold(m.params[i].Dim(), m.both[:], factors[:], strategy.WeightSamples))
+		to.Rows[e].Set(m.folder.Fold(p.Dim(), m.both[:], factors[:], strategy.WeightSamples))
 	}
 }

@@ -14,16 +14,23 @@ type Step struct {
 
 // NewStep is memory for copies of the steps of params.
 func NewStep(params []*optimizer.Param) Step {
-	s := Step{Dense: make([][]float32, len(params))}
+	s := Step{Dense: make([][]float32, len(params)), Rows: make([]Rows, len(tables(params)))}
 	for i, p := range params {
-		switch {
-		case p.Embedding:
-			s.Rows = append(s.Rows, Rows{})
-		case !p.Frozen:
+		if !p.Embedding && !p.Frozen {
 			s.Dense[i] = make([]float32, len(p.G))
 		}
 	}
 	return s
+}
+
+// tables are the embeddings among params.
+func tables(params []*optimizer.Param) (all []*optimizer.Param) {
+	for _, p := range params {
+		if p.Embedding {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // Set makes s, which NewStep has made, a copy of o.
