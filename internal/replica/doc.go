@@ -33,5 +33,6 @@
 //	session.go   a step that all make together
 //	localsgd.go  steps of its own, and the mean of all copies
 //	merger.go    rows of all workers made one
+//	rows.go      a worker's rows as they travel
 //	rate.go      the learning rate
 package replica

@@ -9,7 +9,7 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-func TestCountsTravel(t *testing.T) {
+func TestClicksTravel(t *testing.T) {
 	params := embeddings()
 	params[0].Entry.ShowClick.Threshold = 1
 	m := newMerger(params, strategy.WeightSamples)
