@@ -37,6 +37,9 @@ func TestSyncEqualsLocal(t *testing.T) {
 			if far := trial.Distance(t, alone, law(rule, strategy.Sync()).Weights(t, trial.Cluster(0, 0))); far != 0 {
 				t.Errorf("one process differs from itself by %g", far)
 			}
+			if far := trial.Distance(t, alone, law(rule, strategy.Sync()).Weights(t, trial.Cluster(2, 1))); far != 0 {
+				t.Errorf("one worker differs from one process by %g", far)
+			}
 		})
 	}
 }

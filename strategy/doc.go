@@ -63,8 +63,7 @@
 //	FuseGradSizeInMB                                               x
 //
 // Where the network is the bottleneck, Payload sends gradients in half or a quarter of the bytes; see [Payload] for what that
-// costs in precision. Between processes of one machine it costs more time than it saves. GradientMerge and, in geo, KSteps send
-// them more rarely.
+// costs in precision. GradientMerge and, in geo, KSteps send them more rarely.
 //
 // # For those who come from Fleet
 //

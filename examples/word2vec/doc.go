@@ -5,13 +5,13 @@
 //	go run ./fleet/fleetrun --server_num=2 --worker_num=2 ./examples/word2vec
 //
 // The text is generated, so that there is something to check the vectors by: package corpus makes up sentences of 1,838 words, each
-// sentence about one of 30 topics. Nothing tells the model what a topic is. After the progress of three epochs you will see
+// sentence about one of 30 topics. Nothing tells the model what a topic is. After the progress of three epochs the first says
 //
-//	nearest to garden-0: garden-10, garden-54, garden-58, garden-43
-//	nearest to market-2: market-54, market-3, market-14, market-43
-//	nearest to wool-4: wool-43, wool-26, wool-44, wool-54
-//	nearest to wool-5: wool-58, wool-26, wool-43, wool-47
-//	nearest to river-7: river-56, river-21, river-5, river-13
+//	nearest to garden-0: garden-10, garden-54, garden-43, garden-44
+//	nearest to market-2: market-54, market-27, market-39, market-3
+//	nearest to wool-4: wool-43, wool-50, wool-58, wool-33
+//	nearest to wool-5: wool-58, wool-26, wool-43, wool-24
+//	nearest to river-7: river-56, river-21, river-5, river-26
 //	1.0000 of 1800 words have a nearest word of their topic; by chance it were 0.0333
 //	saved output/word2vec/checkpoint and output/word2vec/model
 //

@@ -56,7 +56,7 @@
 // FLEET_PROGRESS is "live" for the worker on a terminal and "plain" for everybody else: a program that reports progress
 // draws a moving line for the one and writes lines for the other. COLUMNS tells the one how wide the terminal is.
 //
-// Roles inherit GOMAXPROCS. Four roles on a machine of two cores do better if each knows that it is not alone:
+// Roles inherit GOMAXPROCS, the number of cores that each may use at a time:
 //
 //	GOMAXPROCS=1 fleetrun --server_num=2 --worker_num=2 ./examples/wide_and_deep
 //
