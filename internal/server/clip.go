@@ -63,11 +63,7 @@ func (c *clipping) sum(r mode.Round, own []gradient.Squares) ([]gradient.Squares
 }
 
 // handle is server 0's part: it answers when every server has sent its sums of that round.
-func (c *clipping) handle(f *wire.Frame, r *reply) error {
-	var msg wire.Norms
-	if err := f.JSON(&msg); err != nil {
-		return err
-	}
+func (c *clipping) handle(_ *wire.Frame, msg *wire.Norms, r *reply) error {
 	if c.peers.index != 0 || !c.needsPeers() || msg.Server <= 0 || msg.Server >= len(c.peers.endpoints) {
 		return wire.Refuse(wire.StatusRefused, "server %d sums no norms for server %d", c.peers.index, msg.Server)
 	}

@@ -118,29 +118,24 @@ func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 }
 
 // fence and drop are server 0's orders on the other servers.
-func (c *deaths) fence(f *wire.Frame, r *reply) error {
-	l, err := c.order(f)
-	if err != nil {
+func (c *deaths) fence(_ *wire.Frame, l *wire.Leave, r *reply) error {
+	if err := c.check(l); err != nil {
 		return err
 	}
-	return r.JSON(c.fenceOff(l))
+	return r.JSON(c.fenceOff(*l))
 }
 
-func (c *deaths) drop(f *wire.Frame, r *reply) error {
-	l, err := c.order(f)
-	if err != nil {
+func (c *deaths) drop(_ *wire.Frame, l *wire.Leave, r *reply) error {
+	if err := c.check(l); err != nil {
 		return err
 	}
 	c.log.Error("worker is dead", "worker", l.Worker)
-	return r.JSON(c.dropOff(l))
+	return r.JSON(c.dropOff(*l))
 }
 
-func (c *deaths) order(f *wire.Frame) (l wire.Leave, err error) {
-	if err := f.JSON(&l); err != nil {
-		return l, err
-	}
+func (c *deaths) check(l *wire.Leave) error {
 	if n := c.st.roster.Workers(); l.Worker < 0 || l.Worker >= n {
-		return l, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", l.Worker, n)
+		return wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", l.Worker, n)
 	}
-	return l, nil
+	return nil
 }

@@ -19,11 +19,7 @@ type frozen struct {
 }
 
 // handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is written.
-func (c *frozen) handleKeep(f *wire.Frame) error {
-	var msg wire.Save
-	if err := f.JSON(&msg); err != nil {
-		return err
-	}
+func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	w, from, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
 	if err != nil {
 		return err
@@ -81,11 +77,11 @@ func (c *frozen) handleBring(f *wire.Frame, r *reply) error {
 		}
 		return nil
 	})
-	if err == nil && len(kept.Params) > 0 {
-		r.Dense(r.dense)
-	}
 	if err != nil {
 		return err
+	}
+	if len(kept.Params) > 0 {
+		r.Dense(r.dense)
 	}
 	return r.JSON(kept)
 }

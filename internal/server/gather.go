@@ -33,11 +33,7 @@ type gathered struct {
 const keepGathers = 256
 
 // handle collects a worker's blob and answers when all have come.
-func (c *gathering) handle(f *wire.Frame, r *reply) error {
-	var msg wire.Gather
-	if err := f.JSON(&msg); err != nil {
-		return err
-	}
+func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	if err := c.st.sender(f); err != nil {

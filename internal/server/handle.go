@@ -32,6 +32,17 @@ func silent(do func(*wire.Frame) error) handler {
 	return func(f *wire.Frame, _ *reply) error { return do(f) }
 }
 
+// control is a handler of frames that have a control message.
+func control[M any](do func(f *wire.Frame, msg *M, r *reply) error) handler {
+	return func(f *wire.Frame, r *reply) error {
+		msg := new(M)
+		if err := f.JSON(msg); err != nil {
+			return err
+		}
+		return do(f, msg, r)
+	}
+}
+
 func newDoor(index int, job uint64, log *slog.Logger) *door {
 	d := &door{index: index, job: job, log: log}
 	d.replies.New = func() any {

@@ -25,29 +25,16 @@ type membership struct {
 	log         *slog.Logger
 }
 
-// join answers a worker that joins.
-func (c *membership) join(f *wire.Frame, r *reply) error {
-	w, err := c.welcome(f)
-	if err != nil {
-		return err
-	}
-	return r.JSON(w)
-}
-
-// welcome begins a life of a worker: on server 0 the next one, elsewhere the life that server 0 gave.
-func (c *membership) welcome(f *wire.Frame) (w wire.Welcome, err error) {
-	var hello wire.Hello
-	if err := f.JSON(&hello); err != nil {
-		return w, err
-	}
+// join begins a life of a worker: on server 0 the next one, elsewhere the life that server 0 gave.
+func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 	me, sender := fmt.Sprintf("server %d", c.index), fmt.Sprintf("worker %d", f.Worker)
 	if d := c.fingerprint.Difference(me, hello.Fingerprint, sender); d != "" {
-		return w, wire.Refuse(wire.StatusMismatch, "%s builds another job than %s: %s", sender, me, d)
+		return wire.Refuse(wire.StatusMismatch, "%s builds another job than %s: %s", sender, me, d)
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	if n := c.st.roster.Workers(); int64(f.Worker) >= int64(n) {
-		return w, wire.Refuse(wire.StatusMismatch, "server %d has workers 0 to %d, and this is worker %d: "+
+		return wire.Refuse(wire.StatusMismatch, "server %d has workers 0 to %d, and this is worker %d: "+
 			"give all processes the same number of workers (PADDLE_TRAINERS_NUM)", c.index, n-1, f.Worker)
 	}
 	worker, life := int(f.Worker), f.Life
@@ -55,10 +42,10 @@ func (c *membership) welcome(f *wire.Frame) (w wire.Welcome, err error) {
 		life = c.st.roster.Life(worker, hello.Process)
 	}
 	if err := c.begin(worker, life); err != nil {
-		return w, err
+		return err
 	}
-	return wire.Welcome{Life: life, Round: uint64(c.st.mode.Open()), Published: c.st.published,
-		From: c.loading.from, Origin: c.loading.origin}, nil
+	return r.JSON(wire.Welcome{Life: life, Round: uint64(c.st.mode.Open()), Published: c.st.published,
+		From: c.loading.from, Origin: c.loading.origin})
 }
 
 // begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold pushes

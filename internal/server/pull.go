@@ -121,7 +121,8 @@ const (
 	maxIDBytes    = 10
 )
 
-// pullChanged adds to the reply the rows of the tables that a frame asks for by what has changed, as many as fit into a frame.
+// pullChanged adds to the reply the rows of the tables that a frame asks for by what has changed, as many as fit into a frame, and of the
+// first of them at least one: every answer brings something.
 func (c *reading) pullChanged(f *wire.Frame, r *reply) error {
 	room, n := c.maxFrame-replyOverhead, 0
 	for _, sec := range f.Sections {
@@ -136,28 +137,35 @@ func (c *reading) pullChanged(f *wire.Frame, r *reply) error {
 		if err != nil {
 			return err
 		}
-		dim := c.part.dim(e)
-		most := max(0, room/(4*dim+maxIDBytes))
+		bytes, least := 4*c.part.dim(e)+maxIDBytes, 0
 		if n == 0 {
-			most = max(1, most) // every answer brings something
+			least = 1
 		}
-		ids, more := changes.Ask(f.Seq, e, most)
-		room -= len(ids) * (4*dim + maxIDBytes)
+		ids, more := changes.Ask(f.Seq, e, max(least, room/bytes))
+		room -= len(ids) * bytes
 		if more {
 			r.Changed(sec.Param)
 		}
 		if len(ids) == 0 {
 			continue
 		}
-		if len(r.changed) == n {
-			r.changed = append(r.changed, nil)
-		}
-		r.changed[n] = grow(r.changed[n], len(ids)*dim)
-		if err := c.pullRows(e, ids, r.changed[n], true); err != nil {
+		if err := c.addChanged(r, n, e, ids); err != nil {
 			return err
 		}
-		r.Rows(sec.Param, ids, r.changed[n])
 		n++
 	}
+	return nil
+}
+
+// addChanged adds rows of an embedding that have changed, the n-th that has any.
+func (c *reading) addChanged(r *reply, n, e int, ids []uint64) error {
+	if len(r.changed) == n {
+		r.changed = append(r.changed, nil)
+	}
+	r.changed[n] = grow(r.changed[n], len(ids)*c.part.dim(e))
+	if err := c.pullRows(e, ids, r.changed[n], true); err != nil {
+		return err
+	}
+	r.Rows(uint32(c.part.layout.Embeddings[e].Index), ids, r.changed[n])
 	return nil
 }

@@ -30,11 +30,7 @@ type rateChange struct {
 }
 
 // handle sets the factor, once however often the request arrives, or says which it is.
-func (c *rates) handle(f *wire.Frame, r *reply) error {
-	var msg wire.Rate
-	if err := f.JSON(&msg); err != nil {
-		return err
-	}
+func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	if err := c.st.sender(f); err != nil {

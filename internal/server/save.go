@@ -27,11 +27,7 @@ type saving struct {
 
 // freeze begins a cut, after one that is under way, and says which steps are in the tables; or that the work was done at this
 // very step, and nothing begins.
-func (c *saving) freeze(f *wire.Frame, r *reply) error {
-	var msg wire.Save
-	if err := f.JSON(&msg); err != nil {
-		return err
-	}
+func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	if err := c.st.enter(f); err != nil {
 		return err
 	}
@@ -41,7 +37,7 @@ func (c *saving) freeze(f *wire.Frame, r *reply) error {
 	if err := c.st.lock.await(free, func() string { return "for another checkpoint to be written" }); err != nil {
 		return err
 	}
-	if err := c.st.cut.Freeze(&msg, int(f.Worker)); err != nil {
+	if err := c.st.cut.Freeze(msg, int(f.Worker)); err != nil {
 		return err
 	}
 	c.st.awaitIdle()
@@ -58,19 +54,15 @@ func (c *saving) freeze(f *wire.Frame, r *reply) error {
 
 // save brings the tables to the cut, does what it is for, and lets pushes go on, unless its worker reads: once, however often
 // it is asked to.
-func (c *saving) save(f *wire.Frame, r *reply) error {
-	var msg wire.Save
-	if err := f.JSON(&msg); err != nil {
-		return err
-	}
-	first, err := c.reach(f, &msg)
+func (c *saving) save(f *wire.Frame, msg *wire.Save, r *reply) error {
+	first, err := c.reach(f, msg)
 	switch {
 	case err != nil:
 		return err
 	case first && msg.Shrink != nil:
-		c.shrink(&msg)
+		c.shrink(msg)
 	case first && !msg.Read:
-		c.write(&msg)
+		c.write(msg)
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
@@ -170,19 +162,15 @@ func remove(msg *wire.Save, answer any) error {
 }
 
 // commit checks, on server 0, that all parts are where it can see them, and writes the manifest; or it ends a save that failed.
-func (c *saving) commit(f *wire.Frame) error {
-	var msg wire.Save
-	if err := f.JSON(&msg); err != nil {
-		return err
-	}
-	over, err := c.committing(f, &msg)
+func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
+	over, err := c.committing(f, msg)
 	if over || err != nil {
 		return err
 	}
 	step := c.part.store.Step()
 	if msg.Shrink == nil {
 		step = msg.Parts[0].Step
-		err = checkpoint.Commit(msg.Dir, c.manifest(&msg))
+		err = checkpoint.Commit(msg.Dir, c.manifest(msg))
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()

@@ -10,11 +10,7 @@ import (
 // scan sends a page of a table's rows: ids after the cursor, at most as many as asked for. Pages are of the rows that there
 // were when the first was asked for, with the weights that they have when their page is. In a cut these do not change, so
 // that all pages are of one moment.
-func (c *reading) scan(f *wire.Frame, r *reply) error {
-	var msg wire.Scan
-	if err := f.JSON(&msg); err != nil {
-		return err
-	}
+func (c *reading) scan(f *wire.Frame, msg *wire.Scan, r *reply) error {
 	if err := c.st.enter(f); err != nil {
 		return err
 	}
@@ -23,20 +19,13 @@ func (c *reading) scan(f *wire.Frame, r *reply) error {
 		return err
 	}
 	t := c.part.store.Tables[e]
-	all, err := c.listed(t, &msg)
+	all, err := c.listed(t, msg)
 	if err != nil {
 		return err
 	}
-	answer := wire.Scanned{All: len(all)}
-	var ids []uint64
-	if !msg.Count {
-		ids, answer.Done = page(all, &msg)
-		if answer.Done && msg.Cut == "" {
-			c.forget(msg.Param)
-		}
-	}
-	if len(ids) > 0 {
-		answer.Cursor = ids[len(ids)-1] + 1
+	answer, ids := page(all, msg)
+	if answer.Done && msg.Cut == "" {
+		c.forget(msg.Param)
 	}
 	if err := r.JSON(answer); err != nil || msg.Count {
 		return err
@@ -53,11 +42,19 @@ func (c *reading) scan(f *wire.Frame, r *reply) error {
 	return nil
 }
 
-// page is the ids of a scan's page.
-func page(all []uint64, msg *wire.Scan) (ids []uint64, done bool) {
+// page is the ids of a scan's page, and what the answer says of it. A scan that counts has no page.
+func page(all []uint64, msg *wire.Scan) (answer wire.Scanned, ids []uint64) {
+	answer.All = len(all)
+	if msg.Count {
+		return answer, nil
+	}
 	from, _ := slices.BinarySearch(all, msg.Cursor)
 	to := min(from+max(msg.Rows, 1), len(all))
-	return all[from:to], to == len(all)
+	if ids = all[from:to]; len(ids) > 0 {
+		answer.Cursor = ids[len(ids)-1] + 1
+	}
+	answer.Done = to == len(all)
+	return answer, ids
 }
 
 // listed are the ids of a whole table, ascending. They are kept from one page to the next: those of a cut until it ends, so

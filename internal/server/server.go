@@ -104,8 +104,8 @@ func (s *Server) connect(traits mode.Traits) {
 		torn: traits.Rounds, log: s.log}
 
 	s.door.handlers = []handler{
-		wire.OpHello:     s.members.join,
-		wire.OpJoin:      s.members.join,
+		wire.OpHello:     control(s.members.join),
+		wire.OpJoin:      control(s.members.join),
 		wire.OpHeartbeat: silent(s.members.heartbeat),
 		wire.OpLeave:     silent(s.members.leave),
 		wire.OpPublish:   silent(s.loading.handle),
@@ -113,17 +113,17 @@ func (s *Server) connect(traits mode.Traits) {
 		wire.OpPeek:      steps.peek,
 		wire.OpPiece:     silent(pieces.handle),
 		wire.OpPark:      silent(pushing.park),
-		wire.OpRate:      rates.handle,
-		wire.OpScan:      reading.scan,
-		wire.OpGather:    gathering.handle,
-		wire.OpFreeze:    s.saving.freeze,
-		wire.OpSave:      s.saving.save,
-		wire.OpCommit:    silent(s.saving.commit),
-		wire.OpKeep:      silent(frozen.handleKeep),
+		wire.OpRate:      control(rates.handle),
+		wire.OpScan:      control(reading.scan),
+		wire.OpGather:    control(gathering.handle),
+		wire.OpFreeze:    control(s.saving.freeze),
+		wire.OpSave:      control(s.saving.save),
+		wire.OpCommit:    control(s.saving.commit),
+		wire.OpKeep:      control(frozen.handleKeep),
 		wire.OpBring:     frozen.handleBring,
-		wire.OpFence:     s.deaths.fence,
-		wire.OpDrop:      s.deaths.drop,
-		wire.OpNorms:     s.clipping.handle,
+		wire.OpFence:     control(s.deaths.fence),
+		wire.OpDrop:      control(s.deaths.drop),
+		wire.OpNorms:     control(s.clipping.handle),
 	}
 }
 
