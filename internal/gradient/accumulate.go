@@ -23,6 +23,7 @@ type Accumulator struct {
 	folder Folder
 	clicks []float32        // of the rows that are being added
 	out    []optimizer.Rows // by embedding
+	step   optimizer.Step   // what Take returns
 }
 
 // NewAccumulator takes steps of params: their sum, or their mean weighted by samples.
@@ -103,9 +104,9 @@ func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 			}
 		}
 	}
-	st := &optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Rows: a.out}
+	a.step = optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Rows: a.out}
 	a.steps, a.total.Samples, a.loss = 0, 0, 0
-	return st
+	return &a.step
 }
 
 // Empty is a step of as many samples as were added, and no rows, for a step of Take to begin as when no other is under way.

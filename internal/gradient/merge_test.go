@@ -1,7 +1,9 @@
 package gradient
 
 import (
+	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -22,5 +24,34 @@ func TestMergedStepsSumClicks(t *testing.T) {
 	}
 	if g.Set(step([]uint64{1}, nil)); g.Rows[0].Clicks != nil {
 		t.Errorf("the next step has the clicks %v of the one before", g.Rows[0].Clicks)
+	}
+}
+
+// TestStepsAllocateNothing takes steps all the way to what travels, with shows and clicks and what is not finite, in memory that they have
+// grown before.
+func TestStepsAllocateNothing(t *testing.T) {
+	params := model()
+	params[1].Entry.ShowClick.Threshold = 1
+	rule := optimizer.ClipByValue{Rule: optimizer.Adagrad{LR: 1}, Max: 1}
+	sum := NewAccumulator(params, false)
+	intake := NewIntake(params, Guard{strategy.NotFiniteSkip, new(atomic.Int64)}, NewClipper(params, rule, true, true))
+	push, merger := NewStep(params), NewMerger(params, rule, strategy.Async())
+	rows := optimizer.Rows{Param: params[1], IDs: []uint64{1, 4, 6}, G: []float32{1, 2, 3, 4, nan, 6, 7, 8, 9}, Show: []float32{1, 2, 3}}
+	st := &optimizer.Step{Samples: 2, Rows: []optimizer.Rows{rows}}
+	step := func() {
+		copy(params[0].G, []float32{1, inf, 3, 4})
+		if err := errors.Join(sum.Add(st), sum.Add(st)); err != nil {
+			t.Fatal(err)
+		}
+		own, err := intake.Take(sum.Take(st))
+		if err != nil {
+			t.Fatal(err)
+		}
+		push.Set(own)
+		merger.Add(&push, own)
+	}
+	step()
+	if n := testing.AllocsPerRun(20, step); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
