@@ -40,6 +40,11 @@ func boundOf(t Transport, maxDecoded int) int {
 	return bound
 }
 
+// compressed is a Transport around another. What it adds to a message it takes off again on the other side: an envelope of 16 bytes, which
+// says how the rest is encoded, how long it was before, and its checksum. Nothing of the transport below is assumed but its contract.
+//
+// The length before encoding is checked against limit before anything is decoded, and a codec never writes past it. So a small
+// message can't make a large one of itself, and room bounds all that is decoded at a time.
 type compressed struct {
 	t      Transport
 	limit  int

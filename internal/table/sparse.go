@@ -187,6 +187,10 @@ func (t *Sparse) run(what string, ids []uint64, rows []float32, n Clicks, step i
 }
 
 // walk is run for calls whose rows are not in one slice.
+//
+// Everything that can be wrong with a call is found before the first lock, so that a call is refused whole; under the locks only room can
+// be lacking, which the call's result tells by id. Each call begins with another shard than the one before it: calls that come
+// at the same time would else follow each other from lock to lock.
 func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step int64, do blockFunc) (Result, error) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)

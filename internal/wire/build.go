@@ -7,6 +7,10 @@ import (
 
 // Builder writes a frame as parts: heads and ids lie in a buffer of its own, floats stay where the caller has them. A
 // builder is used again after Reset and then allocates nothing once its buffers have grown.
+//
+// What is narrowed (encoding.go) and what is small is in scratch; plain floats are parts that alias the caller's memory, so that no
+// frame of a large gradient is ever put together. So the caller keeps its floats as they are until the frame has been answered, however
+// often it is sent.
 type Builder struct {
 	head     [headerSize]byte
 	header   Header
@@ -47,29 +51,29 @@ func (b *Builder) Dense(pieces ...[]float32) {
 }
 
 // IDs asks for the rows of ids, which are strictly increasing.
-func (b *Builder) IDs(table uint32, ids []uint64) { b.rows(KindIDs, table, ids, nil) }
+func (b *Builder) IDs(param uint32, ids []uint64) { b.rows(KindIDs, param, ids, nil) }
 
 // Rows adds ids and their rows.
-func (b *Builder) Rows(table uint32, ids []uint64, rows []float32) {
-	b.rows(KindRows, table, ids, rows)
+func (b *Builder) Rows(param uint32, ids []uint64, rows []float32) {
+	b.rows(KindRows, param, ids, rows)
 }
 
 // Bare adds rows in the order of the ids that were asked for.
-func (b *Builder) Bare(table uint32, rows []float32) {
-	b.begin(KindRows, flagBare, table, 4*len(rows))
+func (b *Builder) Bare(param uint32, rows []float32) {
+	b.begin(KindRows, flagBare, param, 4*len(rows))
 	b.floats(rows)
 	b.end(4 * len(rows))
 }
 
 // Clicks adds the shows and clicks of the rows before it, two numbers for each id.
-func (b *Builder) Clicks(table uint32, pairs []float32) {
-	b.begin(KindClicks, 0, table, 4*len(pairs))
+func (b *Builder) Clicks(param uint32, pairs []float32) {
+	b.begin(KindClicks, 0, param, 4*len(pairs))
 	b.floats(pairs)
 	b.end(4 * len(pairs))
 }
 
 // Changed asks for the rows of a table that changed, or says that some of them are left for the next answer.
-func (b *Builder) Changed(table uint32) { b.begin(KindChanged, 0, table, 0) }
+func (b *Builder) Changed(param uint32) { b.begin(KindChanged, 0, param, 0) }
 
 // Blob adds bytes.
 func (b *Builder) Blob(data []byte) {
@@ -78,15 +82,15 @@ func (b *Builder) Blob(data []byte) {
 	b.end(len(data))
 }
 
-func (b *Builder) rows(kind Kind, table uint32, ids []uint64, rows []float32) {
-	size := b.beginRows(kind, 0, table, ids, 4*len(rows))
+func (b *Builder) rows(kind Kind, param uint32, ids []uint64, rows []float32) {
+	size := b.beginRows(kind, 0, param, ids, 4*len(rows))
 	b.floats(rows)
 	b.end(size)
 }
 
 // beginRows begins a section of ids and that many bytes of rows, up to the rows, and returns the size of its payload.
-func (b *Builder) beginRows(kind Kind, flags byte, table uint32, ids []uint64, rows int) (size int) {
-	b.begin(kind, flags, table, 0)
+func (b *Builder) beginRows(kind Kind, flags byte, param uint32, ids []uint64, rows int) (size int) {
+	b.begin(kind, flags, param, 0)
 	start := len(b.scratch)
 	b.scratch = append(b.scratch, 0, 0, 0, 0, 0, 0, 0, 0)
 	b.scratch = putIDs(b.scratch, ids)
@@ -123,10 +127,10 @@ func putIDs(dst []byte, ids []uint64) []byte {
 	return dst[:at]
 }
 
-func (b *Builder) begin(kind Kind, flags byte, table uint32, size int) {
+func (b *Builder) begin(kind Kind, flags byte, param uint32, size int) {
 	b.sections++
 	b.scratch = append(b.scratch, byte(kind), flags, 0, 0)
-	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, table)
+	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, param)
 	b.scratch = binary.LittleEndian.AppendUint64(b.scratch, uint64(size))
 }
 

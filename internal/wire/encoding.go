@@ -62,7 +62,9 @@ func (e Encoding) RowSize(width int) int {
 	return e.DenseSize(width)
 }
 
-// DenseAs is Dense in another encoding than Float32. It copies, and leaves in the pieces what rounding took away.
+// DenseAs is Dense in another encoding than Float32. It copies, and leaves in the pieces what rounding took away: the caller owes that, and
+// adds it to its next gradient, so that in the long run nothing is lost to rounding. A frame is narrowed once, when it is built, and
+// repeated as it is: to narrow it again would owe the same twice.
 func (b *Builder) DenseAs(e Encoding, pieces ...[]float32) {
 	n := 0
 	for _, p := range pieces {
@@ -83,13 +85,13 @@ func (b *Builder) DenseAs(e Encoding, pieces ...[]float32) {
 }
 
 // RowsAs is Rows in another encoding than Float32. It copies, and leaves in rows what rounding took away.
-func (b *Builder) RowsAs(e Encoding, table uint32, ids []uint64, rows []float32) {
+func (b *Builder) RowsAs(e Encoding, param uint32, ids []uint64, rows []float32) {
 	width := 0
 	if len(ids) > 0 {
 		width = len(rows) / len(ids)
 	}
 	rowSize := e.RowSize(width)
-	size := b.beginRows(KindRows, byte(e)<<encodingShift, table, ids, rowSize*len(ids))
+	size := b.beginRows(KindRows, byte(e)<<encodingShift, param, ids, rowSize*len(ids))
 	dst := b.room(rowSize * len(ids))
 	if e != Int8 {
 		e.narrow(dst, rows)
