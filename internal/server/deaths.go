@@ -91,8 +91,8 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	})
 	d.Dropped(0, mode.Round(c.dropOff(order).Counts))
 	if round, with, without := d.Torn(len(c.peers.endpoints)); len(without) > 0 && c.torn {
-		c.log.Warn("the last gradient of a dead worker is in the weights of some servers and not of others", "worker",
-			d.Worker, "round", round, "with", with, "without", without)
+		c.log.Warn("the last gradient of a dead worker is in the weights of some servers and not of others",
+			"worker", d.Worker, "round", round, "with", with, "without", without)
 	}
 }
 

@@ -60,10 +60,8 @@ func (st *state) awaitTurn(f *wire.Frame) error {
 		return err
 	}
 	free := func() bool { return !st.cut.Holds(int(f.Worker), f.Seq) }
-	if err := st.lock.await(free, func() string {
-		return fmt.Sprintf("for checkpoint %s to be written",
-			st.cut.Holder())
-	}); err != nil {
+	holder := func() string { return fmt.Sprintf("for checkpoint %s to be written", st.cut.Holder()) }
+	if err := st.lock.await(free, holder); err != nil {
 		return err
 	}
 	return st.roster.Stays(&f.Header)
