@@ -13,6 +13,7 @@
 //
 // # Files, in reading order
 //
+//	process.go     one of the ranks
 //	rendezvous.go  Meet
 //	meeting.go     calling rank 0, and being called
 //	callers.go     what rank 0 knows of the others

@@ -1,0 +1,29 @@
+package rendezvous
+
+import "errors"
+
+// Variable is what users set to say where ranks meet.
+const Variable = "FLEET_RENDEZVOUS"
+
+// ErrNowhere says that ranks on several machines were not told where to meet.
+var ErrNowhere = errors.New("the ranks are on several machines and must meet to learn each other's endpoints; " +
+	"set FLEET_RENDEZVOUS on all of them to host:port of rank 0, or to file:///dir for a directory that all share")
+
+// Process is one of the ranks that meet. All ranks of a job have the same Size, Job and Where.
+type Process struct {
+	Rank, Size int
+	// Job tells jobs apart that run at the same time; "" if nothing does.
+	Job string
+	// OneMachine says that all ranks are known to be on this machine.
+	OneMachine bool
+	// Host is the name or address under which others reach this machine; "" means the address from which it calls rank 0.
+	Host string
+	// Where is "host:port", at which rank 0 listens, or "file:///dir", a directory that all machines share; "" leaves the place to
+	// the process manager, or to this machine if all ranks are on it.
+	Where string
+	// PMI is the open file, by number, that connects the process to MPICH's or Intel MPI's process manager; "" if there is none.
+	PMI string
+}
+
+// serves says whether the rank is a server's.
+func (p Process) serves() bool { return p.Rank%2 == 0 }
