@@ -167,7 +167,7 @@ func Read(dir string) (Manifest, error) {
 	if err := files.CheckLocal(dir); err != nil {
 		return m, fmt.Errorf("checkpoint: %w", err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, manifestName))
+	data, err := files.ReadFile(filepath.Join(dir, manifestName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return m, fmt.Errorf("checkpoint: %s has no %s: %w", dir, manifestName, ErrNone)

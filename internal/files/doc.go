@@ -1,5 +1,5 @@
-// Package files writes files that appear under their name whole and durable, or not at all, with checksums, and refuses names that only
-// look like files of this machine.
+// Package files writes files that appear under their name whole and durable, or not at all, with checksums, opens
+// regular files alone, and refuses names that only look like files of this machine.
 //
 // A [File] is written under a temporary name beside its own. Finish makes it durable there, Commit gives it its name:
 //

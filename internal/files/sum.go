@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -36,16 +35,6 @@ func SumReader(ctx context.Context, r io.Reader) (string, error) {
 	h := NewHash()
 	err := h.Take(ctx, r)
 	return h.String(), err
-}
-
-// SumFile is the checksum of a file.
-func SumFile(ctx context.Context, name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return SumReader(ctx, f)
 }
 
 // reader fails when its context ends.

@@ -90,9 +90,9 @@ func (f *Files) open(ctx context.Context, r *record) error {
 
 // named opens a file that the record names.
 func (f *Files) named(ctx context.Context, e entry) error {
-	file, err := os.Open(filepath.Join(f.dir, e.Written))
+	file, err := files.Open(filepath.Join(f.dir, e.Written))
 	if errors.Is(err, fs.ErrNotExist) {
-		file, err = os.Open(filepath.Join(f.dir, e.File))
+		file, err = files.Open(filepath.Join(f.dir, e.File))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is missing, which %s names: %w: %w", e.File, Record, ErrDamaged, err)
@@ -131,7 +131,7 @@ const advice = " (save the model again; if a file was changed on purpose, remove
 
 // read reads a file that needs no opening, if it is there.
 func (f *Files) read(name string) error {
-	file, err := os.Open(filepath.Join(f.dir, name))
+	file, err := files.Open(filepath.Join(f.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (f *Files) others(r *record) error {
 		if !strings.HasSuffix(e.Name(), tensors) || r.names(e.Name()) {
 			continue
 		}
-		file, err := os.Open(filepath.Join(f.dir, e.Name()))
+		file, err := files.Open(filepath.Join(f.dir, e.Name()))
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -84,7 +83,7 @@ func (r record) write(dir string) (err error) {
 
 // readRecord returns the record of a directory, nil when it has none.
 func readRecord(dir string) (*record, error) {
-	data, err := os.ReadFile(filepath.Join(dir, Record))
+	data, err := files.ReadFile(filepath.Join(dir, Record))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
