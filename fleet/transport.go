@@ -6,12 +6,17 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// transport is the fleet's transport with the strategy's compression.
+// controlRoom is what messages may have beyond a frame of the job: those that say which params there are, which norms or which files.
+const controlRoom = 16 << 20
+
+// transport is the fleet's transport with the strategy's compression. It takes no message that is larger than the job's, so that
+// nobody can announce more, or send what decodes to more.
 func (f *Fleet) transport(s strategy.Strategy) (transport.Transport, error) {
 	c, err := codec.ByName(s.Codec)
 	if err != nil {
 		return nil, err
 	}
+	most := s.WithDefaults().MaxFrame + controlRoom
 	t := f.options.Transport
 	if t == nil {
 		fast, err := transport.FromEnv()
@@ -19,7 +24,8 @@ func (f *Fleet) transport(s strategy.Strategy) (transport.Transport, error) {
 			return nil, err
 		}
 		fast.Logger = f.log
+		fast.MaxMessage = most + 4<<10 // the envelope of Compressed
 		t = fast
 	}
-	return transport.Compressed(t, c, 0), nil
+	return transport.Compressed(t, c, most), nil
 }

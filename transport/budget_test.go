@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -127,5 +128,19 @@ func TestBudgetNeverOver(t *testing.T) {
 		if len(waiting) > 0 && sum+min(int64(waiting[0].n), limit) <= limit {
 			t.Fatalf("step %d: there is room for the first, and it waits", step)
 		}
+	}
+}
+
+// TestInFlight is a quarter of the smaller limit.
+func TestInFlight(t *testing.T) {
+	for _, c := range []struct{ runtime, system, want int64 }{
+		{math.MaxInt64, 0, 4 << 30}, {2 << 30, 0, 512 << 20}, {math.MaxInt64, 64 << 30, 16 << 30}, {1 << 30, 64 << 30, 256 << 20}, {64 << 30, 1 << 30, 256 << 20},
+	} {
+		if got := inFlight(c.runtime, c.system); got != c.want {
+			t.Errorf("limits of %d and %d: %d bytes may be in flight, want %d", c.runtime, c.system, got, c.want)
+		}
+	}
+	if (&FastHTTP{}).maxInFlight() < 1<<20 {
+		t.Error("nothing may be in flight")
 	}
 }

@@ -17,24 +17,39 @@ type buffer struct {
 }
 
 const (
-	smallestClass = 10       // 1 KiB
-	largestClass  = 26       // 64 MiB; what is larger is left to the garbage collector
-	trusted       = 64 << 20 // what an announcement alone may allocate
+	smallestClass = 10      // 1 KiB
+	largestClass  = 27      // 128 MiB, above a frame of the default size; what is larger is left to the garbage collector
+	trusted       = 8 << 10 // what an announcement alone may allocate
+	growth        = 4       // by how much a buffer grows when what it has room for has arrived
+	largeGrowth   = 16      // the same from smallMessage on, where to copy costs more
 )
 
 var shelves [largestClass + 1]shelf
 
 // newBuffer returns a buffer of n bytes with arbitrary content.
 func newBuffer(n int) *buffer {
-	class := max(smallestClass, bits.Len(uint(max(n, 1)-1)))
-	if class > largestClass {
-		return &buffer{B: make([]byte, n), class: class}
-	}
-	if b := shelves[class].take(class); b != nil {
-		b.B = b.B[:n]
+	if b := usedBuffer(n); b != nil {
 		return b
 	}
-	return &buffer{B: make([]byte, n, 1<<class), class: class}
+	if class := classOf(n); class <= largestClass {
+		return &buffer{B: make([]byte, n, 1<<class), class: class}
+	}
+	return &buffer{B: make([]byte, n), class: largestClass + 1}
+}
+
+func classOf(n int) int { return max(smallestClass, bits.Len(uint(max(n, 1)-1))) }
+
+// usedBuffer is newBuffer of memory that is there already; nil if there is none.
+func usedBuffer(n int) *buffer {
+	class := classOf(n)
+	if class > largestClass {
+		return nil
+	}
+	b := shelves[class].take(class)
+	if b != nil {
+		b.B = b.B[:n]
+	}
+	return b
 }
 
 // release gives the bytes back. Nobody may look at them afterwards. A nil buffer is released by doing nothing.
@@ -88,26 +103,41 @@ func (s *shelf) keep(b *buffer) bool {
 	return true
 }
 
-// readBuffer reads n announced bytes. What an announcement alone can make it allocate ends at 64 MiB; beyond that the
+// readBuffer reads n announced bytes. What an announcement alone can make it allocate ends at 8 KiB; beyond that the
 // buffer grows as bytes arrive.
 func readBuffer(r io.Reader, n int) (*buffer, error) {
-	b := newBuffer(min(n, trusted))
-	for have := 0; ; {
-		got, err := io.ReadFull(r, b.B[have:])
-		have += got
-		if err != nil {
+	b := usedBuffer(n)
+	if b == nil {
+		b = newBuffer(min(n, trusted))
+	}
+	if _, err := io.ReadFull(r, b.B); err != nil {
+		b.release()
+		return nil, err
+	}
+	return b.readOn(r, n)
+}
+
+// readOn reads on, until there are n bytes, and returns the buffer that has them. A failed one is released.
+func (b *buffer) readOn(r io.Reader, n int) (*buffer, error) {
+	for have := len(b.B); have < n; have = len(b.B) {
+		b = b.grow(n)
+		if _, err := io.ReadFull(r, b.B[have:]); err != nil {
 			b.release()
 			return nil, err
 		}
-		if have == n {
-			return b, nil
-		}
-		b = b.grow(min(n, 2*have))
 	}
+	return b, nil
 }
 
+// grow makes room for more of n bytes: for all, where that takes no new memory.
 func (b *buffer) grow(n int) *buffer {
-	larger := newBuffer(n)
+	larger, by := usedBuffer(n), growth
+	if len(b.B) >= smallMessage {
+		by = largeGrowth
+	}
+	if larger == nil {
+		larger = newBuffer(min(n, by*len(b.B)))
+	}
 	copy(larger.B, b.B)
 	b.release()
 	return larger

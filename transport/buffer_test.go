@@ -36,7 +36,7 @@ func TestBuffers(t *testing.T) {
 
 // TestReadBuffer reads from readers that give little at a time, too little, or an error.
 func TestReadBuffer(t *testing.T) {
-	large := bytes.Repeat([]byte("0123456789abcdef"), 5*trusted/32) // more than is taken on trust, twice over
+	large := bytes.Repeat([]byte("0123456789abcdef"), 40*smallMessage/16) // it grows in both ways
 	for _, n := range []int{0, 1, 5000, trusted, trusted + 1, len(large)} {
 		b, err := readBuffer(iotest.HalfReader(bytes.NewReader(large)), n)
 		if err != nil || !bytes.Equal(b.B, large[:n]) {

@@ -10,8 +10,8 @@ import (
 )
 
 // Compressed returns t with messages encoded by c where that pays: from 1 KiB on, if less than 95 % are left. What does not
-// pay is sent as it is, without a copy. Both sides must be Compressed, but not with the same codec: a listener decodes what
-// any client sends and answers with that client's codec. A codec from outside package codec must be given to both sides.
+// pay is sent as it is, without a copy. Both sides must be Compressed with the same codec: what another has encoded is refused
+// before it is decoded, but for messages of up to 64 KiB, so that two sides can find out what else they differ in.
 //
 // A message carries a checksum unless t is [Guarded], and one that was damaged is refused with [ErrCorrupt] on the side that
 // reads it.
@@ -20,7 +20,7 @@ import (
 // against a small message that decodes to a large one. All that a listener has decoded and not yet answered is bounded as
 // FastHTTP.MaxInFlight bounds what arrives: beyond it requests wait, up to StallTimeout.
 func Compressed(t Transport, c codec.Codec, maxDecoded int) Transport {
-	return &compressed{t: t, limit: boundOf(t, maxDecoded), codecs: codecSet{mine: c}}
+	return &compressed{t: t, limit: boundOf(t, maxDecoded), codec: c}
 }
 
 const (
@@ -46,12 +46,14 @@ func boundOf(t Transport, maxDecoded int) int {
 // The length before encoding is checked against limit before anything is decoded, and a codec never writes past it. So a small
 // message can't make a large one of itself, and room bounds all that is decoded at a time.
 type compressed struct {
-	t      Transport
-	limit  int
-	codecs codecSet
-	calls  callMeter  // of raw bytes, and what went wrong above t
-	serves serveMeter // the same
-	room   budget     // of requests that are decoded
+	t          Transport
+	limit      int
+	codec      codec.Codec
+	others     otherCodecs
+	calls      callMeter  // of raw bytes, and what went wrong above t
+	serves     serveMeter // the same
+	room       budget     // of requests that are decoded
+	complaints complaints
 }
 
 // MessageLimit implements [Limited].
@@ -91,7 +93,7 @@ func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, re
 	}
 	p := newPacket()
 	defer p.release()
-	p.pack(req, z.codecs.mine, z.codecs.mine.ID(), !guards(z.t, endpoint))
+	p.pack(req, z.codec, z.codec.ID(), !guards(z.t, endpoint))
 	return z.t.Call(ctx, endpoint, p.parts, func(message []byte) error {
 		e, rest, err := openEnvelope(message, z.limit)
 		answer, held := rest, (*buffer)(nil)
@@ -117,7 +119,7 @@ func (z *compressed) decode(e envelope, rest []byte) (payload []byte, held *buff
 	case refusalCodec:
 		return nil, nil, refusedBy(e.want, rest)
 	}
-	c, err := z.codecs.find(e.codec)
+	c, err := z.codecOf(e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,16 +151,16 @@ type compressedListener struct {
 
 // Serve implements [Listener].
 func (l *compressedListener) Serve(h Handler) error {
-	return l.Listener.Serve(func(req []byte, reply *Reply) { l.z.handle(h, req, reply) })
+	return l.Listener.Serve(func(req []byte, reply *Reply) { l.z.handle(h, l.Endpoint(), req, reply) })
 }
 
 // handle decodes a request, has it answered, and encodes the answer as the client wants it.
-func (z *compressed) handle(h Handler, req []byte, reply *Reply) {
+func (z *compressed) handle(h Handler, endpoint string, req []byte, reply *Reply) {
 	p := newPacket()
 	reply.Done = p.finish // also if h panics
 	e, payload, c, err := z.open(req, p)
 	if err != nil {
-		z.turnedAway(err)
+		z.turnedAway(endpoint, err)
 	} else {
 		h(payload, &p.inner)
 		err = z.fits(p.inner.Parts)
@@ -169,16 +171,19 @@ func (z *compressed) handle(h Handler, req []byte, reply *Reply) {
 	} else {
 		p.refuse(err, e.summed)
 	}
-	reply.Parts = p.parts
+	reply.Parts, reply.Stranger = p.parts, p.inner.Stranger
 }
 
-// open decodes a request into what p holds, and finds the codec of the answer.
+// open decodes a request into what p holds, and finds the codec of the answer: the client's, or none if it has another.
 func (z *compressed) open(req []byte, p *packet) (e envelope, payload []byte, c codec.Codec, err error) {
 	e, rest, err := openEnvelope(req, z.limit)
 	if err != nil {
 		return e, nil, nil, err
 	}
 	if e.codec != codec.NoneID && e.codec != refusalCodec {
+		if _, err := z.codecOf(e); err != nil {
+			return e, nil, nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
 		if err := p.admit(&z.room, e.raw, z.t); err != nil {
 			return e, nil, nil, err
 		}
@@ -186,22 +191,45 @@ func (z *compressed) open(req []byte, p *packet) (e envelope, payload []byte, c 
 	if payload, p.req, err = z.decode(e, rest); err != nil {
 		return e, nil, nil, err
 	}
-	c, err = z.codecs.find(e.want)
+	if e.want == z.codec.ID() {
+		return e, payload, z.codec, nil
+	}
+	c, err = codec.ByName("none")
 	return e, payload, c, err
 }
 
-// turnedAway counts a request that the handler did not see.
-func (z *compressed) turnedAway(err error) {
+// codecOf is what decodes a message: ours, or that of a small message.
+func (z *compressed) codecOf(e envelope) (codec.Codec, error) {
+	if e.codec == z.codec.ID() {
+		return z.codec, nil
+	}
+	c, err := z.others.find(e.codec)
+	if err == nil && e.raw > smallMessage {
+		err = fmt.Errorf("a message of %d bytes is encoded with %s, this side has %s: set the same codec on both",
+			e.raw, c.Name(), z.codec.Name())
+	}
+	return c, err
+}
+
+// turnedAway counts a request that the handler did not see, and has the log say why.
+func (z *compressed) turnedAway(endpoint string, err error) {
+	cause := z.cause(err)
+	cause.Add(1)
+	if f, ok := z.t.(*FastHTTP); ok {
+		z.complaints.say(f.logger(), cause, endpoint, "", err.Error())
+	}
+}
+
+func (z *compressed) cause(err error) *tally {
 	switch {
 	case errors.Is(err, ErrBusy):
-		z.serves.busy.Add(1)
+		return &z.serves.busy
 	case errors.Is(err, ErrTooLarge), errors.Is(err, codec.ErrTooLarge):
-		z.serves.tooLarge.Add(1)
-	case errors.Is(err, ErrRefused): // a codec that we do not know
-		z.serves.version.Add(1)
-	default:
-		z.serves.corrupt.Add(1)
+		return &z.serves.tooLarge
+	case errors.Is(err, ErrRefused): // another codec
+		return &z.serves.version
 	}
+	return &z.serves.corrupt
 }
 
 func (z *compressed) fits(parts [][]byte) error {
@@ -211,29 +239,25 @@ func (z *compressed) fits(parts [][]byte) error {
 	return nil
 }
 
-// codecSet finds codecs by number. They are made once for each Compressed, for they keep working memory.
-type codecSet struct {
-	mine   codec.Codec
-	mu     sync.Mutex
-	others map[byte]codec.Codec
+// otherCodecs are made once for each Compressed, for they keep working memory.
+type otherCodecs struct {
+	mu   sync.Mutex
+	byID map[byte]codec.Codec
 }
 
-func (s *codecSet) find(id byte) (codec.Codec, error) {
-	if id == s.mine.ID() {
-		return s.mine, nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.others[id]; c != nil {
+func (o *otherCodecs) find(id byte) (codec.Codec, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c := o.byID[id]; c != nil {
 		return c, nil
 	}
 	c, err := codec.ByID(id)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		return nil, err
 	}
-	if s.others == nil {
-		s.others = make(map[byte]codec.Codec)
+	if o.byID == nil {
+		o.byID = make(map[byte]codec.Codec)
 	}
-	s.others[id] = c
+	o.byID[id] = c
 	return c, nil
 }

@@ -101,6 +101,7 @@ package transport
 //	listen.go  an endpoint
 //	serve.go   one connection
 //	judge.go   which requests are served
+//	complaints.go  what the log says of the others
 //
 // Around another transport:
 //

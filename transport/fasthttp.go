@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/cgroup"
 )
 
 // FastHTTP carries each request as one HTTP/1.1 POST, over TCP ("host:port") or a unix socket ("unix:/path"). Its zero value
@@ -29,16 +33,19 @@ type FastHTTP struct {
 	// MaxInFlight bounds bytes of requests over 64 KiB: those that are under way to one endpoint, and those that the listeners
 	// read or handle at once. What is over it waits: a call until ctx ends, in its turn; a request that was sent, unread, for
 	// StallTimeout, so that its sender feels it. Requests that handlers hold, as those of a round that waits for its last
-	// worker, count: the bound of a server must be more than the requests of all workers together. 0 means 4 times MaxMessage.
+	// worker, count: the bound of a server must be more than the requests of all workers together. What Compressed has decoded is
+	// bounded in the same way, for itself. 0 means a quarter of the memory that the process may have, by GOMEMLIMIT or its control
+	// group, and 4 GiB where neither is set.
 	MaxInFlight int64
 	// IdleConns is how many connections to a server stay open between calls. Calls in flight are not limited by it: each has
 	// a connection of its own. 0 means 16.
 	IdleConns int
 	// DialTimeout bounds name resolution, connection and TLS handshake together. 0 means 5 s; ctx may end it sooner.
 	DialTimeout time.Duration
-	// StallTimeout is how long a client has for 64 MiB of a request or an answer over 1 MiB; after that, at most twice as late,
+	// StallTimeout is how long a client has for 64 MiB of a request, or of an answer over 1 MiB; after that, at most twice as late,
 	// its connection is closed, so that one that stopped sending or reading does not hold memory for ever. A new connection, and
-	// one that has begun a request, has as long for the request's head. 0 means 60 s.
+	// one that has begun a request, has as long for the request's head, and as long again for the first 64 KiB of its body, before
+	// which it is given no room. 0 means 60 s.
 	StallTimeout time.Duration
 	// ListenAddr is where a listener binds, where that is not the endpoint that others call: behind a service's address, NAT or
 	// a published port. It is "host:port", a host alone (with the endpoint's port), ":port" (on every address) or "unix:/path";
@@ -106,7 +113,25 @@ func (f *FastHTTP) maxInFlight() int64 {
 	if f.MaxInFlight > 0 {
 		return f.MaxInFlight
 	}
-	return 4 * int64(f.MessageLimit())
+	return defaultInFlight()
+}
+
+// defaultInFlight is a quarter of the memory, since what arrives and what is decoded of it are bounded each by itself, and what a
+// handler has done with is garbage for a while.
+var defaultInFlight = sync.OnceValue(func() int64 {
+	return inFlight(debug.SetMemoryLimit(-1), cgroup.MemoryLimit())
+})
+
+// inFlight takes the limits of the runtime and of the system, math.MaxInt64 and 0 where they are not set.
+func inFlight(runtime, system int64) int64 {
+	limit := runtime
+	if system > 0 {
+		limit = min(limit, system)
+	}
+	if limit == math.MaxInt64 {
+		return 4 << 30
+	}
+	return limit / 4
 }
 
 // Call implements [Transport].

@@ -193,7 +193,7 @@ func TestAnnouncement(t *testing.T) {
 			}
 		}
 	})
-	if per := got.AllocedBytesPerOp(); per > 100<<20 {
+	if per := got.AllocedBytesPerOp(); per > 1<<20 {
 		t.Errorf("%d bytes allocated", per)
 	}
 }

@@ -39,7 +39,9 @@ func (f *FastHTTP) Listen(endpoint string) (Listener, error) {
 			return nil, fmt.Errorf("transport: listen %s: %w", endpoint, err)
 		}
 	}
-	return newListener(f, ln, config, named(endpoint, ln)), nil
+	l := newListener(f, ln, config, named(endpoint, ln))
+	f.warn(config, l.endpoint, ln.Addr())
+	return l, nil
 }
 
 // listener is a claimed endpoint of a FastHTTP. Each connection has a goroutine on which fasthttp reads requests and runs
@@ -55,6 +57,8 @@ type listener struct {
 	endpoint string
 	server   fasthttp.Server
 	handler  Handler
+
+	complaints complaints
 
 	served  chan struct{} // closed when Serve has returned
 	closing chan struct{} // closed by Close

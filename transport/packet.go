@@ -41,7 +41,7 @@ func (p *packet) release() {
 		p.room = nil
 	}
 	clear(p.parts)
-	p.parts, p.body, p.req, p.inner.Parts = p.parts[:0], nil, nil, nil
+	p.parts, p.body, p.req, p.inner.Parts, p.inner.Stranger = p.parts[:0], nil, nil, nil, false
 	packets.Put(p)
 }
 

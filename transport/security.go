@@ -5,9 +5,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // FromEnv returns a FastHTTP that is secured, and listens, as the environment says:
@@ -18,7 +21,8 @@ import (
 //	FLEET_CLUSTER    a name of the cluster, the same for all its processes (FastHTTP.Cluster)
 //	FLEET_LISTEN     where to listen, if not at the endpoint that others call (FastHTTP.ListenAddr)
 func FromEnv() (*FastHTTP, error) {
-	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: os.Getenv("FLEET_TOKEN"),
+	token := strings.TrimRight(os.Getenv("FLEET_TOKEN"), "\r\n") // which a file that it was read from may end with
+	f := &FastHTTP{TLSDir: os.Getenv("FLEET_TLS_DIR"), Token: token,
 		Cluster: os.Getenv("FLEET_CLUSTER"), ListenAddr: os.Getenv("FLEET_LISTEN")}
 	if v := os.Getenv("FLEET_INSECURE"); v != "" {
 		insecure, err := strconv.ParseBool(v)
@@ -48,6 +52,8 @@ func plaintextRefused(verb, addr string, token bool) error {
 func (f *FastHTTP) tlsConfig() (*tls.Config, error) {
 	f.loadTLS.Do(func() {
 		switch {
+		case strings.ContainsAny(f.Token, "\r\n"):
+			f.tlsErr = fmt.Errorf("%w: the token has a line break, which no request can carry", ErrRefused)
 		case f.TLS != nil:
 			f.tls = f.TLS.Clone()
 			f.tls.MinVersion = max(f.tls.MinVersion, tls.VersionTLS13)
@@ -94,4 +100,21 @@ func readTLSDir(dir string, token bool) (*tls.Config, error) {
 		return nil, fmt.Errorf("transport: TLS directory %s: %w", dir, err)
 	}
 	return config, nil
+}
+
+// warn says at the start of a listener what its operator would else learn from clients, or never: a certificate of its own that is not
+// valid now, and a token that everybody on the way can read.
+func (f *FastHTTP) warn(config *tls.Config, endpoint string, at net.Addr) {
+	if tcp, ok := at.(*net.TCPAddr); ok && config == nil && f.Token != "" && !tcp.IP.IsLoopback() {
+		f.logger().Warn("transport: the token travels in plaintext: whoever sees the network can read and use it; set FLEET_TLS_DIR",
+			"endpoint", endpoint)
+	}
+	if config == nil || len(config.Certificates) == 0 {
+		return
+	}
+	leaf, now := config.Certificates[0].Leaf, time.Now()
+	if leaf != nil && (now.After(leaf.NotAfter) || now.Before(leaf.NotBefore)) {
+		f.logger().Warn("transport: the server's own certificate is not valid now, so that clients will refuse it",
+			"endpoint", endpoint, "valid from", leaf.NotBefore, "until", leaf.NotAfter)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -221,8 +222,12 @@ func TestExpired(t *testing.T) {
 	if err := ca.WriteDir(dir, "10.0.0.7", "trainer.example"); err != nil {
 		t.Fatal(err)
 	}
-	tr := &transport.FastHTTP{TLSDir: dir, Logger: quietLogger()}
+	var log lines
+	tr := &transport.FastHTTP{TLSDir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	endpoint, calls := start(t, tr, "127.0.0.1:0")
+	if log.count("level=WARN", "own certificate is not valid", endpoint) != 1 {
+		t.Errorf("a server whose certificate has expired starts without a word: %s", log.log.String())
+	}
 	if _, err := ask(tr, endpoint, "x"); !errors.Is(err, transport.ErrRefused) || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("%v, want ErrRefused and the word expired", err)
 	}
@@ -284,6 +289,45 @@ func TestFromEnv(t *testing.T) {
 		if err != nil || f.TLSDir != c.dir || f.Token != c.token || f.Insecure != (c.insecure == "1") || f.ListenAddr != "[::1]:7" {
 			t.Errorf("%s: %+v, %v", c.name, f, err)
 		}
+	}
+}
+
+// TestTokenWithALineBreak: the end of the line that a token was read from is no part of it, and another line break is named.
+func TestTokenWithALineBreak(t *testing.T) {
+	t.Setenv("FLEET_TOKEN", "secret\r\n")
+	f, err := transport.FromEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint, _ := start(t, f, "127.0.0.1:0")
+	if got, err := ask(&transport.FastHTTP{Token: "secret"}, endpoint, "x"); err != nil || got != "x" {
+		t.Errorf("%q, %v", got, err)
+	}
+	t.Setenv("FLEET_TOKEN", "sec\nret")
+	if _, err := transport.FromEnv(); !errors.Is(err, transport.ErrRefused) || !strings.Contains(err.Error(), "line break") {
+		t.Errorf("%v, want ErrRefused", err)
+	}
+	_, err = (&transport.FastHTTP{Token: "secret\n"}).Listen("127.0.0.1:0")
+	_, called := ask(&transport.FastHTTP{Token: "secret\n"}, endpoint, "x")
+	for _, err := range []error{err, called} {
+		if !errors.Is(err, transport.ErrRefused) || !strings.Contains(err.Error(), "line break") {
+			t.Errorf("%v, want ErrRefused", err)
+		}
+	}
+}
+
+// TestTokenInPlaintext: a token that leaves the machine unencrypted is allowed where Insecure says so, with a warning.
+func TestTokenInPlaintext(t *testing.T) {
+	var log lines
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	start(t, &transport.FastHTTP{Token: "secret", Logger: logger}, "127.0.0.1:0")
+	start(t, &transport.FastHTTP{Insecure: true, Logger: logger}, "0.0.0.0:0")
+	if log.log.Len() > 0 {
+		t.Errorf("a warning without a reason: %s", log.log.String())
+	}
+	start(t, &transport.FastHTTP{Token: "secret", Insecure: true, Logger: logger}, "0.0.0.0:0")
+	if log.count("level=WARN", "token travels in plaintext") != 1 || log.count("secret") > 0 {
+		t.Errorf("the log is %s", log.log.String())
 	}
 }
 

@@ -108,9 +108,9 @@ func (c *serverConn) press() {
 	}
 }
 
-// relax says that a request is let in; what follows is its body.
+// relax says that what had to come in time has come: a head, or with its first bytes the body, for which the next read presses again.
 func (c *serverConn) relax() {
-	c.reads = 2
+	c.reads = 1
 	if c.pressed {
 		c.pressed = false
 		_ = c.raw.SetReadDeadline(time.Time{})
@@ -165,13 +165,13 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	c.relax()
-	if r := l.admit(n); r != nil {
-		l.refuse(ctx, n, r)
+	refused, err := c.read(ctx.RequestBodyStream(), n)
+	if refused != nil {
+		c.finish()
+		l.refuse(ctx, n, refused)
 		return
 	}
-	c.room = n
-	l.f.serves.begin(n)
-	if err := c.read(ctx.RequestBodyStream(), n); err != nil || !c.state.CompareAndSwap(connIdle, connBusy) {
+	if err != nil || !c.state.CompareAndSwap(connIdle, connBusy) {
 		c.finish()
 		ctx.SetConnectionClose()
 		say(ctx, fasthttp.StatusServiceUnavailable, "the server is closing, or the request did not arrive in time")
@@ -189,28 +189,41 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	l.f.serves.answered(n, c.size)
+	if c.reply.Stranger {
+		ctx.SetConnectionClose()
+	}
 	ctx.SetBodyStream((*answer)(c), c.size)
 }
 
-// read reads a request. A large one must keep a pace, for it holds room that others wait for.
-func (c *serverConn) read(body io.Reader, n int) (err error) {
-	if n > quick {
-		_ = c.raw.SetReadDeadline(time.Now().Add(c.stall * time.Duration(2+n/piece)))
+// read reads a request. Its first bytes come before it is given room: who announces much and sends little takes none from others. Then
+// it must keep a pace, for it holds what others wait for.
+func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
+	if c.req, err = readBuffer(body, min(n, smallMessage)); err != nil {
+		return nil, err
 	}
-	c.req, err = readBuffer(body, n)
-	if n > quick {
+	c.relax()
+	if r := c.l.admit(n); r != nil {
+		return r, nil
+	}
+	c.room = n
+	c.l.f.serves.begin(n)
+	if n > smallMessage {
+		_ = c.raw.SetReadDeadline(time.Now().Add(c.stall * time.Duration(2+n/piece)))
+		c.req, err = c.req.readOn(body, n)
 		_ = c.raw.SetReadDeadline(time.Time{})
 	}
-	return err
+	return nil, err
 }
 
 // refuse answers a request that is not served. Its body is read and thrown away first, for a client listens only when it has
 // sent everything.
 func (l *listener) refuse(ctx *fasthttp.RequestCtx, n int, r *refusal) {
 	r.tally.Add(1)
-	if n < 0 {
-		ctx.SetConnectionClose()
-	} else if body := ctx.RequestBodyStream(); body != nil {
+	l.complaints.say(l.f.logger(), r.tally, l.endpoint, ctx.RemoteAddr().String(), r.text)
+	if r.status != fasthttp.StatusServiceUnavailable {
+		ctx.SetConnectionClose() // of no use to whoever has it
+	}
+	if body := ctx.RequestBodyStream(); n >= 0 && body != nil {
 		if _, err := io.Copy(io.Discard, body); err != nil {
 			ctx.SetConnectionClose()
 		}
@@ -241,7 +254,7 @@ func (l *listener) connState(conn net.Conn, state fasthttp.ConnState) {
 // finish gives back what the request and the answer hold.
 func (c *serverConn) finish() {
 	c.reply.done()
-	c.reply.Parts = nil
+	c.reply.Parts, c.reply.Stranger = nil, false
 	c.req.release()
 	c.req = nil
 	if c.room >= 0 {

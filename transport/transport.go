@@ -41,6 +41,8 @@ type Handler func(req []byte, reply *Reply)
 type Reply struct {
 	// Parts are sent one after another. They must stay unchanged until Done is called.
 	Parts [][]byte
+	// Stranger says that who asked is no client of this server: the connection may end with the answer.
+	Stranger bool
 	// Done, if set, is called once when the transport no longer needs Parts, sent or not.
 	Done func()
 }

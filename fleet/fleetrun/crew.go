@@ -52,7 +52,7 @@ func (c *crew) start() error {
 			return fmt.Errorf("cannot start %v: %w", r, err)
 		}
 		cmd := exec.Command(c.program, c.args...)
-		cmd.Env = inherit(os.Environ(), c.job.environment(r))
+		cmd.Env = c.job.withToken(inherit(os.Environ(), c.job.environment(r)))
 		var on *console
 		if r == shown {
 			on = c.con

@@ -53,6 +53,10 @@
 // The first server's and the first worker's environment are shown when the job starts. Everything else is inherited,
 // FLEET_TOKEN and proxies included. Variables that would tell a role that it is somebody else are not.
 //
+// Where neither FLEET_TOKEN nor FLEET_TLS_DIR is set and all roles run here, on loopback, each job gets a FLEET_TOKEN of its own, which is
+// shown nowhere: other users of the machine can't take part. A process that is started by hand, to join such a job, needs both
+// to be given the same.
+//
 // FLEET_PROGRESS is "live" for the worker on a terminal and "plain" for everybody else: a program that reports progress
 // draws a moving line for the one and writes lines for the other. COLUMNS tells the one how wide the terminal is.
 //
@@ -125,6 +129,7 @@ package main
 //	ports.go       free ones
 //	machine.go     which of the lists are this machine's
 //	environ.go     what each role is told
+//	token.go       a secret that they share
 //	banner.go      the job, shown before it starts
 //	certs.go       certificates, which need no job
 //

@@ -59,7 +59,7 @@ func launch(opts *options, con *console) (int, error) {
 	if err != nil {
 		return exitCodeOf(err), err
 	}
-	job.scratch, job.live, job.width = scratch, con.live, con.width
+	job.scratch, job.live, job.width, job.token = scratch, con.live, con.width, job.ownToken(os.Getenv)
 	showJob(con, opts, job)
 	c := &crew{program: program, args: opts.args, job: job, logDir: opts.logDir, con: con}
 	return c.run(signals, opts.grace)

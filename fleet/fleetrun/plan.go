@@ -30,6 +30,7 @@ type job struct {
 	live             bool       // somebody watches the first worker of this machine on a terminal
 	width            int        // of the terminal, 0 if it is not known
 	scratch          string     // a directory that lasts as long as the job
+	token            string     // the roles' own, "" where they have another protection
 }
 
 // count returns how many roles of a kind run on this machine.

@@ -29,14 +29,47 @@ func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte
 
 // gather gives every worker what each of them sent, by worker index; nothing stands for a worker that is gone. It returns
 // when all have called it as often as this one. Workers whose call differs are all refused.
+//
+// What is too large for a frame, here or on another worker, goes in several rounds: everybody takes part until the last one has
+// sent all. Of a worker that is gone before that there is nothing.
 func (c *Client) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
-	n := c.gathers.Add(1)
-	var all wire.Gathered
-	if err := c.link.control(ctx, 0, wire.OpGather, wire.Gather{N: n, Call: call, Data: data}, &all); err != nil {
-		return nil, err
+	all, most := make([][]byte, c.Workers), c.gatherRoom()
+	for round := 0; ; round++ {
+		part := data[:min(len(data), most)]
+		data = data[len(part):]
+		got, err := c.gatherRound(ctx, wire.Gather{Call: call, Data: part, More: len(data) > 0})
+		if err != nil {
+			return nil, err
+		}
+		for w, part := range got.Data {
+			switch {
+			case round == 0:
+				all[w] = part
+			case part == nil: // who takes part in a later round sends something, be it empty
+				all[w] = nil
+			default:
+				all[w] = append(all[w], part...)
+			}
+		}
+		if len(got.More) == 0 {
+			return all, nil
+		}
+		if data == nil {
+			data = []byte{}
+		}
+	}
+}
+
+// gatherRoom is how much of a worker's part one round has room for: as text of JSON the parts of all workers make a frame.
+func (c *Client) gatherRoom() int { return max(c.servers.MaxFrame/2/c.Workers, 1<<10) }
+
+func (c *Client) gatherRound(ctx context.Context, part wire.Gather) (all wire.Gathered, err error) {
+	part.N = c.gathers.Add(1)
+	if err := c.link.control(ctx, 0, wire.OpGather, part, &all); err != nil {
+		return all, err
 	}
 	if len(all.Data) != c.Workers {
-		return nil, fmt.Errorf("server 0 answered for %d workers, this job has %d", len(all.Data), c.Workers)
+		return all, fmt.Errorf("server 0 answered for %d workers, this job has %d", len(all.Data), c.Workers)
 	}
-	return all.Data, nil
+	return all, nil
 }

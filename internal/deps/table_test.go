@@ -14,10 +14,11 @@ var house = map[string][]string{
 	"strategy":                         {"internal/files", "strategy/placement"},
 	"strategy/placement/placementtest": {"strategy/placement"},
 
-	"transport":                 {"internal/certs", "transport/codec"},
+	"transport":                 {"internal/certs", "internal/cgroup", "transport/codec"},
 	"internal/certs":            {"internal/files"},
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
+	"internal/stranger":         {"transport/codec"},
 
 	"internal/table":      {"internal/kernels", "optimizer"},
 	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},

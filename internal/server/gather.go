@@ -25,6 +25,7 @@ type gathered struct {
 	first int    // the worker that came first
 	err   error  // says which workers made different calls
 	data  [][]byte
+	more  []int // workers whose parts go on
 	have  []bool
 	done  bool
 }
@@ -45,6 +46,9 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	}
 	if !g.have[f.Worker] {
 		g.have[f.Worker], g.data[f.Worker] = true, msg.Data
+		if msg.More {
+			g.more = append(g.more, int(f.Worker))
+		}
 		c.st.lock.broadcast()
 	}
 	err := c.st.lock.await(func() bool { return g.err != nil || c.complete(g) },
@@ -55,7 +59,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	case g.err != nil:
 		return g.err
 	}
-	return r.JSON(wire.Gathered{Data: g.data})
+	return r.JSON(wire.Gathered{Data: g.data, More: g.more})
 }
 
 // differ refuses a collective in which a worker makes another call than the first, for all who are in it. Whoever has its answer

@@ -65,6 +65,7 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 		err = d.serve(f, r)
 	}
 	if err != nil {
+		out.Stranger = f.Job != d.job
 		d.refuse(r, err)
 	}
 	out.Parts = r.Parts()

@@ -32,11 +32,15 @@ type Gather struct {
 	// Call says all that must be the same on every worker: "AllReduce (sum of 3 values)".
 	Call string `json:"call"`
 	Data []byte `json:"data"`
+	// More says that the part goes on in the next collective.
+	More bool `json:"more,omitempty"`
 }
 
 // Gathered answers it: what each worker sent, nothing for one that is gone.
 type Gathered struct {
 	Data [][]byte `json:"data"`
+	// More are the workers whose parts go on in the next collective.
+	More []int `json:"more,omitempty"`
 }
 
 // Leave is the blob of OpLeave, OpFence and OpDrop.

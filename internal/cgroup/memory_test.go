@@ -1,0 +1,35 @@
+package cgroup
+
+import (
+	"testing"
+	"testing/fstest"
+)
+
+// TestMemoryLimit reads both versions as hosts, containers and pods show them: the smallest bound of all groups around the process.
+func TestMemoryLimit(t *testing.T) {
+	const cgroup, mib = "proc/self/cgroup", 1 << 20
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  int64
+	}{
+		"not Linux":     {nil, 0},
+		"no bound":      {map[string]string{cgroup: "0::/\n"}, 0},
+		"max":           {map[string]string{cgroup: "0::/a\n", "sys/fs/cgroup/a/memory.max": "max\n"}, 0},
+		"version 2":     {map[string]string{cgroup: "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "1048576\n"}, mib},
+		"around it":     {map[string]string{cgroup: "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "max\n", "sys/fs/cgroup/a/memory.max": "1048576\n"}, mib},
+		"the smallest":  {map[string]string{cgroup: "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "3048576\n", "sys/fs/cgroup/a/memory.max": "1048576\n"}, mib},
+		"a container":   {map[string]string{cgroup: "0::/../../x\n", "sys/fs/cgroup/memory.max": "1048576\n"}, mib},
+		"version 1":     {map[string]string{cgroup: "5:cpu,memory:/d\n1:pids:/\n0::/\n", "sys/fs/cgroup/memory/d/memory.limit_in_bytes": "1048576\n"}, mib},
+		"v1, in docker": {map[string]string{cgroup: "4:memory:/docker/77\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "1048576\n"}, mib},
+		"v1, no bound":  {map[string]string{cgroup: "4:memory:/\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 0},
+		"garbage":       {map[string]string{cgroup: "x\n0::/\n", "sys/fs/cgroup/memory.max": "-5\n"}, 0},
+	} {
+		root := fstest.MapFS{}
+		for file, text := range c.files {
+			root[file] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if got := memoryLimit(root); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}

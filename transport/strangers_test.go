@@ -1,0 +1,157 @@
+package transport_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/transport"
+)
+
+// headOf begins a request of n bytes.
+func headOf(n int) string {
+	return fmt.Sprintf("POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: %d\r\n\r\n", n)
+}
+
+// ends fails the test unless the server closes the connection.
+func ends(t *testing.T, what string, conn net.Conn) {
+	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
+		t.Errorf("%s: the connection is still open", what)
+	}
+}
+
+// TestHalfBodies announces bodies of every size and sends a part: the connection ends after StallTimeout.
+func TestHalfBodies(t *testing.T) {
+	endpoint, calls := start(t, &transport.FastHTTP{StallTimeout: 50 * time.Millisecond}, "127.0.0.1:0")
+	for _, n := range []int{10, 50_000, 100_000, mb, 2 * mb} {
+		for _, sent := range []int{0, 5, min(n-1, 20_000), n - 1} {
+			ends(t, fmt.Sprintf("%d bytes of %d", sent, n), dial(t, endpoint, headOf(n)+strings.Repeat("x", sent)))
+		}
+	}
+	if calls.Load() > 0 {
+		t.Error("half a body was served")
+	}
+}
+
+// TestAnnouncedBytesTakeNoRoom has strangers announce a megabyte each, many times what the server holds, and stop after 30 kB: others
+// are served meanwhile.
+func TestAnnouncedBytesTakeNoRoom(t *testing.T) {
+	server := &transport.FastHTTP{MaxInFlight: 5 * mb}
+	endpoint, _ := start(t, server, "127.0.0.1:0")
+	for range 50 {
+		dial(t, endpoint, headOf(mb)+strings.Repeat("x", 30_000))
+	}
+	client := &transport.FastHTTP{}
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range 20 {
+		if err := <-send(client, ctx, endpoint, 5*mb); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := server.Stats(); s.ServedWaited > 0 || s.Serving > 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestRefusedRequestsEndConnections: who was refused, by the transport or by the handler as no client of its, keeps no connection.
+func TestRefusedRequestsEndConnections(t *testing.T) {
+	server := &transport.FastHTTP{MaxMessage: 1000, Cluster: "day", Logger: quietLogger()}
+	stranger := func(req []byte, reply *transport.Reply) {
+		reply.Parts, reply.Stranger = [][]byte{[]byte("who are you?")}, true
+	}
+	for _, tr := range []transport.Transport{server, transport.Compressed(server, byName(t, "none"), 0)} {
+		l, err := tr.Listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() { served <- l.Serve(stranger) }()
+		const cluster = "\r\nGofleet-Cluster: day\r\n\r\n"
+		for what, request := range map[string]string{
+			"not ours":        "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+			"another cluster": headOf(1) + "x",
+			"too large":       strings.Replace(headOf(2000), "\r\n\r\n", cluster, 1) + strings.Repeat("x", 2000),
+			"a stranger":      strings.Replace(headOf(17), "\r\n\r\n", cluster, 1) + "\x00\x00\x01" + strings.Repeat("\x00", 13) + "x",
+		} {
+			ends(t, what, dial(t, l.Endpoint(), request))
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// lines is a log that many goroutines write.
+type lines struct {
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.Write(b)
+}
+
+func (l *lines) count(words ...string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.log.String()) {
+		has := true
+		for _, w := range words {
+			has = has && strings.Contains(line, w)
+		}
+		if has {
+			n++
+		}
+	}
+	return n
+}
+
+// TestRefusalsAreLogged: the server's log says once in a while that requests are refused, and why, however many they are.
+func TestRefusalsAreLogged(t *testing.T) {
+	var log lines
+	server := &transport.FastHTTP{Token: "secret", MaxInFlight: 5 * mb, StallTimeout: 50 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	endpoint, arrived, release, _ := holding(t, server)
+	for range 5 {
+		if _, err := ask(&transport.FastHTTP{Token: "guess"}, endpoint, "x"); err == nil {
+			t.Error("a wrong token was let in")
+		}
+	}
+	client := &transport.FastHTTP{Token: "secret"}
+	defer client.CloseIdleConnections()
+	first := send(client, t.Context(), endpoint, 4*mb)
+	<-arrived
+	for range 3 {
+		if err := <-send(client, t.Context(), endpoint, 4*mb); err == nil {
+			t.Error("there was room")
+		}
+	}
+	close(release)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	for _, words := range [][]string{{"level=WARN", "request refused", "from=127.0.0.1", "FLEET_TOKEN"}, {"level=WARN", "request refused", "MaxInFlight"}} {
+		if n := log.count(words...); n != 1 {
+			t.Errorf("%d lines have %q:\n%s", n, words, log.log.String())
+		}
+	}
+	if log.count("guess") > 0 || log.count("secret") > 0 {
+		t.Errorf("a token is in the log:\n%s", log.log.String())
+	}
+}
