@@ -13,13 +13,14 @@ import (
 
 // due begins an exchange when its time has come, beside training. If the last one is not over, the training loop waits.
 func (g *geo) due(ctx context.Context) error {
-	g.mu.Lock()
-	due, err := g.steps >= g.w.Strategy.KSteps, g.err
-	g.mu.Unlock()
-	if !due || err != nil {
+	if due, err := g.isDue(); !due || err != nil {
 		return err
 	}
 	if err := g.enter(ctx); err != nil {
+		return err
+	}
+	if due, err := g.isDue(); !due || err != nil { // another thread's exchange has taken these steps
+		g.leave()
 		return err
 	}
 	g.take(g.w.Workers)
@@ -28,6 +29,12 @@ func (g *geo) due(ctx context.Context) error {
 		_ = g.fail(g.send(g.w.Context)) // the next step tells
 	})
 	return ctx.Err()
+}
+
+func (g *geo) isDue() (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.steps >= g.w.Strategy.KSteps, g.err
 }
 
 // settle sends all that is left, whole, and takes over what came back.

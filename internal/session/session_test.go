@@ -25,15 +25,19 @@ type ledger struct {
 	row     float32 // of id 7
 	version uint64
 	pushes  int
+	hold    chan struct{} // if set, a push waits for it
 }
 
 func (l *ledger) call(_ context.Context, _ int, req [][]byte, read func(*wire.Frame) error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	var f wire.Frame
 	if err := f.Parse(slices.Concat(req...)); err != nil {
 		return err
 	}
+	if f.Samples > 0 && l.hold != nil {
+		<-l.hold
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err := l.apply(&f); err != nil || read == nil {
 		return err
 	}
@@ -196,4 +200,37 @@ func TestRowsAheadEndWithThePeriod(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestThreadsExchangeOnce has two threads of geo find an exchange due while the one before is on its way: one of them makes it, with
+// the steps of both.
+func TestThreadsExchangeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{sign: 1, hold: make(chan struct{})}
+		w := newWorker(t, strategy.Strategy{Mode: strategy.ModeGeo, KSteps: 1}, l)
+		w.Begin()
+		var threads sync.WaitGroup
+		open := func() (optimizer.Session, []*optimizer.Param) {
+			ps := params()
+			s, err := w.Open(ps)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s, ps
+		}
+		a, pa := open()
+		b, pb := open()
+		train(t, a, pa, false) // begins an exchange, which is held
+		threads.Go(func() { train(t, a, pa, false) })
+		threads.Go(func() { train(t, b, pb, false) })
+		synctest.Wait() // both wait for it
+		close(l.hold)
+		threads.Wait()
+		if err := w.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if l.pushes != 2 {
+			t.Errorf("%d exchanges, want 2: the second has the steps of both threads", l.pushes)
+		}
+	})
 }
