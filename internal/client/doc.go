@@ -7,6 +7,7 @@
 //	await.go      waiting for servers that start later
 //	heartbeat.go  showing life, and noticing that a server has none
 //	call.go       one request to one server, repeated while that is safe
+//	waits.go      saying what a request waits for
 //	gather.go     barriers and reductions
 //	rate.go       a factor on learning rates
 //	frozen.go     values that no rule changes: in checkpoints, and from them
