@@ -154,6 +154,25 @@ func (l *compressedListener) Serve(h Handler) error {
 	return l.Listener.Serve(func(req []byte, reply *Reply) { l.z.handle(h, l.Endpoint(), req, reply) })
 }
 
+// ServeScreened implements [Screener], where the listener below has it.
+func (l *compressedListener) ServeScreened(h Handler, screen func(first []byte) error) error {
+	handle := func(req []byte, reply *Reply) { l.z.handle(h, l.Endpoint(), req, reply) }
+	return ServeScreened(l.Listener, handle, func(first []byte) error { return l.z.screen(first, screen) })
+}
+
+// screen looks at a message's envelope, and shows what follows unless it is encoded.
+func (z *compressed) screen(first []byte, show func([]byte) error) error {
+	e, err := readEnvelope(first, z.limit)
+	if err != nil {
+		return err
+	}
+	if e.codec == codec.NoneID {
+		return show(first[envelopeSize:])
+	}
+	_, err = z.codecOf(e)
+	return err
+}
+
 // handle decodes a request, has it answered, and encodes the answer as the client wants it.
 func (z *compressed) handle(h Handler, endpoint string, req []byte, reply *Reply) {
 	p := newPacket()

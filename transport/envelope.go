@@ -65,13 +65,23 @@ func (e envelope) put(head *[envelopeSize]byte, parts ...[]byte) {
 	binary.LittleEndian.PutUint64(head[sumAt:], sum)
 }
 
+// readEnvelope is what a message that has arrived in part says of itself.
+func readEnvelope(first []byte, limit int) (e envelope, err error) {
+	v := binary.LittleEndian.Uint64(first)
+	raw := v >> 16
+	if raw > uint64(limit) {
+		return e, fmt.Errorf("%w: it decodes to %d bytes, the bound is %d", ErrTooLarge, raw, limit)
+	}
+	return envelope{codec: byte(v), want: byte(v >> 8), raw: int(raw)}, nil
+}
+
 // openEnvelope splits a message. It checks what can be known before decoding.
 func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error) {
 	if len(message) < envelopeSize {
 		e.summed = true // it may have been, before it was cut
 		return e, nil, fmt.Errorf("%w: %d bytes hold no envelope; both sides must be Compressed", ErrCorrupt, len(message))
 	}
-	v, sum := binary.LittleEndian.Uint64(message), binary.LittleEndian.Uint64(message[sumAt:])
+	sum := binary.LittleEndian.Uint64(message[sumAt:])
 	rest = message[envelopeSize:]
 	if sum != 0 {
 		e.summed = true
@@ -80,11 +90,11 @@ func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error
 				ErrCorrupt, len(message), uint32(want), uint32(sum))
 		}
 	}
-	raw := v >> 16
-	if raw > uint64(limit) {
-		return e, nil, fmt.Errorf("%w: it decodes to %d bytes, the bound is %d", ErrTooLarge, raw, limit)
+	summed := e.summed
+	if e, err = readEnvelope(message, limit); err != nil {
+		return envelope{summed: summed}, nil, err
 	}
-	e.codec, e.want, e.raw = byte(v), byte(v>>8), int(raw)
+	e.summed = summed
 	if plain := e.codec == codec.NoneID || e.codec == refusalCodec; plain && e.raw != len(rest) {
 		return e, nil, fmt.Errorf("an envelope announces %d bytes and holds %d; both sides must be Compressed", e.raw, len(rest))
 	}

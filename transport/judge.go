@@ -13,6 +13,7 @@ const (
 	requestPath   = requestPrefix + protocol
 	contentType   = "application/x-gofleet" // not one that a web page may send across origins unasked
 	clusterHeader = "Gofleet-Cluster"
+	headRoom      = 16 << 10 // bytes of a head, and what each connection that sends a request has of the server's memory
 )
 
 // refusal is why a request is not served.

@@ -57,6 +57,7 @@ type listener struct {
 	endpoint string
 	server   fasthttp.Server
 	handler  Handler
+	screen   func(first []byte) error
 
 	complaints complaints
 
@@ -82,7 +83,7 @@ func newListener(f *FastHTTP, ln net.Listener, config *tls.Config, endpoint stri
 		NoDefaultDate:                true,
 		NoDefaultContentType:         true,
 		SecureErrorLogMessage:        true,
-		ReadBufferSize:               bufferSize,
+		ReadBufferSize:               headRoom,
 		WriteBufferSize:              bufferSize,
 		Concurrency:                  1 << 20,
 		Logger:                       quiet{},
@@ -99,6 +100,11 @@ func (l *listener) Endpoint() string { return l.endpoint }
 
 // Serve implements [Listener].
 func (l *listener) Serve(h Handler) error {
+	return l.ServeScreened(h, func([]byte) error { return nil })
+}
+
+// ServeScreened implements [Screener].
+func (l *listener) ServeScreened(h Handler, screen func(first []byte) error) error {
 	l.mu.Lock()
 	again, stopped := l.once, l.stop
 	l.once = true
@@ -110,7 +116,7 @@ func (l *listener) Serve(h Handler) error {
 	if stopped {
 		return nil
 	}
-	l.handler = h
+	l.handler, l.screen = h, screen
 	l.accept()
 	l.wg.Wait()
 	return nil

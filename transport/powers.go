@@ -30,6 +30,22 @@ type Guarded interface {
 	Guards(endpoint string) bool
 }
 
+// Screener is an optional power of a [Listener] that looks at how a large request begins before there is room for all of it. The
+// listeners of [FastHTTP], and of [Compressed] around it, have it.
+type Screener interface {
+	// ServeScreened is Serve. Of a request over 64 KiB, screen is given the first bytes, at least a few hundred. What it refuses is
+	// answered with the error and not read. A message that is encoded is not shown: it is bounded by what was said of Compressed.
+	ServeScreened(h Handler, screen func(first []byte) error) error
+}
+
+// ServeScreened is l's, or Serve where it has none.
+func ServeScreened(l Listener, h Handler, screen func(first []byte) error) error {
+	if s, ok := l.(Screener); ok {
+		return s.ServeScreened(h, screen)
+	}
+	return l.Serve(h)
+}
+
 func guards(t Transport, endpoint string) bool {
 	guarded, ok := t.(Guarded)
 	return ok && guarded.Guards(endpoint)

@@ -202,6 +202,11 @@ func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
 		return nil, err
 	}
 	c.relax()
+	if n > smallMessage {
+		if err := c.l.screen(c.req.B); err != nil {
+			return c.l.screened(err), nil
+		}
+	}
 	if r := c.l.admit(n); r != nil {
 		return r, nil
 	}
@@ -215,12 +220,18 @@ func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
 	return nil, err
 }
 
+// screened is the refusal of a request by how it begins. The bytes may have been damaged on their way, for which their sum is at the
+// end: so it is one that asks to be repeated.
+func (l *listener) screened(err error) *refusal {
+	return &refusal{fasthttp.StatusServiceUnavailable, &l.f.serves.stranger, err.Error()}
+}
+
 // refuse answers a request that is not served. Its body is read and thrown away first, for a client listens only when it has
 // sent everything.
 func (l *listener) refuse(ctx *fasthttp.RequestCtx, n int, r *refusal) {
 	r.tally.Add(1)
 	l.complaints.say(l.f.logger(), r.tally, l.endpoint, ctx.RemoteAddr().String(), r.text)
-	if r.status != fasthttp.StatusServiceUnavailable {
+	if r.tally != &l.f.serves.busy {
 		ctx.SetConnectionClose() // of no use to whoever has it
 	}
 	if body := ctx.RequestBodyStream(); n >= 0 && body != nil {

@@ -3,6 +3,7 @@ package transport_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/codec/codectest"
 )
 
 // headOf begins a request of n bytes.
@@ -90,6 +92,59 @@ func TestRefusedRequestsEndConnections(t *testing.T) {
 			t.Error(err)
 		}
 		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestScreen: large requests are judged by how they begin, behind an envelope too, before their bytes take room; small ones and encoded
+// ones are not.
+func TestScreen(t *testing.T) {
+	screen := func(first []byte) error {
+		if len(first) < 100 || !bytes.HasPrefix(first, []byte("friend")) {
+			return errors.New("who are you?")
+		}
+		return nil
+	}
+	for _, name := range []string{"", "none", "s2"} {
+		server := &transport.FastHTTP{MaxInFlight: 5 * mb, Logger: quietLogger()}
+		var tr transport.Transport = server
+		client := &transport.FastHTTP{}
+		var caller transport.Transport = client
+		if name != "" {
+			tr, caller = transport.Compressed(server, byName(t, name), 0), transport.Compressed(client, byName(t, name), 0)
+		}
+		l, err := tr.Listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() {
+			echo := func(req []byte, reply *transport.Reply) { reply.Parts = [][]byte{bytes.Clone(req)} }
+			served <- transport.ServeScreened(l, echo, screen)
+		}()
+		noise := codectest.Messages()["noise 65537"] // so that it is sent as it is
+		if _, err := ask(caller, l.Endpoint(), "a small stranger"); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		if _, err := ask(caller, l.Endpoint(), "friend"+string(noise)); err != nil {
+			t.Errorf("%q: a friend: %v", name, err)
+		}
+		_, err = ask(caller, l.Endpoint(), "fiend"+string(noise))
+		if !errors.Is(err, transport.ErrUnreachable) || !strings.Contains(err.Error(), "who are you?") {
+			t.Errorf("%q: a stranger: %v, want ErrUnreachable", name, err)
+		}
+		for range 20 {
+			dial(t, l.Endpoint(), headOf(mb)+strings.Repeat("x", 100_000))
+		}
+		if _, err := ask(caller, l.Endpoint(), "friend"+strings.Repeat(string(noise), 60)); err != nil {
+			t.Errorf("%q: a friend among strangers: %v", name, err)
+		}
+		if s := server.Stats(); s.Refused.Stranger == 0 || s.ServedWaited > 0 {
+			t.Errorf("%q: %+v", name, s)
+		}
+		client.CloseIdleConnections()
+		if err := errors.Join(l.Close(t.Context()), <-served); err != nil {
 			t.Error(err)
 		}
 	}

@@ -71,12 +71,25 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 	out.Parts = r.Parts()
 }
 
+// screen refuses a large frame of another job by its header, so that it takes no room from this one's.
+func (d *door) screen(first []byte) error {
+	h, err := wire.ParseHeader(first)
+	if err == nil && h.Job != d.job {
+		err = d.foreign(&h)
+	}
+	return err
+}
+
+func (d *door) foreign(h *wire.Header) error {
+	return wire.Refuse(wire.StatusMismatch, "worker %d belongs to another job than server %d: "+
+		"start all processes from one program, with the same options and FLEET_CLUSTER", h.Worker, d.index)
+}
+
 // serve does what a frame asks. Workers that join show whole fingerprints, and are told where they differ; all other frames
 // are of this server's job or refused.
 func (d *door) serve(f *wire.Frame, r *reply) error {
 	if f.Job != d.job && f.Op != wire.OpHello && f.Op != wire.OpJoin {
-		return wire.Refuse(wire.StatusMismatch, "worker %d belongs to another job than server %d: "+
-			"start all processes from one program, with the same options and FLEET_CLUSTER", f.Worker, d.index)
+		return d.foreign(&f.Header)
 	}
 	return d.handlers[f.Op](f, r)
 }

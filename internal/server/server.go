@@ -178,7 +178,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.log.Info("server listening", "endpoint", l.Endpoint())
 	served := make(chan error, 1)
-	go func() { served <- l.Serve(s.door.handle) }()
+	go func() { served <- transport.ServeScreened(l, s.door.handle, s.door.screen) }()
 	watchCtx, stopWatching := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() { defer close(watched); s.deaths.watch(watchCtx) }()

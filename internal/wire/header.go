@@ -115,6 +115,12 @@ func (h *Header) append(b []byte, sections int) []byte {
 	return le.AppendUint32(b, uint32(sections))
 }
 
+// ParseHeader reads how a frame begins.
+func ParseHeader(b []byte) (h Header, err error) {
+	_, err = h.parse(b)
+	return h, err
+}
+
 func (h *Header) parse(b []byte) (sections int, err error) {
 	le := binary.LittleEndian
 	switch {
