@@ -57,6 +57,7 @@ func others() map[string][2]strategy.Strategy {
 		"GradientMerge":            with(strategy.Sync(), func(s *strategy.Strategy) { s.GradientMerge.KSteps = 2 }),
 		"FuseGradSizeInMB":         with(strategy.Sync(), func(s *strategy.Strategy) { s.FuseGradSizeInMB = 1 }),
 		"LocalSGD":                 with(equal, func(s *strategy.Strategy) { s.LocalSGD.KSteps = 2 }),
+		"Recovery":                 with(strategy.Sync(), func(s *strategy.Strategy) { s.Recovery.Dir = "checkpoints" }),
 		"AdaptiveLocalSGD":         with(equal, func(s *strategy.Strategy) { s.AdaptiveLocalSGD.InitKSteps = 2 }),
 	}
 }

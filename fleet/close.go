@@ -8,6 +8,7 @@ func (f *Fleet) Close() {
 	f.mu.Lock()
 	j := f.job
 	f.mu.Unlock()
+	f.endSaving()
 	if j != nil && j.backend != nil {
 		j.backend.Close()
 	}

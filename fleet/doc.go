@@ -132,6 +132,7 @@ package fleet
 //
 //	restore.go  read
 //	save.go     written, as a checkpoint or a model
+//	recovery.go  checkpoints that are saved by themselves, and progress
 //	rows.go     row by row
 //	shrink.go   the end of a day
 //	rate.go     the learning rate

@@ -38,6 +38,9 @@ type Fleet struct {
 	from string
 	// serving says that RunServer has begun.
 	serving bool
+	// progress is what SetProgress was given, and saver saves checkpoints by itself, between InitWorker and StopWorker.
+	progress *Progress
+	saver    *saver
 	// merged are the sessions that push once in several steps.
 	merged []*accumulate.Session
 }

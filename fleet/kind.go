@@ -16,7 +16,7 @@ import (
 // Minimize; from then on the kinds are alike.
 func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 	if f.IsLocal() {
-		j.backend, err = solo.New(params, j.rule, j.strategy.NotFinite)
+		j.backend, err = solo.New(params, j.rule, j.strategy, f.log)
 		return err
 	}
 	if j.transport, err = f.transport(j.strategy); err != nil {

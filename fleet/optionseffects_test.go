@@ -21,7 +21,7 @@ import (
 func effects() map[string]effect {
 	all := map[string]effect{}
 	for _, some := range []map[string]effect{effectsOnModes(), effectsOnPlaces(), effectsOnMessages(), effectsOnTimes(), effectsOnGradients(),
-		effectsOnMeetings(), effectsOnQueues(), effectsOnStaleness()} {
+		effectsOnMeetings(), effectsOnQueues(), effectsOnStaleness(), effectsOnRecovery()} {
 		for name, e := range some {
 			all[name] = e
 		}

@@ -10,7 +10,8 @@ import (
 )
 
 // InitServer makes this server's tables. An empty dir makes those that [Fleet.Restore] has read or, without it, fresh ones: then worker 0
-// brings the first dense weights and rows are born when they are touched.
+// brings the first dense weights and rows are born when they are touched. With a [strategy.Recovery] the newest of its checkpoints comes
+// before all of these.
 //
 // A dir is Restore's, for a program whose servers alone name it: a checkpoint that SavePersistables wrote, with any number of servers,
 // or a model, and with params only those of it. Every server must be given the same.
@@ -43,16 +44,8 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 	}
 	s, err := server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Endpoints: f.id.Servers, Layout: j.layout,
 		Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
-	if err != nil {
-		return fmt.Errorf("fleet: %s: %w", call, err)
-	}
-	switch {
-	case dir == "" && len(what.Params) == 0:
-		err = s.Begin(ctx)
-	case dir != "":
-		err = s.Restore(ctx, dir, what)
-	default:
-		err = fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", what.Params, checkpoint.ErrNone)
+	if err == nil {
+		err = f.fill(ctx, s, dir, what)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)
@@ -64,6 +57,24 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 	}
 	f.server = s
 	return nil
+}
+
+// fill gives a server's tables what the job begins with: the newest checkpoint of Strategy.Recovery, else what it is told to.
+func (f *Fleet) fill(ctx context.Context, s *server.Server, dir string, what checkpoint.Selection) error {
+	if dir == "" && len(what.Params) > 0 {
+		return fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", what.Params, checkpoint.ErrNone)
+	}
+	told := ""
+	if dir != "" {
+		told = checkpoint.From(dir, what)
+	}
+	switch found, err := s.Resume(ctx, told); {
+	case found || err != nil:
+		return err
+	case dir != "":
+		return s.Restore(ctx, dir, what)
+	}
+	return s.Begin(ctx)
 }
 
 // RunServer serves until every worker has called StopWorker, or ctx ends. It returns an error that wraps ErrWorkersDied when

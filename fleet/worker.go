@@ -9,18 +9,26 @@ import (
 
 // InitWorker joins the job: it waits for the servers (until Strategy.StartTimeout), and brings the first weights: worker 0
 // publishes those of its model where servers have none, and all pull. In a collective job it waits for the other workers, and
-// all take the weights of worker 0. Alone, there is nothing to wait for.
+// all take the weights of worker 0. Alone, there is nothing to wait for. With a [strategy.Recovery] the job goes on from its newest
+// checkpoint, if there is one, and [Fleet.Progress] says how far it was.
 func (f *Fleet) InitWorker(ctx context.Context) error {
 	j, err := f.worker(ctx, "InitWorker")
 	if err != nil {
 		return err
 	}
-	return named("InitWorker", j.backend.Join(ctx))
+	if err := j.backend.Join(ctx); err != nil {
+		return named("InitWorker", err)
+	}
+	f.beginSaving(j)
+	return nil
 }
 
 // StopWorker sends what is still queued, tells the servers that this worker is done, and ends its part in the job. Servers
 // end when all workers have stopped. In a collective job it takes part in the steps of workers that have more batches, and
 // returns when all have called it. It may be called twice.
+//
+// With a [strategy.Recovery] the lowest worker that lives saves a checkpoint first. One that fails is tried again until it is whole or ctx
+// ends, which is an error.
 func (f *Fleet) StopWorker(ctx context.Context) error {
 	j, err := f.workerCall("StopWorker")
 	if err != nil {
@@ -29,7 +37,11 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 	if err := f.pushRest(ctx); err != nil {
 		return named("StopWorker", err)
 	}
-	err = j.backend.Leave(ctx)
+	var unsaved error
+	if s := f.endSaving(); s != nil {
+		unsaved = s.last(ctx)
+	}
+	err = errors.Join(unsaved, j.backend.Leave(ctx))
 	if !errors.Is(err, backend.ErrNotJoined) {
 		f.tellStats()
 	}

@@ -31,13 +31,14 @@
 //	geo         none: workers train, and  nobody                        slow networks; a model that fits into each worker, and
 //	            changes are added up                                    plain gradient descent
 //
-// Without servers, in a collective job, the mode is sync. A process that is alone trains the same in every mode: NotFinite and
-// GradientMerge act there, and it takes the other fields as they are, so that the program of a cluster runs.
+// Without servers, in a collective job, the mode is sync. A process that is alone trains the same in every mode: NotFinite,
+// GradientMerge and Recovery act there, and it takes the other fields as they are, so that the program of a cluster runs.
 //
 // # Fields
 //
 // These are for every job: Codec says how messages travel; NotFinite what becomes of gradients that are not numbers; HeartbeatInterval,
-// WorkerTimeout, StartTimeout and WaitTimeout how long to wait. These are for every job with servers: Placement, NoSlice, MinBlockSize
+// WorkerTimeout, StartTimeout and WaitTimeout how long to wait; Recovery how often checkpoints are saved by themselves, from which a job
+// that is started again goes on. These are for every job with servers: Placement, NoSlice, MinBlockSize
 // and SmallBlocks say where parameters live, and MaxFrame how large messages are. The others belong to some modes, and all are refused
 // where they would be ignored:
 //
@@ -116,6 +117,7 @@ package strategy
 //	mode.go        modes, and weighting
 //	payload.go     how gradients travel
 //	collective.go  LocalSGD and GradientMerge
+//	recovery.go    checkpoints by themselves
 //	placement.go   policies by name
 //	duration.go    times as text
 //

@@ -16,6 +16,8 @@ const (
 	mostFused     = 1 << 20 // MiB
 	mostTime      = Duration(10 * 365 * 24 * time.Hour)
 	leastBeat     = Duration(time.Millisecond)
+	leastEvery    = Duration(100 * time.Millisecond)
+	mostKept      = 1 << 20
 )
 
 // checkLimits refuses numbers that no job can mean.
@@ -30,6 +32,7 @@ func (s Strategy) checkLimits() error {
 		{"send_wait_times", s.SendWaitTimes, mostWaits},
 		{"thread_pool_size", s.ThreadPoolSize, mostRequests},
 		{"fuse_grad_size_in_MB", s.FuseGradSizeInMB, mostFused},
+		{"recovery: keep", s.Recovery.Keep, mostKept},
 	} {
 		if f.value > f.most {
 			errs = append(errs, fmt.Errorf("strategy: %s is %d; it can be at most %d", f.name, f.value, f.most))

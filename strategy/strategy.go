@@ -99,6 +99,9 @@ type Strategy struct {
 	AdaptiveLocalSGD AdaptiveLocalSGD `json:"adaptive_localsgd,omitzero"`
 	// GradientMerge makes one push of the gradients of several steps.
 	GradientMerge GradientMerge `json:"gradient_merge,omitzero"`
+
+	// Recovery has checkpoints saved by themselves, and a job that is started again go on from the newest.
+	Recovery Recovery `json:"recovery,omitzero"`
 }
 
 // DefaultMaxFrame is 64 MiB.
@@ -202,6 +205,7 @@ func (s Strategy) WithDefaults() Strategy {
 	if !s.NoSlice {
 		set(&s.MinBlockSize, placement.DefaultMinBlockSize)
 	}
+	s.Recovery = s.Recovery.withDefaults()
 	if s.LocalSGD.KSteps > 0 {
 		set(&s.LocalSGD.BeginStep, 1)
 	}

@@ -24,6 +24,7 @@ func (s Strategy) Validate() error {
 		s.checkFrame(),
 		s.checkTimes(),
 		s.checkLimits(),
+		s.Recovery.check(),
 	)
 }
 
@@ -163,5 +164,6 @@ func (s Strategy) times() []namedTime {
 		{"worker_timeout", s.WorkerTimeout},
 		{"start_timeout", s.StartTimeout},
 		{"wait_timeout", s.WaitTimeout},
+		{"recovery: every", s.Recovery.Every},
 	}
 }

@@ -77,6 +77,15 @@ func TestValidate(t *testing.T) {
 		{"endless wait", strategy.Strategy{SendWaitTimes: 1 << 40, MaxMergeVarNum: 2}, "it can be at most 1048576"},
 		{"endless compensation", strategy.Strategy{DelayCompensation: math.Inf(1)}, "delay_compensation is +Inf; it must be a number"},
 		{"large buckets", strategy.Strategy{Mode: "sync", FuseGradSizeInMB: 1 << 30}, "fuse_grad_size_in_MB is 1073741824; it can be at most 1048576"},
+		{"checkpoints", strategy.Strategy{Recovery: strategy.Recovery{Dir: "ckpt"}}, ""},
+		{"seldom checkpoints", strategy.Strategy{Mode: "geo", Recovery: strategy.Recovery{Dir: "/ckpt", Every: 3600 * second, Keep: 5}}, ""},
+		{"checkpoints nowhere", strategy.Strategy{Recovery: strategy.Recovery{Every: second}}, "recovery: every is 1s, but no dir says where"},
+		{"keep nothing", strategy.Strategy{Recovery: strategy.Recovery{Keep: 3}}, "recovery: keep is 3, but no dir says where"},
+		{"negative keep", strategy.Strategy{Recovery: strategy.Recovery{Dir: "c", Keep: -1}}, "recovery: keep is -1; it can't be negative"},
+		{"negative every", strategy.Strategy{Recovery: strategy.Recovery{Dir: "c", Every: -second}}, "recovery: every is -1s; it can't be negative"},
+		{"incessant checkpoints", strategy.Strategy{Recovery: strategy.Recovery{Dir: "c", Every: 1}}, "recovery: every is 1ns; it must be at least 100ms"},
+		{"endless keep", strategy.Strategy{Recovery: strategy.Recovery{Dir: "c", Keep: 1 << 30}}, "recovery: keep is 1073741824; it can be at most 1048576"},
+		{"checkpoints far away", strategy.Strategy{Recovery: strategy.Recovery{Dir: "s3://b/c"}}, "recovery: dir: \"s3://b/c\" is not a path"},
 		{"quick death", strategy.Strategy{WorkerTimeout: second}, "heartbeat_interval is 1s and worker_timeout is 1s"},
 	}
 	for _, tt := range tests {

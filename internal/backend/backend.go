@@ -20,8 +20,8 @@ type Trainer interface {
 	// Open starts a session, which trains or evaluates: that shows at its first step. EndEpoch ends this worker's epoch.
 	optimizer.Trainer
 
-	// Join takes this worker's place in the job and brings the weights to begin with: what the job restores, else worker 0's. A
-	// worker that fails to has none.
+	// Join takes this worker's place in the job and brings the weights to begin with: those of the newest checkpoint of
+	// Strategy.Recovery, else what the job restores, else worker 0's. A worker that fails to has none.
 	Join(ctx context.Context) error
 	// Leave ends this worker's part when what its sessions were given has been applied. It may be called twice.
 	Leave(ctx context.Context) error
@@ -38,6 +38,13 @@ type Trainer interface {
 	Restore(ctx context.Context, dir string, what checkpoint.Selection) error
 	// Save writes a checkpoint of one cut. When other workers save the same step to dir, one writes.
 	Save(ctx context.Context, dir string) error
+	// Saves says whether it is for this worker to save the checkpoints of Strategy.Recovery: the lowest that lives saves. With last it is
+	// about to leave, everything that it has trained is where others see it, and another is the lowest from then on.
+	Saves(ctx context.Context, last bool) (bool, error)
+	// Checkpoint writes the next of these checkpoints and removes old ones. When the same was saved of this very step, nothing is written.
+	Checkpoint(ctx context.Context, p checkpoint.Progress) error
+	// Progress is that of the checkpoint that Join found to go on from, zero without one.
+	Progress() checkpoint.Progress
 	// Shrink ends a period of the tables at one point between steps and returns what was dropped, by embedding in the order of params.
 	Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error)
 

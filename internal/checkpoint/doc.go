@@ -9,4 +9,7 @@
 // side by side), and what the table knows of each row (step, seen, updates; show and click when an entry policy counts them),
 // and the ids that wait for a row. What lies where is in the file's metadata under "gofleet". [Load] reads any number of parts
 // into any number of servers: each takes what it owns.
+//
+// A [Series] is the checkpoints that a job makes by itself, each in a directory of its own, of which the newest whole one counts and the
+// last few stay.
 package checkpoint

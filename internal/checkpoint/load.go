@@ -130,39 +130,11 @@ func (to *loading) claim(s span) error {
 	return nil
 }
 
-// verify reads a part to see that it is what was saved.
-func (l *loader) verify(name string, p Part) error {
-	file, err := files.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("it is missing: %w: %w", ErrDamaged, err)
-	}
-	if err != nil {
-		return fmt.Errorf("reading it: %w", err)
-	}
-	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("reading it: %w", err)
-	}
-	if st.Size() != p.Bytes {
-		return fmt.Errorf("%d bytes, the manifest says %d: %w", st.Size(), p.Bytes, ErrDamaged)
-	}
-	sum, err := files.SumReader(l.ctx, file)
-	if err != nil {
-		return fmt.Errorf("reading it: %w", err)
-	}
-	if sum != p.Sum {
-		return fmt.Errorf("checksum %s, the manifest says %s: %w", sum, p.Sum, ErrDamaged)
-	}
-	return nil
-}
-
 func (l *loader) part(p Part) error {
-	name := filepath.Join(l.dir, p.File)
-	if err := l.verify(name, p); err != nil {
+	if err := intact(l.ctx, l.dir, p); err != nil {
 		return err
 	}
-	f, err := safetensors.OpenFile(name)
+	f, err := safetensors.OpenFile(filepath.Join(l.dir, p.File))
 	if err != nil {
 		return err
 	}
@@ -180,6 +152,33 @@ func (l *loader) part(p Part) error {
 		if err := l.table(f, t); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// intact reads a part to see that it is what was saved.
+func intact(ctx context.Context, dir string, p Part) error {
+	file, err := files.Open(filepath.Join(dir, p.File))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("it is missing: %w: %w", ErrDamaged, err)
+	}
+	if err != nil {
+		return fmt.Errorf("reading it: %w", err)
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("reading it: %w", err)
+	}
+	if st.Size() != p.Bytes {
+		return fmt.Errorf("%d bytes, the manifest says %d: %w", st.Size(), p.Bytes, ErrDamaged)
+	}
+	sum, err := files.SumReader(ctx, file)
+	if err != nil {
+		return fmt.Errorf("reading it: %w", err)
+	}
+	if sum != p.Sum {
+		return fmt.Errorf("checksum %s, the manifest says %s: %w", sum, p.Sum, ErrDamaged)
 	}
 	return nil
 }

@@ -28,9 +28,11 @@ type Manifest struct {
 	// RateFactors multiply learning rates, each from an update on; none is 1.
 	RateFactors []table.Factor `json:"rate_factors,omitempty"`
 	// Steps is the cut: the last step of each worker that is in the weights.
-	Steps  []uint64 `json:"steps,omitempty"`
-	Params []Param  `json:"params"`
-	Parts  []Part   `json:"parts"`
+	Steps []uint64 `json:"steps,omitempty"`
+	// Progress is how far the job was; nil where nobody said so. What says more of it, such as positions in the data, goes there.
+	Progress *Progress `json:"progress,omitempty"`
+	Params   []Param   `json:"params"`
+	Parts    []Part    `json:"parts"`
 	// Sum is the checksum of the manifest as it is written without its spaces, and with an empty checksum.
 	Sum string `json:"xxhash64"`
 	// Absent are the dense params of a store that Load has left as they were.
@@ -116,7 +118,7 @@ func visible(dir string, p Part) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("checkpoint: part %s was written but is not in %s here: the directory must be shared by "+
-			"all servers (a network file system, or all on one machine)", p.File, dir)
+			"all servers (a network file system, or all on one machine): %w", p.File, dir, err)
 	case err != nil:
 		return fmt.Errorf("checkpoint: %w", err)
 	case st.Size() != p.Bytes:

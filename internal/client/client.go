@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -42,7 +43,8 @@ type Client struct {
 	link     *link
 	servers  exchange.Servers // what sessions know of the link
 	sessions *session.Worker
-	from     string // what this worker was told the servers begin from; empty if it was told nothing
+	from     string              // what this worker was told the servers begin from; empty if it was told nothing
+	progress checkpoint.Progress // of the checkpoint that the job goes on from; since Join
 
 	stage   atomic.Int32 // of its life: fresh, joining, joined
 	saves   atomic.Int64
@@ -154,6 +156,7 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 			return false, fmt.Errorf("joining: %w", err)
 		}
 		if s == 0 {
+			c.progress = checkpoint.Progress(w.Progress)
 			c.link.life = w.Life
 			c.sessions.Resume(mode.Round(w.Round))
 		}

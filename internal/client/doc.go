@@ -15,6 +15,7 @@
 // What works on all servers at one point between steps:
 //
 //	save.go       checkpoints
+//	recovery.go   those that a job makes by itself, and goes on from
 //	shrink.go     the end of a period
 //	cut.go        a cut that is kept for reading
 //	scan.go       rows of a table, page after page

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -15,10 +16,15 @@ import (
 // because another worker has saved it, there is nothing to do.
 func (c *Client) Save(ctx context.Context, dir string) error {
 	dir, err := filepath.Abs(dir) // servers have working directories of their own
-	if err == nil {
-		err = c.settle(ctx)
-	}
 	if err != nil {
+		return err
+	}
+	return c.write(ctx, &wire.Save{Dir: dir})
+}
+
+// write makes the servers write a checkpoint.
+func (c *Client) write(ctx context.Context, msg *wire.Save) error {
+	if err := c.settle(ctx); err != nil {
 		return err
 	}
 	done, err := c.sessions.InTurn(ctx, "saving")
@@ -26,10 +32,10 @@ func (c *Client) Save(ctx context.Context, dir string) error {
 		return err
 	}
 	defer done()
-	msg := wire.Save{Dir: dir, ID: c.saveID()}
+	msg.ID = c.saveID()
 	if err := c.save(ctx, msg); err != nil {
-		c.abandon(msg)
-		return fmt.Errorf("saving %s: %w", dir, err)
+		c.abandon(wire.Save{ID: msg.ID, Dir: msg.Dir})
+		return fmt.Errorf("saving %s: %w", cmp.Or(msg.Dir, "a checkpoint"), err)
 	}
 	return nil
 }
@@ -39,12 +45,15 @@ func (c *Client) saveID() string {
 	return fmt.Sprintf("%s-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), c.Worker, c.saves.Add(1))
 }
 
-func (c *Client) save(ctx context.Context, msg wire.Save) error {
-	steps, before, err := c.freeze(ctx, msg)
+func (c *Client) save(ctx context.Context, msg *wire.Save) error {
+	steps, before, err := c.freeze(ctx, *msg)
 	if err != nil || before != nil {
 		return err
 	}
 	if err := c.keep(ctx, msg.ID); err != nil {
+		return err
+	}
+	if err := c.place(ctx, msg); err != nil {
 		return err
 	}
 	msg.Steps = steps

@@ -49,9 +49,11 @@ type save struct {
 	id     string
 	worker int
 	dir    string
-	read   bool
-	shrink *wire.Shrink // nil for a save that drops no rows
-	state  state
+	// progress is what a checkpoint of the job's own says beside the weights; nil for others.
+	progress *wire.Progress
+	read     bool
+	shrink   *wire.Shrink // nil for a save that drops no rows
+	state    state
 	// upTo are the last steps of each worker that the cut holds; nil until they are known.
 	upTo []uint64
 	// values are the first so many of the saving worker's frozen dense values, which come in pieces.
@@ -82,7 +84,7 @@ func (m *Machine) add(msg *wire.Save, worker int, st state) *save {
 		delete(m.saves, m.order[i].id)
 		m.order = slices.Delete(m.order, i, i+1)
 	}
-	s := &save{id: msg.ID, worker: worker, dir: msg.Dir, read: msg.Read, shrink: msg.Shrink, state: st}
+	s := &save{id: msg.ID, worker: worker, dir: msg.Dir, progress: msg.Progress, read: msg.Read, shrink: msg.Shrink, state: st}
 	m.saves[s.id], m.order = s, append(m.order, s)
 	return s
 }

@@ -119,6 +119,8 @@ func meant(t *testing.T, id string, words []string) wire.Save {
 	switch words[0] {
 	case "dir":
 		return wire.Save{ID: id, Dir: words[1]}
+	case "own":
+		return wire.Save{ID: id, Progress: &wire.Progress{Epoch: script.Number(t, words[1])}}
 	case "shrink":
 		return wire.Save{ID: id, Shrink: &wire.Shrink{Unseen: uint32(script.Number(t, words[1]))}}
 	}

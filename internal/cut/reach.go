@@ -1,6 +1,7 @@
 package cut
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -53,7 +54,7 @@ func (m *Machine) same(s *save, step int64) *save {
 		return nil
 	case s.shrink == nil:
 		i := slices.IndexFunc(m.order, func(o *save) bool {
-			return o.state == committed && o.shrink == nil && o.dir == s.dir && o.step == step
+			return o.state == committed && o.shrink == nil && o.dir == s.dir && o.says(s.progress) && o.step == step
 		})
 		if i < 0 {
 			return nil
@@ -66,6 +67,14 @@ func (m *Machine) same(s *save, step int64) *save {
 	}
 	p.told = append(p.told, s.worker)
 	return p
+}
+
+// says whether a save has that progress beside the weights.
+func (s *save) says(p *wire.Progress) bool {
+	if s.progress == nil || p == nil {
+		return s.progress == p
+	}
+	return s.progress.Epoch == p.Epoch && bytes.Equal(s.progress.User, p.User)
 }
 
 // Keep takes a piece of the saving worker's frozen dense values, from that place on. Pieces come in order, before the save's

@@ -33,8 +33,8 @@ func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selec
 
 // Join implements [backend.Trainer]: it finds the other workers, compares with them what is trained, and takes the dense weights of rank 0.
 func (t *Trainer) Join(ctx context.Context) error {
-	if err := t.Whole(); err != nil {
-		return err
+	if err := t.resume(ctx); err != nil {
+		return t.named(err)
 	}
 	g, err := t.claim(ctx)
 	if err != nil {
@@ -53,6 +53,21 @@ func (t *Trainer) Join(ctx context.Context) error {
 	defer t.mu.Unlock()
 	t.joined = true
 	return nil
+}
+
+// resume loads the checkpoint that the job goes on from, in place of what was restored: every worker the same, as agree finds.
+func (t *Trainer) resume(ctx context.Context) error {
+	t.mu.Lock()
+	claimed := t.claimed
+	t.mu.Unlock()
+	if claimed {
+		return backend.ErrJoined
+	}
+	origin, err := t.Resume(ctx)
+	if origin != "" {
+		t.origin = origin
+	}
+	return errors.Join(err, t.Whole())
 }
 
 // claim makes the group, once. That may take as long as StartTimeout.

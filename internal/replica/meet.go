@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/table"
 )
@@ -33,6 +34,28 @@ func (t *Trainer) Save(ctx context.Context, dir string) error {
 		return nil
 	}
 	return t.WriteCheckpoint(ctx, dir, t.rate())
+}
+
+// Saves implements [backend.Trainer]: no job goes on without one of its workers, so that rank 0 is the lowest. When it saves for the last
+// time all have come to the end of their batches.
+func (t *Trainer) Saves(ctx context.Context, last bool) (bool, error) {
+	if _, err := t.ready(); err != nil {
+		return false, err
+	}
+	if last {
+		if err := t.EndEpoch(ctx); err != nil {
+			return false, err
+		}
+	}
+	return t.c.Group.Rank == 0, nil
+}
+
+// Checkpoint implements [backend.Trainer], as Save does.
+func (t *Trainer) Checkpoint(ctx context.Context, p checkpoint.Progress) error {
+	if t.c.Group.Rank != 0 {
+		return nil
+	}
+	return t.WriteNext(ctx, p, t.rate())
 }
 
 // Shrink implements [backend.Trainer]: all end the period of their copies behind a barrier.

@@ -72,12 +72,12 @@ func New(c Config) (*Trainer, error) {
 		}
 	}
 	s := c.Strategy
-	own, err := solo.New(c.Params, c.Rule, s.NotFinite)
-	if err != nil {
-		return nil, err
-	}
 	if c.Group.Logger == nil {
 		c.Group.Logger = slog.Default()
+	}
+	own, err := solo.New(c.Params, c.Rule, s, c.Group.Logger)
+	if err != nil {
+		return nil, err
 	}
 	c.Group.Bucket = s.FuseGradSizeInMB << 20
 	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.WaitTimeout.Std()

@@ -122,6 +122,12 @@ func (r *Roster) Reached(worker int, seq uint64) bool {
 	return m.state != alive || m.window.Reached(seq)
 }
 
+// Living is the life of a worker that is in the job.
+func (r *Roster) Living(worker int) (life uint32, lives bool) {
+	m := &r.members[worker]
+	return m.life, m.state == alive && !m.fenced
+}
+
 // HasLeft says that this life of a worker has stopped before.
 func (r *Roster) HasLeft(h *wire.Header) bool {
 	return int64(h.Worker) < int64(len(r.members)) && r.members[h.Worker].state == left && r.members[h.Worker].life == h.Life

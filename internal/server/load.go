@@ -32,27 +32,33 @@ type loading struct {
 
 // restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
 func (c *loading) restore(ctx context.Context, dir string, what checkpoint.Selection) error {
-	m, err := checkpoint.Restore(ctx, dir, c.part.store, c.rule, c.part.layout.Params, c.part.owns, what)
+	_, err := c.fill(ctx, dir, what, checkpoint.From(dir, what))
+	return err
+}
+
+// fill is restore where told is what the job was told to begin from.
+func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selection, told string) (m checkpoint.Manifest, err error) {
+	m, err = checkpoint.Restore(ctx, dir, c.part.store, c.rule, c.part.layout.Params, c.part.owns, what)
 	if err != nil {
-		return fmt.Errorf("server %d: %w", c.part.index, err)
+		return m, fmt.Errorf("server %d: %w", c.part.index, err)
 	}
 	some := len(what.Params) > 0
 	if some {
 		if err := c.begin(ctx, what.Params...); err != nil {
-			return err
+			return m, err
 		}
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	c.from, c.origin = checkpoint.From(dir, what), m.Origin+": "+what.String()
+	c.from, c.origin = told, m.Origin+": "+what.String()
 	c.frozen.loaded(m.Absent)
 	if some {
 		c.keep(what.Params)
 	} else {
 		c.publish()
 	}
-	c.log.Info("begins from "+c.from, "loaded", m.Origin)
-	return nil
+	c.log.Info("begins from "+checkpoint.From(dir, what), "loaded", m.Origin)
+	return m, nil
 }
 
 // begin gives the tables the rows that their params begin with, but for those of these names; no name is none.

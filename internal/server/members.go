@@ -20,6 +20,7 @@ type membership struct {
 	changed     *changed
 	delays      *delays
 	loading     *loading
+	recovery    *recovery
 	index       int
 	fingerprint layout.Fingerprint
 	log         *slog.Logger
@@ -45,7 +46,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 		return err
 	}
 	return r.JSON(wire.Welcome{Life: life, Round: uint64(c.st.mode.Open()), Published: c.st.published,
-		From: c.loading.from, Origin: c.loading.origin})
+		From: c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress})
 }
 
 // begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold pushes

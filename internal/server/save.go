@@ -16,13 +16,14 @@ import (
 //
 // Tables are written without the lock, while pushes wait for the cut: no update begins then, and reads may go on.
 type saving struct {
-	st      *state
-	part    *part
-	frozen  *frozen
-	rates   *rates
-	rule    string
-	servers int
-	log     *slog.Logger
+	st       *state
+	part     *part
+	frozen   *frozen
+	rates    *rates
+	recovery *recovery
+	rule     string
+	servers  int
+	log      *slog.Logger
 }
 
 // freeze begins a cut, after one that is under way, and says which steps are in the tables; or that the work was done at this
@@ -173,9 +174,12 @@ func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 		err = checkpoint.Commit(msg.Dir, c.manifest(msg))
 	}
 	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
 	c.st.cut.Committed(step, msg.Freed, err)
 	c.st.lock.broadcast()
+	c.st.lock.Unlock()
+	if err == nil {
+		c.recovery.committed(msg)
+	}
 	return err
 }
 
@@ -206,7 +210,8 @@ func (c *saving) committing(f *wire.Frame, msg *wire.Save) (over bool, err error
 // manifest is that of a checkpoint whose parts are written.
 func (c *saving) manifest(msg *wire.Save) checkpoint.Manifest {
 	m := checkpoint.Manifest{ID: msg.ID, Rule: c.rule, Step: msg.Parts[0].Step, Steps: msg.Steps,
-		RateFactors: fromWire(msg.Parts[0].RateFactors), Params: checkpoint.Params(c.part.layout.Params)}
+		RateFactors: fromWire(msg.Parts[0].RateFactors), Params: checkpoint.Params(c.part.layout.Params),
+		Progress: (*checkpoint.Progress)(msg.Progress)}
 	for _, p := range msg.Parts {
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
 	}

@@ -47,6 +47,7 @@ type Server struct {
 	clipping *clipping
 	saving   *saving
 	loading  *loading
+	recovery *recovery
 	members  *membership
 	deaths   *deaths
 	door     *door
@@ -96,10 +97,13 @@ func (s *Server) connect(traits mode.Traits) {
 		pushes: sync.Pool{New: func() any { return new(push) }}}
 	frozen := &frozen{st: st, part: part, known: map[int]bool{}}
 	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule.Name(), log: s.log, pieces: make([]int, c.Workers)}
-	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, rule: c.Rule.Name(), servers: len(c.Endpoints), log: s.log}
+	keep := c.Strategy.Recovery
+	s.recovery = &recovery{st: st, index: c.Index, series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Log: s.log},
+		stopping: make([]uint32, c.Workers), places: map[string]string{}, log: s.log}
+	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, recovery: s.recovery, rule: c.Rule.Name(), servers: len(c.Endpoints), log: s.log}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	s.members = &membership{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays, loading: s.loading,
-		index: c.Index, fingerprint: c.Fingerprint, log: s.log}
+		recovery: s.recovery, index: c.Index, fingerprint: c.Fingerprint, log: s.log}
 	s.deaths = &deaths{st: st, peers: s.peers, membership: s.members, rounds: s.rounds, rates: rates, clipping: s.clipping,
 		torn: traits.Rounds, log: s.log}
 
@@ -119,6 +123,8 @@ func (s *Server) connect(traits mode.Traits) {
 		wire.OpFreeze:    control(s.saving.freeze),
 		wire.OpSave:      control(s.saving.save),
 		wire.OpCommit:    control(s.saving.commit),
+		wire.OpSaver:     control(s.recovery.saver),
+		wire.OpPlace:     control(s.recovery.place),
 		wire.OpKeep:      control(frozen.handleKeep),
 		wire.OpBring:     frozen.handleBring,
 		wire.OpFence:     control(s.deaths.fence),
@@ -242,6 +248,20 @@ func (s *Server) Store() *table.Store { return s.part.store }
 // Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
 func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
 	return s.loading.restore(ctx, dir, what)
+}
+
+// Resume fills the tables from the newest whole checkpoint of Strategy.Recovery; found is false if there is none. told is what the job was
+// told to begin from where there is none.
+func (s *Server) Resume(ctx context.Context, told string) (found bool, err error) {
+	found, err = s.recovery.resume(ctx, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
+		return s.loading.fill(ctx, dir, checkpoint.Selection{}, told)
+	})
+	if !found {
+		for _, t := range s.part.store.Tables {
+			t.Clear() // of what a damaged one has left
+		}
+	}
+	return found, err
 }
 
 // Begin gives the tables the rows that their params begin with.

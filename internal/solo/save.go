@@ -18,16 +18,19 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64)
 	if err := t.Whole(); err != nil {
 		return err
 	}
-	return t.local.Still(func() error {
-		store := t.Store()
-		id := fmt.Sprintf("%d-local", store.Step())
-		part, err := checkpoint.WritePart(ctx, dir, checkpoint.PartName(id, 0, 1), store)
-		if err != nil {
-			return err
-		}
-		return checkpoint.Commit(dir, checkpoint.Manifest{ID: id, Rule: t.rule.Name(), Step: store.Step(), RateFactors: store.RateFactors(rate),
-			Params: checkpoint.Params(t.params), Parts: []checkpoint.Part{part}})
-	})
+	return t.local.Still(func() error { return t.write(ctx, dir, rate, nil) })
+}
+
+// write writes a checkpoint between two updates.
+func (t *Trainer) write(ctx context.Context, dir string, rate float64, p *checkpoint.Progress) error {
+	store := t.Store()
+	id := fmt.Sprintf("%d-local", store.Step())
+	part, err := checkpoint.WritePart(ctx, dir, checkpoint.PartName(id, 0, 1), store)
+	if err != nil {
+		return err
+	}
+	return checkpoint.Commit(dir, checkpoint.Manifest{ID: id, Rule: t.rule.Name(), Step: store.Step(), RateFactors: store.RateFactors(rate),
+		Progress: p, Params: checkpoint.Params(t.params), Parts: []checkpoint.Part{part}})
 }
 
 // Shrink implements [backend.Trainer].

@@ -2,9 +2,12 @@ package solo
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
@@ -20,10 +23,15 @@ type Trainer struct {
 	params []*optimizer.Param
 	rule   optimizer.Rule
 	policy strategy.NotFinite
+	// series are the checkpoints that this process makes by itself, and progress that of the one it goes on from.
+	series   *checkpoint.Series
+	progress checkpoint.Progress
 
 	mu sync.Mutex
 	// torn is why a load has left parts of two models.
 	torn error
+	// saved is what the last checkpoint of the series holds.
+	saved *saved
 }
 
 var (
@@ -31,13 +39,14 @@ var (
 	_ backend.Holder  = (*Trainer)(nil)
 )
 
-// New makes a trainer of params with the weights that they begin with.
-func New(params []*optimizer.Param, rule optimizer.Rule, policy strategy.NotFinite) (*Trainer, error) {
+// New makes a trainer of params with the weights that they begin with, under a strategy with its defaults filled in.
+func New(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy, log *slog.Logger) (*Trainer, error) {
 	t, err := local.New(params, rule)
 	if err != nil {
 		return nil, err
 	}
-	return &Trainer{local: t, params: params, rule: rule, policy: policy}, nil
+	series := &checkpoint.Series{Dir: s.Recovery.Dir, Keep: s.Recovery.Keep, Log: log}
+	return &Trainer{local: t, params: params, rule: rule, policy: s.NotFinite, series: series}, nil
 }
 
 // Local is what makes the updates.
@@ -47,7 +56,10 @@ func (t *Trainer) Local() *local.Trainer { return t.local }
 func (t *Trainer) Store() *table.Store { return t.local.Store() }
 
 // Join implements [backend.Trainer]: weights that were loaded in part are not begun with.
-func (t *Trainer) Join(context.Context) error { return t.Whole() }
+func (t *Trainer) Join(ctx context.Context) error {
+	_, err := t.Resume(ctx)
+	return errors.Join(err, t.Whole())
+}
 
 // Leave implements [backend.Trainer]: steps are applied when they end.
 func (t *Trainer) Leave(ctx context.Context) error { return files.Ended(ctx) }

@@ -24,6 +24,23 @@ type Welcome struct {
 	// model it found there.
 	From   string `json:"from,omitempty"`
 	Origin string `json:"origin,omitempty"`
+	// Progress is that of the checkpoint from which a job that was started again goes on.
+	Progress Progress `json:"progress,omitzero"`
+}
+
+// Progress is how far a job is, as its program says.
+type Progress struct {
+	Epoch int    `json:"epoch,omitempty"`
+	User  []byte `json:"user,omitempty"`
+}
+
+// IsZero says whether nothing is said.
+func (p Progress) IsZero() bool { return p.Epoch == 0 && p.User == nil }
+
+// Saver is the blob of OpSaver; with Last its worker stops when it has saved, and is counted out. Yours answers it.
+type Saver struct {
+	Last  bool `json:"last,omitempty"`
+	Yours bool `json:"yours,omitempty"`
 }
 
 // Gather is the blob of OpGather: a worker's part of its n-th collective.
@@ -75,11 +92,13 @@ type Norms struct {
 	Sums []byte `json:"sums"`
 }
 
-// Save is the blob of OpFreeze, OpKeep (which needs its ID alone), OpSave and OpCommit: of what all servers do in one cut
+// Save is the blob of OpFreeze, OpKeep and OpPlace (which need its ID alone), OpSave and OpCommit: of what all servers do in one cut
 // between steps, which is to write a checkpoint, with Shrink to end a period of the tables, or with Read to let the worker read until it
 // abandons the cut.
 type Save struct {
 	Dir string `json:"dir"`
+	// Progress is for one of the job's own checkpoints, whose Dir server 0 makes when the cut is held, and says in its answer to OpPlace.
+	Progress *Progress `json:"progress,omitempty"`
 	// Shrink drops rows, and nothing is written.
 	Shrink *Shrink `json:"shrink,omitempty"`
 	// Read keeps the cut for the worker's reads, and nothing is written. An OpSave that comes again asks whether it is still kept.

@@ -32,6 +32,8 @@ const (
 	OpKeep                    // server 0: the frozen dense values of the worker that saves, for its cut
 	OpBring                   // server 0: those of a checkpoint, for a worker that joins
 	OpRate                    // worker 0: the factor on learning rates from the round on; any: which it is
+	OpSaver                   // server 0: is it this worker that saves the job's checkpoints?
+	OpPlace                   // server 0: a directory for the checkpoint whose cut is held
 	opEnd
 )
 
@@ -56,6 +58,8 @@ var opNames = [...]string{
 	OpKeep:      "keep",
 	OpBring:     "bring",
 	OpRate:      "rate",
+	OpSaver:     "saver",
+	OpPlace:     "place",
 }
 
 func (o Op) String() string {

@@ -1,0 +1,201 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Progress is how far a job is, as its program says: what a job that is started again wants to know.
+type Progress struct {
+	// Epoch is the one that is under way, from 0. A job that goes back to a checkpoint repeats it from its first row.
+	Epoch int
+	// User is the program's own, at most 64 KiB. It is not copied.
+	User []byte
+}
+
+// maxUser bounds Progress.User: it is in the manifest, and in the answer to each worker that joins.
+const maxUser = 64 << 10
+
+// SetProgress says how far this job is, for the checkpoints that [strategy.Recovery] has saved from now on: each has what the worker that
+// saves it has said last. Say that an epoch begins behind a barrier, so that no worker is still in the one before:
+//
+//	for epoch := f.Progress().Epoch; epoch < epochs; epoch++ {
+//		…                                   // train on the rows of the epoch
+//		err = f.BarrierWorker(ctx)
+//		err = f.SetProgress(fleet.Progress{Epoch: epoch + 1})
+//	}
+//
+// Any goroutine may call it. A worker that says nothing goes on with what the job has begun from.
+func (f *Fleet) SetProgress(p Progress) error {
+	switch _, err := f.workerCall("SetProgress"); {
+	case err != nil:
+		return err
+	case len(p.User) > maxUser:
+		return fmt.Errorf("fleet: SetProgress: User has %d bytes, it can have %d: save what is larger in a file of your own, and name it there",
+			len(p.User), maxUser)
+	case p.Epoch < 0:
+		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0", p.Epoch)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.progress = &p
+	return nil
+}
+
+// Progress is what this process has given SetProgress last; before that, since InitWorker, what was said in the checkpoint that the job
+// goes on from, and zero in a job that begins anew.
+func (f *Fleet) Progress() Progress {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.progress != nil:
+		return *f.progress
+	case f.job != nil && f.job.backend != nil:
+		return Progress(f.job.backend.Progress())
+	}
+	return Progress{}
+}
+
+// Checkpoint saves one of the checkpoints of [strategy.Recovery] at once, beside those that are saved by themselves, and returns when it is
+// whole. It holds what SavePersistables does, and this worker's Progress. Any worker may call it; when several do for the same step with
+// the same progress, one acts. In a collective job worker 0 writes when it calls, and the others' calls do nothing.
+func (f *Fleet) Checkpoint(ctx context.Context) error {
+	j, err := f.worker(ctx, "Checkpoint")
+	if err != nil {
+		return err
+	}
+	if j.strategy.Recovery.Dir == "" {
+		return fmt.Errorf("fleet: Checkpoint: no directory for it: set Strategy.Recovery.Dir: %w", ErrOrder)
+	}
+	return named("Checkpoint", j.backend.Checkpoint(ctx, checkpoint.Progress(f.Progress())))
+}
+
+// CheckpointInfo is one of the checkpoints that [strategy.Recovery] has saved.
+type CheckpointInfo struct {
+	// Dir is its directory, which Restore takes.
+	Dir string
+	// Step is the number of updates in it.
+	Step int64
+	// Progress is how far the job was.
+	Progress Progress
+}
+
+// Latest is the newest whole checkpoint in a Recovery's directory: the one that a job would go on from, if its files are what their
+// checksums say. ErrNoCheckpoint says that there is none.
+func Latest(dir string) (CheckpointInfo, error) {
+	newest, m, err := checkpoint.Latest(dir)
+	if err != nil {
+		return CheckpointInfo{}, fmt.Errorf("fleet: Latest: %w", err)
+	}
+	c := CheckpointInfo{Dir: newest, Step: m.Step}
+	if m.Progress != nil {
+		c.Progress = Progress(*m.Progress)
+	}
+	return c, nil
+}
+
+// ErrNoCheckpoint says that a directory holds none.
+var ErrNoCheckpoint = checkpoint.ErrNone
+
+// saver saves checkpoints while a worker trains, when it is for this worker to do.
+type saver struct {
+	f     *Fleet
+	j     *job
+	every time.Duration
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+}
+
+// retryAfter is when a checkpoint that failed is tried again, unless the next is due earlier.
+const retryAfter = 10 * time.Second
+
+// beginSaving begins, in a job with a Recovery.
+func (f *Fleet) beginSaving(j *job) {
+	if j.strategy.Recovery.Dir == "" {
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &saver{f: f, j: j, every: j.strategy.Recovery.Every.Std(), stop: stop}
+	s.ended.Go(func() { s.run(ctx) })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saver = s
+}
+
+// endSaving ends what beginSaving began, and returns it; nil if there is nothing to end.
+func (f *Fleet) endSaving() *saver {
+	f.mu.Lock()
+	s := f.saver
+	f.saver = nil
+	f.mu.Unlock()
+	if s != nil {
+		s.stop()
+		s.ended.Wait()
+	}
+	return s
+}
+
+// run saves again and again until ctx ends.
+func (s *saver) run(ctx context.Context) {
+	for wait := s.every; s.wait(ctx, wait) == nil; {
+		wait = s.every
+		mine, err := s.j.backend.Saves(ctx, false)
+		if mine && err == nil {
+			err = s.save(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			wait = s.retry(err)
+		}
+	}
+}
+
+// last saves what this worker leaves behind, if that is for it to do: as often as it takes, until ctx or the job ends.
+func (s *saver) last(ctx context.Context) error {
+	mine, err := s.j.backend.Saves(ctx, true)
+	if err == nil && !mine {
+		return nil
+	}
+	for err == nil {
+		failed := s.save(ctx)
+		if failed == nil {
+			return nil
+		}
+		if _, err = s.j.backend.Saves(ctx, false); err == nil { // there are others to save for
+			err = s.wait(ctx, s.retry(failed))
+		}
+		if err != nil {
+			err = errors.Join(failed, err)
+		}
+	}
+	return fmt.Errorf("the last checkpoint was not saved: %w", err)
+}
+
+// save saves one with what the program has said so far.
+func (s *saver) save(ctx context.Context) error {
+	return s.j.backend.Checkpoint(ctx, checkpoint.Progress(s.f.Progress()))
+}
+
+// retry logs a failure, and is how long to wait before the next attempt.
+func (s *saver) retry(err error) time.Duration {
+	wait := min(retryAfter, s.every)
+	s.f.log.Warn("a checkpoint failed, it is tried again", "worker", s.f.id.Index, "in", strategy.Duration(wait), "error", err)
+	return wait
+}
+
+// wait fails when ctx ends before the time is over.
+func (s *saver) wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,460 @@
+package fleet_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// enduring is a job of some epochs, each of four steps of 15 seconds, that saves checkpoints and is started again.
+type enduring struct {
+	trial.Job
+	recovery strategy.Recovery
+	epochs   int
+	asks     bool   // for a checkpoint at each epoch's end
+	load     string // what Restore is given
+	// within is called before each step of a worker, and atTheEnd before it stops. What they return ends the worker.
+	within   func(f *fleet.Fleet, epoch, step int) error
+	atTheEnd func(f *fleet.Fleet) error
+	stop     time.Duration // bounds StopWorker; 0 means as long as it takes
+
+	mu    sync.Mutex
+	began []fleet.Progress // by worker
+	model []byte           // at the end, as worker 0 sees it
+	errs  map[string]error
+	log   trial.Log
+}
+
+const (
+	epochSteps = 4
+	stepTime   = 15 * time.Second
+)
+
+var errKilled = errors.New("killed")
+
+// run runs the job in virtual time, and returns what became of its roles.
+func (j *enduring) run(t *testing.T) *enduring {
+	t.Helper()
+	j.began = make([]fleet.Progress, j.Cluster.Workers)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		c := j.Cluster
+		c.Options.Transport, c.Options.Logger = transport.NewMemory(), j.log.Logger()
+		j.errs = c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error { return j.play(ctx, f, dir) })
+	})
+	if _, err := os.Stat(trial.WeightsFile(dir)); err == nil {
+		j.model = trial.Weights(t, dir)
+	}
+	return j
+}
+
+// works is run of a job of which no role may fail.
+func (j *enduring) works(t *testing.T) *enduring {
+	t.Helper()
+	for role, err := range j.run(t).errs {
+		if err != nil {
+			t.Errorf("%s: %v", role, err)
+		}
+	}
+	return j
+}
+
+// again is the same job, which nobody ends.
+func (j *enduring) again() *enduring {
+	return &enduring{Job: j.Job, recovery: j.recovery, epochs: j.epochs, asks: j.asks, load: j.load}
+}
+
+func (j *enduring) play(ctx context.Context, f *fleet.Fleet, dir string) error {
+	s, o := j.Strategy, trial.NewToy()
+	s.Recovery = j.recovery
+	var rule optimizer.Rule = optimizer.Adam{LR: 0.01}
+	if s.Mode == strategy.ModeGeo {
+		rule, s.KSteps = optimizer.SGD{LR: 0.1}, 3
+	}
+	if err := trial.Minimize(f, o, rule, s); err != nil {
+		return err
+	}
+	if err := f.Restore(ctx, j.load, fleet.RestoreOptions{}); err != nil {
+		return err
+	}
+	if f.IsServer() {
+		return trial.Serve(ctx, f, "")
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	j.began[f.WorkerIndex()] = f.Progress()
+	j.mu.Unlock()
+	for epoch := f.Progress().Epoch; epoch < j.epochs; epoch++ {
+		if err := j.epoch(ctx, f, o, epoch); err != nil {
+			return err
+		}
+	}
+	if j.atTheEnd != nil {
+		if err := j.atTheEnd(f); err != nil {
+			return err
+		}
+	}
+	if f.IsFirstWorker() {
+		if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
+			return err
+		}
+	}
+	if j.stop > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, j.stop)
+		defer cancel()
+	}
+	return f.StopWorker(ctx)
+}
+
+func (j *enduring) epoch(ctx context.Context, f *fleet.Fleet, o *trial.Toy, epoch int) error {
+	for step := range epochSteps {
+		if j.within != nil {
+			if err := j.within(f, epoch, step); err != nil {
+				return err
+			}
+		}
+		if err := o.Train(ctx, trial.Share(f, epoch*epochSteps+step), nil); err != nil {
+			return err
+		}
+		time.Sleep(stepTime)
+	}
+	if err := errors.Join(o.Close(ctx), f.BarrierWorker(ctx)); err != nil {
+		return err
+	}
+	if err := f.SetProgress(fleet.Progress{Epoch: epoch + 1, User: []byte(fmt.Sprint("seen ", epoch+1))}); err != nil || !j.asks {
+		return err
+	}
+	return errors.Join(f.Checkpoint(ctx), f.BarrierWorker(ctx))
+}
+
+// TestAJobGoesOn: every role of a job ends in the middle of its third epoch and is started again. All go on from the end of the second, as
+// they were told, and come to the bits of a job that never ended where bits repeat.
+func TestAJobGoesOn(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		t.Run(name, func(t *testing.T) {
+			never := (&enduring{Job: job, epochs: 4}).works(t)
+			j := &enduring{Job: job, epochs: 4, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}}
+			j.within = func(_ *fleet.Fleet, epoch, step int) error {
+				if epoch == 2 && step == 2 {
+					return errKilled
+				}
+				return nil
+			}
+			for role, err := range j.run(t).errs {
+				if err == nil {
+					t.Errorf("%s did not notice", role)
+				}
+			}
+			again := j.again().works(t)
+			for w, p := range again.began {
+				if p.Epoch != 2 || string(p.User) != "seen 2" {
+					t.Errorf("worker %d goes on from %d, %q", w, p.Epoch, p.User)
+				}
+			}
+			if repeats := job.Strategy.Mode == strategy.ModeSync; repeats && !bytes.Equal(never.model, again.model) {
+				t.Errorf("weights differ by up to %g from a job that never ended", trial.Distance(t, never.model, again.model))
+			}
+			latest, err := fleet.Latest(j.recovery.Dir)
+			if err != nil || latest.Progress.Epoch != 4 || string(latest.Progress.User) != "seen 4" || latest.Step == 0 {
+				t.Errorf("the latest is %+v, error %v", latest, err)
+			}
+		})
+	}
+}
+
+// names are the checkpoints in a directory.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := trial.Names(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestCheckpointsByThemselves: one each time, one at the end, and the last ones stay.
+func TestCheckpointsByThemselves(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, keep := range []int{0, 1, 9} {
+				j := &enduring{Job: job, epochs: 4, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(72 * time.Second), Keep: keep}}
+				j.works(t) // four minutes: after 72, 144 and 216 seconds, and at the end
+				all := []string{"ckpt-000001", "ckpt-000002", "ckpt-000003", "ckpt-000004", "ckpt-000005"}
+				got := names(t, j.recovery.Dir)
+				if job.Strategy.Mode != strategy.ModeGeo || !slices.Contains(got, all[4]) { // what the other worker's exchange at its end has left
+					all = all[:4]
+				}
+				if want := all[max(0, len(all)-cmp.Or(keep, strategy.DefaultKeep)):]; !slices.Equal(got, want) {
+					t.Errorf("of the last %d there are %v, want %v", keep, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestTheNextWorkerSaves: worker 0 dies, and others go on; so do the checkpoints, to the last one, which has all that was trained.
+func TestTheNextWorkerSaves(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		if job.Cluster.Servers == 0 {
+			continue // without all of its workers no such job goes on
+		}
+		t.Run(name, func(t *testing.T) {
+			j := &enduring{Job: job, epochs: 6, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Minute), Keep: 20}}
+			var then []string
+			j.within = func(f *fleet.Fleet, epoch, step int) error {
+				if f.WorkerIndex() == 0 && epoch == 1 && step == 2 {
+					then = names(t, j.recovery.Dir)
+					return errKilled
+				}
+				return nil
+			}
+			j.run(t)
+			if err := j.errs["worker 1"]; err != nil {
+				t.Errorf("worker 1: %v", err)
+			}
+			if now := names(t, j.recovery.Dir); len(then) != 1 || len(now) < len(then)+4 {
+				t.Errorf("there are %v, and %v when worker 0 died", now, then)
+			}
+			latest, err := fleet.Latest(j.recovery.Dir)
+			if err != nil || latest.Progress.Epoch != 6 {
+				t.Errorf("the last is of epoch %d, error %v", latest.Progress.Epoch, err)
+			}
+		})
+	}
+}
+
+// TestALastSaveThatFails is tried again until there is a place for it, or the call's context ends.
+func TestALastSaveThatFails(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		for _, never := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, never %t", name, never), func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "checkpoints")
+				j := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: dir}, stop: 5 * time.Minute}
+				var once sync.Once
+				j.atTheEnd = func(*fleet.Fleet) (err error) {
+					once.Do(func() {
+						err = os.WriteFile(dir, []byte("in the way"), 0o644)
+						if !never {
+							time.AfterFunc(time.Minute, func() { _ = os.Remove(dir) })
+						}
+					})
+					return err
+				}
+				j.run(t)
+				for role, err := range j.errs {
+					if err != nil && !never {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+				if tries := len(j.log.Lines("tried again")); tries < 5 {
+					t.Errorf("%d attempts failed, and the log has\n%s", tries, j.log.String())
+				}
+				if err := j.errs["worker 0"]; never {
+					if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the last checkpoint was not saved") {
+						t.Errorf("worker 0: %v", err)
+					}
+				} else if got := names(t, dir); !slices.Equal(got, []string{"ckpt-000001"}) {
+					t.Errorf("there are %v", got)
+				}
+			})
+		}
+	}
+}
+
+// TestATornCheckpointIsPassedOver: a bit of the newest has flipped, so the one before counts; then that is torn too, and at last the job
+// begins anew.
+func TestATornCheckpointIsPassedOver(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		t.Run(name, func(t *testing.T) {
+			j := &enduring{Job: job, epochs: 2, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}
+			j.works(t)
+			all := names(t, j.recovery.Dir)
+			if len(all) < 2 {
+				t.Fatalf("there are %v", all)
+			}
+			for i, name := range slices.Backward(all) {
+				flipBit(t, filepath.Join(j.recovery.Dir, name))
+				want := 0
+				if i > 0 {
+					want = trial.Manifest(t, filepath.Join(j.recovery.Dir, all[i-1])).Progress.Epoch
+				}
+				again := j.again()
+				again.epochs = 0
+				again.atTheEnd = func(*fleet.Fleet) error { return errKilled } // before it saves another
+				again.run(t)
+				for w, p := range again.began {
+					if p.Epoch != want {
+						t.Errorf("worker %d goes on from epoch %d, want %d", w, p.Epoch, want)
+					}
+				}
+				said := func(line string) bool { return strings.Contains(line, name) && strings.Contains(line, "checksum") }
+				if lines := again.log.Lines("passed over"); !slices.ContainsFunc(lines, said) {
+					t.Errorf("%s: the log says %q", name, lines)
+				}
+			}
+		})
+	}
+}
+
+// flipBit damages the first part of a checkpoint.
+func flipBit(t *testing.T, dir string) {
+	t.Helper()
+	file := filepath.Join(dir, trial.Manifest(t, dir).Parts[0].File)
+	data := trial.Read(t, file)
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRestoreIsForAFirstStart: what Restore names counts until there is a checkpoint.
+func TestRestoreIsForAFirstStart(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		t.Run(name, func(t *testing.T) {
+			given := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: t.TempDir()}}
+			given.works(t)
+			latest, err := fleet.Latest(given.recovery.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := &enduring{Job: job, epochs: 2, load: latest.Dir, recovery: strategy.Recovery{Dir: t.TempDir()}}
+			for attempt, want := range []int{0, 2} {
+				j = j.again().works(t)
+				if got := j.began[0].Epoch; got != want {
+					t.Errorf("attempt %d goes on from epoch %d, want %d", attempt, got, want)
+				}
+			}
+			if now, err := fleet.Latest(j.recovery.Dir); err != nil || now.Step <= latest.Step {
+				t.Errorf("%d updates after %d, error %v", now.Step, latest.Step, err)
+			}
+		})
+	}
+}
+
+// TestTwoJobsInOneDirectory: neither harms what the other saves.
+func TestTwoJobsInOneDirectory(t *testing.T) {
+	dir := t.TempDir()
+	var jobs sync.WaitGroup
+	for range 2 {
+		jobs.Go(func() {
+			job := trial.Job{Cluster: trial.Cluster(2, 2), Strategy: strategy.Sync()}
+			j := &enduring{Job: job, epochs: 5, asks: true, recovery: strategy.Recovery{Dir: dir}}
+			j.works(t)
+			if bad := append(j.log.Lines("WARN"), j.log.Lines("ERROR")...); len(bad) > 0 {
+				t.Errorf("the log says %q", bad)
+			}
+		})
+	}
+	jobs.Wait()
+	left := names(t, dir)
+	if len(left) < 2 || len(left) > 4 {
+		t.Errorf("there are %v, want the last two of each job", left)
+	}
+	for _, name := range left {
+		if m := trial.Manifest(t, filepath.Join(dir, name)); len(m.Parts) != 2 {
+			t.Errorf("%s has %d parts", name, len(m.Parts))
+		}
+	}
+}
+
+// TestProgressIsChecked: what can't be kept is refused, and calls that make no sense say so.
+func TestProgressIsChecked(t *testing.T) {
+	trial.Cluster(1, 1).Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		if err := f.SetProgress(fleet.Progress{}); f.IsServer() != errors.Is(err, fleet.ErrRole) || f.IsWorker() != errors.Is(err, fleet.ErrOrder) {
+			return fmt.Errorf("SetProgress before Minimize: %w", err)
+		}
+		return trial.Play(ctx, f, trial.NewToy(), optimizer.SGD{LR: 1}, strategy.Sync(), func() error {
+			for want, err := range map[string]error{
+				"65537 bytes, it can have 65536": f.SetProgress(fleet.Progress{User: make([]byte, 1<<16+1)}),
+				"Epoch is -1":                    f.SetProgress(fleet.Progress{Epoch: -1}),
+				"set Strategy.Recovery.Dir":      f.Checkpoint(ctx),
+			} {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					return fmt.Errorf("error %v, want %q", err, want)
+				}
+			}
+			return f.SetProgress(fleet.Progress{User: make([]byte, 1<<16)})
+		})
+	})
+	if _, err := fleet.Latest(t.TempDir()); !errors.Is(err, fleet.ErrNoCheckpoint) {
+		t.Errorf("Latest of nothing: %v", err)
+	}
+}
+
+// effectsOnRecovery are what the fields of Recovery do, in every kind of job.
+func effectsOnRecovery() map[string]effect {
+	// numbers are those of the checkpoints that a trial of two minutes leaves.
+	numbers := func(t *testing.T, x trial.Trial, r strategy.Recovery) (all []string) {
+		r.Dir = filepath.Join(t.TempDir(), "checkpoints")
+		x.Pace = []time.Duration{10 * time.Second, 11 * time.Second}
+		x.With(func(s *strategy.Strategy) { s.Recovery = r }).Works(t)
+		return names(t, r.Dir)
+	}
+	set := func(r strategy.Recovery) func(*strategy.Strategy) {
+		return func(s *strategy.Strategy) {
+			s.Recovery = r
+			s.Recovery.Dir = "checkpoints"
+		}
+	}
+	return map[string]effect{
+		"Recovery.Dir": {
+			set: set(strategy.Recovery{}),
+			in:  trial.Places,
+			shows: func(t *testing.T, x trial.Trial) {
+				x.Steady = true
+				dir, once := t.TempDir(), x.Works(t)
+				for _, times := range []float64{1, 2} { // the second goes on from the first
+					o := x.With(func(s *strategy.Strategy) { s.Recovery.Dir = dir }).Works(t)
+					if got, want := o.Value(t, "w"), times*once.Value(t, "w"); got != want {
+						t.Errorf("a weight is %v, want %v", got, want)
+					}
+				}
+			},
+		},
+		"Recovery.Every": {
+			set: set(strategy.Recovery{Every: strategy.Duration(time.Minute)}),
+			in:  trial.Places,
+			shows: func(t *testing.T, x trial.Trial) {
+				often := len(numbers(t, x, strategy.Recovery{Every: strategy.Duration(10 * time.Second), Keep: 100}))
+				if seldom := len(numbers(t, x, strategy.Recovery{Keep: 100})); seldom < 1 || seldom > 2 || often > 16 || often < 10 {
+					t.Errorf("%d in two minutes, and %d every 10 s", seldom, often)
+				}
+			},
+		},
+		"Recovery.Keep": {
+			set: set(strategy.Recovery{Keep: 3}),
+			in:  trial.Places,
+			shows: func(t *testing.T, x trial.Trial) {
+				// The same step with the same progress is saved once where training has ended, so a trial leaves few of its own.
+				for keep, want := range map[int]int{0: 2, 1: 1, 3: 3} {
+					dir := t.TempDir()
+					for range 4 {
+						x.With(func(s *strategy.Strategy) { s.Recovery = strategy.Recovery{Dir: dir, Keep: keep} }).Works(t)
+					}
+					if got := names(t, dir); len(got) != want {
+						t.Errorf("keep %d: there are %v", keep, got)
+					}
+				}
+			},
+		},
+	}
+}

@@ -1,0 +1,242 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/files"
+)
+
+// Progress is how far a job was when a checkpoint was made, as its program said.
+type Progress struct {
+	// Epoch is the one that was under way, from 0.
+	Epoch int `json:"epoch"`
+	// User is what else the program wants to know when it goes on.
+	User []byte `json:"user,omitempty"`
+}
+
+// Series are the checkpoints of one job, each a directory ckpt-<number> of its own below Dir. Directories are made exclusively, so that no
+// two jobs write to one; a job removes those that it began from, what lay before that one, and its own, and no others.
+type Series struct {
+	// Dir has the checkpoints; empty for a job that makes none.
+	Dir string
+	// Keep is how many whole ones stay.
+	Keep int
+	Log  *slog.Logger
+
+	mu   sync.Mutex
+	base int          // the number of the one that the job began from, 0 for none
+	own  map[int]bool // numbers that this process has made
+}
+
+const (
+	seriesPrefix = "ckpt-"
+	// abandoned is the age at which a directory that never became whole is nobody's: its job may have been one of two in Dir.
+	abandoned = time.Hour
+)
+
+// numbers are those of the directories of a series, the highest first.
+func numbers(dir string) (all []int, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	for _, e := range entries {
+		text, is := strings.CutPrefix(e.Name(), seriesPrefix)
+		if n, err := strconv.Atoi(text); is && err == nil && n > 0 && name(n) == e.Name() {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	slices.Reverse(all)
+	return all, nil
+}
+
+// name is the directory's of a number: as text they sort as the numbers do, up to a million.
+func name(n int) string { return fmt.Sprintf("%s%06d", seriesPrefix, n) }
+
+// whole reads the manifest of a checkpoint and sees that its parts are there, of the sizes that it says.
+func whole(dir string) (Manifest, error) {
+	m, err := Read(dir)
+	for _, p := range m.Parts {
+		if err == nil {
+			err = visible(dir, p)
+		}
+	}
+	return m, err
+}
+
+// Verify reads the manifest of a checkpoint and compares the checksums of all its parts.
+func Verify(ctx context.Context, dir string) (Manifest, error) {
+	m, err := whole(dir)
+	for _, p := range m.Parts {
+		if err == nil {
+			err = intact(ctx, dir, p)
+		}
+	}
+	return m, err
+}
+
+// Torn says that an error is about a checkpoint that was not finished, or that was damaged since.
+func Torn(err error) bool {
+	return errors.Is(err, ErrNone) || errors.Is(err, ErrDamaged) || errors.Is(err, fs.ErrNotExist)
+}
+
+// Latest is the newest whole checkpoint of a series; ErrNone if there is none.
+func Latest(dir string) (newest string, m Manifest, err error) {
+	if err := files.CheckLocal(dir); err != nil {
+		return "", m, fmt.Errorf("checkpoint: %w", err)
+	}
+	all, err := numbers(dir)
+	if err != nil {
+		return "", m, err
+	}
+	for _, n := range all {
+		newest := filepath.Join(dir, name(n))
+		switch m, err := whole(newest); {
+		case err == nil:
+			return newest, m, nil
+		case !Torn(err):
+			return "", m, err
+		}
+	}
+	return "", m, fmt.Errorf("checkpoint: %s has no whole checkpoint %s…: %w", dir, seriesPrefix, ErrNone)
+}
+
+// Resume has load read the newest whole checkpoint, which the series goes on from; found is false if there is none. One that is torn, as
+// its files or load say, is passed over for the one before, with a warning.
+func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found bool, err error) {
+	if s.Dir == "" {
+		return false, nil
+	}
+	if err := errors.Join(files.CheckLocal(s.Dir), files.Ended(ctx)); err != nil {
+		return false, fmt.Errorf("checkpoint: %w", err)
+	}
+	all, err := numbers(s.Dir)
+	if err != nil {
+		return false, err
+	}
+	for _, n := range all {
+		dir := filepath.Join(s.Dir, name(n))
+		if _, err = whole(dir); err == nil {
+			err = load(dir)
+		}
+		switch {
+		case err == nil:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.base = n
+			return true, nil
+		case !Torn(err):
+			return false, err
+		}
+		s.Log.Warn("checkpoint passed over, it is not whole", "dir", dir, "why", err)
+	}
+	return false, nil
+}
+
+// Make makes the directory of the next checkpoint, which nobody else has. The name is absolute.
+func (s *Series) Make() (dir string, err error) {
+	root, err := filepath.Abs(s.Dir)
+	if err == nil {
+		err = os.MkdirAll(root, 0o755)
+	}
+	if err != nil {
+		return "", fmt.Errorf("checkpoint: %w", err)
+	}
+	all, err := numbers(root)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.sweep(); err != nil {
+		return "", err
+	}
+	for n := slices.Max(append(all, s.base)) + 1; ; n++ {
+		dir = filepath.Join(root, name(n))
+		switch err := os.Mkdir(dir, 0o755); {
+		case err == nil:
+			if s.own == nil {
+				s.own = map[int]bool{}
+			}
+			s.own[n] = true
+			return dir, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", fmt.Errorf("checkpoint: %w", err)
+		}
+	}
+}
+
+// sweep removes what is left of this process's own that failed.
+func (s *Series) sweep() error {
+	for n := range s.own {
+		dir := filepath.Join(s.Dir, name(n))
+		if _, err := whole(dir); err == nil || !Torn(err) {
+			continue
+		}
+		if err := remove(dir); err != nil {
+			return fmt.Errorf("checkpoint: a part of one that failed is left: %w", err)
+		}
+		delete(s.own, n)
+	}
+	return nil
+}
+
+// Prune removes, now that a new one is whole, the checkpoints of this job that are older than the last Keep, and what was never
+// finished. What can't be removed is told of and left.
+func (s *Series) Prune() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := numbers(s.Dir)
+	kept := 0
+	for _, n := range all {
+		dir := filepath.Join(s.Dir, name(n))
+		_, torn := whole(dir)
+		switch {
+		case !s.own[n] && n > s.base: // another job's
+			continue
+		case torn == nil && kept < s.Keep:
+			kept++
+			continue
+		case torn != nil && (kept == 0 || !Torn(torn) || !s.own[n] && young(dir)): // the next may be under way, above the newest
+			continue
+		}
+		delete(s.own, n)
+		err = errors.Join(err, remove(dir))
+	}
+	if err != nil {
+		s.Log.Warn("an old checkpoint is left", "dir", s.Dir, "error", err)
+	}
+}
+
+// young says whether something was done in a directory not long ago.
+func young(dir string) bool {
+	st, err := os.Stat(dir)
+	return err == nil && time.Since(st.ModTime()) < abandoned
+}
+
+// remove removes the directory of a checkpoint, the manifest first: what is left of it is never whole. What somebody else has put
+// there stays.
+func remove(dir string) error {
+	if err := os.Remove(filepath.Join(dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := removeOthers(dir, Manifest{}); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package checkpoint
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// saveTo makes the next checkpoint of a series.
+func saveTo(t *testing.T, s *Series) string {
+	t.Helper()
+	dir, err := s.Make()
+	check(t, err)
+	fill(t, dir)
+	s.Prune()
+	return filepath.Base(dir)
+}
+
+// fill writes a whole checkpoint.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	p, err := WritePart(t.Context(), dir, PartName("x", 0, 1), trained(t, 1)[0])
+	check(t, err)
+	check(t, Commit(dir, Manifest{ID: "x", Rule: rule.Name(), Params: Params(model()), Parts: []Part{p}}))
+}
+
+// listed are the names in a directory.
+func listed(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	check(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func newSeries(dir string, keep int) (*Series, *strings.Builder) {
+	said := new(strings.Builder)
+	return &Series{Dir: dir, Keep: keep, Log: slog.New(slog.NewTextHandler(said, nil))}, said
+}
+
+// TestTheLastCheckpointsStay: older ones go, whatever else lies there stays, and another process goes on with the numbers.
+func TestTheLastCheckpointsStay(t *testing.T) {
+	dir := t.TempDir()
+	for _, other := range []string{"ckpt-7", "ckpt-x", "mine", "ckpt-000000"} {
+		check(t, os.Mkdir(filepath.Join(dir, other), 0o755))
+	}
+	others := listed(t, dir)
+	s, said := newSeries(dir, 2)
+	for range 4 {
+		saveTo(t, s)
+	}
+	if got, want := listed(t, dir), append(others, "ckpt-000003", "ckpt-000004"); !slices.Equal(got, sorted(want)) {
+		t.Errorf("there are %v, want %v", got, want)
+	}
+	next, _ := newSeries(dir, 1)
+	var from string
+	found, err := next.Resume(t.Context(), func(dir string) error { from = filepath.Base(dir); return nil })
+	if !found || err != nil || from != "ckpt-000004" {
+		t.Errorf("it goes on from %q (%t), error %v", from, found, err)
+	}
+	if got := saveTo(t, next); got != "ckpt-000005" {
+		t.Errorf("the next is %s", got)
+	}
+	if got, want := listed(t, dir), append(others, "ckpt-000005"); !slices.Equal(got, sorted(want)) {
+		t.Errorf("there are %v, want %v", got, want)
+	}
+	if said.Len() > 0 {
+		t.Errorf("the log has %s", said)
+	}
+}
+
+func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
+
+// TestTornCheckpointsArePassedOver: without a manifest, with half of one, with parts that are missing or short, or as loading finds.
+func TestTornCheckpointsArePassedOver(t *testing.T) {
+	spoil := map[string]func(t *testing.T, dir, part string) error{
+		"manifest.json":  func(_ *testing.T, dir, _ string) error { return os.Remove(filepath.Join(dir, manifestName)) },
+		"half a text":    func(_ *testing.T, dir, _ string) error { return os.Truncate(filepath.Join(dir, manifestName), 40) },
+		"written but is": func(_ *testing.T, dir, part string) error { return os.Remove(filepath.Join(dir, part)) },
+		"has 7 bytes":    func(_ *testing.T, dir, part string) error { return os.Truncate(filepath.Join(dir, part), 7) },
+		"flipped bit":    func(*testing.T, string, string) error { return nil },
+	}
+	for says, spoil := range spoil {
+		t.Run(says, func(t *testing.T) {
+			dir := t.TempDir()
+			s, said := newSeries(dir, 5)
+			saveTo(t, s)
+			torn := filepath.Join(dir, saveTo(t, s))
+			check(t, spoil(t, torn, PartName("x", 0, 1)))
+			var from string
+			found, err := s.Resume(t.Context(), func(dir string) error {
+				if dir == torn {
+					return errors.Join(ErrDamaged, errors.New("flipped bit"))
+				}
+				from = dir
+				return nil
+			})
+			if !found || err != nil || filepath.Base(from) != "ckpt-000001" {
+				t.Errorf("it goes on from %q (%t), error %v", from, found, err)
+			}
+			if says == "half a text" {
+				says = "unexpected end"
+			}
+			if !strings.Contains(said.String(), "ckpt-000002") || !strings.Contains(said.String(), says) {
+				t.Errorf("the log has %s, want why", said)
+			}
+			if says == "flipped bit" {
+				return
+			}
+			latest, m, err := Latest(dir)
+			if err != nil || latest != from || len(m.Parts) != 1 {
+				t.Errorf("the latest is %s, error %v", latest, err)
+			}
+		})
+	}
+}
+
+// TestResumeFails where what is there is whole and of another kind: it is not passed over.
+func TestResumeFails(t *testing.T) {
+	s, _ := newSeries(t.TempDir(), 1)
+	saveTo(t, s)
+	if _, err := s.Resume(t.Context(), func(string) error { return ErrOtherModel }); !errors.Is(err, ErrOtherModel) {
+		t.Errorf("error %v", err)
+	}
+	if found, err := (&Series{Dir: filepath.Join(s.Dir, "none")}).Resume(t.Context(), nil); found || err != nil {
+		t.Errorf("an empty directory: %t, %v", found, err)
+	}
+	if _, _, err := Latest(t.TempDir()); !errors.Is(err, ErrNone) {
+		t.Errorf("no checkpoint: error %v", err)
+	}
+}
+
+// TestTwoJobsInOneDirectory: each has numbers of its own, removes its own, and leaves what the other has under way until that is old.
+func TestTwoJobsInOneDirectory(t *testing.T) {
+	dir := t.TempDir()
+	var jobs sync.WaitGroup
+	made := make([][]string, 2)
+	for i := range made {
+		s, said := newSeries(dir, 2)
+		jobs.Go(func() {
+			for range 20 {
+				next, err := s.Make()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				fill(t, next)
+				made[i] = append(made[i], filepath.Base(next))
+				s.Prune()
+			}
+			if said.Len() > 0 {
+				t.Errorf("job %d: %s", i, said)
+			}
+		})
+	}
+	jobs.Wait()
+	want := sorted(slices.Concat(made[0][18:], made[1][18:]))
+	if got := listed(t, dir); !slices.Equal(got, want) {
+		t.Errorf("there are %v, want %v", got, want)
+	}
+	third, _ := newSeries(dir, 1)
+	_, err := third.Resume(t.Context(), func(string) error { return nil })
+	check(t, err)
+	torn := filepath.Join(dir, want[3])
+	check(t, os.Remove(filepath.Join(torn, manifestName)))
+	saved := saveTo(t, third)
+	if got, want := listed(t, dir), []string{want[3], saved}; !slices.Equal(got, want) {
+		t.Errorf("there are %v, want what is under way and the newest, %v", got, want)
+	}
+	old := time.Now().Add(-2 * abandoned)
+	check(t, os.Chtimes(torn, old, old))
+	if saved := saveTo(t, third); !slices.Equal(listed(t, dir), []string{saved}) {
+		t.Errorf("there are %v, want %s", listed(t, dir), saved)
+	}
+}

@@ -1,0 +1,46 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Saves implements [backend.Trainer]: server 0 knows who lives. For a last save everything that this worker has is pushed first.
+func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
+	if err := c.known(); err != nil {
+		return false, err
+	}
+	if last {
+		if err := c.settle(ctx); err != nil {
+			return false, err
+		}
+	}
+	var answer wire.Saver
+	if err := c.link.control(ctx, 0, wire.OpSaver, wire.Saver{Last: last}, &answer); err != nil {
+		return false, fmt.Errorf("asking who saves: %w", err)
+	}
+	return answer.Yours, nil
+}
+
+// Checkpoint implements [backend.Trainer]: the servers write into a directory that server 0 makes. When another worker has saved this very
+// step with this progress, there is nothing to do.
+func (c *Client) Checkpoint(ctx context.Context, p checkpoint.Progress) error {
+	return c.write(ctx, &wire.Save{Progress: (*wire.Progress)(&p)})
+}
+
+// place has server 0 make a directory for a checkpoint of the job's own.
+func (c *Client) place(ctx context.Context, msg *wire.Save) error {
+	if msg.Progress == nil {
+		return nil
+	}
+	var at wire.Save
+	err := c.link.control(ctx, 0, wire.OpPlace, wire.Save{ID: msg.ID}, &at)
+	msg.Dir = at.Dir
+	return err
+}
+
+// Progress implements [backend.Trainer].
+func (c *Client) Progress() checkpoint.Progress { return c.progress }

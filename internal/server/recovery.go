@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// recovery has the checkpoints that a job makes by itself, on server 0: which worker saves them, where each goes, and which are removed
+// when a new one is whole. On every server it knows what the job goes on from.
+//
+// The lowest worker that lives saves. One that stops saves a last time before it leaves, and is counted out from when it asks: what another
+// has pushed meanwhile may be in no checkpoint yet, so that the other, when it stops, is the lowest itself. So whoever leaves last has
+// seen to a checkpoint with everything in it.
+type recovery struct {
+	st       *state
+	index    int
+	series   *checkpoint.Series
+	progress wire.Progress // of the checkpoint that the job goes on from
+	stopping []uint32      // by worker: the life that saves a last time; guarded by the state's lock
+	log      *slog.Logger
+
+	mu     sync.Mutex
+	places map[string]string // directories by save, until that is committed
+}
+
+// saver answers a worker that asks whether it is the one that saves.
+func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *reply) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil {
+		return err
+	}
+	if msg.Yours = c.lowest(int(f.Worker)); msg.Yours && msg.Last {
+		c.stopping[f.Worker] = f.Life
+	}
+	return r.JSON(msg)
+}
+
+// lowest says whether no worker below lives and goes on. Locked.
+func (c *recovery) lowest(worker int) bool {
+	for w := range worker {
+		if life, lives := c.st.roster.Living(w); lives && c.stopping[w] != life {
+			return false
+		}
+	}
+	return true
+}
+
+// place makes the directory of a checkpoint whose cut is held, once.
+func (c *recovery) place(f *wire.Frame, msg *wire.Save, r *reply) error {
+	if err := c.holds(f, msg.ID); err != nil {
+		return err
+	}
+	c.mu.Lock() // also while the directory is made: the request may come again
+	defer c.mu.Unlock()
+	dir, made := c.places[msg.ID]
+	if !made {
+		var err error
+		if dir, err = c.series.Make(); err != nil {
+			return err
+		}
+		clear(c.places) // server 0 takes one save at a time: others are over
+		c.places[msg.ID] = dir
+	}
+	return r.JSON(wire.Save{ID: msg.ID, Dir: dir})
+}
+
+// holds refuses a save that is not under way.
+func (c *recovery) holds(f *wire.Frame, id string) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	switch err := c.st.sender(f); {
+	case err != nil:
+		return err
+	case c.index != 0 || c.series.Dir == "":
+		return wire.Refuse(wire.StatusRefused, "server %d makes no checkpoints of its own: set Strategy.Recovery, and ask server 0", c.index)
+	case c.st.cut.Open() != id:
+		return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here: save again", id)
+	}
+	return nil
+}
+
+// committed takes note that a checkpoint is whole.
+func (c *recovery) committed(msg *wire.Save) {
+	if msg.Progress == nil {
+		return
+	}
+	c.log.Info("checkpoint is whole", "dir", msg.Dir, "epoch", msg.Progress.Epoch)
+	c.series.Prune()
+}
+
+// resume loads the newest whole checkpoint, if there is one.
+func (c *recovery) resume(ctx context.Context, load func(ctx context.Context, dir string) (checkpoint.Manifest, error)) (found bool, err error) {
+	return c.series.Resume(ctx, func(dir string) error {
+		m, err := load(ctx, dir)
+		if err == nil && m.Progress != nil {
+			c.progress = wire.Progress(*m.Progress)
+		}
+		return err
+	})
+}
