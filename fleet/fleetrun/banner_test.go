@@ -48,6 +48,7 @@ gpus:
 grace: 10s
 ips: 
 log_dir: log
+max_restart: 0
 nproc_per_node: None
 selected_gpus: 
 server_num: 2

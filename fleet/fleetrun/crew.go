@@ -22,32 +22,36 @@ type crew struct {
 }
 
 // run starts the roles and stays until the last one has ended. It returns the exit code of the job.
-func (c *crew) run(signals <-chan os.Signal, grace time.Duration) (int, error) {
+func (c *crew) run(signals <-chan os.Signal, grace time.Duration, restarts int) (int, error) {
 	c.procs = map[role]*process{}
 	c.exits = make(chan exit, len(c.job.here))
-	k := newKeeper(c.job, grace, c.con.say)
+	k := newKeeper(c.job, grace, restarts, c.con.say)
 	if c.job.collective() {
 		c.con.say("Please check workers logs in %s", filepath.Join(c.logDir, "workerlog.*"))
 	} else {
 		c.con.say("Please check servers and workers logs in %s and %s",
 			filepath.Join(c.logDir, "workerlog.*"), filepath.Join(c.logDir, "serverlog.*"))
 	}
-	if err := c.start(); err != nil {
-		c.carryOut(order{stop: kill})
+	err := c.start(k)
+	if err == nil {
+		err = c.watch(k, signals)
+	}
+	if err != nil {
+		c.end(kill)
 		for range c.procs {
 			<-c.exits
 		}
 		return exitFailure, err
 	}
-	c.watch(k, signals)
 	c.conclude(k)
 	return k.code, nil
 }
 
-func (c *crew) start() error {
+// start starts all roles, for the first time or again.
+func (c *crew) start(k *keeper) error {
 	shown, _ := c.job.first(worker)
 	for _, r := range c.job.here {
-		log, err := createLog(c.logDir, r)
+		log, err := openLog(c.logDir, r, k.attempt, k.attempts)
 		if err != nil {
 			return fmt.Errorf("cannot start %v: %w", r, err)
 		}
@@ -68,7 +72,7 @@ func (c *crew) start() error {
 }
 
 // watch carries events to the keeper and its orders to the processes until all have ended.
-func (c *crew) watch(k *keeper, signals <-chan os.Signal) {
+func (c *crew) watch(k *keeper, signals <-chan os.Signal) error {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	for !k.done() {
@@ -85,14 +89,24 @@ func (c *crew) watch(k *keeper, signals <-chan os.Signal) {
 		if o.wait > 0 {
 			timer.Reset(o.wait)
 		}
-		c.carryOut(o)
+		switch {
+		case o.stop == start:
+			if err := c.start(k); err != nil {
+				return err
+			}
+		case k.phase == pausing:
+			c.blame(k.culprit)
+		}
+		c.end(o.stop)
 	}
 	timer.Stop()
+	return nil
 }
 
-func (c *crew) carryOut(o order) {
+// end ends who is alive, in that way.
+func (c *crew) end(how stop) {
 	for _, p := range c.procs {
-		switch o.stop {
+		switch how {
 		case terminate:
 			terminateGroup(p.cmd.Process)
 		case kill:
@@ -101,23 +115,27 @@ func (c *crew) carryOut(o order) {
 	}
 }
 
-// conclude says how it went: for a failure, with what the failed role wrote last.
+// conclude says how it went.
 func (c *crew) conclude(k *keeper) {
-	if k.culprit == nil {
-		if k.code == 0 && c.job.count(server) > 0 {
-			c.con.say("all parameter servers have finished.")
-		}
-		return
+	switch {
+	case k.culprit != nil:
+		c.blame(k.culprit)
+	case k.code == 0 && c.job.count(server) > 0:
+		c.con.say("all parameter servers have finished.")
 	}
-	path := logPath(c.logDir, k.culprit.role)
+}
+
+// blame shows what a role that failed wrote last.
+func (c *crew) blame(e *exit) {
+	path := logPath(c.logDir, e.role)
 	lines, err := tail(path)
 	switch {
 	case err != nil:
-		c.con.say("%v failed (%s) and its log cannot be shown: %v", k.culprit.role, k.culprit.how, err)
+		c.con.say("%v failed (%s) and its log cannot be shown: %v", e.role, e.how, err)
 	case len(lines) == 0:
-		c.con.say("%v failed (%s) and wrote nothing to %s", k.culprit.role, k.culprit.how, path)
+		c.con.say("%v failed (%s) and wrote nothing to %s", e.role, e.how, path)
 	default:
-		c.con.say("%v failed (%s). The last lines of %s:", k.culprit.role, k.culprit.how, path)
+		c.con.say("%v failed (%s). The last lines of %s:", e.role, e.how, path)
 		c.con.print("    " + strings.Join(lines, "\n    ") + "\n")
 	}
 }

@@ -22,6 +22,7 @@
 //	--workers LIST        its workers, "ip[:port],…"; without a port it is 6170 plus the rank
 //	--nproc_per_node N    the workers of one machine. Where all run here it is another way to say --worker_num; with
 //	                      --workers it is checked against what the list gives this machine
+//	--max_restart N       when a role fails, start all roles again, at most N times (0)
 //	--log_dir DIR         where logs go (log)
 //	--grace DURATION      how long roles may take to end when asked to, before they are killed (10s)
 //	--ips LIST            the machines of a collective job, "ip,ip", each with --nproc_per_node workers
@@ -33,7 +34,7 @@
 //	                      newer names of --worker_num and --workers
 //
 // A count next to its list must agree with it. What other launchers have and gofleet has no use for (--master, --nnodes, --http_port,
-// --heter_workers, --max_restart, …) is refused, with the reason and what to type instead.
+// --heter_workers, --elastic_level, …) is refused, with the reason and what to type instead.
 //
 // # Without servers
 //
@@ -80,6 +81,12 @@
 // The first role that fails ends the job: the others are asked to end (SIGTERM), killed after the grace period, the last
 // twenty lines of the failed role's log are shown, and its exit code is fleetrun's, or 128 and the number of the signal
 // that killed it.
+//
+// With --max_restart=N it does not end there: when all have ended, all roles are started again, after a pause that doubles from a second
+// to a minute, until the job ends well or has failed N+1 times. A program that saves checkpoints (strategy.Recovery; the examples'
+// -checkpoint) goes on from the last one. A role that ends with 2, which is a command line that makes no sense, is not started again, nor
+// is a job that a signal has ended. Logs go on behind a line that says which attempt begins. On several machines give all the same
+// --max_restart: roles whose job has lost one elsewhere fail, and are started again too.
 //
 // An interrupt (^C), SIGTERM or SIGHUP to fleetrun asks all roles to end; a second one kills them. The exit code is 130, 143
 // or 129. No process is left behind: each role leads a process group, and what is left of the group is killed when the

@@ -22,6 +22,7 @@ type options struct {
 	runMode                       string
 	logDir                        string
 	grace                         time.Duration
+	restarts                      int
 	program                       string
 	args                          []string // the program's
 
@@ -40,7 +41,7 @@ var refusals = []struct{ names, reason string }{
 	{"coordinators coordinator_num", "gofleet has servers and workers, no coordinators: drop the flag"},
 	{"master rank nnodes",
 		"nobody deals out ranks: name all roles with --servers and --workers, or the machines with --ips, and type the same on each"},
-	{"elastic_server elastic_pre_hook elastic_level elastic_timeout max_restart np scale force",
+	{"elastic_server elastic_pre_hook elastic_level elastic_timeout np scale force",
 		"a job has the roles it was started with: drop the flag"},
 	{"host", "POD_IP in the environment says which address is this machine's"},
 	{"backend", "workers talk over gofleet's own transport: drop the flag"},
@@ -74,6 +75,7 @@ func (o *options) define() {
 	f.StringVar(&o.ips, "ips", "", "machines of a job without servers, a `list` of ip,…")
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
+	f.IntVar(&o.restarts, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` times")
 	for i, name := range deviceFlags {
 		f.StringVar(&o.devices[i], name, "", "a `list` whose length alone may count: gofleet computes on CPUs")
 	}
@@ -94,6 +96,9 @@ func (o *options) define() {
 func (o *options) check() error {
 	if o.grace < 0 {
 		return fmt.Errorf("--grace=%v: a grace period is zero or longer", o.grace)
+	}
+	if o.restarts < 0 {
+		return fmt.Errorf("--max_restart=%d: it counts from 0", o.restarts)
 	}
 	if o.logDir == "" {
 		return errors.New("--log_dir is empty: name a directory, or drop the flag for \"log\"")

@@ -15,11 +15,17 @@ type keeper struct {
 	alone bool // workers have no servers
 	say   func(format string, args ...any)
 
+	roles    []role
+	restarts int // that are left
+	attempt  int // that runs, from 1
+	attempts int // that there may be
+
 	alive   map[role]bool
 	early   []role // servers that ended with 0 while workers ran
 	phase   phase
 	code    int   // of fleetrun, so far
-	culprit *exit // the first failure, if any
+	culprit *exit // the first failure of the attempt, if any
+	again   bool  // the roles are started again when all have ended
 }
 
 // phase is how far a job is.
@@ -29,6 +35,7 @@ const (
 	training  phase = iota // workers run
 	finishing              // all workers here have ended well, servers may take the grace period
 	ending                 // everybody was asked to end
+	pausing                // everybody has ended, and will be started again
 )
 
 // order is what to do with the roles that are alive, and in how long to call expired.
@@ -43,27 +50,43 @@ const (
 	carryOn stop = iota
 	terminate
 	kill
+	start // all roles, none of which is alive
 )
 
 // patience is how long servers may be gone before workers without servers are worth a word.
 const patience = 3 * time.Second
 
-func newKeeper(j *job, grace time.Duration, say func(string, ...any)) *keeper {
-	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, alive: map[role]bool{}}
-	for _, r := range j.here {
-		k.alive[r] = true
-	}
+// The pause before roles are started again: it doubles from attempt to attempt.
+const (
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
+func newKeeper(j *job, grace time.Duration, restarts int, say func(string, ...any)) *keeper {
+	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, roles: j.here, restarts: restarts,
+		attempts: restarts + 1}
+	k.begin()
 	return k
 }
 
-func (k *keeper) done() bool { return len(k.alive) == 0 }
+// begin begins an attempt, in which all roles are alive.
+func (k *keeper) begin() {
+	k.attempt++
+	k.phase, k.code, k.culprit, k.early, k.again = training, 0, nil, nil, false
+	k.alive = map[role]bool{}
+	for _, r := range k.roles {
+		k.alive[r] = true
+	}
+}
+
+func (k *keeper) done() bool { return len(k.alive) == 0 && k.phase != pausing }
 
 // exited takes note that a role has ended.
 func (k *keeper) exited(e exit) order {
 	delete(k.alive, e.role)
 	switch {
 	case k.phase == ending:
-		return order{}
+		return k.rest()
 	case e.code != 0:
 		return k.fail(e)
 	case e.role.kind == worker:
@@ -74,12 +97,25 @@ func (k *keeper) exited(e exit) order {
 
 func (k *keeper) fail(e exit) order {
 	k.culprit, k.code = &e, e.code
-	if k.done() {
+	k.again = k.restarts > 0 && e.code != exitUsage // a command line that makes no sense makes none the next time
+	if len(k.alive) == 0 {
 		k.say("%v failed: %s", e.role, e.how)
-		return order{}
+		return k.rest()
 	}
 	k.say("%v failed: %s. Ending the others: %s", e.role, e.how, k.names(""))
 	return k.end()
+}
+
+// rest begins the pause before the next attempt, if there is to be one and everybody has ended.
+func (k *keeper) rest() order {
+	if !k.again || len(k.alive) > 0 {
+		return order{}
+	}
+	k.phase = pausing
+	k.restarts--
+	pause := min(firstPause<<min(k.attempt-1, 10), longestPause)
+	k.say("all roles are started again in %v, attempt %d of %d", pause, k.attempt+1, k.attempts)
+	return order{wait: pause}
 }
 
 func (k *keeper) workerLeft() order {
@@ -109,6 +145,12 @@ func (k *keeper) serverLeft(r role) order {
 
 // signalled takes note that somebody wants the job to end: at once, if it is not the first time.
 func (k *keeper) signalled(s os.Signal) order {
+	k.again = false
+	if k.phase == pausing {
+		k.say("%v: the job is not started again", s)
+		k.phase, k.code = ending, interrupted{s}.exitCode()
+		return order{}
+	}
 	if k.phase == ending {
 		k.say("%v: killing %s", s, k.names(""))
 		return order{stop: kill}
@@ -127,6 +169,10 @@ func (k *keeper) end() order {
 // expired takes note that the time of the last order is over.
 func (k *keeper) expired() order {
 	switch {
+	case k.phase == pausing:
+		k.begin()
+		k.say("attempt %d of %d begins", k.attempt, k.attempts)
+		return order{stop: start}
 	case k.phase == ending:
 		k.say("still running after %v: %s. Killing", k.grace, k.names(""))
 		return order{stop: kill}

@@ -28,6 +28,22 @@ func createLog(dir string, r role) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o666)
 }
 
+// openLog is createLog for the first attempt at a job, and goes on with the log behind a line for later ones.
+func openLog(dir string, r role, attempt, of int) (*os.File, error) {
+	if attempt == 1 {
+		return createLog(dir, r)
+	}
+	f, err := os.OpenFile(logPath(dir, r), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fmt.Fprintf(f, "---- fleetrun: attempt %d of %d, %s\n", attempt, of, time.Now().Format(time.DateTime)); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("the log can't be gone on with: %w", err)
+	}
+	return f, nil
+}
+
 // tee writes a stream to the console as it comes and to a log as plain lines. A log that can't be written, say on a full
 // disk, doesn't end the training: it is reported once.
 type tee struct {

@@ -91,6 +91,11 @@ func (p *player) act(verb, value string) {
 	case "exit":
 		code, _ := strconv.Atoi(value)
 		os.Exit(code)
+	case "failonce": // exits with value, unless it did so before
+		kind, rank := whoAmI()
+		if err := os.Mkdir("failed-"+kind+rank, 0o777); err == nil {
+			p.act("exit", value)
+		}
 	case "raise": // the signal of that number, to itself
 		n, _ := strconv.Atoi(value)
 		syscall.Kill(os.Getpid(), syscall.Signal(n))
