@@ -51,7 +51,10 @@ func run(ctx context.Context, f *fleet.Fleet, c job.Flags, out io.Writer) (accur
 		if _, err := job.Epochs(ctx, f, net.graph, c, rows, out, net.acc); err != nil {
 			return err
 		}
-		if accuracy, err = job.Evaluate(ctx, f, net.all, test); err != nil || !f.IsFirstWorker() {
+		if accuracy, err = job.Evaluate(ctx, f, net.all, test); err != nil {
+			return err
+		}
+		if leads, err := job.Leads(ctx, f); err != nil || !leads {
 			return err
 		}
 		fmt.Fprintf(out, "test accuracy %.4f\n", accuracy)

@@ -52,18 +52,22 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (result, 
 	return r, f.StopWorker(ctx)
 }
 
-// work trains and, when all have finished, tests with the others and has worker 0 save.
+// work trains and, when all have finished, tests with the others and has the lowest worker that lives save.
 func work(ctx context.Context, f *fleet.Fleet, c config, net model, train, test *dataset.Dataset, out io.Writer) (r result, err error) {
 	rows := func(int) *dataset.Dataset { return train }
 	last, err := job.Epochs(ctx, f, net.graph, c.Flags, rows, out, net.score)
+	if err != nil {
+		return r, err
+	}
 	r.Rate = last.Rate()
-	if err == nil && c.explain && f.IsFirstWorker() && f.ServerNum() > 0 {
+	leads, err := job.Leads(ctx, f)
+	if err == nil && leads && c.explain && f.ServerNum() > 0 {
 		err = explain(f, out)
 	}
 	if err != nil {
 		return r, err
 	}
-	if r.AUC, err = job.Evaluate(ctx, f, net.score, test); err != nil || !f.IsFirstWorker() {
+	if r.AUC, err = job.Evaluate(ctx, f, net.score, test); err != nil || !leads {
 		return r, err
 	}
 	fmt.Fprintf(out, "test AUC %.4f\n", r.AUC)

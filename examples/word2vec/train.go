@@ -71,7 +71,7 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (share fl
 	return share, err
 }
 
-// work trains, and has worker 0 look at the vectors when all have finished.
+// work trains, and has one worker look at the vectors when all have finished.
 func work(ctx context.Context, f *fleet.Fleet, c config, net model, text *corpus.Corpus, out io.Writer) (share float64, err error) {
 	epochs := make([]*dataset.Dataset, c.Epochs) // each draws its own
 	for i := range epochs {
@@ -81,7 +81,10 @@ func work(ctx context.Context, f *fleet.Fleet, c config, net model, text *corpus
 		}
 	}
 	rows := func(epoch int) *dataset.Dataset { return epochs[epoch] }
-	if _, err := job.Epochs(ctx, f, net.graph, c.Flags, rows, out); err != nil || !f.IsFirstWorker() {
+	if _, err := job.Epochs(ctx, f, net.graph, c.Flags, rows, out); err != nil {
+		return 0, err
+	}
+	if leads, err := job.Leads(ctx, f); err != nil || !leads {
 		return 0, err
 	}
 	n, err := vectors(ctx, net, text.Words)

@@ -21,8 +21,8 @@ func NewBinary(pred, label *nn.Node) Binary {
 	return Binary{Pred: pred, Loss: nn.Mean(nn.LogLoss(pred, label)), AUC: nn.AUC(pred, label)}
 }
 
-// Train is a whole program: it plays the process's role, trains on what load gives, and returns the AUC on the test rows; worker 0
-// prints it and saves the model.
+// Train is a whole program: it plays the process's role, trains on what load gives, and returns the AUC on the test rows; one
+// worker prints it and saves the model.
 func (b Binary) Train(ctx context.Context, f *fleet.Fleet, c Flags, rule optimizer.Rule,
 	load func(ctx context.Context) (train, test *dataset.Dataset, err error), out io.Writer) (auc float64, err error) {
 	s, err := c.Strategy()
@@ -41,7 +41,10 @@ func (b Binary) Train(ctx context.Context, f *fleet.Fleet, c Flags, rule optimiz
 		if _, err := Epochs(ctx, f, b.Loss.Graph(), c, rows, out, b.AUC); err != nil {
 			return err
 		}
-		if auc, err = Evaluate(ctx, f, b.AUC, test); err != nil || !f.IsFirstWorker() {
+		if auc, err = Evaluate(ctx, f, b.AUC, test); err != nil {
+			return err
+		}
+		if leads, err := Leads(ctx, f); err != nil || !leads {
 			return err
 		}
 		fmt.Fprintf(out, "test AUC %.4f\n", auc)

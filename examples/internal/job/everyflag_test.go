@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
@@ -76,6 +77,13 @@ func TestEveryFlagActs(t *testing.T) {
 			return err == nil && strings.Contains(l.said, dir)
 		}},
 		{"-load=" + dir + "/checkpoint", "load", func(l learnt) bool { return l.result.Loss < plain.result.Loss/2 }},
+		{"-checkpoint=" + dir + "/ckpt", "checkpoint", func(l learnt) bool {
+			latest, err := fleet.Latest(dir + "/ckpt")
+			return err == nil && latest.Progress.Epoch == 1 && l.strategy.Recovery.Every == strategy.Duration(time.Minute)
+		}},
+		{"-checkpoint=" + dir + "/ckpt -checkpoint_every=5m -epochs=2", "checkpoint_every", func(l learnt) bool {
+			return strings.Contains(l.said, "goes on behind epoch 1/2") && l.strategy.Recovery.Every == strategy.Duration(5*time.Minute)
+		}},
 	}
 	shown := map[string]bool{}
 	for _, e := range effects {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -22,6 +23,10 @@ type Flags struct {
 	// Threads that train in a worker, 0 and 1 being one; modes in which workers wait for each other have room for one only.
 	Threads int
 
+	// Checkpoint is where checkpoints go by themselves, and where a job that is started again goes on from; empty has none.
+	Checkpoint string
+
+	checkpointEvery                  time.Duration
 	placement, codec, payload, amend string
 	kSteps, leastBatch               int
 	fs                               *flag.FlagSet
@@ -42,6 +47,9 @@ func (c *Flags) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and thread; 0, where it is the default, is the preset's")
 	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the example's")
 	fs.StringVar(&c.Load, "load", c.Load, "checkpoint to go on from, of a job with any number of servers, such as output/mnist/checkpoint")
+	fs.StringVar(&c.Checkpoint, "checkpoint", c.Checkpoint, "directory for checkpoints at each epoch's end and in between; a job that is started again goes on "+
+		"from the newest whole one, before -load")
+	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 is 1m")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for the model; empty saves none")
 }
 
@@ -81,6 +89,7 @@ func (c *Flags) Strategy() (strategy.Strategy, error) {
 		return s, fmt.Errorf("-mode=%s: %w", c.Mode, err)
 	}
 	s.Placement, s.Codec, s.Payload = c.placement, c.codec, strategy.Payload(c.payload)
+	s.Recovery = c.recovery()
 	if c.kSteps != 0 {
 		if err := amend(&s, fmt.Sprintf(`{"k_steps": %d}`, c.kSteps)); err != nil {
 			return s, fmt.Errorf("-k_steps=%d: %w", c.kSteps, err)
@@ -92,6 +101,15 @@ func (c *Flags) Strategy() (strategy.Strategy, error) {
 		}
 	}
 	return s, s.Validate()
+}
+
+// recovery is what -checkpoint says.
+func (c *Flags) recovery() strategy.Recovery {
+	r := strategy.Recovery{Dir: c.Checkpoint, Every: strategy.Duration(c.checkpointEvery)}
+	if r.Dir != "" && r.Every == 0 {
+		r.Every = strategy.Duration(time.Minute)
+	}
+	return r
 }
 
 func amend(s *strategy.Strategy, fields string) error {

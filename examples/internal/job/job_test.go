@@ -68,6 +68,7 @@ func TestBadFlags(t *testing.T) {
 		"-epochs=0":             {"-epochs=0"},
 		"-batch=-1":             {"-batch=-1"},
 		"-threads=0":            {"-threads=0"},
+		"recovery: every is 1m": {"-checkpoint_every=1m"},
 		`unknown field "speed"`: {`-strategy={"speed": 3}`},
 		"codec":                 {"-codec=zip"},
 		"-colour":               {"-colour=red"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -52,10 +53,16 @@ func (t Training) Play(ctx context.Context, f *fleet.Fleet, work func(ctx contex
 
 // Epochs trains on this worker's part of every epoch's rows, shows how it goes on out, and returns when all workers have
 // finished. The result is that of the last epoch. rows gives the rows of an epoch; they have to be of a known number.
+//
+// With -checkpoint each epoch ends behind a barrier, with a checkpoint, and a job that is started again goes on with the epoch that was
+// under way: from its first row, so that rows which were in the checkpoint count twice.
 func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func(epoch int) *dataset.Dataset, out io.Writer,
 	fetch ...*nn.Node) (last nn.TrainResult, err error) {
 	exe := nn.NewExecutor(g)
-	for epoch := range c.Epochs {
+	if epoch := f.Progress().Epoch; epoch > 0 {
+		fmt.Fprintf(out, "worker %d goes on behind epoch %d/%d\n", f.WorkerIndex(), epoch, c.Epochs)
+	}
+	for epoch := f.Progress().Epoch; epoch < c.Epochs; epoch++ {
 		exe.ResetMetrics()
 		mine := rows(epoch).Shuffle(c.Seed).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum())
 		total, _ := mine.Len()
@@ -68,6 +75,9 @@ func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func
 		} else {
 			last, err = exe.TrainFrom(ctx, mine.Prefetch(2).Batches(c.Batch), options)
 		}
+		if err == nil && c.Checkpoint != "" {
+			err = checkpoint(ctx, f, epoch+1)
+		}
 		if err != nil {
 			return last, err
 		}
@@ -76,6 +86,27 @@ func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func
 		return last, err
 	}
 	return last, f.BarrierWorker(ctx)
+}
+
+// checkpoint saves, when all have come to the end of an epoch.
+func checkpoint(ctx context.Context, f *fleet.Fleet, next int) error {
+	if err := f.BarrierWorker(ctx); err != nil {
+		return err
+	}
+	if err := f.SetProgress(fleet.Progress{Epoch: next}); err != nil {
+		return err
+	}
+	if leads, err := Leads(ctx, f); err != nil || !leads {
+		return err
+	}
+	return f.Checkpoint(ctx)
+}
+
+// Leads says whether this worker is the one that acts for all, prints and saves: the lowest that lives. All workers call it.
+func Leads(ctx context.Context, f *fleet.Fleet) (bool, error) {
+	here, err := f.AllGatherBytes(ctx, nil)
+	lowest := slices.IndexFunc(here, func(b []byte) bool { return b != nil }) // nil stands for one that is gone
+	return lowest == f.WorkerIndex(), err
 }
 
 // Evaluate is the value of an AUC or accuracy node over all rows, which are not trained on. Each worker looks at its part of them,
