@@ -47,8 +47,8 @@ func (c *Flags) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and thread; 0, where it is the default, is the preset's")
 	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the example's")
 	fs.StringVar(&c.Load, "load", c.Load, "checkpoint to go on from, of a job with any number of servers, such as output/mnist/checkpoint")
-	fs.StringVar(&c.Checkpoint, "checkpoint", c.Checkpoint, "directory for checkpoints at each epoch's end and in between; a job that is started again goes on "+
-		"from the newest whole one, before -load")
+	fs.StringVar(&c.Checkpoint, "checkpoint", c.Checkpoint, "directory for checkpoints, at each epoch's end and in between; a job "+
+		"that is started again goes on from the newest whole one, which comes before -load")
 	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 is 1m")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for the model; empty saves none")
 }

@@ -15,8 +15,8 @@ import (
 
 // Main runs an example: what parse makes of the command line goes to run, which every role of a job runs, as the role that the
 // environment says, until it is done or the process is interrupted. What run has to say goes to out; what it returns is for
-// tests. Errors go to stderr under the example's name, and end the process with status 1, or with [fleet.ExitWentBack] where
-// starting all roles again from the last checkpoint is what helps.
+// tests. Errors go to stderr under the example's name, and end the process with status 1, with [fleet.ExitWentBack] where
+// starting all roles again from the last checkpoint is what helps, or with 2 where the command line makes no sense.
 func Main[C, R any](
 	name string, parse func(args []string) (C, error), run func(ctx context.Context, f *fleet.Fleet, c C, out io.Writer) (R, error),
 ) {
@@ -26,7 +26,15 @@ func Main[C, R any](
 	}
 }
 
+// usage is an error of the command line.
+type usage struct{ error }
+
+func (u usage) Unwrap() error { return u.error }
+
 func status(err error) int {
+	if _, is := errors.AsType[usage](err); is {
+		return 2
+	}
 	if errors.Is(err, fleet.ErrWentBack) {
 		return fleet.ExitWentBack
 	}
@@ -38,7 +46,7 @@ func start[C, R any](
 ) error {
 	c, err := parse(args)
 	if err != nil {
-		return err
+		return usage{err}
 	}
 	f, err := fleet.Init(nil)
 	if err != nil {

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestAJobSurvives kills a role of a real job with kill -9 when its second epoch has ended: fleetrun starts all again, they go on behind
+// an epoch that all had ended, and come to the weights of a job that nobody disturbed, bit for bit.
+func TestAJobSurvives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a model several times, as processes")
+	}
+	bin := t.TempDir()
+	for _, program := range []string{"fleet/fleetrun", "examples/wide_and_deep"} {
+		build := exec.Command("go", "build", "-o", bin+"/", "./"+program)
+		build.Dir = "../.."
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	undisturbed := survivor{bin: bin}.run(t)
+	for _, victim := range []string{"server 0", "server 1", "worker 0", "worker 1"} {
+		t.Run(victim, func(t *testing.T) {
+			o := survivor{bin: bin, victim: victim}.run(t)
+			if !strings.Contains(o.stderr, victim+" failed: killed (signal 9)") || !strings.Contains(o.stderr, "attempt 2 of 4 begins") {
+				t.Errorf("fleetrun said\n%s", o.stderr)
+			}
+			if !regexp.MustCompile(`worker 0 goes on behind epoch [1-6]/6`).MatchString(o.stdout) {
+				t.Errorf("worker 0 said\n%s", o.stdout)
+			}
+			if o.auc != undisturbed.auc || !bytes.Equal(o.weights, undisturbed.weights) {
+				t.Errorf("test AUC %s, undisturbed %s; the same weights: %t", o.auc, undisturbed.auc, bytes.Equal(o.weights, undisturbed.weights))
+			}
+		})
+	}
+}
+
+// survivor is a job of which a role may be killed.
+type survivor struct{ bin, victim string }
+
+// survived is what became of it.
+type survived struct {
+	stdout, stderr, auc string
+	weights             []byte
+}
+
+// run runs the job, which must end well.
+func (s survivor) run(t *testing.T) (o survived) {
+	t.Helper()
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.bin+"/fleetrun", "--max_restart=3", "--server_num=2", "--worker_num=2", s.bin+"/wide_and_deep",
+		"-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64", "-checkpoint="+dir+"/checkpoints", "-checkpoint_every=1h", "-out="+dir+"/out")
+	cmd.Dir = dir
+	cmd.Env = append(inherit(os.Environ(), nil), "GOMAXPROCS=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	said, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout strings.Builder
+	killed := s.victim == ""
+	for lines := bufio.NewScanner(io.TeeReader(said, &stdout)); lines.Scan(); {
+		if !killed && strings.Contains(lines.Text(), "epoch 2/6") {
+			killed = true
+			s.kill(t, cmd.Process.Pid)
+		}
+	}
+	if err := cmd.Wait(); err != nil || !killed {
+		t.Fatalf("fleetrun: %v, killed: %t\n%s\n%s", err, killed, &stderr, &stdout)
+	}
+	o.stdout, o.stderr = stdout.String(), stderr.String()
+	if o.auc = regexp.MustCompile(`test AUC \S+`).FindString(o.stdout); o.auc == "" {
+		t.Errorf("no AUC in\n%s", o.stdout)
+	}
+	if o.weights, err = os.ReadFile(filepath.Join(dir, "out", "model", "weights.safetensors")); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// kill kills the victim among the children of a fleetrun.
+func (s survivor) kill(t *testing.T, fleetrun int) {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", fleetrun))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range tasks {
+		children, _ := os.ReadFile(file) // a thread may have ended
+		for child := range strings.FieldsSeq(string(children)) {
+			if pid, err := strconv.Atoi(child); err == nil && roleOf(pid) == s.victim {
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+		}
+	}
+	t.Errorf("there is no %s", s.victim)
+}
+
+// roleOf is what a process was told that it is: "server 1"; "" if it has gone.
+func roleOf(pid int) string {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	env := map[string]string{}
+	for entry := range strings.SplitSeq(string(data), "\x00") {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	switch env["TRAINING_ROLE"] {
+	case "PSERVER":
+		own := env["POD_IP"] + ":" + env["PADDLE_PORT"]
+		return fmt.Sprint("server ", slices.Index(strings.Split(env["PADDLE_PSERVERS_IP_PORT_LIST"], ","), own))
+	case "TRAINER":
+		return "worker " + env["PADDLE_TRAINER_ID"]
+	}
+	return ""
+}
