@@ -124,15 +124,28 @@ func (z *compressed) decode(e envelope, rest []byte) (payload []byte, held *buff
 		return nil, nil, err
 	}
 	held = newBuffer(e.raw)
-	payload, err = c.Decode(held.B[:0], rest, e.raw)
-	if err == nil && len(payload) != e.raw {
-		err = codec.ErrCorrupt
-	}
-	if err != nil {
+	if err := unpack(c, held.B, rest); err != nil {
 		held.release()
 		return nil, nil, fmt.Errorf("a message of %d bytes should decode to %d: %w", len(rest), e.raw, err)
 	}
-	return payload, held, nil
+	return held.B, held, nil
+}
+
+// unpack decodes a message, whose beginning is as it was, into memory of the size that it should have.
+func unpack(c codec.Codec, to, message []byte) error {
+	if min(len(to), len(message)) < plainBytes {
+		return codec.ErrCorrupt
+	}
+	copy(to, message[:plainBytes])
+	room := to[plainBytes:]
+	got, err := c.Decode(room[:0:len(room)], message[plainBytes:], len(room))
+	if err == nil && len(got) != len(room) {
+		err = codec.ErrCorrupt
+	}
+	if err == nil && len(got) > 0 && &got[0] != &room[0] {
+		copy(room, got) // the codec has used memory of its own
+	}
+	return err
 }
 
 // Listen implements [Transport].
@@ -151,16 +164,16 @@ type compressedListener struct {
 
 // Serve implements [Listener].
 func (l *compressedListener) Serve(h Handler) error {
-	return l.Listener.Serve(func(req []byte, reply *Reply) { l.z.handle(h, l.Endpoint(), req, reply) })
+	return l.Listener.Serve(func(req []byte, reply *Reply) { l.z.handle(l.Endpoint(), h, nil, req, reply) })
 }
 
 // ServeScreened implements [Screener], where the listener below has it.
 func (l *compressedListener) ServeScreened(h Handler, screen func(first []byte) error) error {
-	handle := func(req []byte, reply *Reply) { l.z.handle(h, l.Endpoint(), req, reply) }
+	handle := func(req []byte, reply *Reply) { l.z.handle(l.Endpoint(), h, screen, req, reply) }
 	return ServeScreened(l.Listener, handle, func(first []byte) error { return l.z.screen(first, screen) })
 }
 
-// screen looks at a message's envelope, and shows what follows unless it is encoded.
+// screen looks at a message's envelope, and shows what follows of it as it is.
 func (z *compressed) screen(first []byte, show func([]byte) error) error {
 	e, err := readEnvelope(first, z.limit)
 	if err != nil {
@@ -169,15 +182,17 @@ func (z *compressed) screen(first []byte, show func([]byte) error) error {
 	if e.codec == codec.NoneID {
 		return show(first[envelopeSize:])
 	}
-	_, err = z.codecOf(e)
-	return err
+	if _, err := z.codecOf(e); err != nil {
+		return err
+	}
+	return show(first[envelopeSize:][:plainBytes])
 }
 
 // handle decodes a request, has it answered, and encodes the answer as the client wants it.
-func (z *compressed) handle(h Handler, endpoint string, req []byte, reply *Reply) {
+func (z *compressed) handle(endpoint string, h Handler, screen func([]byte) error, req []byte, reply *Reply) {
 	p := newPacket()
 	reply.Done = p.finish // also if h panics
-	e, payload, c, err := z.open(req, p)
+	e, payload, c, err := z.open(req, screen, p)
 	if err != nil {
 		z.turnedAway(endpoint, err)
 	} else {
@@ -193,8 +208,9 @@ func (z *compressed) handle(h Handler, endpoint string, req []byte, reply *Reply
 	reply.Parts, reply.Stranger = p.parts, p.inner.Stranger
 }
 
-// open decodes a request into what p holds, and finds the codec of the answer: the client's, or none if it has another.
-func (z *compressed) open(req []byte, p *packet) (e envelope, payload []byte, c codec.Codec, err error) {
+// open decodes a request into what p holds, and finds the codec of the answer: the client's, or none if it has another. What decodes to
+// much is screened first, however few bytes it had on its way.
+func (z *compressed) open(req []byte, screen func([]byte) error, p *packet) (e envelope, payload []byte, c codec.Codec, err error) {
 	e, rest, err := openEnvelope(req, z.limit)
 	if err != nil {
 		return e, nil, nil, err
@@ -202,6 +218,11 @@ func (z *compressed) open(req []byte, p *packet) (e envelope, payload []byte, c 
 	if e.codec != codec.NoneID && e.codec != refusalCodec {
 		if _, err := z.codecOf(e); err != nil {
 			return e, nil, nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		if screen != nil && e.raw > smallMessage && len(rest) >= plainBytes {
+			if err := screen(rest[:plainBytes]); err != nil {
+				return e, nil, nil, fmt.Errorf("%w: %w", ErrRefused, err)
+			}
 		}
 		if err := p.admit(&z.room, e.raw, z.t); err != nil {
 			return e, nil, nil, err

@@ -10,7 +10,7 @@ import (
 
 // An envelope is the first 16 bytes of a message between two Compressed transports. What follows stays 8-aligned.
 //
-//	byte 0     number of the codec the rest is encoded with; 255: the rest is the text of a refusal
+//	byte 0     number of the codec the rest is encoded with, but for its first 64 bytes; 255: the rest is the text of a refusal
 //	byte 1     number of the codec the sender wants to be answered with; in a refusal the number of its sentinel (refusals)
 //	byte 2-7   length of the rest once decoded, little-endian
 //	byte 8-11  CRC-32C of bytes 0-7 and the rest as it travels, little-endian
@@ -26,7 +26,8 @@ type envelope struct {
 
 const (
 	envelopeSize = 16
-	sumAt        = 8 // where the checksum lies
+	plainBytes   = 64 // of an encoded message travel as they are, so that it can be judged before it is decoded
+	sumAt        = 8  // where the checksum lies
 	refusalCodec = 255
 	largestRaw   = 1<<48 - 1
 )

@@ -11,14 +11,15 @@ import (
 // when Call returns, for an answer when the transport below has written it (Reply.Done).
 type packet struct {
 	head   [envelopeSize]byte
-	parts  [][]byte // head and what follows
-	body   *buffer  // the encoded message, if it was encoded
-	req    *buffer  // the decoded request that it answers
-	inner  Reply    // the answer as the handler gave it
-	room   *budget  // charged for the decoded request; nil for none
-	size   int      // of what is charged
-	limit  int64    // the budget's
-	finish func()   // release, bound once
+	first  [plainBytes]byte // of an encoded message
+	parts  [][]byte         // head and what follows
+	body   *buffer          // the encoded message, if it was encoded
+	req    *buffer          // the decoded request that it answers
+	inner  Reply            // the answer as the handler gave it
+	room   *budget          // charged for the decoded request; nil for none
+	size   int              // of what is charged
+	limit  int64            // the budget's
+	finish func()           // release, bound once
 }
 
 var packets sync.Pool
@@ -49,9 +50,9 @@ func (p *packet) release() {
 func (p *packet) pack(parts [][]byte, c codec.Codec, want byte, summed bool) {
 	e := envelope{codec: codec.NoneID, want: want, raw: sizeOf(parts), summed: summed}
 	p.parts = append(p.parts[:0], p.head[:])
-	if small := p.encode(parts, e.raw, c); small != nil {
+	if first, small := p.encode(parts, e.raw, c); small != nil {
 		e.codec = c.ID()
-		p.parts = append(p.parts, small)
+		p.parts = append(p.parts, first, small)
 	} else {
 		p.parts = append(p.parts, parts...)
 	}
@@ -65,20 +66,21 @@ func (p *packet) refuse(err error, summed bool) {
 	p.parts = append(p.parts[:0], p.head[:], text)
 }
 
-// encode returns the encoded parts, or nil if that does not pay.
-func (p *packet) encode(parts [][]byte, size int, c codec.Codec) []byte {
+// encode returns the beginning of the message, which travels as it is, and the rest encoded; nil if that does not pay.
+func (p *packet) encode(parts [][]byte, size int, c codec.Codec) (first, small []byte) {
 	if c.ID() == codec.NoneID || size < worthTrying || size >= worthProbe && !promising(parts, c) {
-		return nil
+		return nil, nil
 	}
 	src, held := whole(parts, size)
 	defer held.release()
 	p.body = newBuffer(size + size/64 + 64) // room for what does not shrink
-	if small := c.Encode(p.body.B[:0], src); pays(len(small), size) {
-		return small
+	if small = c.Encode(p.body.B[:0], src[plainBytes:]); pays(plainBytes+len(small), size) {
+		copy(p.first[:], src)
+		return p.first[:], small
 	}
 	p.body.release()
 	p.body = nil
-	return nil
+	return nil, nil
 }
 
 // whole is the parts in one slice; a single part is not copied.

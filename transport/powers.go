@@ -33,8 +33,8 @@ type Guarded interface {
 // Screener is an optional power of a [Listener] that looks at how a large request begins before there is room for all of it. The
 // listeners of [FastHTTP], and of [Compressed] around it, have it.
 type Screener interface {
-	// ServeScreened is Serve. Of a request over 64 KiB, screen is given the first bytes, at least a few hundred. What it refuses is
-	// answered with the error and not read. A message that is encoded is not shown: it is bounded by what was said of Compressed.
+	// ServeScreened is Serve. Of a request over 64 KiB, as it arrives or decoded, screen is given the first bytes, at least 64, once or
+	// twice. What it refuses is answered with the error, and neither read nor decoded.
 	ServeScreened(h Handler, screen func(first []byte) error) error
 }
 

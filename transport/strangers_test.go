@@ -97,11 +97,10 @@ func TestRefusedRequestsEndConnections(t *testing.T) {
 	}
 }
 
-// TestScreen: large requests are judged by how they begin, behind an envelope too, before their bytes take room; small ones and encoded
-// ones are not.
+// TestScreen: large requests are judged by how they begin, behind an envelope too, before their bytes take room; small ones are not.
 func TestScreen(t *testing.T) {
 	screen := func(first []byte) error {
-		if len(first) < 100 || !bytes.HasPrefix(first, []byte("friend")) {
+		if len(first) < 64 || !bytes.HasPrefix(first, []byte("friend")) {
 			return errors.New("who are you?")
 		}
 		return nil
@@ -133,6 +132,15 @@ func TestScreen(t *testing.T) {
 		_, err = ask(caller, l.Endpoint(), "fiend"+string(noise))
 		if !errors.Is(err, transport.ErrUnreachable) || !strings.Contains(err.Error(), "who are you?") {
 			t.Errorf("%q: a stranger: %v, want ErrUnreachable", name, err)
+		}
+		if name == "s2" {
+			bomb := "fiend" + strings.Repeat("z", mb) // of a few kilobytes
+			if _, err := ask(caller, l.Endpoint(), bomb); !errors.Is(err, transport.ErrRefused) || !strings.Contains(err.Error(), "who are you?") {
+				t.Errorf("a stranger whose message decodes to much: %v, want ErrRefused", err)
+			}
+			if _, err := ask(caller, l.Endpoint(), "friend"+bomb); err != nil {
+				t.Errorf("a friend whose message decodes to much: %v", err)
+			}
 		}
 		for range 20 {
 			dial(t, l.Endpoint(), headOf(mb)+strings.Repeat("x", 100_000))

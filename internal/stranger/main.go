@@ -108,7 +108,7 @@ func (s *stranger) fits() error {
 		return err
 	}
 	zeros := make([]byte, 64<<20)
-	s.together(64, request(c.Encode(nil, zeros), len(zeros), c.ID()))
+	s.together(64, request(append(zeros[:64:64], c.Encode(nil, zeros[64:])...), len(zeros), c.ID()))
 	return nil
 }
 
