@@ -57,29 +57,37 @@ func TestNoLongerThanTheOriginals(t *testing.T) {
 	}
 }
 
-// TestDocIsTheExample keeps the programs of the package's documentation and of the README what the example runs, line by line but
-// for checks of errors and for what the example prints.
+// TestDocIsTheExample keeps the programs of the package's documentation and of the README what examples run, line by line but for checks
+// of errors and for what an example prints.
 func TestDocIsTheExample(t *testing.T) {
-	ran := program(t, parseFile(t, "example_test.go"), "everyRole")
-	ran = slices.DeleteFunc(ran, func(line string) bool { return strings.HasPrefix(line, "fmt.") || line == "return err" })
-	doc := parseFile(t, "doc.go").Doc.Text()
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for where, text := range map[string]string{"doc.go": doc, "README.md": string(readme)} {
-		start, end := strings.Index(text, "f, err := fleet.Init"), strings.Index(text, "err = f.StopWorker(ctx)\n")
-		if start < 0 || end < start {
-			t.Errorf("%s has no program", where)
+	everyRole := program(t, parseFile(t, "example_test.go"), "everyRole")
+	survives := program(t, parseFile(t, "example_recovery_test.go"), "recovering")
+	for _, c := range []struct {
+		where, text, begins string
+		ran                 []string
+	}{
+		{"doc.go", parseFile(t, "doc.go").Doc.Text(), "f, err := fleet.Init", everyRole},
+		{"README.md", string(readme), "f, err := fleet.Init", everyRole},
+		{"README.md", string(readme), "s := strategy.Sync()\ns.Recovery", survives},
+	} {
+		ran := slices.DeleteFunc(slices.Clone(c.ran), func(line string) bool { return strings.HasPrefix(line, "fmt.") || line == "return err" })
+		_, after, found := strings.Cut(c.text, c.begins)
+		body, _, ends := strings.Cut(after, "err = f.StopWorker(ctx)\n")
+		if !found || !ends {
+			t.Errorf("%s has no program that begins with %s", c.where, c.begins)
 			continue
 		}
-		body := text[start:end] + "err = f.StopWorker(ctx)"
-		f, err := parser.ParseFile(token.NewFileSet(), where, "package p\nfunc shown() {\n"+body+"\n}", 0)
+		body = c.begins + body + "err = f.StopWorker(ctx)"
+		f, err := parser.ParseFile(token.NewFileSet(), c.where, "package p\nfunc shown() {\n"+body+"\n}", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if shown := program(t, f, "shown"); !slices.Equal(shown, ran) {
-			t.Errorf("%s shows\n\t%s\nthe example runs\n\t%s", where, strings.Join(shown, "\n\t"), strings.Join(ran, "\n\t"))
+			t.Errorf("%s shows\n\t%s\nthe example runs\n\t%s", c.where, strings.Join(shown, "\n\t"), strings.Join(ran, "\n\t"))
 		}
 	}
 }
