@@ -59,6 +59,12 @@
 // [Fleet.Shrink] ends a day and drops rows of embeddings that are not used or hardly ever clicked. [Fleet.Stats] is what a process has
 // counted: tables and their hottest rows, pushes, refusals, bytes; each role logs it when it ends.
 //
+// # Started again
+//
+// With a [strategy.Recovery] a job saves checkpoints by itself, and goes on from the newest when all of its roles are started again:
+// InitServer and InitWorker find it, [Fleet.Progress] says how far the program was, as it told [Fleet.SetProgress], [Fleet.Checkpoint]
+// saves one at once, and [Latest] tells a tool which is the newest.
+//
 // # Many fleets
 //
 // What a training program calls of [Fleet] is a package function too, over a default instance that [Init] makes: fleet.IsServer().

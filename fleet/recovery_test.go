@@ -140,10 +140,17 @@ func (j *enduring) epoch(ctx context.Context, f *fleet.Fleet, o *trial.Toy, epoc
 	if err := errors.Join(o.Close(ctx), f.BarrierWorker(ctx)); err != nil {
 		return err
 	}
-	if err := f.SetProgress(fleet.Progress{Epoch: epoch + 1, User: []byte(fmt.Sprint("seen ", epoch+1))}); err != nil || !j.asks {
+	if err := f.SetProgress(fleet.Progress{Epoch: epoch + 1, User: seen(epoch + 1)}); err != nil || !j.asks {
 		return err
 	}
 	return errors.Join(f.Checkpoint(ctx), f.BarrierWorker(ctx))
+}
+
+// seen is as much as a program may say.
+func seen(epoch int) []byte {
+	all := make([]byte, 64<<10)
+	copy(all, fmt.Sprint("seen ", epoch))
+	return all
 }
 
 // TestAJobGoesOn: every role of a job ends in the middle of its third epoch and is started again. All go on from the end of the second, as
@@ -166,16 +173,16 @@ func TestAJobGoesOn(t *testing.T) {
 			}
 			again := j.again().works(t)
 			for w, p := range again.began {
-				if p.Epoch != 2 || string(p.User) != "seen 2" {
-					t.Errorf("worker %d goes on from %d, %q", w, p.Epoch, p.User)
+				if p.Epoch != 2 || !bytes.Equal(p.User, seen(2)) {
+					t.Errorf("worker %d goes on from %d, %d bytes", w, p.Epoch, len(p.User))
 				}
 			}
 			if repeats := job.Strategy.Mode == strategy.ModeSync; repeats && !bytes.Equal(never.model, again.model) {
 				t.Errorf("weights differ by up to %g from a job that never ended", trial.Distance(t, never.model, again.model))
 			}
 			latest, err := fleet.Latest(j.recovery.Dir)
-			if err != nil || latest.Progress.Epoch != 4 || string(latest.Progress.User) != "seen 4" || latest.Step == 0 {
-				t.Errorf("the latest is %+v, error %v", latest, err)
+			if err != nil || latest.Progress.Epoch != 4 || !bytes.Equal(latest.Progress.User, seen(4)) || latest.Step == 0 {
+				t.Errorf("the latest is %s of step %d, error %v", latest.Dir, latest.Step, err)
 			}
 		})
 	}
