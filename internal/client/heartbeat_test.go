@@ -189,6 +189,7 @@ func TestSlowPushIsSpokenOf(t *testing.T) {
 		<-time.After(75 * time.Second)
 		open(t, other).train(1, []uint64{1}, nil)
 		<-done
+		synctest.Wait() // for what still writes to the log
 		got := strings.Split(strings.TrimSpace(log.String()), "\n")
 		for i, waited := range []string{"10s", "40s", "1m10s"} {
 			if i >= len(got) || !strings.Contains(got[i], "still waiting for a server") || !strings.Contains(got[i], "waited="+waited+" ") {
