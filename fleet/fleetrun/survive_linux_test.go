@@ -64,7 +64,7 @@ func (s survivor) run(t *testing.T) (o survived) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.bin+"/fleetrun", "--max_restart=3", "--server_num=2", "--worker_num=2", s.bin+"/wide_and_deep",
+	cmd := exec.CommandContext(ctx, s.bin+"/fleetrun", "--max_restart=3", "--grace=2s", "--server_num=2", "--worker_num=2", s.bin+"/wide_and_deep",
 		"-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64", "-checkpoint="+dir+"/checkpoints", "-checkpoint_every=1h", "-out="+dir+"/out")
 	cmd.Dir = dir
 	cmd.Env = append(inherit(os.Environ(), nil), "GOMAXPROCS=1")
