@@ -16,11 +16,12 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// deathJob is a job of which one process ends without a word in the middle of training.
+// deathJob is a job of which one process ends in the middle of training: by kill -9, or stopped, as by SIGTERM.
 type deathJob struct {
 	strategy strategy.Strategy
 	victim   string // "worker 1"
-	returns  bool   // as another process, when it has been declared dead
+	stopped  bool
+	returns  bool // as another process, when it has been declared dead
 	network  transport.Transport
 
 	mu      sync.Mutex
@@ -58,22 +59,26 @@ func deathModes(t *testing.T) (all []strategy.Strategy) {
 func inStep(m strategy.Mode) bool { return m == strategy.ModeSync || m == strategy.ModeSSP }
 
 // TestWhenARoleDies holds the table "When a role dies" of ARCHITECTURE.md to what happens, in every mode: a worker's death ends
-// nobody's training, and holds up the others for a worker timeout where they wait for each other; a server's ends the job.
+// nobody's training, and holds up the others for a worker timeout where they wait for each other, unless the worker has said that it
+// ends; a server's ends the job, within seconds.
 func TestWhenARoleDies(t *testing.T) {
 	for _, s := range deathModes(t) {
 		for _, victim := range []string{"worker 0", "worker 1", "server 0", "server 1"} {
-			t.Run(string(s.Mode)+", "+victim, func(t *testing.T) {
-				j := playDeath(t, s, victim, false)
-				if len(j.ends) != 5 {
-					t.Errorf("%d roles ended, want 5", len(j.ends))
-				}
-				delete(j.ends, victim)
-				if strings.HasPrefix(victim, "worker") {
-					j.checkWorkerDied(t)
-				} else {
-					j.checkServerDied(t)
-				}
-			})
+			for _, stopped := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, stopped %t", s.Mode, victim, stopped), func(t *testing.T) {
+					j := &deathJob{strategy: s.WithDefaults(), victim: victim, stopped: stopped, ends: map[string]deathEnd{}}
+					j.run(t)
+					if len(j.ends) != 5 {
+						t.Errorf("%d roles ended, want 5", len(j.ends))
+					}
+					delete(j.ends, victim)
+					if strings.HasPrefix(victim, "worker") {
+						j.checkWorkerDied(t)
+					} else {
+						j.checkServerDied(t)
+					}
+				})
+			}
 		}
 	}
 }
@@ -103,12 +108,16 @@ func TestASecondLife(t *testing.T) {
 // playDeath plays the job in virtual time.
 func playDeath(t *testing.T, s strategy.Strategy, victim string, returns bool) *deathJob {
 	j := &deathJob{strategy: s.WithDefaults(), victim: victim, returns: returns, ends: map[string]deathEnd{}}
+	j.run(t)
+	return j
+}
+
+func (j *deathJob) run(t *testing.T) {
 	keep := func(below transport.Transport) transport.Transport {
 		j.network = below
 		return below
 	}
 	trial.Cluster(2, 3).Simulate(t, keep, j.play)
-	return j
 }
 
 // checkWorkerDied: the others end well, and servers end with the death; nobody waited longer than it took to notice, and where
@@ -123,7 +132,7 @@ func (j *deathJob) checkWorkerDied(t *testing.T) {
 		}
 	}
 	least, most := time.Duration(0), 2*time.Second
-	if timeout := strategy.DefaultWorkerTimeout.Std(); inStep(j.strategy.Mode) {
+	if timeout := strategy.DefaultWorkerTimeout.Std(); inStep(j.strategy.Mode) && !j.stopped {
 		least, most = timeout-5*time.Second, timeout+timeout/8+5*time.Second
 	}
 	if j.longest < least || j.longest > most {
@@ -131,17 +140,16 @@ func (j *deathJob) checkWorkerDied(t *testing.T) {
 	}
 }
 
-// checkServerDied: every worker ends when the server has been silent for a worker timeout, with an error that names it, and the
-// other server when it has heard of nobody for two more.
+// checkServerDied: all others end with ErrWentBack and the server's name, a heartbeat after it has said that it ends, and else when
+// nobody has listened at its endpoint for some heartbeats.
 func (j *deathJob) checkServerDied(t *testing.T) {
-	timeout := strategy.DefaultWorkerTimeout.Std()
+	most := 4 * time.Second
+	if j.stopped {
+		most = 1500 * time.Millisecond
+	}
 	for role, end := range j.ends {
-		worker, most := strings.HasPrefix(role, "worker"), 3*timeout+timeout/8
-		if worker {
-			most = timeout + timeout/8
-		}
-		if end.err == nil || worker && !strings.Contains(end.err.Error(), j.victim+" (") || end.after > most {
-			t.Errorf("%s ended after %v with %v, want an error within %v; a worker's names %s", role, end.after, end.err, most, j.victim)
+		if !errors.Is(end.err, fleet.ErrWentBack) || !strings.Contains(end.err.Error(), j.victim+" (") || end.after > most {
+			t.Errorf("%s ended after %v with %v, want ErrWentBack within %v, with the name of %s", role, end.after, end.err, most, j.victim)
 		}
 	}
 }
@@ -175,20 +183,38 @@ func (j *deathJob) again(ctx context.Context, f *fleet.Fleet) error {
 // live is a life of any role; a victim's ends without a word.
 func (j *deathJob) live(ctx context.Context, f *fleet.Fleet, dies bool) error {
 	o := trial.NewGiven(make([]float32, 16)...)
-	if f.IsServer() && dies {
-		mortal, cancel := context.WithTimeout(ctx, deathAfter*time.Second)
-		defer cancel()
-		defer j.dead()
-		ctx = mortal
+	if dies {
+		cable := &trial.Cable{Transport: j.network}
+		own, err := trial.Another(f, cable)
+		if err != nil {
+			return err
+		}
+		f = own
+		defer f.Close()
+		if !j.stopped {
+			defer cable.Kill()
+		}
+		if f.IsServer() {
+			mortal, cancel := context.WithCancel(ctx)
+			defer cancel()
+			death := time.AfterFunc(deathAfter*time.Second, func() {
+				if j.dead(); !j.stopped {
+					cable.Kill()
+				}
+				cancel()
+			})
+			defer death.Stop()
+			ctx = mortal
+		}
 	}
 	if worker, err := trial.Join(ctx, f, o, optimizer.SGD{LR: 1}, j.strategy); !worker {
 		return err
 	}
-	defer f.Close()
 	if dies {
 		defer j.dead()
 		return j.train(ctx, o, deathAfter)
 	}
+	defer f.Close()
 	if err := j.train(ctx, o, deathSteps); err != nil {
 		return err
 	}

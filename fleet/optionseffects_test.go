@@ -272,7 +272,7 @@ func effectsOnTimes() map[string]effect {
 			shows: func(t *testing.T, x trial.Trial) {
 				x.Steps, x.Pace = 3, []time.Duration{time.Millisecond, 20 * time.Second}
 				often, seldom := x.Works(t), x.With(func(s *strategy.Strategy) { s.HeartbeatInterval = strategy.Duration(10 * time.Second) }).Works(t)
-				if less := often.Net.Calls - seldom.Net.Calls; less < 40 || less > 4*60 {
+				if less := often.Net.Calls - seldom.Net.Calls; less < 40 || less > 6*60 {
 					t.Errorf("in a minute %d calls, with heartbeats every 10 s %d", often.Net.Calls, seldom.Net.Calls)
 				}
 			},

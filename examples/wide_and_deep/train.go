@@ -39,6 +39,7 @@ func run(ctx context.Context, f *fleet.Fleet, c config, out io.Writer) (result, 
 	if err != nil {
 		return result{}, err
 	}
+	defer f.Close() // after an error the others need not wait for this worker
 	if err := f.InitWorker(ctx); err != nil {
 		return result{}, err
 	}

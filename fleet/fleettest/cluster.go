@@ -97,7 +97,7 @@ func (c Cluster) each(t testing.TB, ctx context.Context, program Program, done f
 	var wg sync.WaitGroup
 	for _, f := range fleets {
 		wg.Go(func() {
-			defer f.Close() // a worker that has failed falls silent
+			defer f.Close() // a worker that has failed says so
 			done(name(f), program(ctx, f))
 		})
 	}

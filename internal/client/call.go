@@ -59,8 +59,10 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 		return peer.Done, nil
 	case errors.Is(err, errSlow):
 		return a.slow()
-	case answered && !errors.Is(err, wire.ErrNotReady), hopeless(err):
+	case answered && !errors.Is(err, wire.ErrNotReady):
 		return peer.Done, a.l.name(a.server, err)
+	case hopeless(err):
+		return peer.Done, a.l.name(a.server, a.l.reason(a.server, err))
 	}
 	a.out.note(err)
 	a.l.waits.note(a.server, err)
@@ -71,6 +73,17 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
 	}
 	return peer.Pause, err
+}
+
+// reason is why a server's door did not let a request in. A large one is turned away before it is read, in words of the transport; to a small
+// one the server says what has happened to the job.
+func (l *link) reason(server int, err error) error {
+	if l.life > 0 {
+		if says := l.ping(server); isRefusal(says) {
+			return says
+		}
+	}
+	return err
 }
 
 // slow is for an attempt that the server took and has not answered: the next one is given more time.
@@ -155,6 +168,9 @@ func (l *link) attempt(ctx context.Context, patience time.Duration, server int, 
 // once makes one attempt and says whether the server answered it.
 func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
 	return peer.Once(ctx, l.transport, l.servers[server], req, func(f *wire.Frame) error {
+		if f.Job != l.job {
+			return fmt.Errorf("the answer is not of this worker's run of the job: %w", wire.ErrMismatch)
+		}
 		l.heard.now(server)
 		if read == nil {
 			return nil

@@ -95,7 +95,9 @@ func (c *Client) Join(ctx context.Context) error {
 		return backend.ErrJoined
 	}
 	if err := c.join(ctx); err != nil {
-		c.Close()
+		if c.Close(); c.link.life > 0 {
+			c.link.farewell()
+		}
 		return fmt.Errorf("worker %d: %w", c.Worker, err)
 	}
 	c.stage.Store(joined)
@@ -156,8 +158,12 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 			return false, fmt.Errorf("joining: %w", err)
 		}
 		if s == 0 {
+			if w.Job == 0 {
+				return false, fmt.Errorf("joining: server 0 (%s) has given this worker no number for its frames: do all roles run the same build? %w",
+					c.Servers[0], wire.ErrMismatch)
+			}
+			c.link.life, c.link.job = w.Life, w.Job
 			c.progress = checkpoint.Progress(w.Progress)
-			c.link.life = w.Life
 			c.sessions.Resume(mode.Round(w.Round))
 		}
 		c.link.beat.Go(func() { c.link.beatTo(s) }) // from now on this server misses them, however long the others take
@@ -222,10 +228,12 @@ func (c *Client) Leave(ctx context.Context) error {
 	return err
 }
 
-// Close implements [backend.Trainer]: it ends the client without a word to the servers, which will find out by its silence, and closes
-// its idle connections.
+// Close implements [backend.Trainer]: it ends the client, says so to servers that it has not left, as far as they can be reached at once,
+// and closes its idle connections. To others it falls silent.
 func (c *Client) Close() {
-	c.link.stop(ErrClosed)
+	if c.link.stop(ErrClosed) && c.stage.Load() == joined && !c.link.leaving.Load() {
+		c.link.farewell()
+	}
 	c.sessions.Stop()
 	if t, ok := c.Transport.(transport.IdleCloser); ok {
 		t.CloseIdleConnections() // the last requests have ended

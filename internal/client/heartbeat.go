@@ -9,15 +9,21 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/awake"
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// beatTo shows a server that this worker lives until the client ends, and ends it when the server does not.
+// endedAfter is how long nobody listens at a server's endpoint before it has ended.
+const endedAfter = 2 * time.Second
+
+// beatTo shows a server that this worker lives until the client ends, and ends it when the server does not. Where nobody listens it looks
+// more often.
 func (l *link) beatTo(server int) {
-	tick := time.NewTicker(l.strategy.HeartbeatInterval.Std())
+	pace := l.strategy.HeartbeatInterval.Std()
+	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	l.heard.now(server)
-	for {
+	for absent := (peer.Absence{}); ; {
 		select {
 		case <-l.ctx.Done():
 			return
@@ -25,8 +31,14 @@ func (l *link) beatTo(server int) {
 		}
 		err := l.ping(server)
 		silent := l.heard.since(server)
+		if was := absent; absent.Note(err, l.heard.clock.Now()) != (was != peer.Absence{}) {
+			tick.Reset(paceOf(absent, pace))
+		}
 		switch {
 		case err == nil:
+		case absent.Ended(l.heard.clock.Now(), min(endedAfter, l.strategy.WorkerTimeout.Std()/4)):
+			l.fail(l.name(server, fmt.Errorf("it has ended, nobody listens there any more: %w", wire.ErrWentBack)))
+			return
 		case isRefusal(err), hopeless(err):
 			l.fail(l.name(server, err))
 			return
@@ -35,6 +47,14 @@ func (l *link) beatTo(server int) {
 			return
 		}
 	}
+}
+
+// paceOf is the pace of heartbeats to a server.
+func paceOf(absent peer.Absence, pace time.Duration) time.Duration {
+	if absent != (peer.Absence{}) {
+		return pace / 4
+	}
+	return pace
 }
 
 // pingTimeout is how long a server may take to answer what it need not think about: a fraction of the worker timeout, so

@@ -18,8 +18,8 @@ import (
 type link struct {
 	worker    int
 	servers   []string // endpoints
-	job       uint64
-	life      uint32 // of the worker, counted by server 0
+	job       uint64   // that frames carry: the fingerprint's until server 0 has numbered the life
+	life      uint32   // of the worker, counted by server 0
 	strategy  strategy.Strategy
 	transport transport.Transport
 	log       *slog.Logger
@@ -28,6 +28,7 @@ type link struct {
 	heard   hearing
 	waits   *waits
 	leaving atomic.Bool // servers may be gone
+	stopped atomic.Bool
 	beat    sync.WaitGroup
 
 	ctx context.Context // ends with the client; its cause says what went wrong
@@ -51,10 +52,30 @@ func newLink(c Config) *link {
 	return l
 }
 
-// stop ends the link, the requests under way and the heartbeats.
-func (l *link) stop(cause error) {
+// stop ends the link, the requests under way and the heartbeats; only the first call does.
+func (l *link) stop(cause error) bool {
 	l.end(cause)
 	l.beat.Wait()
+	return !l.stopped.Swap(true)
+}
+
+// farewell tells all servers at once that this worker ends, and why. One attempt is enough: who misses it notices the silence.
+func (l *link) farewell() {
+	ctx, cancel := context.WithTimeout(context.Background(), min(l.strategy.HeartbeatInterval.Std(), l.pingTimeout()))
+	defer cancel()
+	why := "it was closed"
+	if cause := context.Cause(l.ctx); cause != ErrClosed {
+		why = cause.Error()
+	}
+	_ = l.together(func(s int) error {
+		var b wire.Builder
+		b.Reset(l.header(wire.OpLeave))
+		if err := b.JSON(wire.Ending{Why: why}); err != nil {
+			return err
+		}
+		_, err := l.once(ctx, s, b.Parts(), nil)
+		return err
+	})
 }
 
 // header begins a frame of the worker.

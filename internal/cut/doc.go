@@ -36,8 +36,7 @@
 //
 // # What comes next
 //
-// A generation of the cluster will be an argument of Freeze beside the worker: saves of an earlier generation are given up by
-// one call like [Machine.Leave]. A server that takes over another's part is a server that begins from a committed save, and
+// A server that takes over another's part is a server that begins from a committed save, and
 // needs nothing here: its machine begins empty, so that saves under way there are refused and begun again. A worker that
 // comes back into a round finds its steps in upTo as before, since they are counted by worker and not by life.
 package cut

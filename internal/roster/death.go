@@ -11,6 +11,7 @@ type Death struct {
 	Worker int
 	Life   uint32
 	Silent time.Duration
+	Why    string // it is dead
 
 	fenced  int        // servers that have answered
 	round   mode.Round // that is open on them, if it is one

@@ -6,6 +6,7 @@
 //	roster.go   members and their lives
 //	lives.go    which process of a worker has which life; server 0's
 //	window.go   which requests of a life were seen, so that each counts once
+//	generation.go  what frames of one run of the job prove
 //	death.go    what server 0 asks of all servers when a worker is silent
 //
 // A worker's processes are numbered by server 0: each is a life, and a server takes requests of the newest that it knows.
@@ -47,9 +48,7 @@
 //
 // # What comes next
 //
-// A generation of the cluster, which server 0 begins, will stand beside the life in every header: [Roster.Sender] is where it
-// is compared, so that the requests of a server that was started again are refused at once and by one line. A part that
-// another server takes over begins with an empty roster, and workers join it as they join any server that they have not said
+// A part that another server takes over begins with an empty roster, and workers join it as they join any server that they have not said
 // hello to. A worker that comes back into a round is one whose next life [Roster.Begin] lets in also in step, with the round
 // that server 0 names for it.
 package roster

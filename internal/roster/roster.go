@@ -1,7 +1,9 @@
 package roster
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -17,6 +19,8 @@ type Options struct {
 	Lockstep bool
 	// Timeout is how long a worker may be silent, and Start how long all may take to join.
 	Timeout, Start time.Duration
+	// Heartbeat is how often a worker shows that it lives.
+	Heartbeat time.Duration
 }
 
 // Roster is what a server knows of all workers. Its methods are called one at a time.
@@ -33,6 +37,7 @@ type member struct {
 	life uint32
 	// fenced means that server 0 is about to declare it dead: what it still sends is refused.
 	fenced bool
+	ends   string // why, if it has said that it ends before its work is done
 	seen   time.Time
 	window Window
 }
@@ -54,10 +59,27 @@ func New(o Options) *Roster {
 // Workers is the number of workers that the job has.
 func (r *Roster) Workers() int { return len(r.members) }
 
-// Life is, on server 0, the life of a worker's process: a new one for a process that was not heard of.
-func (r *Roster) Life(worker int, process uint64) uint32 {
-	return r.lives.of(worker, process, r.members[worker].life+1)
+// Life is, on server 0, the life of a worker's process: a new one for a process that was not heard of. A process that comes while another
+// is in the worker's place has to wait until that one misses heartbeats; when it goes on to show life, the newcomer is refused for good:
+// it is of another job at the same addresses, or was started twice.
+func (r *Roster) Life(worker int, process uint64, now time.Time) (uint32, error) {
+	m, l := &r.members[worker], r.lives.of(worker, process, now)
+	if grace := r.grace(); l.number == 0 && m.state == alive && !m.fenced && m.ends == "" && now.Sub(m.seen) < grace {
+		status, what := wire.StatusNotReady, "if it is gone, wait a moment"
+		if m.seen.Sub(l.asked) >= grace {
+			status, what = wire.StatusRefused, "start no worker twice, and give each job addresses and a FLEET_CLUSTER of its own"
+		}
+		return 0, wire.Refuse(status, "worker %d is another process, which was heard %v ago: %s", worker,
+			now.Sub(m.seen).Round(time.Millisecond), what)
+	}
+	if l.number == 0 {
+		l.number = m.life + 1
+	}
+	return l.number, nil
 }
+
+// grace is how long a life that shows no sign of life keeps its place.
+func (r *Roster) grace() time.Duration { return min(3*r.o.Heartbeat, r.o.Timeout) }
 
 // Begin makes a life the current one of a worker; began is false if it was already.
 func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err error) {
@@ -90,6 +112,8 @@ func (r *Roster) Sender(h *wire.Header, now time.Time) error {
 		return wire.Refuse(wire.StatusNotReady, "worker %d has not said hello to server %d", h.Worker, r.o.Server)
 	case h.Life < m.life:
 		return wire.Refuse(wire.StatusStale, "worker %d was restarted: this is life %d, life %d is current", h.Worker, h.Life, m.life)
+	case m.ends != "":
+		return wire.Refuse(wire.StatusStale, "worker %d has ended: %s", h.Worker, m.ends)
 	case m.state == dead || m.fenced:
 		return wire.Refuse(wire.StatusStale, "worker %d was silent for more than %v and is out of the job", h.Worker, r.o.Timeout)
 	}
@@ -125,12 +149,27 @@ func (r *Roster) Reached(worker int, seq uint64) bool {
 // Living is the life of a worker that is in the job.
 func (r *Roster) Living(worker int) (life uint32, lives bool) {
 	m := &r.members[worker]
-	return m.life, m.state == alive && !m.fenced
+	return m.life, m.state == alive && !m.fenced && m.ends == ""
 }
 
 // HasLeft says that this life of a worker has stopped before.
 func (r *Roster) HasLeft(h *wire.Header) bool {
 	return int64(h.Worker) < int64(len(r.members)) && r.members[h.Worker].state == left && r.members[h.Worker].life == h.Life
+}
+
+// End takes note that a worker ends before its work is done: nothing of this life counts any more, and another may begin.
+func (r *Roster) End(worker int, why string) {
+	r.members[worker].ends = cmp.Or(why, "it did not say why")
+}
+
+// Begun says whether any worker has joined.
+func (r *Roster) Begun() bool {
+	return slices.ContainsFunc(r.members, func(m member) bool { return m.state != absent })
+}
+
+// Alive says whether any worker is in the job, and has not said that it ends.
+func (r *Roster) Alive() bool {
+	return slices.ContainsFunc(r.members, func(m member) bool { return m.state == alive && m.ends == "" })
 }
 
 // Leave takes a worker out that has stopped.
@@ -191,11 +230,15 @@ func (r *Roster) Describe(w int, now time.Time) string {
 	}
 }
 
-// Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow.
+// Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that has said that it
+// ends is dead at once where the others wait for it. Where they don't, it keeps that time to be started again.
 func (r *Roster) Silent(now time.Time) (all []*Death) {
 	for w := range r.members {
-		if m := &r.members[w]; m.state == alive && now.Sub(m.seen) > r.o.Timeout {
-			all = append(all, &Death{Worker: w, Life: m.life, Silent: now.Sub(m.seen)})
+		m := &r.members[w]
+		silent := now.Sub(m.seen)
+		if m.state == alive && (m.ends != "" && r.o.Lockstep || silent > r.o.Timeout) {
+			why := cmp.Or(m.ends, fmt.Sprintf("silent for %v", silent.Round(time.Millisecond)))
+			all = append(all, &Death{Worker: w, Life: m.life, Silent: silent, Why: why})
 		}
 	}
 	return all

@@ -38,12 +38,14 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	switch words[0] {
 	case "server": // index, workers, in step?
 		p.now = time.Unix(0, 0)
-		p.Roster = New(Options{Server: number(1), Workers: number(2), Lockstep: len(words) > 3, Timeout: 10 * time.Second, Start: time.Minute})
+		p.Roster = New(Options{Server: number(1), Workers: number(2), Lockstep: len(words) > 3, Timeout: 10 * time.Second, Start: time.Minute, Heartbeat: time.Second})
 	case "at":
 		p.now = time.Unix(int64(number(1)), 0)
 	case "join": // worker, process: at server 0
-		life := p.Life(number(1), uint64(number(2)))
-		_, err := p.Begin(number(1), life, p.now)
+		life, err := p.Life(number(1), uint64(number(2)), p.now)
+		if err == nil {
+			_, err = p.Begin(number(1), life, p.now)
+		}
 		return said(fmt.Sprintf("life %d", life), err)
 	case "hello": // worker, life: at another
 		began, err := p.Begin(number(1), uint32(number(2)), p.now)
@@ -67,6 +69,8 @@ func (p *player) play(t *testing.T, l script.Line) string {
 			return "again"
 		}
 		p.Leave(number(1))
+	case "ends": // worker
+		p.End(number(1), "tired")
 	case "fence": // worker, life
 		p.Fence(number(1), uint32(number(2)))
 	case "drop": // worker, life
@@ -138,9 +142,12 @@ func said(answer string, err error) string {
 func TestLivesAreBounded(t *testing.T) {
 	l, next := lives{}, uint32(0)
 	join := func(worker int, process uint64) uint32 {
-		number := l.of(worker, process, next+1)
-		next = max(next, number)
-		return number
+		life := l.of(worker, process, time.Time{})
+		if life.number == 0 {
+			next++
+			life.number = next
+		}
+		return life.number
 	}
 	for process := range uint64(1000) {
 		number := join(3, process)

@@ -14,7 +14,7 @@ import (
 func scanning(t *testing.T, s *Server, cut string) *wire.Builder {
 	t.Helper()
 	b := new(wire.Builder)
-	b.Reset(wire.Header{Op: wire.OpScan, Job: s.door.job, Life: 1})
+	b.Reset(wire.Header{Op: wire.OpScan, Life: 1})
 	if err := b.JSON(wire.Scan{Param: 1, Rows: 100, IDs: true, Cut: cut}); err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func scanning(t *testing.T, s *Server, cut string) *wire.Builder {
 // statusOf sends a frame and returns the answer's status.
 func statusOf(t *testing.T, s *Server, b *wire.Builder) uint16 {
 	var reply transport.Reply
-	s.door.handle(bytes.Join(b.Parts(), nil), &reply)
+	s.door.handle(bodyOf(s, b), &reply)
 	defer reply.Done()
 	var f wire.Frame
 	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {

@@ -36,6 +36,7 @@ func (c *deaths) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-c.membership.ended:
 		}
 		if c.peers.index == 0 {
 			for _, d := range c.silent() {
@@ -65,9 +66,13 @@ func (c *deaths) giveUp(started time.Time) {
 
 // declare takes a worker out of the job on all servers. Its gradient for the open round counts only if every server has it.
 func (c *deaths) declare(ctx context.Context, d *roster.Death) {
-	c.log.Error("worker is dead", "worker", d.Worker, "silent", d.Silent.Round(time.Millisecond))
+	c.log.Error("worker is dead", "worker", d.Worker, "silent", d.Silent.Round(time.Millisecond), "why", d.Why)
 	order := wire.Leave{Worker: d.Worker, Life: d.Life}
-	fenced := func(a wire.Fenced) { d.Fenced(mode.Round(a.Round), a.Pushed) }
+	published := true
+	fenced := func(a wire.Fenced) {
+		d.Fenced(mode.Round(a.Round), a.Pushed)
+		published = published && a.Published
+	}
 	fenced(c.fenceOff(order))
 	c.peers.others(func(to int) {
 		var a wire.Fenced
@@ -77,6 +82,12 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		}
 		fenced(a)
 	})
+	if d.Worker == 0 && !published { // nobody else has the first weights, which all wait for
+		c.st.lock.Lock()
+		defer c.st.lock.Unlock()
+		c.st.lock.fail(wire.Refuse(wire.StatusBack, "worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
+		return
+	}
 	order.Forget = d.Forget()
 	if d.Worker == 0 { // the worker that sets the rate may have told this server alone of it
 		order.Rate, order.RateRound = c.rates.latest()
@@ -101,7 +112,7 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	c.st.roster.Fence(l.Worker, l.Life)
-	return wire.Fenced{Round: uint64(c.st.mode.Open()), Pushed: c.rounds.noted[l.Worker] != nil}
+	return wire.Fenced{Published: c.st.published, Round: uint64(c.st.mode.Open()), Pushed: c.rounds.noted[l.Worker] != nil}
 }
 
 // dropOff takes a dead worker out, and says up to where its gradients count.

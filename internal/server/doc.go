@@ -11,6 +11,7 @@
 //	part.go       the tables, and what of a frame's names lives here
 //	reply.go      the memory of an answer
 //	peers.go      requests to other servers
+//	servers.go    which servers are of this run of the job, and whether they live
 //
 // A push:
 //
@@ -79,7 +80,6 @@
 //
 // # What comes next
 //
-// A generation of the cluster is checked where a sender's life is, in state.go, for every op at once. A server that takes
-// over a part is made as any other and loads that part before it opens its door; to the other servers it is an endpoint that
+// A server that takes over a part is made as any other and loads that part before it opens its door; to the other servers it is an endpoint that
 // peers.go calls. A worker that comes back into a round passes members.go, where the parts are told that a life begins.
 package server

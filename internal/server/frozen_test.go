@@ -103,7 +103,7 @@ func TestFrozenValuesThatNobodyKnows(t *testing.T) {
 		b.Span(1, 3)
 		got := 0
 		var reply transport.Reply
-		s.door.handle(bytes.Join(b.Parts(), nil), &reply)
+		s.door.handle(bodyOf(s, b), &reply)
 		var f wire.Frame
 		if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil || f.Refusal() != nil {
 			t.Fatal(err, f.Refusal())

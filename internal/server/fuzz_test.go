@@ -13,9 +13,10 @@ import (
 // FuzzHandle gives a server any bytes for a frame: it answers with a frame, and where that is a refusal nothing has changed.
 func FuzzHandle(f *testing.F) {
 	quick := strategy.Strategy{WaitTimeout: strategy.Duration(time.Millisecond)} // nobody else will come
-	for _, b := range frames(f, newServer(f, quick)) {
-		f.Add(bytes.Join(b.Parts(), nil), false)
-		f.Add(bytes.Join(b.Parts(), nil), true)
+	s := newServer(f, quick)                                                     // all have one key
+	for _, b := range frames(f, s) {
+		f.Add(bodyOf(s, b), false)
+		f.Add(bodyOf(s, b), true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, sync bool) {
 		if len(body) > 5 && (wire.Op(body[5]) == wire.OpFreeze || wire.Op(body[5]) == wire.OpSave || wire.Op(body[5]) == wire.OpCommit) {
@@ -44,7 +45,7 @@ func FuzzHandle(f *testing.F) {
 
 // frames are good ones of every op that does not write files, and such that are wrong in one place.
 func frames(t testing.TB, s *Server) (all []*wire.Builder) {
-	header := func(op wire.Op) wire.Header { return wire.Header{Op: op, Job: s.door.job, Life: 1, Seq: 1} }
+	header := func(op wire.Op) wire.Header { return wire.Header{Op: op, Life: 1, Seq: 1} }
 	bare := func(op wire.Op) *wire.Builder {
 		b := new(wire.Builder)
 		b.Reset(header(op))
@@ -56,7 +57,7 @@ func frames(t testing.TB, s *Server) (all []*wire.Builder) {
 	for op, msg := range map[wire.Op]any{
 		wire.OpHello: wire.Hello{Process: 1, Fingerprint: s.c.Fingerprint}, wire.OpJoin: wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint},
 		wire.OpGather: wire.Gather{Call: "barrier", N: 1, Data: []byte("x")}, wire.OpScan: wire.Scan{Param: 1, Rows: 10},
-		wire.OpKeep: wire.Save{ID: "a"}, wire.OpFence: wire.Leave{Worker: 0, Life: 1}, wire.OpDrop: wire.Leave{Worker: 0, Life: 1, Forget: true},
+		wire.OpKeep: wire.Save{ID: "a"}, wire.OpFence: wire.Leave{Worker: 0, Life: 1}, wire.OpDrop: wire.Leave{Worker: 0, Life: 1, Forget: true}, wire.OpReport: wire.Report{Server: 0, Process: 1},
 	} {
 		b := bare(op)
 		if err := b.JSON(msg); err != nil {

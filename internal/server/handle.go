@@ -16,12 +16,14 @@ import (
 // A refusal has a status, by which the sender knows whether to come again, and a text for a person. Refusals are counted, but
 // for those that say "not yet", which are the rule while a job starts.
 type door struct {
-	index    int
-	job      uint64
-	handlers []handler // by op
-	replies  sync.Pool
-	refused  atomic.Int64
-	log      *slog.Logger
+	st    *state
+	index int
+	// fingerprint is the job of those who introduce themselves.
+	fingerprint uint64
+	handlers    []handler // by op
+	replies     sync.Pool
+	refused     atomic.Int64
+	log         *slog.Logger
 }
 
 // handler does what a frame asks and fills the reply.
@@ -43,8 +45,8 @@ func control[M any](do func(f *wire.Frame, msg *M, r *reply) error) handler {
 	}
 }
 
-func newDoor(index int, job uint64, log *slog.Logger) *door {
-	d := &door{index: index, job: job, log: log}
+func newDoor(st *state, index int, fingerprint uint64, log *slog.Logger) *door {
+	d := &door{st: st, index: index, fingerprint: fingerprint, log: log}
 	d.replies.New = func() any {
 		r := new(reply)
 		r.done = func() { d.replies.Put(r) }
@@ -60,38 +62,67 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 	f := &r.frame
 	f.Header = wire.Header{Op: wire.OpHeartbeat} // of a refusal when the request has no header that can be read
 	err := f.Parse(body)
-	r.Reset(wire.Header{Op: f.Op, Job: d.job, Worker: f.Worker, Life: f.Life, Seq: f.Seq})
+	r.Reset(wire.Header{Op: f.Op, Worker: f.Worker, Life: f.Life, Seq: f.Seq})
 	if err == nil {
 		err = d.serve(f, r)
 	}
 	if err != nil {
-		out.Stranger = f.Job != d.job
+		out.Stranger = !d.knows(&f.Header)
 		d.refuse(r, err)
 	}
 	out.Parts = r.Parts()
 }
 
-// screen refuses a large frame of another job by its header, so that it takes no room from this one's.
+// serve does what a frame asks, if the frame proves that its sender may ask it. The answer carries the same proof.
+func (d *door) serve(f *wire.Frame, r *reply) error {
+	if err := d.admit(&f.Header); err != nil {
+		return err
+	}
+	r.Header().Job = f.Job
+	return d.handlers[f.Op](f, r)
+}
+
+// admit looks at the job of a frame. Those who introduce themselves, workers that join and servers that report, show whole fingerprints to
+// their handlers, and are told there where they differ.
+func (d *door) admit(h *wire.Header) error {
+	g := d.st.generation.Load()
+	switch {
+	case h.Op == wire.OpHello || h.Op == wire.OpJoin || h.Op == wire.OpReport:
+		return nil
+	case g == nil:
+		return wire.Refuse(wire.StatusNotReady, "server %d waits for server 0: is it running?", d.index)
+	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms:
+		if h.Job != g.Servers() {
+			return wire.Refuse(wire.StatusRefused, "%v is for servers of this job among themselves, and the sender is none", h.Op)
+		}
+	case h.Job == g.Life(h.Worker, h.Life):
+	case h.Life == 0:
+		return wire.Refuse(wire.StatusNotReady, "worker %d has not said hello to server %d", h.Worker, d.index)
+	default:
+		return d.foreign(h)
+	}
+	return nil
+}
+
+// knows says whether a frame's job is one that this server has given out, or that of a process which introduces itself.
+func (d *door) knows(h *wire.Header) bool {
+	g := d.st.generation.Load()
+	return h.Job == d.fingerprint || g != nil && (h.Job == g.Life(h.Worker, h.Life) || h.Job == g.Servers())
+}
+
+// screen refuses a large frame of a stranger by its header, so that it takes no room from those of this job.
 func (d *door) screen(first []byte) error {
 	h, err := wire.ParseHeader(first)
-	if err == nil && h.Job != d.job {
+	if err == nil && !d.knows(&h) {
 		err = d.foreign(&h)
 	}
 	return err
 }
 
+// foreign is what a process is told that is not of this run of the job.
 func (d *door) foreign(h *wire.Header) error {
-	return wire.Refuse(wire.StatusMismatch, "worker %d belongs to another job than server %d: "+
-		"start all processes from one program, with the same options and FLEET_CLUSTER", h.Worker, d.index)
-}
-
-// serve does what a frame asks. Workers that join show whole fingerprints, and are told where they differ; all other frames
-// are of this server's job or refused.
-func (d *door) serve(f *wire.Frame, r *reply) error {
-	if f.Job != d.job && f.Op != wire.OpHello && f.Op != wire.OpJoin {
-		return d.foreign(&f.Header)
-	}
-	return d.handlers[f.Op](f, r)
+	return wire.Refuse(wire.StatusBack, "worker %d is not of this run of the job: a server was started again and has lost its weights, or "+
+		"server %d is another job's: start the job again from its last checkpoint, with addresses that no other job has", h.Worker, d.index)
 }
 
 // refuse makes the reply say why nothing was done.

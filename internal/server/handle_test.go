@@ -48,7 +48,7 @@ func (j job) server(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := New(Config{Workers: max(1, j.workers), Endpoints: j.endpoints, Layout: l, Rule: j.rule, Strategy: s,
+	server, err := New(Config{Process: 1, Workers: max(1, j.workers), Endpoints: j.endpoints, Layout: l, Rule: j.rule, Strategy: s,
 		Fingerprint: l.Fingerprint(j.rule, "test"), Transport: transport.NewMemory(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -60,17 +60,17 @@ func (j job) server(t testing.TB) *Server {
 	}
 	send(t, server, &hello, wire.StatusOK)
 	var publish wire.Builder
-	publish.Reset(wire.Header{Op: wire.OpPublish, Job: server.door.job, Life: 1})
+	publish.Reset(wire.Header{Op: wire.OpPublish, Life: 1})
 	publish.Dense(make([]float32, 4))
 	send(t, server, &publish, wire.StatusOK)
 	return server
 }
 
-// send gives a frame to the handler and fails t when the answer's status is another.
+// send gives a frame, which proves its sender if it names no job, to the handler and fails t when the answer's status is another.
 func send(t testing.TB, s *Server, b *wire.Builder, want uint16) {
 	t.Helper()
 	var reply transport.Reply
-	s.door.handle(bytes.Join(b.Parts(), nil), &reply)
+	s.door.handle(bodyOf(s, b), &reply)
 	var f wire.Frame
 	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
 		t.Fatal(err)
@@ -81,12 +81,22 @@ func send(t testing.TB, s *Server, b *wire.Builder, want uint16) {
 	reply.Done()
 }
 
+// bodyOf is a frame, with the job that its sender has if it names none.
+func bodyOf(s *Server, b *wire.Builder) []byte {
+	h := b.Header()
+	switch g := s.st.generation.Load(); {
+	case h.Job != 0:
+	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms:
+		h.Job = g.Servers()
+	default:
+		h.Job = g.Life(h.Worker, h.Life)
+	}
+	return bytes.Join(b.Parts(), nil)
+}
+
 // pushOf is a step with a gradient of ones for the weights and for row 7.
 func pushOf(s *Server, h wire.Header) *wire.Builder {
 	h.Op, h.Samples, h.Life = wire.OpStep, 1, max(h.Life, 1)
-	if h.Job == 0 {
-		h.Job = s.door.job
-	}
 	b := new(wire.Builder)
 	b.Reset(h)
 	b.Dense([]float32{1, 1, 1, 1})
@@ -143,7 +153,7 @@ func TestWrongPushChangesNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	bare := func(h wire.Header, fill func(*wire.Builder)) *wire.Builder {
 		b := new(wire.Builder)
-		h.Op, h.Job, h.Life, h.Samples, h.Seq = wire.OpStep, s.door.job, 1, 1, 1
+		h.Op, h.Life, h.Samples, h.Seq = wire.OpStep, 1, 1, 1
 		b.Reset(h)
 		fill(b)
 		return b
@@ -153,7 +163,7 @@ func TestWrongPushChangesNothing(t *testing.T) {
 		frame *wire.Builder
 		want  uint16
 	}{
-		"another job":        {pushOf(s, wire.Header{Job: s.door.job + 1, Seq: 1}), wire.StatusMismatch},
+		"another job":        {pushOf(s, wire.Header{Job: 1, Seq: 1}), wire.StatusBack},
 		"no such worker":     {pushOf(s, wire.Header{Worker: 5, Seq: 1}), wire.StatusRefused},
 		"a life to come":     {pushOf(s, wire.Header{Life: 2, Seq: 1}), wire.StatusNotReady},
 		"no dense gradients": {bare(wire.Header{}, func(*wire.Builder) {}), wire.StatusRefused},

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -23,6 +24,7 @@ type membership struct {
 	recovery    *recovery
 	index       int
 	fingerprint layout.Fingerprint
+	ended       chan struct{} // has something when a worker has said that it ends; deaths looks then
 	log         *slog.Logger
 }
 
@@ -38,15 +40,35 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 		return wire.Refuse(wire.StatusMismatch, "server %d has workers 0 to %d, and this is worker %d: "+
 			"give all processes the same number of workers (PADDLE_TRAINERS_NUM)", c.index, n-1, f.Worker)
 	}
-	worker, life := int(f.Worker), f.Life
-	if f.Op == wire.OpJoin {
-		life = c.st.roster.Life(worker, hello.Process)
+	g := c.st.generation.Load()
+	life, err := c.life(f, g, hello.Process)
+	if err == nil {
+		err = c.begin(int(f.Worker), life)
 	}
-	if err := c.begin(worker, life); err != nil {
+	if err != nil {
 		return err
 	}
-	return r.JSON(wire.Welcome{Life: life, Round: uint64(c.st.mode.Open()), Published: c.st.published,
+	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.mode.Open()), Published: c.st.published,
 		From: c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress})
+}
+
+// life is the life of a worker that joins. Server 0 numbers them, and other servers take the word of the worker that has the number's
+// proof. Locked.
+func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (uint32, error) {
+	switch {
+	case g == nil:
+		return 0, wire.Refuse(wire.StatusNotReady, "server %d waits for server 0: is it running?", c.index)
+	case c.st.lock.failure != nil: // this run of the job is over, and the newcomer is of the next
+		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.lock.failure)
+	case f.Op == wire.OpJoin && c.index == 0:
+		return c.st.roster.Life(int(f.Worker), process, c.st.clock.Now())
+	case f.Op == wire.OpJoin:
+		return 0, wire.Refuse(wire.StatusRefused, "server %d numbers no lives: workers join at server 0", c.index)
+	case f.Job != g.Life(f.Worker, f.Life):
+		return 0, wire.Refuse(wire.StatusNotReady, "server %d and worker %d are of two runs of the job, of which one is about to end",
+			c.index, f.Worker)
+	}
+	return f.Life, nil
 }
 
 // begin makes a life the current one of a worker. Nothing that the life before has begun goes on: its save would hold pushes
@@ -89,9 +111,29 @@ func (c *membership) leave(f *wire.Frame) error {
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
+	if _, early := f.Blob(); early {
+		return c.ends(f)
+	}
 	c.log.Info("worker stopped", "worker", f.Worker)
 	c.st.roster.Leave(int(f.Worker))
 	c.depart(int(f.Worker), false)
+	return nil
+}
+
+// ends takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for it; servers
+// that end don't wait for it. Locked.
+func (c *membership) ends(f *wire.Frame) error {
+	var msg wire.Ending
+	if err := f.JSON(&msg); err != nil {
+		return err
+	}
+	c.log.Warn("worker ends before its work is done", "worker", f.Worker, "why", msg.Why)
+	c.st.roster.End(int(f.Worker), msg.Why)
+	c.st.lock.broadcast()
+	select {
+	case c.ended <- struct{}{}:
+	default: // deaths knows that there is something to see
+	}
 	return nil
 }
 

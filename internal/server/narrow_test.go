@@ -16,7 +16,7 @@ var narrow = []wire.Encoding{wire.Float16, wire.BFloat16, wire.Int8}
 
 // narrowPushOf is a step with a gradient of dense for the weights, and of row for row 7.
 func narrowPushOf(s *Server, e wire.Encoding, h wire.Header, dense [4]float32, row [2]float32) *wire.Builder {
-	h.Op, h.Samples, h.Life, h.Job = wire.OpStep, 1, 1, s.door.job
+	h.Op, h.Samples, h.Life = wire.OpStep, 1, 1
 	b := new(wire.Builder)
 	b.Reset(h)
 	b.DenseAs(e, dense[:])
@@ -59,7 +59,7 @@ func TestNarrowPieces(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	piece := func(number int, op wire.Op) *wire.Builder {
 		b := new(wire.Builder)
-		b.Reset(wire.Header{Op: op, Job: s.door.job, Life: 1, Seq: 1, Samples: 1})
+		b.Reset(wire.Header{Op: op, Life: 1, Seq: 1, Samples: 1})
 		b.Piece(wire.Piece{Number: number, Of: 2})
 		b.Span(2*number, 2*number+2)
 		b.DenseAs(wire.Int8, []float32{127, 1})
@@ -101,7 +101,7 @@ func TestNarrowPushesAreChecked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newServer(t, strategy.Async())
-			body := bytes.Join(narrowPushOf(s, c.e, wire.Header{Seq: 1}, [4]float32{1, 1, 1, 1}, [2]float32{1, 1}).Parts(), nil)
+			body := bodyOf(s, narrowPushOf(s, c.e, wire.Header{Seq: 1}, [4]float32{1, 1, 1, 1}, [2]float32{1, 1}))
 			c.spoil(body)
 			var reply transport.Reply
 			s.door.handle(body, &reply)

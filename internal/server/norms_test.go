@@ -33,12 +33,12 @@ func sumsOf(w, emb float32) []gradient.Squares {
 func tellNorms(t *testing.T, s *Server, from int, r mode.Round, sums []gradient.Squares) ([]gradient.Squares, error) {
 	t.Helper()
 	var b wire.Builder
-	b.Reset(wire.Header{Op: wire.OpNorms, Job: s.door.job})
+	b.Reset(wire.Header{Op: wire.OpNorms})
 	if err := b.JSON(wire.Norms{Server: from, Round: uint64(r), Sums: gradient.AppendSquares(nil, sums)}); err != nil {
 		t.Fatal(err)
 	}
 	var reply transport.Reply
-	s.door.handle(bytes.Join(b.Parts(), nil), &reply)
+	s.door.handle(bodyOf(s, &b), &reply)
 	defer reply.Done()
 	var f wire.Frame
 	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {

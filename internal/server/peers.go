@@ -18,8 +18,8 @@ import (
 // every server has asked; there an attempt that runs out of time is a sign of life, since the request was taken, and only a
 // server 0 that can't be reached at all is given up after the timeout.
 type peers struct {
+	st        *state
 	index     int
-	job       uint64
 	endpoints []string
 	transport transport.Transport
 	// timeout is how long a peer may be silent before a request is given up.
@@ -94,8 +94,17 @@ func (p *peers) ask(ctx context.Context, op wire.Op, msg, answer any) error {
 
 // request is a message to a peer, of which each call makes one attempt and says whether there was an answer.
 func (p *peers) request(to int, op wire.Op, msg, answer any) (attempt func(context.Context) (bool, error), err error) {
+	g := p.st.generation.Load()
+	if g == nil {
+		return nil, wire.Refuse(wire.StatusNotReady, "server 0 has not said which run of the job this is")
+	}
+	return p.attempt(to, wire.Header{Op: op, Job: g.Servers()}, msg, answer)
+}
+
+// attempt is a message to a peer with a header.
+func (p *peers) attempt(to int, h wire.Header, msg, answer any) (attempt func(context.Context) (bool, error), err error) {
 	var b wire.Builder
-	b.Reset(wire.Header{Op: op, Job: p.job})
+	b.Reset(h)
 	if err := b.JSON(msg); err != nil {
 		return nil, err
 	}

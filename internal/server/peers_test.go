@@ -60,7 +60,7 @@ func TestBookkeepingStaysSmall(t *testing.T) {
 // good push is served.
 func TestBrokenFramesEndNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	good := bytes.Join(pushOf(s, wire.Header{Seq: 1}).Parts(), nil)
+	good := bodyOf(s, pushOf(s, wire.Header{Seq: 1}))
 	for n := range len(good) {
 		var reply transport.Reply
 		s.door.handle(good[:n], &reply)

@@ -9,7 +9,7 @@ import (
 
 // pieceOf is piece number of a push of ones in three pieces: two weights, two weights and row 7, row 9.
 func pieceOf(s *Server, step uint64, number int) *wire.Builder {
-	h := wire.Header{Op: wire.OpPiece, Job: s.door.job, Life: 1, Seq: step, Samples: 1}
+	h := wire.Header{Op: wire.OpPiece, Life: 1, Seq: step, Samples: 1}
 	if number == 2 {
 		h.Op = wire.OpStep
 	}
@@ -64,7 +64,7 @@ func TestWrongPiecesChangeNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	piece := func(step uint64, p wire.Piece, fill func(*wire.Builder)) *wire.Builder {
 		b := new(wire.Builder)
-		b.Reset(wire.Header{Op: wire.OpPiece, Job: s.door.job, Life: 1, Seq: step, Samples: 1})
+		b.Reset(wire.Header{Op: wire.OpPiece, Life: 1, Seq: step, Samples: 1})
 		b.Piece(p)
 		fill(b)
 		return b

@@ -15,7 +15,7 @@ func TestRateIsSetOnce(t *testing.T) {
 			s := newServer(t, choice)
 			rate := func(h wire.Header, factor float64, want uint16) {
 				t.Helper()
-				h.Op, h.Job, h.Life = wire.OpRate, s.door.job, max(h.Life, 1)
+				h.Op, h.Life = wire.OpRate, max(h.Life, 1)
 				var b wire.Builder
 				b.Reset(h)
 				if err := b.JSON(wire.Rate{Factor: factor}); err != nil {
@@ -68,7 +68,7 @@ func TestRatesOfRoundsToCome(t *testing.T) {
 		}
 	}
 	var park wire.Builder
-	park.Reset(wire.Header{Op: wire.OpPark, Job: s.door.job, Life: 1, Seq: 4, Round: 3})
+	park.Reset(wire.Header{Op: wire.OpPark, Life: 1, Seq: 4, Round: 3})
 	send(t, s, &park, wire.StatusOK)
 	send(t, s, pushOf(s, wire.Header{Seq: 5, Round: 1 << 32}), wire.StatusOK)
 	if w := weight(t, s); w != -6 {

@@ -18,14 +18,14 @@ func TestPushesLeaveRunAsleep(t *testing.T) {
 	before := ending()
 	var b wire.Builder
 	for step := range uint64(3) {
-		b.Reset(wire.Header{Op: wire.OpStep, Job: s.door.job, Life: 1, Seq: step + 1, Samples: 1, Version: wire.NoDense})
+		b.Reset(wire.Header{Op: wire.OpStep, Life: 1, Seq: step + 1, Samples: 1, Version: wire.NoDense})
 		b.Dense(make([]float32, 4))
 		send(t, s, &b, wire.StatusOK)
 	}
 	if isClosed(before) {
 		t.Error("a push wakes Run")
 	}
-	b.Reset(wire.Header{Op: wire.OpLeave, Job: s.door.job, Life: 1})
+	b.Reset(wire.Header{Op: wire.OpLeave, Life: 1})
 	send(t, s, &b, wire.StatusOK)
 	if !isClosed(before) {
 		t.Error("nobody wakes Run when the last worker has left")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/table"
@@ -25,6 +26,37 @@ type saving struct {
 	servers  int
 	log      *slog.Logger
 }
+
+// checked is a handler of messages whose names were looked at.
+func (c *saving) checked(do func(*wire.Frame, *wire.Save, *reply) error) handler {
+	return control(func(f *wire.Frame, msg *wire.Save, r *reply) error {
+		if err := c.check(msg); err != nil {
+			return err
+		}
+		return do(f, msg, r)
+	})
+}
+
+// check looks at what becomes names of files: the id of a save has letters, digits and dashes alone, and its parts are those that the
+// servers write for it, one each.
+func (c *saving) check(msg *wire.Save) error {
+	other := func(r rune) bool {
+		return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	if len(msg.ID) == 0 || len(msg.ID) > longestID || strings.ContainsFunc(msg.ID, other) {
+		return wire.Refuse(wire.StatusRefused, "%.40q is no id of a checkpoint: it has letters, digits and dashes, %d at most", msg.ID, longestID)
+	}
+	for i, p := range msg.Parts {
+		if want := checkpoint.PartName(msg.ID, i, c.servers); p.File != want || p.Server != i {
+			return wire.Refuse(wire.StatusRefused, "part %d of checkpoint %s is said to be %.80q of server %d: it is %s of server %d",
+				i, msg.ID, p.File, p.Server, want, i)
+		}
+	}
+	return nil
+}
+
+// longestID is more than the ids of workers have.
+const longestID = 64
 
 // freeze begins a cut, after one that is under way, and says which steps are in the tables; or that the work was done at this
 // very step, and nothing begins.

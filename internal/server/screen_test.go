@@ -12,13 +12,15 @@ import (
 // TestScreen: of a large request the header decides whether there is room for it: frames of this job alone.
 func TestScreen(t *testing.T) {
 	s := newServer(t, strategy.Sync())
+	g := s.st.generation.Load()
 	for _, c := range []struct {
 		header wire.Header
 		want   error
 	}{
-		{wire.Header{Op: wire.OpPiece, Job: s.door.job, Worker: 7}, nil},
-		{wire.Header{Op: wire.OpStep, Job: s.door.job + 1}, wire.ErrMismatch},
-		{wire.Header{Op: wire.OpJoin}, wire.ErrMismatch},
+		{wire.Header{Op: wire.OpPiece, Job: g.Life(7, 1), Worker: 7, Life: 1}, nil},
+		{wire.Header{Op: wire.OpJoin, Job: g.Fingerprint}, nil},
+		{wire.Header{Op: wire.OpStep, Job: g.Life(7, 1), Worker: 6, Life: 1}, wire.ErrWentBack},
+		{wire.Header{Op: wire.OpJoin}, wire.ErrWentBack},
 	} {
 		var b wire.Builder
 		b.Reset(c.header)

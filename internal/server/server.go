@@ -1,7 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +29,9 @@ import (
 type Config struct {
 	Index   int
 	Workers int
+	// Process tells this process from others that take the server's place, and on server 0 makes the keys of the job; 0 means a random
+	// number.
+	Process uint64
 	// Endpoints are those of all servers; Endpoints[Index] is this one's.
 	Endpoints []string
 	Layout    *layout.Layout
@@ -50,6 +56,7 @@ type Server struct {
 	recovery *recovery
 	members  *membership
 	deaths   *deaths
+	servers  *servers
 	door     *door
 	log      *slog.Logger
 }
@@ -70,15 +77,28 @@ func New(c Config) (*Server, error) {
 	}
 	s.part.updates = update.New(s.part.store, c.Layout, c.Index,
 		update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: clip})
-	s.door = newDoor(c.Index, c.Fingerprint.Sum(), s.log)
 	life, end := context.WithCancel(context.Background())
 	s.st = newState(c, traits, s.part.frozenFloats(), s.log, end)
-	s.peers = &peers{index: c.Index, job: s.door.job, endpoints: c.Endpoints, transport: c.Transport,
+	s.door = newDoor(s.st, c.Index, c.Fingerprint.Sum(), s.log)
+	s.peers = &peers{st: s.st, index: c.Index, endpoints: c.Endpoints, transport: c.Transport,
 		timeout: c.Strategy.WorkerTimeout.Std(), lost: make([]bool, len(c.Endpoints))}
 	s.clipping = &clipping{st: s.st, peers: s.peers, by: clip, params: len(c.Layout.Params), norms: newNorms(len(c.Endpoints)),
 		life: life, limit: c.Strategy.WaitTimeout.Std()}
+	s.servers = &servers{st: s.st, peers: s.peers, index: c.Index, process: cmp.Or(c.Process, random()), fingerprint: c.Fingerprint,
+		pace: c.Strategy.HeartbeatInterval.Std(), log: s.log, processes: make([]uint64, len(c.Endpoints)), ended: make([]bool, len(c.Endpoints))}
+	if c.Index == 0 {
+		g := roster.NewGeneration(s.servers.process, c.Fingerprint.Sum())
+		s.st.generation.Store(&g)
+	}
 	s.connect(traits)
 	return s, nil
+}
+
+// random is a number that nobody can guess.
+func random() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // connect makes the parts that answer requests, each with those below that it needs, and gives them to the door.
@@ -103,7 +123,7 @@ func (s *Server) connect(traits mode.Traits) {
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, recovery: s.recovery, rule: c.Rule.Name(), servers: len(c.Endpoints), log: s.log}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	s.members = &membership{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays, loading: s.loading,
-		recovery: s.recovery, index: c.Index, fingerprint: c.Fingerprint, log: s.log}
+		recovery: s.recovery, index: c.Index, fingerprint: c.Fingerprint, ended: make(chan struct{}, 1), log: s.log}
 	s.deaths = &deaths{st: st, peers: s.peers, membership: s.members, rounds: s.rounds, rates: rates, clipping: s.clipping,
 		torn: traits.Rounds, log: s.log}
 
@@ -120,9 +140,9 @@ func (s *Server) connect(traits mode.Traits) {
 		wire.OpRate:      control(rates.handle),
 		wire.OpScan:      control(reading.scan),
 		wire.OpGather:    control(gathering.handle),
-		wire.OpFreeze:    control(s.saving.freeze),
-		wire.OpSave:      control(s.saving.save),
-		wire.OpCommit:    control(s.saving.commit),
+		wire.OpFreeze:    s.saving.checked(s.saving.freeze),
+		wire.OpSave:      s.saving.checked(s.saving.save),
+		wire.OpCommit:    s.saving.checked(s.saving.commit),
 		wire.OpSaver:     control(s.recovery.saver),
 		wire.OpPlace:     control(s.recovery.place),
 		wire.OpKeep:      control(frozen.handleKeep),
@@ -130,6 +150,7 @@ func (s *Server) connect(traits mode.Traits) {
 		wire.OpFence:     control(s.deaths.fence),
 		wire.OpDrop:      control(s.deaths.drop),
 		wire.OpNorms:     control(s.clipping.handle),
+		wire.OpReport:    control(s.servers.handle),
 	}
 }
 
@@ -138,7 +159,7 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 	st := &state{
 		mode: traits.NewServer(c.Workers, c.Strategy.Staleness),
 		roster: roster.New(roster.Options{Server: c.Index, Endpoint: c.Endpoints[c.Index], Workers: c.Workers, Mode: string(c.Strategy.Mode),
-			Lockstep: traits.Lockstep, Timeout: c.Strategy.WorkerTimeout.Std(), Start: c.Strategy.StartTimeout.Std()}),
+			Lockstep: traits.Lockstep, Timeout: c.Strategy.WorkerTimeout.Std(), Start: c.Strategy.StartTimeout.Std(), Heartbeat: c.Strategy.HeartbeatInterval.Std()}),
 		cut: cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: frozenFloats}),
 	}
 	st.clock = awake.NewClock(c.Strategy.WorkerTimeout.Std()/4, time.Now)
@@ -186,18 +207,58 @@ func (s *Server) Run(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- transport.ServeScreened(l, s.door.handle, s.door.screen) }()
 	watchCtx, stopWatching := context.WithCancel(ctx)
-	watched := make(chan struct{})
-	go func() { defer close(watched); s.deaths.watch(watchCtx) }()
+	var watching sync.WaitGroup
+	watching.Go(func() { s.deaths.watch(watchCtx) })
+	watching.Go(func() { s.servers.watch(watchCtx) })
 
 	err = s.awaitEnd(ctx, served)
 	stopWatching()
-	<-watched
+	watching.Wait()
+	s.farewell(err)
 	close(s.st.lock.closing)
 	s.st.lock.end()
 	defer s.rounds.waiting.Wait()
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return errors.Join(err, l.Close(closeCtx))
+}
+
+// farewell tells everybody that this server ends: the other servers at once, and workers, if the job can't go on, when they ask for
+// something, which they do at each heartbeat.
+func (s *Server) farewell(err error) {
+	s.st.lock.Lock()
+	if err != nil && !s.st.done() && s.st.lock.failure == nil {
+		s.st.lock.fail(s.stopped())
+	}
+	failure := s.st.lock.failure
+	s.st.lock.Unlock()
+	s.servers.farewell(failure)
+	if failure == nil {
+		return
+	}
+	beat := time.NewTimer(s.c.Strategy.HeartbeatInterval.Std() * 3 / 2)
+	defer beat.Stop()
+	s.st.lock.Lock()
+	defer s.st.lock.Unlock()
+	for over := false; s.st.roster.Alive() && !over; {
+		changed := s.st.lock.change()
+		s.st.lock.Unlock()
+		select {
+		case <-changed:
+		case <-beat.C:
+			over = true
+		}
+		s.st.lock.Lock()
+	}
+}
+
+// stopped is what a server says that is stopped while it has weights of a job. Locked.
+func (s *Server) stopped() error {
+	status, lost := wire.StatusFailed, ""
+	if s.st.roster.Begun() {
+		status, lost = wire.StatusBack, ", and its weights are lost: start the job again from its last checkpoint"
+	}
+	return wire.Refuse(status, "%s was stopped%s", s.servers.name(s.c.Index), lost)
 }
 
 // listen claims this server's endpoint, whose name has StartTimeout to resolve.
@@ -223,8 +284,7 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 		case failure != nil:
 			return fmt.Errorf("server %d: %w", s.c.Index, failure)
 		case over && len(deaths) > 0:
-			return fmt.Errorf("server %d: the job ended without worker %v, silent for more than %v: %w",
-				s.c.Index, deaths, s.c.Strategy.WorkerTimeout.Std(), ErrWorkersDied)
+			return fmt.Errorf("server %d: the job ended without worker %v, which fell silent or ended early: %w", s.c.Index, deaths, ErrWorkersDied)
 		case over:
 			s.log.Info("every worker has stopped")
 			return nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/cut"
@@ -17,13 +18,15 @@ import (
 // The machines do not know each other. Where one's event is another's message, as a worker's leaving is for the mode and the
 // cut, the part that has the event passes it on, within one hold of the lock.
 type state struct {
-	lock      monitor
-	mode      mode.Server
-	roster    *roster.Roster
-	clock     *awake.Clock // the roster's; deaths reads it at every tick
-	cut       *cut.Machine
-	applying  int  // updates being applied right now
-	published bool // the dense weights are there
+	lock   monitor
+	mode   mode.Server
+	roster *roster.Roster
+	clock  *awake.Clock // the roster's; deaths reads it at every tick
+	// generation is which run of the job this is; nil until server 0 has said it. It needs no lock.
+	generation atomic.Pointer[roster.Generation]
+	cut        *cut.Machine
+	applying   int  // updates being applied right now
+	published  bool // the dense weights are there
 }
 
 // done says that every worker has gone and what they pushed is in the tables. Locked.

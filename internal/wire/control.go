@@ -14,8 +14,9 @@ type Hello struct {
 
 // Welcome answers them.
 type Welcome struct {
-	// Life is the life that begins (OpJoin).
+	// Life is the life that begins (OpJoin), and Job what its frames carry from now on: nobody else can know it.
 	Life uint32 `json:"epoch,omitempty"`
+	Job  uint64 `json:"job,omitempty"`
 	// Round is the open round, where a worker that joins late begins.
 	Round uint64 `json:"round"`
 	// Published says that the dense weights are there already.
@@ -72,10 +73,35 @@ type Leave struct {
 	RateRound uint64  `json:"rate_round,omitempty"`
 }
 
+// Ending is the blob of an OpLeave that comes before the work is done: the worker ends, and Why says what for.
+type Ending struct {
+	Why string `json:"why"`
+}
+
+// Report is the blob of OpReport, by which servers know each other: Server is the number of the one that process is, which sends it to
+// server 0, or which server 0 asks whether it is the same still. It shows its fingerprint when it begins.
+type Report struct {
+	Server      int      `json:"server"`
+	Process     uint64   `json:"process"`
+	Fingerprint []string `json:"fingerprint,omitempty"`
+	// Ends says that the sender ends, with the Status and the reason that a request would be refused with if the job can't go on.
+	Ends   bool   `json:"ends,omitempty"`
+	Status uint16 `json:"status,omitempty"`
+	Why    string `json:"why,omitempty"`
+}
+
+// Reported answers it: the generation that the server is one of now.
+type Reported struct {
+	Generation uint64 `json:"generation,omitempty"`
+	Key        uint64 `json:"key,omitempty"`
+}
+
 // Fenced answers OpFence.
 type Fenced struct {
-	Round  uint64 `json:"round"`
-	Pushed bool   `json:"pushed"` // the open round holds a gradient of the worker
+	// Published says that the server has its first weights.
+	Published bool   `json:"published,omitempty"`
+	Round     uint64 `json:"round"`
+	Pushed    bool   `json:"pushed"` // the open round holds a gradient of the worker
 }
 
 // Dropped answers OpDrop.

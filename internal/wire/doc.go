@@ -7,7 +7,7 @@
 //	 4  u8   version (1)
 //	 5  u8   op
 //	 6  u16  status: 0, or why the request was refused (replies only)
-//	 8  u64  job: generation and fingerprint of the cluster, so that a stray process can't join
+//	 8  u64  job: fingerprint of the cluster (hello, join), or a number that only the sender and its servers know
 //	16  u32  worker index
 //	20  u32  life: counts the lives of that worker
 //	24  u64  seq: numbers the worker's requests; with worker and life it makes a push count once
@@ -20,6 +20,9 @@
 // The answer to a push uses three of these fields for its [Outcome]: samples is how many of its rows were applied, acked
 // how many were dropped by an entry policy or a budget, and round is twice the version of the weights that the push was applied
 // to, plus 1 if it had been counted before.
+//
+// The job of every frame but the first ones is a hash that proves whose it is: of the generation of the job, which begins with server 0,
+// and in it of one life of one worker, or of the servers. A process of another job, of one before, or of another life, is refused by it.
 //
 // Sections follow, each starting at a multiple of 8: a head of 16 bytes (u8 kind, u8 flags, u16 zero, u32 param, u64 size of
 // the payload in bytes) and the payload. Floats are sent as they lie in memory. Ids are strictly increasing and sent as

@@ -34,6 +34,7 @@ const (
 	OpRate                    // worker 0: the factor on learning rates from the round on; any: which it is
 	OpSaver                   // server 0: is it this worker that saves the job's checkpoints?
 	OpPlace                   // server 0: a directory for the checkpoint whose cut is held
+	OpReport                  // between servers: here I am, of this generation; are you still there, and the same?
 	opEnd
 )
 
@@ -60,6 +61,7 @@ var opNames = [...]string{
 	OpRate:      "rate",
 	OpSaver:     "saver",
 	OpPlace:     "place",
+	OpReport:    "report",
 }
 
 func (o Op) String() string {

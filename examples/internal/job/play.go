@@ -42,6 +42,7 @@ func (t Training) Play(ctx context.Context, f *fleet.Fleet, work func(ctx contex
 		}
 		return f.RunServer(ctx)
 	}
+	defer f.Close() // after an error the others need not wait for this worker
 	if err := f.InitWorker(ctx); err != nil {
 		return err
 	}

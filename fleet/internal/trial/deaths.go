@@ -24,19 +24,48 @@ func Hasty(s strategy.Strategy) strategy.Strategy {
 	return s
 }
 
-// Another is another process that takes the role of a worker.
+// Another is another process that takes a role.
 func Another(f *fleet.Fleet, net transport.Transport) (*fleet.Fleet, error) {
 	role := rolemaker.UserDefined{Role: rolemaker.Worker, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints()}
 	role.CurrentID = f.WorkerIndex()
+	if f.IsServer() {
+		role.Role, role.CurrentID = rolemaker.Server, f.ServerIndex()
+	}
 	return fleet.New(role, fleet.Options{Transport: net})
 }
 
-// Cable is one worker's way to the network; pulled, nothing of it gets through but what reaches an endpoint that is left, as when
+// Cable is one role's way to the network; pulled, nothing of it gets through but what reaches an endpoint that is left, as when
 // its machine has gone.
 type Cable struct {
 	transport.Transport
 	Left   string // an endpoint; none if empty
 	Pulled atomic.Bool
+
+	mu        sync.Mutex
+	listeners []transport.Listener
+}
+
+// Listen implements [transport.Transport].
+func (c *Cable) Listen(endpoint string) (transport.Listener, error) {
+	l, err := c.Transport.Listen(endpoint)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.listeners = append(c.listeners, l)
+	}
+	return l, err
+}
+
+// Kill ends the process at this end of the cable as kill -9 does: it says nothing more, and nobody listens where it did.
+func (c *Cable) Kill() {
+	c.Pulled.Store(true)
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.listeners {
+		_ = l.Close(now) // what is under way breaks
+	}
 }
 
 // Call implements [transport.Transport].

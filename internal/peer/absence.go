@@ -1,0 +1,54 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/gofleet/gofleet/transport"
+)
+
+// Absence is a run of attempts at a peer that found nobody listening. A process listens as long as it takes part in its job, so that one
+// which nobody finds for a while has ended. A single refusal proves nothing, and a machine that can't be reached, or is too busy to
+// answer, refuses nothing.
+type Absence struct {
+	began    time.Time
+	attempts int
+}
+
+// fewest is how many attempts make an absence, however long they took.
+const fewest = 4
+
+// Note takes note of how an attempt ended, and says whether it found nobody.
+func (a *Absence) Note(err error, now time.Time) bool {
+	if !nobodyListens(err) {
+		*a = Absence{}
+		return false
+	}
+	if a.attempts++; a.attempts == 1 {
+		a.began = now
+	}
+	return true
+}
+
+// Ended says that nobody was found for so long.
+func (a *Absence) Ended(now time.Time, after time.Duration) bool {
+	return a.attempts >= fewest && now.Sub(a.began) >= after
+}
+
+// nobodyListens says that the peer's machine was asked, and has no process at that endpoint.
+func nobodyListens(err error) bool {
+	if !errors.Is(err, transport.ErrUnreachable) || errors.Is(err, transport.ErrBusy) {
+		return false
+	}
+	for _, other := range []error{context.DeadlineExceeded, context.Canceled, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, other) {
+			return false
+		}
+	}
+	var name *net.DNSError
+	var slow net.Error
+	return !errors.As(err, &name) && !(errors.As(err, &slow) && slow.Timeout())
+}

@@ -1,0 +1,365 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/peer"
+	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// servers keeps the servers of a job together: all are of one generation, and when one of them is lost, none goes on.
+//
+// Server 0 begins a generation. Each other server reports to it, with a random number of its process. Server 0 gives nobody the key of the
+// generation before it has asked back, at the endpoint that workers know the server by, whether the process there has that number: so a
+// stranger can't have the key. From then on the two ask each other at the pace of heartbeats whether they are still there and the same.
+//
+//	server 1                                  server 0
+//	  report: process 77, fingerprint ────────>
+//	                              <──────────── are you process 77?
+//	  yes ────────────────────────────────────>
+//	                              <──────────── the generation, and its key
+//	  report: process 77  ────────────────────>    each heartbeat, either way
+//
+// A server that comes back with another number has lost its weights, and so has a server 0 whose generation is another. Then the job can't
+// go on, which each server tells whoever asks it for anything until its farewell ends.
+type servers struct {
+	st          *state
+	peers       *peers
+	index       int
+	process     uint64
+	fingerprint layout.Fingerprint
+	pace        time.Duration // of heartbeats
+	log         *slog.Logger
+	// processes are, on server 0, those that it has admitted, 0 for none.
+	processes []uint64
+	// ended are the servers that have said so.
+	ended []bool
+}
+
+// watch keeps in touch with server 0, or as server 0 with all others, until ctx ends.
+func (c *servers) watch(ctx context.Context) {
+	if c.index != 0 {
+		c.beatTo(ctx, 0)
+		return
+	}
+	var all sync.WaitGroup
+	c.peers.others(func(to int) { all.Go(func() { c.beatTo(ctx, to) }) })
+	all.Wait()
+}
+
+// beatTo asks a server whether it is there until ctx ends, the server has said that it ends, or the job can't go on.
+func (c *servers) beatTo(ctx context.Context, to int) {
+	b := bond{servers: c, to: to, heard: c.st.clock.Now()}
+	for {
+		met, over := c.known(to)
+		if over {
+			return
+		}
+		if pause, failure := b.beat(ctx, met); failure != nil {
+			c.fail(failure)
+		} else {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause):
+			}
+		}
+	}
+}
+
+// bond is what a server has seen of another.
+type bond struct {
+	*servers
+	to     int
+	heard  time.Time
+	absent peer.Absence
+}
+
+// beat asks once, and says after which pause to ask again, or why the job can't go on. Two servers have met when one has the key, or on
+// server 0 the other's process.
+func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure error) {
+	if !met && b.index == 0 { // the other is to report first
+		b.heard, b.absent = b.st.clock.Now(), peer.Absence{}
+		return b.pace / 4, nil
+	}
+	err := b.report(ctx, b.to)
+	refusal, refused := refusalOf(err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return 0, nil
+	case err == nil:
+		b.heard, b.absent = b.st.clock.Now(), peer.Absence{}
+	case refused && refusal.Status == wire.StatusBack, refused && met && refusal.Status == wire.StatusFailed:
+		return 0, refusal
+	case !met:
+		b.log.Debug("not known to server 0 yet", "error", err)
+		return min(b.pace, introductionPause), nil
+	case refused && refusal.Status == wire.StatusStale:
+		return b.pace, b.replaced(b.to)
+	case !refused:
+		return b.missed(err)
+	}
+	return b.pace, nil
+}
+
+// missed says what follows when there was no answer: nobody listens where a process has ended, so that this is seen sooner than silence.
+func (b *bond) missed(err error) (pause time.Duration, failure error) {
+	now := b.st.clock.Now()
+	nobody, silent := b.absent.Note(err, now), now.Sub(b.heard)
+	switch {
+	case nobody && b.absent.Ended(now, min(endedAfter, b.peers.timeout/4)):
+		b.ends(b.to)
+		return 0, wire.Refuse(wire.StatusBack, "%s has ended, nobody listens there any more, and its weights are lost: "+
+			"start the job again from its last checkpoint", b.name(b.to))
+	case silent > b.peers.timeout:
+		return 0, wire.Refuse(wire.StatusFailed, "%s was silent for %v: %v", b.name(b.to), silent.Round(time.Millisecond), err)
+	case nobody:
+		return b.pace / 4, nil
+	}
+	return b.pace, nil
+}
+
+// introductionPause is the longest between attempts to become known to server 0, which workers wait for.
+const introductionPause = 100 * time.Millisecond
+
+// endedAfter is how long nobody listens at a server's endpoint before it has ended.
+const endedAfter = 2 * time.Second
+
+func refusalOf(err error) (*wire.Refusal, bool) {
+	var r *wire.Refusal
+	return r, errors.As(err, &r)
+}
+
+// known says whether a server is of this one's generation, and whether there is nothing more to ask it.
+func (c *servers) known(to int) (met, over bool) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	met = c.st.generation.Load() != nil
+	if c.index == 0 {
+		met = c.processes[to] != 0
+	}
+	return met, c.ended[to] || c.st.lock.failure != nil
+}
+
+// report asks a server whether it is still there, and the same; one that server 0 does not know introduces itself.
+func (c *servers) report(ctx context.Context, to int) error {
+	ctx, cancel := context.WithTimeout(ctx, c.peers.timeout/10)
+	defer cancel()
+	msg, h := wire.Report{Server: c.index, Process: c.process}, wire.Header{Op: wire.OpReport}
+	if c.index == 0 {
+		c.st.lock.Lock()
+		msg = wire.Report{Server: to, Process: c.processes[to]}
+		c.st.lock.Unlock()
+	}
+	g := c.st.generation.Load()
+	if g == nil {
+		h.Job, msg.Fingerprint = c.fingerprint.Sum(), c.fingerprint
+	} else {
+		h.Job = g.Servers()
+	}
+	var answer wire.Reported
+	attempt, err := c.peers.attempt(to, h, msg, &answer)
+	if err == nil {
+		_, err = attempt(ctx)
+	}
+	if err == nil && g == nil {
+		err = c.begin(answer)
+	}
+	return err
+}
+
+// begin makes this server one of a generation.
+func (c *servers) begin(answer wire.Reported) error {
+	if answer.Key == 0 {
+		return wire.Refuse(wire.StatusMismatch, "server 0 has said nothing of the run of the job that it began: do all roles run the same build?")
+	}
+	c.log.Debug("known to server 0", "run", fmt.Sprintf("%016x", answer.Generation))
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.st.generation.Store(&roster.Generation{Number: answer.Generation, Key: answer.Key, Fingerprint: c.fingerprint.Sum()})
+	c.st.lock.broadcast()
+	return nil
+}
+
+// handle answers a server: one that introduces itself, server 0 that asks back, or a server of this generation.
+func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *reply) error {
+	if msg.Server < 0 || msg.Server >= len(c.processes) {
+		return wire.Refuse(wire.StatusMismatch, "server %d: the job has %d servers", msg.Server, len(c.processes))
+	}
+	answer, err := wire.Reported{}, error(nil)
+	switch g := c.st.generation.Load(); {
+	case g != nil && f.Job == g.Servers():
+		err = c.heard(msg)
+	case c.index != 0:
+		err = c.same(msg)
+	case len(msg.Fingerprint) == 0 || msg.Server == 0:
+		err = c.wentBack(0)
+	default:
+		answer, err = wire.Reported{Generation: g.Number, Key: g.Key}, c.introduce(msg)
+	}
+	if err != nil {
+		return err
+	}
+	return r.JSON(answer)
+}
+
+// same says to server 0 whether this is the process that has reported to it.
+func (c *servers) same(msg *wire.Report) error {
+	if msg.Server != c.index || msg.Process != c.process {
+		return wire.Refuse(wire.StatusStale, "server %d is another process", c.index)
+	}
+	return nil
+}
+
+// heard takes note of what a server of this generation says.
+func (c *servers) heard(msg *wire.Report) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	switch {
+	case msg.Ends:
+		c.ended[msg.Server] = true
+		if msg.Status != wire.StatusOK {
+			c.st.lock.fail(wire.Refuse(msg.Status, "%s", msg.Why))
+		}
+		return nil
+	case c.index != 0:
+		if err := c.same(msg); err != nil {
+			return err
+		}
+	case c.processes[msg.Server] != msg.Process:
+		return wire.Refuse(wire.StatusStale, "server %d is another process", msg.Server)
+	}
+	return c.st.lock.failure
+}
+
+// introduce admits a server's process to the generation, when it is what listens at the server's endpoint. The process before it, if
+// there was one, took its weights along.
+func (c *servers) introduce(msg *wire.Report) error {
+	if d := c.fingerprint.Difference("server 0", msg.Fingerprint, fmt.Sprintf("server %d", msg.Server)); d != "" {
+		return wire.Refuse(wire.StatusMismatch, "server %d builds another job than server 0: %s", msg.Server, d)
+	}
+	if err := c.askBack(msg); err != nil {
+		return err
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	before := c.processes[msg.Server]
+	switch {
+	case before == msg.Process:
+		return c.st.lock.failure
+	case c.st.lock.failure != nil:
+		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.lock.failure)
+	case before != 0 && c.st.roster.Begun():
+		c.processes[msg.Server] = msg.Process // it is told as the others are
+		c.st.lock.fail(c.wentBack(msg.Server))
+		return c.st.lock.failure
+	}
+	c.processes[msg.Server] = msg.Process
+	return nil
+}
+
+// askBack asks the endpoint of a server whether the process there is the one that reports.
+func (c *servers) askBack(msg *wire.Report) error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.peers.timeout/10)
+	defer cancel()
+	h := wire.Header{Op: wire.OpReport, Job: c.fingerprint.Sum()}
+	attempt, err := c.peers.attempt(msg.Server, h, wire.Report{Server: msg.Server, Process: msg.Process}, new(wire.Reported))
+	if err == nil {
+		_, err = attempt(ctx)
+	}
+	if err != nil {
+		return wire.Refuse(wire.StatusNotReady, "server 0 has asked %s whether it has reported: %v", c.name(msg.Server), err)
+	}
+	return nil
+}
+
+// wentBack is what is said when a server was started again.
+func (c *servers) wentBack(server int) error {
+	return wire.Refuse(wire.StatusBack, "%s was started again and has lost its weights: start the job again from its last checkpoint", c.name(server))
+}
+
+// fail ends the job, for what a server has said or has not said.
+func (c *servers) fail(err error) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.st.lock.fail(err)
+}
+
+// ends takes note that a server has ended.
+func (c *servers) ends(server int) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.ended[server] = true
+}
+
+// replaced is what follows when another process has a server's place: its weights are lost. Before any worker has joined there are none,
+// and server 0 waits for the process to report.
+func (c *servers) replaced(server int) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	switch {
+	case c.index != 0:
+		return wire.Refuse(wire.StatusBack, "another process has the place of %s: start the job again from its last checkpoint", c.name(c.index))
+	case c.st.roster.Begun():
+		return c.wentBack(server)
+	}
+	c.processes[server] = 0
+	return nil
+}
+
+func (c *servers) name(server int) string {
+	return fmt.Sprintf("server %d (%s)", server, c.peers.endpoints[server])
+}
+
+// farewell tells the other servers that this one ends, and why if the job can't go on.
+func (c *servers) farewell(failure error) {
+	g := c.st.generation.Load()
+	if g == nil {
+		return
+	}
+	msg := wire.Report{Server: c.index, Process: c.process, Ends: true}
+	if failure != nil {
+		msg.Status, msg.Why = wire.StatusFailed, failure.Error()
+		if r, ok := refusalOf(failure); ok {
+			msg.Status, msg.Why = r.Status, r.Text
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), min(3*c.pace, c.peers.timeout/4))
+	defer cancel()
+	var all sync.WaitGroup
+	defer all.Wait()
+	c.peers.others(func(to int) {
+		attempt, err := c.peers.attempt(to, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, new(wire.Reported))
+		if err == nil {
+			all.Go(func() { c.part(ctx, to, attempt) })
+		}
+	})
+}
+
+// part repeats the last word to a server until that has it, or needs it no more since it has ended too. Without it the other would
+// take an end for a death.
+func (c *servers) part(ctx context.Context, to int, attempt func(context.Context) (bool, error)) {
+	var absent peer.Absence
+	_ = peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
+		c.st.lock.Lock()
+		ended := c.ended[to]
+		c.st.lock.Unlock()
+		if ended {
+			return peer.Done, nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, c.pace/2)
+		defer cancel()
+		answered, err := attempt(ctx)
+		if now := c.st.clock.Now(); answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
+			return peer.Done, err
+		}
+		return peer.Pause, err
+	})
+}

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// message is a frame of a sender that carries a control message.
+func message(t *testing.T, h wire.Header, msg any) *wire.Builder {
+	t.Helper()
+	b := new(wire.Builder)
+	b.Reset(h)
+	if err := b.JSON(msg); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestOnlyServersOrderDeaths: who knows the fingerprint, or is a worker, can take no worker out of the job, be it in it or not come yet,
+// and gives no server another's sums.
+func TestOnlyServersOrderDeaths(t *testing.T) {
+	s := job{strategy: strategy.Sync(), workers: 2}.server(t)
+	g := s.st.generation.Load()
+	for who, proof := range map[string]uint64{"the fingerprint": g.Fingerprint, "worker 0": g.Life(0, 1), "nobody": 0x1234} {
+		for _, op := range []wire.Op{wire.OpFence, wire.OpDrop, wire.OpNorms} {
+			for worker := range 2 {
+				t.Run(op.String()+" by "+who, func(t *testing.T) {
+					h := wire.Header{Op: op, Job: proof, Life: 1}
+					send(t, s, message(t, h, wire.Leave{Worker: worker, Life: uint32(1 - worker)}), wire.StatusRefused)
+				})
+			}
+		}
+	}
+	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 5, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+	beat := new(wire.Builder)
+	beat.Reset(wire.Header{Op: wire.OpHeartbeat, Life: 1})
+	send(t, s, beat, wire.StatusOK)
+}
+
+// TestALifeProvesItself: no life of a worker speaks for another, nor does a process of an earlier generation.
+func TestALifeProvesItself(t *testing.T) {
+	s := job{strategy: strategy.Async(), workers: 2}.server(t)
+	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 5, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+	g := s.st.generation.Load()
+	before := *g
+	before.Key++
+	for who, h := range map[string]wire.Header{
+		"worker 1 as worker 0":  {Job: g.Life(1, 1), Life: 1},
+		"life 1 as life 2":      {Job: g.Life(0, 1), Life: 2},
+		"a worker from before":  {Job: before.Life(0, 1), Life: 1},
+		"the fingerprint alone": {Job: g.Fingerprint, Life: 1},
+	} {
+		for _, op := range []wire.Op{wire.OpLeave, wire.OpFreeze, wire.OpSave, wire.OpCommit, wire.OpKeep, wire.OpStep} {
+			t.Run(op.String()+" by "+who, func(t *testing.T) {
+				h := h
+				h.Op = op
+				send(t, s, message(t, h, wire.Save{Dir: t.TempDir(), ID: "a"}), wire.StatusBack)
+			})
+		}
+	}
+	hello := message(t, wire.Header{Op: wire.OpHello, Job: g.Fingerprint, Life: 9}, wire.Hello{Process: 9, Fingerprint: s.c.Fingerprint})
+	send(t, s, hello, wire.StatusNotReady)
+	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
+}
+
+// TestNamesOfASaveStayInItsDirectory: an id that would lead elsewhere, and parts that are not the save's, are refused, and no file is touched.
+func TestNamesOfASaveStayInItsDirectory(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	other := filepath.Join(dir, "part-theirs-000-of-001.safetensors")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, []byte("theirs"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"", "x/../../../evil", "..", "a.b", "a b", "a\x00", "ä", string(make([]byte, 65))} {
+		for _, op := range []wire.Op{wire.OpFreeze, wire.OpSave, wire.OpCommit} {
+			send(t, s, message(t, wire.Header{Op: op, Life: 1}, wire.Save{Dir: dir, ID: id, Steps: []uint64{0}}), wire.StatusRefused)
+		}
+	}
+	mine := wire.Save{Dir: dir, ID: "mine-1", Steps: []uint64{0}}
+	send(t, s, message(t, wire.Header{Op: wire.OpFreeze, Life: 1}, mine), wire.StatusOK)
+	send(t, s, message(t, wire.Header{Op: wire.OpSave, Life: 1}, mine), wire.StatusOK)
+	for _, parts := range [][]wire.Part{
+		{{File: filepath.Base(other), Bytes: 6}},
+		{{File: "../b/" + filepath.Base(other), Bytes: 6}},
+		{{File: "part-mine-1-000-of-001.safetensors", Server: 1}},
+		{{File: "part-mine-1-000-of-001.safetensors"}, {File: "part-mine-1-000-of-001.safetensors"}},
+	} {
+		mine.Parts = parts
+		send(t, s, message(t, wire.Header{Op: wire.OpCommit, Life: 1}, mine), wire.StatusRefused)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("%v are there, error %v; want theirs and the part of the save that waits", files, err)
+	}
+}
