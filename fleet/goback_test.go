@@ -65,6 +65,8 @@ func (j *backJob) play(ctx context.Context, f *fleet.Fleet) error {
 		role = fmt.Sprintf("server %d", f.ServerIndex())
 	}
 	death, dies := j.kills[role]
+	var dying sync.WaitGroup
+	defer dying.Wait()
 	for processes := 1; ; processes++ {
 		cable := &trial.Cable{Transport: j.network}
 		own, err := trial.Another(f, cable)
@@ -76,8 +78,16 @@ func (j *backJob) play(ctx context.Context, f *fleet.Fleet) error {
 		if dies {
 			time.AfterFunc(death, func() { cable.Kill(); close(killed); cancel() })
 		}
-		err = j.live(mortal, own)
-		own.Close()
+		ended := make(chan error, 1)
+		dying.Go(func() {
+			ended <- j.live(mortal, own)
+			own.Close()
+		})
+		select {
+		case err = <-ended:
+		case <-killed: // what is left of the process is no hindrance to the next
+			err = context.Canceled
+		}
 		cancel()
 		switch {
 		case errors.Is(err, fleet.ErrWentBack):
