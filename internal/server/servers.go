@@ -348,16 +348,13 @@ func (c *servers) farewell(failure error) {
 func (c *servers) part(ctx context.Context, to int, attempt func(context.Context) (bool, error)) {
 	var absent peer.Absence
 	_ = peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
-		c.st.lock.Lock()
-		ended := c.ended[to]
-		c.st.lock.Unlock()
-		if ended {
-			return peer.Done, nil
-		}
 		ctx, cancel := context.WithTimeout(ctx, c.pace/2)
 		defer cancel()
 		answered, err := attempt(ctx)
-		if now := c.st.clock.Now(); answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
+		c.st.lock.Lock()
+		ended := c.ended[to] // it may have said so meanwhile
+		c.st.lock.Unlock()
+		if now := c.st.clock.Now(); ended || answered || absent.Note(err, now) && absent.Ended(now, c.pace/2) {
 			return peer.Done, err
 		}
 		return peer.Pause, err
