@@ -24,8 +24,7 @@ type backJob struct {
 	network  transport.Transport
 
 	mu   sync.Mutex
-	back int       // roles that ended with ErrWentBack
-	last time.Time // that one did
+	back int // roles that ended with ErrWentBack
 }
 
 // TestEverybodyGoesBack kills servers in every order, and starts again every role that ends: nobody trains on with one server's weights of
