@@ -162,7 +162,6 @@ func TestNobodyPublishes(t *testing.T) {
 	for _, m := range deathModes(t) {
 		for _, stopped := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, stopped %t", m.Mode, stopped), func(t *testing.T) {
-				began := time.Time{}
 				var cable *trial.Cable
 				wrap := func(below transport.Transport) transport.Transport {
 					cable = &trial.Cable{Transport: below}
@@ -170,7 +169,7 @@ func TestNobodyPublishes(t *testing.T) {
 				}
 				trial.Cluster(2, 2).Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
 					c := trial.NewCounter(4)
-					began = time.Now()
+					began := time.Now()
 					if f.WorkerIndex() == 0 {
 						own, err := trial.Another(f, &firstOnly{Cable: cable})
 						if err != nil {
