@@ -68,11 +68,15 @@ func TestExplainedTraffic(t *testing.T) {
 				}
 				m, steps := e.Measured.Transport, 200.
 				var up, down, trips float64
-				for _, s := range e.Servers {
-					up, down, trips = up+s.Pushed*steps, down+s.Pulled*steps, trips+s.Trips*steps
+				for _, at := range e.Servers {
+					up, down, trips = up+at.Pushed*steps, down+at.Pulled*steps, trips+at.Trips*steps
 				}
 				for what, pair := range map[string][2]float64{"pushed": {up, float64(m.Sent)}, "pulled": {down, float64(m.Received)}, "trips": {trips, float64(m.Calls)}} {
-					if off := math.Abs(pair[0]/pair[1] - 1); off > 0.25 {
+					most := 0.25
+					if s.IndependentRecvThread && pair[0] > pair[1] {
+						most = 4 // a receiver that is busy brings once what several pushes have changed; expected is that it keeps up
+					}
+					if off := math.Abs(pair[0]/pair[1] - 1); off > most {
 						t.Errorf("%s: %.0f expected, %.0f measured", what, pair[0], pair[1])
 					}
 				}
