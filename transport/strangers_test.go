@@ -45,9 +45,9 @@ func TestHalfBodies(t *testing.T) {
 }
 
 // TestAnnouncedBytesTakeNoRoom has strangers announce a megabyte each, many times what the server holds, and stop after 30 kB: others
-// are served meanwhile.
+// are served meanwhile. There is room for two requests, since a client has its answer a moment before the server counts the first as done.
 func TestAnnouncedBytesTakeNoRoom(t *testing.T) {
-	server := &transport.FastHTTP{MaxInFlight: 5 * mb}
+	server := &transport.FastHTTP{MaxInFlight: 10 * mb}
 	endpoint, _ := start(t, server, "127.0.0.1:0")
 	for range 50 {
 		dial(t, endpoint, headOf(mb)+strings.Repeat("x", 30_000))
@@ -61,7 +61,7 @@ func TestAnnouncedBytesTakeNoRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := server.Stats(); s.ServedWaited > 0 || s.Serving > 0 {
+	if s := server.Stats(); s.ServedWaited > 0 || s.Served != 20 {
 		t.Errorf("%+v", s)
 	}
 }
