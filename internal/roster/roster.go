@@ -135,8 +135,13 @@ func (r *Roster) Window(worker int) *Window { return &r.members[worker].window }
 
 // Applied notes that a push of a worker is in the tables, if that is its life still.
 func (r *Roster) Applied(worker int, life uint32, seq uint64) {
-	if m := &r.members[worker]; m.life == life {
-		m.window.last = max(m.window.last, seq)
+	m := &r.members[worker]
+	if m.life != life {
+		return
+	}
+	m.window.last = max(m.window.last, seq)
+	if request := m.window.requests[seq]; request != nil {
+		m.window.Accept(request)
 	}
 }
 

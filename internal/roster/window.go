@@ -17,30 +17,39 @@ type Request struct {
 	Done    bool
 	Refusal error // why it was refused, if it was
 	Outcome wire.Outcome
+
+	seq, acked uint64 // as its frame says
 }
 
 // maxOutstanding is far above what a worker sends: a few for each of its threads.
 const maxOutstanding = 4096
 
-// Enter returns the request of a number and whether it was seen before. The worker needs no answers below acked.
+// Enter returns the request of a number and whether it was seen before. That the worker needs no answers below acked counts when
+// the request is accepted, and as its first frame says.
 func (w *Window) Enter(seq, acked uint64) (r *Request, seen bool, err error) {
-	if w.requests == nil {
-		w.requests = make(map[uint64]*Request)
+	if acked > seq {
+		return nil, false, wire.Refuse(wire.StatusRefused, "step %d acknowledges the steps below %d: none after itself can have an answer",
+			seq, acked)
 	}
-	w.forget(acked)
 	if r := w.requests[seq]; r != nil {
 		return r, true, nil
 	}
 	if seq < w.acked {
 		return nil, false, wire.Refuse(wire.StatusStale, "step %d was acknowledged before (window begins at %d)", seq, w.acked)
 	}
-	if len(w.requests) >= maxOutstanding {
-		return nil, false, wire.Refuse(wire.StatusRefused, "%d steps are outstanding; a worker acknowledges what it has", len(w.requests))
+	if n := len(w.requests); n >= maxOutstanding && n-w.settled(acked) >= maxOutstanding {
+		return nil, false, wire.Refuse(wire.StatusRefused, "%d steps are outstanding; a worker acknowledges what it has", n)
 	}
-	r = new(Request)
+	if w.requests == nil {
+		w.requests = make(map[uint64]*Request)
+	}
+	r = &Request{seq: seq, acked: acked}
 	w.requests[seq] = r
 	return r, false, nil
 }
+
+// Accept takes note that a request counts, and with it what its frame acknowledges.
+func (w *Window) Accept(r *Request) { w.forget(r.acked) }
 
 // Knows says whether a request was seen, or acknowledged before that.
 func (w *Window) Knows(seq uint64) bool { return seq < w.acked || w.requests[seq] != nil }
@@ -72,11 +81,23 @@ func (w *Window) forget(acked uint64) {
 	}
 	w.acked = acked
 	for seq, r := range w.requests {
-		if seq < acked && r.Done {
+		if r.settled(acked) {
 			delete(w.requests, seq)
 		}
 	}
 }
+
+// settled is how many requests would be forgotten with that acknowledgement.
+func (w *Window) settled(acked uint64) (n int) {
+	for _, r := range w.requests {
+		if r.settled(acked) {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Request) settled(acked uint64) bool { return r.seq < acked && r.Done }
 
 // Apply notes that a request counts, all but some of the rows that it had: in a round of several workers these are counted
 // for each of them, up to its own.

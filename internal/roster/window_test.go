@@ -2,6 +2,7 @@ package roster
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -19,32 +20,56 @@ func TestWindowKnowsAStepAgain(t *testing.T) {
 	}
 }
 
-// TestWindowForgets acknowledges steps: those that are done are dropped, and one that comes late is stale.
+// TestWindowForgets acknowledges steps: those that are done are dropped when the step that says so counts, and what comes late is stale.
 func TestWindowForgets(t *testing.T) {
 	var w Window
+	enter := func(step, acked uint64) *Request {
+		t.Helper()
+		r, seen, err := w.Enter(step, acked)
+		if err != nil || seen {
+			t.Fatalf("step %d: seen %v, %v", step, seen, err)
+		}
+		return r
+	}
 	for step := uint64(1); step <= 3; step++ {
-		st, _, err := w.Enter(step, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if step != 2 {
-			st.Apply(0, 0, 0)
+		if r := enter(step, 0); step != 2 {
+			r.Apply(0, 0, 0)
 		}
 	}
-	if _, _, err := w.Enter(4, 4); err != nil {
-		t.Fatal(err)
+	refused := enter(5, 5)
+	refused.Refuse(errors.New("no"))
+	last := enter(4, 4)
+	if _, seen, err := w.Enter(1, 1); err != nil || !seen {
+		t.Errorf("a step that a step acknowledges which has not counted: seen %v, %v", seen, err)
 	}
-	if len(w.requests) != 2 { // 2, which is not done, and 4
-		t.Errorf("%d steps are kept, want 2", len(w.requests))
+	if _, seen, err := w.Enter(4, 1); err != nil || !seen || last.acked != 4 {
+		t.Errorf("the same step acknowledges others: seen %v, %v, %d", seen, err, last.acked)
 	}
-	if _, _, err := w.Enter(1, 4); !errors.Is(err, wire.ErrStale) {
+	if w.Accept(last); len(w.requests) != 3 { // 2, which is not done, 4 and 5
+		t.Errorf("%d steps are kept, want 3", len(w.requests))
+	}
+	if _, _, err := w.Enter(1, 1); !errors.Is(err, wire.ErrStale) {
 		t.Errorf("acknowledged step: %v, want ErrStale", err)
 	}
-	if _, seen, err := w.Enter(2, 4); err != nil || !seen {
+	if _, seen, err := w.Enter(2, 2); err != nil || !seen {
 		t.Errorf("open step: seen %v, %v", seen, err)
 	}
 	if w.forget(1); w.acked != 4 {
-		t.Errorf("an older acknowledgement moved the Window to %d", w.acked)
+		t.Errorf("an older acknowledgement moved the window to %d", w.acked)
+	}
+}
+
+// TestNoStepAcknowledgesItsLike: what a step says of steps after it is refused, and changes nothing.
+func TestNoStepAcknowledgesItsLike(t *testing.T) {
+	for _, acked := range []uint64{3, 1 << 15, math.MaxUint64} {
+		var w Window
+		var refusal *wire.Refusal
+		if _, _, err := w.Enter(2, acked); !errors.As(err, &refusal) || refusal.Status != wire.StatusRefused {
+			t.Errorf("step 2 acknowledges those below %d: %v, want a refusal", acked, err)
+		}
+		if _, seen, err := w.Enter(2, 2); err != nil || seen {
+			t.Errorf("after that: seen %v, %v", seen, err)
+		}
 	}
 }
 
@@ -58,6 +83,10 @@ func TestWindowIsBounded(t *testing.T) {
 	var refusal *wire.Refusal
 	if _, _, err := w.Enter(maxOutstanding, 0); !errors.As(err, &refusal) || refusal.Status != wire.StatusRefused {
 		t.Errorf("one more: %v, want a refusal", err)
+	}
+	w.requests[0].Apply(0, 0, 0)
+	if _, _, err := w.Enter(maxOutstanding, 1); err != nil {
+		t.Errorf("one more that acknowledges one: %v", err)
 	}
 }
 
@@ -84,12 +113,13 @@ func TestWindowReached(t *testing.T) {
 		var w Window
 		for i, steps := range [][]uint64{c.applied, c.open} {
 			for _, step := range steps {
-				st, _, err := w.Enter(step, c.acked)
+				st, _, err := w.Enter(step, min(c.acked, step))
 				if err != nil {
 					t.Fatal(err)
 				}
 				if i == 0 {
 					st.Apply(0, 0, 0)
+					w.Accept(st)
 					w.last = max(w.last, step)
 				}
 			}

@@ -129,7 +129,7 @@ func TestPushCountsOnce(t *testing.T) {
 			if w := weight(t, s); w != -2 {
 				t.Errorf("weight %g after the second push, want -2", w)
 			}
-			send(t, s, pushOf(s, wire.Header{Seq: 1, Acked: 2}), wire.StatusStale)
+			send(t, s, pushOf(s, wire.Header{Seq: 1, Acked: 1}), wire.StatusStale)
 			if w := weight(t, s); w != -2 {
 				t.Errorf("weight %g after an acknowledged push came late, want -2", w)
 			}

@@ -43,10 +43,12 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
 		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: worker 0 sets it, above 0",
 			f.Worker, msg.Factor)
 	}
-	request, seen, err := c.st.roster.Window(int(f.Worker)).Enter(f.Seq, f.Acked)
+	window := c.st.roster.Window(int(f.Worker))
+	request, seen, err := window.Enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err
 	}
+	window.Accept(request)
 	c.set(mode.Round(f.Round), msg.Factor)
 	request.Apply(0, 0, 0)
 	c.st.lock.broadcast()

@@ -54,6 +54,7 @@ func (c *rounds) park(worker int, r mode.Round, request *roster.Request) error {
 		return wire.Refuse(wire.StatusStale, "%v", err)
 	}
 	request.Apply(0, 0, 0) // before others are woken: a cut may wait for it
+	c.st.roster.Window(worker).Accept(request)
 	c.close(apply)
 	return nil
 }
