@@ -30,8 +30,8 @@ func InitContext(ctx context.Context, rm rolemaker.RoleMaker) (*Fleet, error) {
 	return f, nil
 }
 
-// Default is the fleet that Init or InitContext made. Before Init it is this process alone, so that a program that never asks still trains; where the
-// environment names a job, it refuses to, since every process of the job would train by itself.
+// Default is the fleet that Init or InitContext made. Before Init it is this process alone, so that a program that never calls Init still
+// trains; where the environment names a job, it refuses to, since every process of the job would train by itself.
 func Default() *Fleet {
 	if f := standard.Load(); f != nil {
 		return f
@@ -58,7 +58,8 @@ func (f *Fleet) checkInit() error {
 	if err != nil {
 		who = err.Error()
 	}
-	return fmt.Errorf("fleet: DistributedOptimizer: call Init first: this process would train alone, and its environment is of a job (%s): %w", who, ErrOrder)
+	return fmt.Errorf("fleet: DistributedOptimizer: call Init first: this process would train alone, "+
+		"and its environment is of a job (%s): %w", who, ErrOrder)
 }
 
 // DistributedOptimizer calls [Fleet.DistributedOptimizer] on the default fleet.

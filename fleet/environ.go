@@ -9,12 +9,15 @@ import (
 	"github.com/gofleet/gofleet/internal/environ"
 )
 
-// variables are those that gofleet reads of its own: who talks to whom and how (package transport), where ranks meet (package rolemaker), how
-// progress is shown (package nn).
-var variables = []string{"FLEET_CLUSTER", "FLEET_INSECURE", "FLEET_LISTEN", "FLEET_PROGRESS", "FLEET_RENDEZVOUS", "FLEET_TLS_DIR", "FLEET_TOKEN"}
+// variables are gofleet's own, with the packages that read them.
+var variables = []string{
+	"FLEET_CLUSTER", "FLEET_INSECURE", "FLEET_LISTEN", "FLEET_TLS_DIR", "FLEET_TOKEN", // transport
+	"FLEET_RENDEZVOUS", // rolemaker
+	"FLEET_PROGRESS",   // nn
+}
 
-// checkVariables refuses a variable whose name is nearly that of one that is read: a token that nobody looks at protects nothing. Others that begin
-// like ours are warned of, once; those that Kubernetes sets for a service of that name are its own.
+// checkVariables refuses a variable whose name is nearly that of one that is read: a token that nobody looks at protects nothing. Others
+// that begin like ours are warned of, once; what Kubernetes sets for a service of the name "fleet" is its own.
 func checkVariables(log *slog.Logger) error {
 	var strange []string
 	for _, name := range environ.Unread("FLEET_", variables) {

@@ -91,7 +91,8 @@ func (e *Explanation) WriteTo(w io.Writer) (int64, error) {
 
 // table writes to a buffer, which does not fail.
 func (e *Explanation) table(w io.Writer) {
-	fmt.Fprintf(w, "mode %s, %d workers, %d servers, payload %s, codec %s\n", e.Strategy.Mode, e.Workers, len(e.Servers), e.Strategy.Payload, e.Strategy.Codec)
+	fmt.Fprintf(w, "mode %s, %d workers, %d servers, payload %s, codec %s\n",
+		e.Strategy.Mode, e.Workers, len(e.Servers), e.Strategy.Payload, e.Strategy.Codec)
 	fmt.Fprintf(w, "expected of a worker's step%s, before compression:\n", e.touching())
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "server\tdense values\trows\tbytes pushed\tbytes pulled\tround trips\t")
@@ -139,8 +140,9 @@ func (e *Explanation) measured(w io.Writer) {
 		fmt.Fprintln(w, "measured: no step yet")
 		return
 	}
-	fmt.Fprintf(w, "measured over %.0f steps, as sent, with heartbeats and the like: %.0f bytes pushed, %.0f pulled, %.2f round trips a step\n",
-		n, float64(t.Sent)/n, float64(t.Received)/n, float64(t.Calls)/n)
+	fmt.Fprintf(w, "measured over %.0f steps, as sent, with heartbeats and the like: ", n)
+	fmt.Fprintf(w, "%.0f bytes pushed, %.0f pulled, %.2f round trips a step\n",
+		float64(t.Sent)/n, float64(t.Received)/n, float64(t.Calls)/n)
 	if c := e.Measured.Counts; c.Doubled+c.Dropped+c.NotFinite > 0 {
 		fmt.Fprintf(w, "%d requests came twice, %d rows were dropped, %d were not finite\n", c.Doubled, c.Dropped, c.NotFinite)
 	}

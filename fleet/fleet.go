@@ -21,8 +21,8 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Fleet is this process's place in a training job. It is made by [Init] or [New], or their forms with a context; its methods may be called from any
-// goroutine, in the order that the package's doc shows.
+// Fleet is this process's place in a training job. It is made by [Init] or [New], or their forms with a context; its methods may be called
+// from any goroutine, in the order that the package's doc shows.
 type Fleet struct {
 	id      rolemaker.Identity
 	options Options

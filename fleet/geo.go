@@ -23,7 +23,8 @@ func checkGeo(params []*optimizer.Param, rule optimizer.Rule) error {
 				"which can't be applied by a rule with state; choose another mode or rule", p.Name, r.Name())
 		}
 		if p.Embedding && (p.Entry != (optimizer.Entry{}) || p.MaxBytes != 0) {
-			return fmt.Errorf("mode geo keeps every row of %q on every worker, so an entry policy or a bound in bytes is not for it", p.Name)
+			return fmt.Errorf("mode geo keeps every row of %q on every worker, so an entry policy or a bound in bytes is not for it",
+				p.Name)
 		}
 	}
 	return nil

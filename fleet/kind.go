@@ -28,8 +28,8 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 		j.backend, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint,
 			Group: collective.Config{Rank: f.id.Index, Endpoints: f.id.WorkerEndpoints, Transport: j.transport, Logger: f.log}})
 	default:
-		j.backend = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process, Servers: f.id.Servers, Layout: j.layout,
-			Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
+		j.backend = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process, Servers: f.id.Servers,
+			Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
 	}
 	return err
 }
@@ -51,7 +51,7 @@ func suitReplicas(s strategy.Strategy) (strategy.Strategy, error) {
 		s.Mode = strategy.ModeSync
 	}
 	if s.Mode != strategy.ModeSync {
-		return s, fmt.Errorf("mode %s needs servers: a collective job trains in mode sync, which is also what an empty mode means there", s.Mode)
+		return s, fmt.Errorf("mode %s needs servers: a collective job trains in mode sync, which an empty mode means there too", s.Mode)
 	}
 	if field := s.WithServers(); field != "" {
 		return s, fmt.Errorf("strategy: %s is for jobs with servers, and a collective job has none: leave it out", field)
@@ -59,8 +59,8 @@ func suitReplicas(s strategy.Strategy) (strategy.Strategy, error) {
 	return s, nil
 }
 
-// suitServers refuses what takes all weights in one place: options of jobs without servers, and in rounds a clip that needs all gradients of
-// an update.
+// suitServers refuses what takes all weights in one place: options of jobs without servers, and in rounds a clip that needs all gradients
+// of an update.
 func suitServers(s strategy.Strategy, rule optimizer.Rule, servers int) error {
 	if field := s.WithoutServers(); field != "" {
 		return fmt.Errorf("strategy: %s is for jobs without servers, and this one has %d: leave it out", field, servers)

@@ -22,8 +22,8 @@ import (
 //
 // Worker 0 sets the rate, between its steps, for all; other workers get an error. It counts:
 //
-//   - in sync, from the update that worker 0's next step is part of, on every server; after EndEpoch or BarrierWorker that is the first of the
-//     next epoch. So a cluster goes on being one process on the joined batch.
+//   - in sync, from the update that worker 0's next step is part of, on every server; after EndEpoch or BarrierWorker that is the first
+//     of the next epoch. So a cluster goes on being one process on the joined batch.
 //   - in a collective job likewise, for every worker. With LocalSGD it counts for all from their next exchange on.
 //   - in async, half_async and ssp, from the next update that each server makes. When SetRate returns, what worker 0 gave before was
 //     trained at the old rate, and all servers have the new one.

@@ -37,8 +37,8 @@ func (f *Fleet) SetProgress(p Progress) error {
 	case err != nil:
 		return err
 	case len(p.User) > maxUser:
-		return fmt.Errorf("fleet: SetProgress: User has %d bytes, it can have %d: save what is larger in a file of your own, and name it there",
-			len(p.User), maxUser)
+		return fmt.Errorf("fleet: SetProgress: User has %d bytes, it can have %d: save what is larger in a file of your own, "+
+			"and put its name there", len(p.User), maxUser)
 	case p.Epoch < 0:
 		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0", p.Epoch)
 	}

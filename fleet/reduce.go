@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/gofleet/gofleet/internal/collective"
 )
@@ -15,7 +16,7 @@ type number interface {
 	cmp.Ordered
 }
 
-func allReduce[E number](ctx context.Context, f *Fleet, call string, x []E, op ReduceOp, bits func(E) uint64, of func(uint64) E) ([]E, error) {
+func allReduce[E number](ctx context.Context, f *Fleet, call string, x []E, op ReduceOp, travel bits[E]) ([]E, error) {
 	if _, ok := reduceOps[op]; !ok {
 		return nil, fmt.Errorf("fleet: %s: op is %q; it can be %q, %q or %q", call, op, Sum, Max, Min)
 	}
@@ -28,18 +29,18 @@ func allReduce[E number](ctx context.Context, f *Fleet, call string, x []E, op R
 		err := m.Meet(ctx, func(g *collective.Group) error { return collective.AllReduce(ctx, g, reduceOps[op], out) })
 		return out, named(call, err)
 	}
-	data, err := b.Gather(ctx, fmt.Sprintf("%s (%s of %d values)", call, op, len(x)), pack(x, bits))
+	data, err := b.Gather(ctx, fmt.Sprintf("%s (%s of %d values)", call, op, len(x)), travel.pack(x))
 	if err != nil {
 		return nil, named(call, err)
 	}
-	return reduce(call, data, op, of)
+	return reduce(call, data, op, travel)
 }
 
 // reduce folds what workers gave, in their order.
-func reduce[E number](call string, data [][]byte, op ReduceOp, of func(uint64) E) ([]E, error) {
+func reduce[E number](call string, data [][]byte, op ReduceOp, travel bits[E]) ([]E, error) {
 	var out []E
 	for w, b := range data {
-		switch theirs := unpack(b, of); {
+		switch theirs := travel.unpack(b); {
 		case b == nil:
 		case out == nil:
 			out = theirs
@@ -70,19 +71,30 @@ func fold[E number](out, x []E, op ReduceOp) {
 	}
 }
 
-// pack writes values as they travel, little-endian; it is never nil.
-func pack[E any](x []E, bits func(E) uint64) []byte {
+// bits is how a number travels: as eight bytes, little-endian.
+type bits[E number] struct {
+	of   func(E) uint64
+	back func(uint64) E
+}
+
+var (
+	floatBits = bits[float64]{math.Float64bits, math.Float64frombits}
+	intBits   = bits[int64]{func(v int64) uint64 { return uint64(v) }, func(b uint64) int64 { return int64(b) }}
+)
+
+// pack is never nil.
+func (t bits[E]) pack(x []E) []byte {
 	b := make([]byte, 0, 8*len(x))
 	for _, v := range x {
-		b = binary.LittleEndian.AppendUint64(b, bits(v))
+		b = binary.LittleEndian.AppendUint64(b, t.of(v))
 	}
 	return b
 }
 
-func unpack[E any](b []byte, of func(uint64) E) []E {
+func (t bits[E]) unpack(b []byte) []E {
 	x := make([]E, len(b)/8)
 	for i := range x {
-		x[i] = of(binary.LittleEndian.Uint64(b[8*i:]))
+		x[i] = t.back(binary.LittleEndian.Uint64(b[8*i:]))
 	}
 	return x
 }

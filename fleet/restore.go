@@ -37,7 +37,8 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 		return err
 	}
 	if dir == "" && len(o.Params) > 0 {
-		return fmt.Errorf("fleet: Restore: params %q are to be restored, and the directory's name is empty: %w", o.Params, checkpoint.ErrNone)
+		return fmt.Errorf("fleet: Restore: params %q are to be restored, and the directory's name is empty: %w",
+			o.Params, checkpoint.ErrNone)
 	}
 	if dir == "" {
 		return nil
@@ -85,8 +86,8 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 		return err
 	}
 	if _, holds := j.backend.(backend.Holder); !holds {
-		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call Restore with %s on every role, give it to InitServer, or have every server call LoadModel before RunServer: %w",
-			dir, ErrRole)
+		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call Restore with %s on every role, give it to InitServer, "+
+			"or have every server call LoadModel before RunServer: %w", dir, ErrRole)
 	}
 	return named("LoadModel", j.backend.Restore(ctx, dir, checkpoint.Selection{Params: params}))
 }

@@ -50,7 +50,7 @@ func (t trainer) SetDense(name string, w []float32) error {
 	}
 	i := slices.IndexFunc(j.layout.Params, func(p *optimizer.Param) bool { return p.Name == name })
 	if i < 0 || j.layout.Params[i].Embedding || !j.layout.Params[i].Frozen {
-		return fmt.Errorf("fleet: training: param %q is given values: it is not dense and frozen, and training changes it by gradients", name)
+		return fmt.Errorf("fleet: training: param %q is given values, which only a dense and frozen param takes", name)
 	}
 	return named("training", j.backend.SetDense(name, w))
 }

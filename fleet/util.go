@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 
 	"github.com/gofleet/gofleet/internal/backend"
@@ -41,25 +40,25 @@ var reduceOps = map[ReduceOp]collective.Op{Sum: collective.Sum, Max: collective.
 
 // AllReduce returns what op makes of the workers' x, element by element. x must be equally long on all workers, and is not changed.
 func (u UtilBase) AllReduce(ctx context.Context, x []float64, op ReduceOp) ([]float64, error) {
-	return allReduce(ctx, u.f, "AllReduce", x, op, math.Float64bits, math.Float64frombits)
+	return allReduce(ctx, u.f, "AllReduce", x, op, floatBits)
 }
 
 // AllReduceInts is AllReduce for whole numbers; sums are exact.
 func (u UtilBase) AllReduceInts(ctx context.Context, x []int64, op ReduceOp) ([]int64, error) {
-	return allReduce(ctx, u.f, "AllReduceInts", x, op, func(v int64) uint64 { return uint64(v) }, func(b uint64) int64 { return int64(b) })
+	return allReduce(ctx, u.f, "AllReduceInts", x, op, intBits)
 }
 
 // AllGather returns every worker's x by worker index; the lengths may differ. A worker that has left the job has nil, one that
 // gave nothing an empty slice.
 func (u UtilBase) AllGather(ctx context.Context, x []float64) ([][]float64, error) {
-	data, err := u.f.gather(ctx, "AllGather", pack(x, math.Float64bits))
+	data, err := u.f.gather(ctx, "AllGather", floatBits.pack(x))
 	if err != nil {
 		return nil, err
 	}
 	all := make([][]float64, len(data))
 	for w, b := range data {
 		if b != nil {
-			all[w] = unpack(b, math.Float64frombits)
+			all[w] = floatBits.unpack(b)
 		}
 	}
 	return all, nil

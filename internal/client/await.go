@@ -49,7 +49,8 @@ func (l *link) awaitServers(ctx context.Context) error {
 			}
 			wait[a.server] = a.err
 		case <-say.C:
-			l.log.Warn("server not ready, still waiting", "not ready endpoints", wait.endpoints(l.servers), "waited", time.Since(began).Round(time.Second), "why", wait.reason())
+			l.log.Warn("server not ready, still waiting", "not ready endpoints", wait.endpoints(l.servers),
+				"waited", time.Since(began).Round(time.Second), "why", wait.reason())
 		case <-ctx.Done():
 			return l.neverCame(wait, time.Since(began), context.Cause(ctx))
 		}
@@ -62,8 +63,9 @@ func (l *link) neverCame(wait waiting, waited time.Duration, cause error) error 
 		cause = context.Cause(l.ctx)
 	}
 	silent := wait.endpoints(l.servers)
-	return fmt.Errorf("servers %v not ready after %v (%d of %d ready; the last attempt: %v): are they running, and can this machine reach them? %w",
-		silent, waited.Round(time.Millisecond), len(wait)-len(silent), len(wait), wait.reason(), cause)
+	ready := fmt.Sprintf("%d of %d ready", len(wait)-len(silent), len(wait))
+	return fmt.Errorf("servers %v not ready after %v (%s; the last attempt: %v): are they running, and can this machine reach them? %w",
+		silent, waited.Round(time.Millisecond), ready, wait.reason(), cause)
 }
 
 // answer is how an attempt to reach a server ended: with nil, or why it has not answered.

@@ -75,8 +75,8 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	return peer.Pause, err
 }
 
-// reason is why a server's door did not let a request in. A large one is turned away before it is read, in words of the transport; to a small
-// one the server says what has happened to the job.
+// reason is why a server's door did not let a request in. A large request is turned away before it is read, in words of the transport; to
+// a small one the server says what has happened to the job.
 func (l *link) reason(server int, err error) error {
 	if l.life > 0 {
 		if says := l.ping(server); isRefusal(says) {
@@ -93,7 +93,8 @@ func (a *asking) slow() (peer.Verdict, error) {
 	case !time.Now().Before(a.limit):
 		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer within %v: %w", st.WaitTimeout.Std(), context.DeadlineExceeded))
 	case silent > st.WorkerTimeout.Std():
-		return peer.Done, a.l.name(a.server, fmt.Errorf("it takes requests and has answered none for %v: %w", silent.Round(time.Millisecond), context.DeadlineExceeded))
+		return peer.Done, a.l.name(a.server, fmt.Errorf("it takes requests and has answered none for %v: %w",
+			silent.Round(time.Millisecond), context.DeadlineExceeded))
 	}
 	a.patience.wait = min(a.patience.wait*a.patience.grow, a.l.longestWait())
 	a.out = outage{}
@@ -155,10 +156,10 @@ func (l *link) longestWait() time.Duration { return 4 * l.strategy.WorkerTimeout
 var errSlow = errors.New("no answer yet")
 
 // attempt is once, given up with errSlow when there is no answer for so long.
-func (l *link) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
+func (l *link) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte, read func(*wire.Frame) error) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
 	defer cancel()
-	answered, err = l.once(ctx, server, req, read)
+	answered, err := l.once(ctx, server, req, read)
 	if err != nil && !answered && errors.Is(context.Cause(ctx), errSlow) {
 		err = errSlow
 	}

@@ -159,8 +159,8 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 		}
 		if s == 0 {
 			if w.Job == 0 {
-				return false, fmt.Errorf("joining: server 0 (%s) has given this worker no number for its frames: do all roles run the same build? %w",
-					c.Servers[0], wire.ErrMismatch)
+				return false, fmt.Errorf("joining: server 0 (%s) gave this worker no number for its frames: "+
+					"do all roles run the same build? %w", c.Servers[0], wire.ErrMismatch)
 			}
 			c.link.life, c.link.job = w.Life, w.Job
 			c.progress = checkpoint.Progress(w.Progress)

@@ -24,15 +24,15 @@ type origin struct{ found string }
 // agrees refuses a server that did not begin from what server 0 did, or not from where this worker was told.
 func (o *origin) agrees(s int, w wire.Welcome, from string) error {
 	if from != "" && w.From != from {
-		return fmt.Errorf("this worker's Restore names %s, but server %d began from %s: call Restore on every role, with the same directory and options", from, s,
-			orNothing(w.From))
+		return fmt.Errorf("this worker's Restore names %s, but server %d began from %s: call Restore on every role, "+
+			"with the same directory and options", from, s, orNothing(w.From))
 	}
 	if s == 0 {
 		o.found = w.Origin
 	}
 	if w.Origin != o.found {
-		return fmt.Errorf("server %d began from %s, server 0 from %s: give all servers the same directory, and save nothing to it while they start", s,
-			orNothing(w.Origin), orNothing(o.found))
+		return fmt.Errorf("server %d began from %s, server 0 from %s: give all servers the same directory, "+
+			"and save nothing to it while they start", s, orNothing(w.Origin), orNothing(o.found))
 	}
 	return nil
 }

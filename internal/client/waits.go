@@ -45,5 +45,6 @@ func (w *waits) say(server int, waited time.Duration) {
 	if err := w.why[server].Load(); err != nil {
 		why = (*err).Error()
 	}
-	w.log.Warn("still waiting for a server", "server", server, "endpoint", w.servers[server], "waited", waited.Round(time.Second), "why", why)
+	w.log.Warn("still waiting for a server", "server", server, "endpoint", w.servers[server],
+		"waited", waited.Round(time.Second), "why", why)
 }

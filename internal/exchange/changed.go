@@ -8,9 +8,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Changed brings as many rows as one frame holds of those at a server that have Changed since this worker asked for them last, and gives
+// Take is given rows of the layout's embedding e, and their weights one row after the other.
+type Take func(e int, ids []uint64, w []float32) error
+
+// Changed brings as many rows as one frame holds of those at a server that have changed since this worker asked for them last, and gives
 // them to take, by embedding. more says that some are left.
-func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take func(e int, ids []uint64, w []float32) error) (more bool, err error) {
+func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take Take) (more bool, err error) {
 	b := &x.lanes[s].build
 	b.Reset(x.header(&Request{Op: wire.OpStep, Seq: step, Acked: acked}))
 	for e := range x.s.Layout.Embeddings {
@@ -33,7 +36,7 @@ func (x *Exchange) Changed(ctx context.Context, s int, step, acked uint64, take 
 	return more, err
 }
 
-func (x *Exchange) takeChanged(sec wire.Section, take func(e int, ids []uint64, w []float32) error) error {
+func (x *Exchange) takeChanged(sec wire.Section, take Take) error {
 	e := slices.IndexFunc(x.s.Layout.Embeddings, func(e layout.Embedding) bool { return e.Index == int(sec.Param) })
 	if e < 0 {
 		return wire.ErrFrame

@@ -32,7 +32,11 @@ type feedback struct {
 }
 
 func newFeedback(l *layout.Layout) *feedback {
-	k := &feedback{dense: make([][]float32, len(l.Params)), rows: make([]gradient.Rows, len(l.Embeddings)), owed: make([]owed, len(l.Embeddings))}
+	k := &feedback{
+		dense: make([][]float32, len(l.Params)),
+		rows:  make([]gradient.Rows, len(l.Embeddings)),
+		owed:  make([]owed, len(l.Embeddings)),
+	}
 	for i, p := range l.Params {
 		if !p.Embedding && !p.Frozen {
 			k.dense[i] = make([]float32, p.Size())

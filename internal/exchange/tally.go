@@ -38,6 +38,14 @@ func (n *Tally) noteStale(updates int64) {
 
 // Counts is what became of the pushes so far.
 func (n *Tally) Counts() backend.Counts {
-	return backend.Counts{Steps: n.Steps.Load(), Rows: n.rows.Load(), Doubled: n.doubled.Load(), Dropped: n.dropped.Load(), NotFinite: n.NotFinite.Load(),
-		Pushes: n.pushes.Load(), Stale: n.stale.Load(), MostStale: n.mostStale.Load()}
+	return backend.Counts{
+		Steps:     n.Steps.Load(),
+		Rows:      n.rows.Load(),
+		Doubled:   n.doubled.Load(),
+		Dropped:   n.dropped.Load(),
+		NotFinite: n.NotFinite.Load(),
+		Pushes:    n.pushes.Load(),
+		Stale:     n.stale.Load(),
+		MostStale: n.mostStale.Load(),
+	}
 }

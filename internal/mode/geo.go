@@ -11,7 +11,8 @@ import (
 // Geo is training on the workers: each trains a copy of the model with its own gradient descent, and every k steps sends the
 // servers what it has changed, divided by the number N of workers, and takes over what all have changed.
 //
-// Of each weight that it has changed a worker keeps the old value, which the servers had after the last exchange. With P the servers' value, an exchange is
+// Of each weight that it has changed a worker keeps the old value, which the servers had after the last exchange. With P the servers'
+// value, an exchange is
 //
 //	Δ = (latest − old)/N;  old += Δ;  P += Δ at the server;  latest = P + (latest − old);  old = P
 //

@@ -53,8 +53,10 @@ func (s *SSP) Leave(worker int, _ bool) []int {
 }
 
 func (s *SSP) check(worker int, r Round, what string) error {
-	if w := s.workers[worker]; w.state != due || r != At(s.phase, w.sent) {
-		return fmt.Errorf("mode: worker %d's %s for round %v, but it is %v and its round is %v: %w", worker, what, r, w.state, At(s.phase, w.sent), ErrStale)
+	w := s.workers[worker]
+	if want := At(s.phase, w.sent); w.state != due || r != want {
+		return fmt.Errorf("mode: worker %d's %s for round %v, but it is %v and its round is %v: %w",
+			worker, what, r, w.state, want, ErrStale)
 	}
 	return nil
 }

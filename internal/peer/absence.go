@@ -43,7 +43,11 @@ func nobodyListens(err error) bool {
 	if !errors.Is(err, transport.ErrUnreachable) || errors.Is(err, transport.ErrBusy) {
 		return false
 	}
-	for _, other := range []error{context.DeadlineExceeded, context.Canceled, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE} {
+	for _, other := range []error{
+		context.DeadlineExceeded, context.Canceled, // nobody waited for the answer
+		syscall.EHOSTUNREACH, syscall.ENETUNREACH, // the machine was not reached
+		syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, // this machine has no socket left to ask from
+	} {
 		if errors.Is(err, other) {
 			return false
 		}

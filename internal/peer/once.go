@@ -11,15 +11,15 @@ import (
 // frames are for answers, whose sections are read before Once returns.
 var frames = sync.Pool{New: func() any { return new(wire.Frame) }}
 
-// Once makes one attempt at a server: it sends a request and gives the answer to read, which may be nil. answered says that an answer
-// came, be it a refusal, which is the error then.
-func Once(ctx context.Context, t transport.Transport, endpoint string, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
+// Once makes one attempt at a server: it sends a request to the endpoint and gives the answer to read, which may be nil. answered says
+// that an answer came, be it a refusal, which is the error then.
+func Once(ctx context.Context, t transport.Transport, to string, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
 	f := frames.Get().(*wire.Frame)
 	defer func() {
 		clear(f.Sections) // they would hold on to the answer's memory
 		frames.Put(f)
 	}()
-	err = t.Call(ctx, endpoint, req, func(body []byte) error {
+	err = t.Call(ctx, to, req, func(body []byte) error {
 		if err := f.Parse(body); err != nil {
 			return err
 		}

@@ -93,7 +93,9 @@ func (t *Trainer) claim(ctx context.Context) (*collective.Group, error) {
 // agree compares this worker's model, rule and strategy with the others', and how far each has come.
 func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 	mine := append(layout.Fingerprint{}, t.c.Fingerprint...)
-	mine = append(mine, layout.Fact("beginning", t.begins()), layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.Local().Step()))
+	mine = append(mine,
+		layout.Fact("beginning", t.begins()),
+		layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.Local().Step()))
 	data, err := json.Marshal(mine)
 	if err != nil {
 		return err

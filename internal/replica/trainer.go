@@ -59,11 +59,12 @@ var (
 func New(c Config) (*Trainer, error) {
 	for _, p := range c.Params {
 		if p.MaxBytes > 0 {
-			return nil, fmt.Errorf("replica: embedding %q has MaxBytes: workers would fill it with different rows; servers can bound it", p.Name)
+			return nil, fmt.Errorf("replica: embedding %q has MaxBytes, and workers would fill it with different rows: train with servers",
+				p.Name)
 		}
 		if r := optimizer.RuleFor(c.Rule, p); r != nil && optimizer.IsRandom(r) {
-			return nil, fmt.Errorf("replica: rule %s of %q draws lots, and every worker would draw its own: their weights would come apart; train with servers",
-				r.Name(), p.Name)
+			return nil, fmt.Errorf("replica: rule %s of %q draws lots, and every worker would draw its own, so that their weights "+
+				"would come apart: train with servers", r.Name(), p.Name)
 		}
 	}
 	if _, drifts := driftsBy(c.Strategy); drifts {

@@ -38,8 +38,8 @@ func clipOf(rule optimizer.Rule, m mode.Traits) (optimizer.NormClipper, error) {
 	}
 	by, ok := clip.(optimizer.NormClipper)
 	if !ok {
-		return nil, fmt.Errorf("server: %T wants the gradients of a round in one place, which servers share: mode sync takes clips that are "+
-			"optimizer.NormClipper", clip)
+		return nil, fmt.Errorf("server: %T wants the gradients of a round in one place, which servers share: mode sync takes clips "+
+			"that are optimizer.NormClipper", clip)
 	}
 	return by, nil
 }

@@ -85,7 +85,8 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	if d.Worker == 0 && !published { // nobody else has the first weights, which all wait for
 		c.st.lock.Lock()
 		defer c.st.lock.Unlock()
-		c.st.lock.fail(wire.Refuse(wire.StatusBack, "worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
+		c.st.lock.fail(wire.Refuse(wire.StatusBack,
+			"worker 0 has ended (%s) before it published the first weights: start the job again", d.Why))
 		return
 	}
 	order.Forget = d.Forget()

@@ -80,6 +80,6 @@
 //
 // # What comes next
 //
-// A server that takes over a part is made as any other and loads that part before it opens its door; to the other servers it is an endpoint that
-// peers.go calls. A worker that comes back into a round passes members.go, where the parts are told that a life begins.
+// A server that takes over a part is made as any other and loads that part before it opens its door; to the other servers it is an
+// endpoint that peers.go calls. A worker that comes back into a round passes members.go, where the parts are told that a life begins.
 package server

@@ -77,7 +77,8 @@ func (c *recovery) holds(f *wire.Frame, id string) error {
 	case err != nil:
 		return err
 	case c.index != 0 || c.series.Dir == "":
-		return wire.Refuse(wire.StatusRefused, "server %d makes no checkpoints of its own: set Strategy.Recovery, and ask server 0", c.index)
+		return wire.Refuse(wire.StatusRefused,
+			"server %d makes no checkpoints of its own: set Strategy.Recovery, and ask server 0", c.index)
 	case c.st.cut.Open() != id:
 		return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here: save again", id)
 	}
@@ -94,7 +95,9 @@ func (c *recovery) committed(msg *wire.Save) {
 }
 
 // resume loads the newest whole checkpoint, if there is one.
-func (c *recovery) resume(ctx context.Context, load func(ctx context.Context, dir string) (checkpoint.Manifest, error)) (found bool, err error) {
+func (c *recovery) resume(
+	ctx context.Context, load func(ctx context.Context, dir string) (checkpoint.Manifest, error),
+) (found bool, err error) {
 	return c.series.Resume(ctx, func(dir string) error {
 		m, err := load(ctx, dir)
 		if err == nil && m.Progress != nil {

@@ -44,7 +44,8 @@ func (c *saving) check(msg *wire.Save) error {
 		return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}
 	if len(msg.ID) == 0 || len(msg.ID) > longestID || strings.ContainsFunc(msg.ID, other) {
-		return wire.Refuse(wire.StatusRefused, "%.40q is no id of a checkpoint: it has letters, digits and dashes, %d at most", msg.ID, longestID)
+		return wire.Refuse(wire.StatusRefused,
+			"%.40q is no id of a checkpoint: it has letters, digits and dashes, %d at most", msg.ID, longestID)
 	}
 	for i, p := range msg.Parts {
 		if want := checkpoint.PartName(msg.ID, i, c.servers); p.File != want || p.Server != i {

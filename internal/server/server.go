@@ -85,7 +85,8 @@ func New(c Config) (*Server, error) {
 	s.clipping = &clipping{st: s.st, peers: s.peers, by: clip, params: len(c.Layout.Params), norms: newNorms(len(c.Endpoints)),
 		life: life, limit: c.Strategy.WaitTimeout.Std()}
 	s.servers = &servers{st: s.st, peers: s.peers, index: c.Index, process: cmp.Or(c.Process, random()), fingerprint: c.Fingerprint,
-		pace: c.Strategy.HeartbeatInterval.Std(), log: s.log, processes: make([]uint64, len(c.Endpoints)), ended: make([]bool, len(c.Endpoints))}
+		pace: c.Strategy.HeartbeatInterval.Std(), processes: make([]uint64, len(c.Endpoints)), ended: make([]bool, len(c.Endpoints)),
+		log: s.log}
 	if c.Index == 0 {
 		g := roster.NewGeneration(s.servers.process, c.Fingerprint.Sum())
 		s.st.generation.Store(&g)
@@ -120,7 +121,8 @@ func (s *Server) connect(traits mode.Traits) {
 	keep := c.Strategy.Recovery
 	s.recovery = &recovery{st: st, index: c.Index, series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Log: s.log},
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, log: s.log}
-	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, recovery: s.recovery, rule: c.Rule.Name(), servers: len(c.Endpoints), log: s.log}
+	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, recovery: s.recovery,
+		rule: c.Rule.Name(), servers: len(c.Endpoints), log: s.log}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	s.members = &membership{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays, loading: s.loading,
 		recovery: s.recovery, index: c.Index, fingerprint: c.Fingerprint, ended: make(chan struct{}, 1), log: s.log}
@@ -158,8 +160,16 @@ func (s *Server) connect(traits mode.Traits) {
 func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, end context.CancelFunc) *state {
 	st := &state{
 		mode: traits.NewServer(c.Workers, c.Strategy.Staleness),
-		roster: roster.New(roster.Options{Server: c.Index, Endpoint: c.Endpoints[c.Index], Workers: c.Workers, Mode: string(c.Strategy.Mode),
-			Lockstep: traits.Lockstep, Timeout: c.Strategy.WorkerTimeout.Std(), Start: c.Strategy.StartTimeout.Std(), Heartbeat: c.Strategy.HeartbeatInterval.Std()}),
+		roster: roster.New(roster.Options{
+			Server:    c.Index,
+			Endpoint:  c.Endpoints[c.Index],
+			Workers:   c.Workers,
+			Mode:      string(c.Strategy.Mode),
+			Lockstep:  traits.Lockstep,
+			Timeout:   c.Strategy.WorkerTimeout.Std(),
+			Start:     c.Strategy.StartTimeout.Std(),
+			Heartbeat: c.Strategy.HeartbeatInterval.Std(),
+		}),
 		cut: cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: frozenFloats}),
 	}
 	st.clock = awake.NewClock(c.Strategy.WorkerTimeout.Std()/4, time.Now)
@@ -284,7 +294,8 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 		case failure != nil:
 			return fmt.Errorf("server %d: %w", s.c.Index, failure)
 		case over && len(deaths) > 0:
-			return fmt.Errorf("server %d: the job ended without worker %v, which fell silent or ended early: %w", s.c.Index, deaths, ErrWorkersDied)
+			return fmt.Errorf("server %d: the job ended without worker %v, which fell silent or ended early: %w",
+				s.c.Index, deaths, ErrWorkersDied)
 		case over:
 			s.log.Info("every worker has stopped")
 			return nil

@@ -178,7 +178,8 @@ func (c *servers) report(ctx context.Context, to int) error {
 // begin makes this server one of a generation.
 func (c *servers) begin(answer wire.Reported) error {
 	if answer.Key == 0 {
-		return wire.Refuse(wire.StatusMismatch, "server 0 has said nothing of the run of the job that it began: do all roles run the same build?")
+		return wire.Refuse(wire.StatusMismatch,
+			"server 0 has said nothing of the run of the job that it began: do all roles run the same build?")
 	}
 	c.log.Debug("known to server 0", "run", fmt.Sprintf("%016x", answer.Generation))
 	c.st.lock.Lock()
@@ -282,7 +283,8 @@ func (c *servers) askBack(msg *wire.Report) error {
 
 // wentBack is what is said when a server was started again.
 func (c *servers) wentBack(server int) error {
-	return wire.Refuse(wire.StatusBack, "%s was started again and has lost its weights: start the job again from its last checkpoint", c.name(server))
+	return wire.Refuse(wire.StatusBack,
+		"%s was started again and has lost its weights: start the job again from its last checkpoint", c.name(server))
 }
 
 // fail ends the job, for what a server has said or has not said.
@@ -306,7 +308,8 @@ func (c *servers) replaced(server int) error {
 	defer c.st.lock.Unlock()
 	switch {
 	case c.index != 0:
-		return wire.Refuse(wire.StatusBack, "another process has the place of %s: start the job again from its last checkpoint", c.name(c.index))
+		return wire.Refuse(wire.StatusBack,
+			"another process has the place of %s: start the job again from its last checkpoint", c.name(c.index))
 	case c.st.roster.Begun():
 		return c.wentBack(server)
 	}

@@ -16,11 +16,12 @@ type saved struct {
 
 // is says whether another checkpoint would hold the same.
 func (s *saved) is(o *saved) bool {
-	return s != nil && s.step == o.step && s.rate == o.rate && s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User)
+	return s != nil && s.step == o.step && s.rate == o.rate &&
+		s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User)
 }
 
-// Resume loads the newest whole checkpoint of the series, and says in words what was loaded; "" if there is none. Files are looked at before
-// a weight is changed: where all checkpoints are damaged, training begins with the weights that there are.
+// Resume loads the newest whole checkpoint of the series, and says in words what was loaded; "" if there is none. Files are looked at
+// before a weight is changed: where all checkpoints are damaged, training begins with the weights that there are.
 func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
 	_, err = t.series.Resume(ctx, func(dir string) error {
 		m, err := checkpoint.Verify(ctx, dir)
