@@ -6,6 +6,8 @@
 //	fleetrun --server_num=2 --worker_num=2 [flags] program [args]
 //	fleetrun --nproc_per_node=2 [flags] program [args]
 //	fleetrun certs [--days N] DIR HOST...
+//	fleetrun verify DIR...
+//	fleetrun inspect [--json] DIR...
 //
 // The program is a package of Go (./examples/wide_and_deep, or an import path), built once into a directory that goes
 // away with the job, or an executable file, run as it is. What follows it is handed on untouched:
@@ -122,6 +124,19 @@
 // them) and for loopback. Copy it to every machine and set FLEET_TLS_DIR there. Certificates are valid for a year, or --days; the
 // authority's key is kept nowhere, so that for one more machine the command makes a new directory, which replaces all copies.
 // Certificates that are there are never overwritten.
+//
+// # Checkpoints and models
+//
+//	fleetrun verify checkpoints
+//
+// reads every byte of a checkpoint, of a saved model, or of all that lie in a directory, as Strategy.Recovery keeps them, and says
+// of each file whether it is whole. It exits with 0 if all are, and with 1 if something is damaged or there is nothing whole. A checkpoint
+// without a manifest.json was never finished, or is being written: the one before it counts, and that is no damage.
+//
+//	fleetrun inspect checkpoints/ckpt-000012
+//
+// says what is in it: when it was saved, the update, the program's progress, each param with its shape, rows and bytes, and the files;
+// with --json as one JSON array with an object for each directory, for programs.
 package main
 
 // The files of this package, in reading order.
@@ -139,6 +154,8 @@ package main
 //	token.go       a secret that they share
 //	banner.go      the job, shown before it starts
 //	certs.go       certificates, which need no job
+//	verify.go      whether files are whole
+//	inspect.go     what is in them
 //
 // A job that runs:
 //

@@ -155,9 +155,12 @@ func (o *options) usage() string {
 	var b strings.Builder
 	b.WriteString("Usage: fleetrun --server_num=N --worker_num=N [flags] program [args]\n" +
 		"       fleetrun --nproc_per_node=N [flags] program [args]\n" +
-		"       fleetrun certs [--days N] DIR HOST...\n\n" +
+		"       fleetrun certs [--days N] DIR HOST...\n" +
+		"       fleetrun verify DIR...\n" +
+		"       fleetrun inspect [--json] DIR...\n\n" +
 		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no servers. The program\n" +
-		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster.\n\n")
+		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster; verify and inspect look at\n" +
+		"checkpoints and saved models.\n\n")
 	shown := flag.NewFlagSet("", flag.ContinueOnError)
 	shown.SetOutput(&b)
 	o.flags.VisitAll(func(f *flag.Flag) {

@@ -15,10 +15,17 @@ func main() {
 	os.Exit(run(os.Args[1:], newConsole(os.Stdout, os.Stderr)))
 }
 
+// commands need no job. They return the exit code.
+var commands = map[string]func(args []string, con *console) int{
+	"certs":   runCerts,
+	"verify":  runVerify,
+	"inspect": runInspect,
+}
+
 // run is the command without the process around it: it returns the exit code.
 func run(args []string, con *console) int {
-	if len(args) > 0 && args[0] == "certs" {
-		return runCerts(args[1:], con)
+	if len(args) > 0 && commands[args[0]] != nil {
+		return commands[args[0]](args[1:], con)
 	}
 	opts, err := parseArgs(args)
 	if errors.Is(err, flag.ErrHelp) {

@@ -131,18 +131,11 @@ func (to *loading) claim(s span) error {
 }
 
 func (l *loader) part(p Part) error {
-	if err := intact(l.ctx, l.dir, p); err != nil {
-		return err
-	}
-	f, err := safetensors.OpenFile(filepath.Join(l.dir, p.File))
+	f, c, err := openPart(l.ctx, l.dir, p)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var c contents
-	if err := json.Unmarshal([]byte(f.Metadata()[contentsKey]), &c); err != nil {
-		return fmt.Errorf("table of contents: %w: %w", ErrDamaged, err)
-	}
 	for _, b := range c.Blocks {
 		if err := first(func() error { return files.Ended(l.ctx) }, func() error { return l.block(f, b) }); err != nil {
 			return err
@@ -154,6 +147,26 @@ func (l *loader) part(p Part) error {
 		}
 	}
 	return nil
+}
+
+// openPart opens a part that is what was saved, as all of its bytes say.
+func openPart(ctx context.Context, dir string, p Part) (*safetensors.File, contents, error) {
+	if err := intact(ctx, dir, p); err != nil {
+		return nil, contents{}, err
+	}
+	return readContents(dir, p)
+}
+
+// readContents opens a part, which must be closed, and reads its table of contents.
+func readContents(dir string, p Part) (f *safetensors.File, c contents, err error) {
+	if f, err = safetensors.OpenFile(filepath.Join(dir, p.File)); err != nil {
+		return nil, c, err
+	}
+	if err := json.Unmarshal([]byte(f.Metadata()[contentsKey]), &c); err != nil {
+		f.Close()
+		return nil, c, fmt.Errorf("table of contents: %w: %w", ErrDamaged, err)
+	}
+	return f, c, nil
 }
 
 // intact reads a part to see that it is what was saved.

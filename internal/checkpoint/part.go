@@ -107,13 +107,14 @@ func stateLen(t *table.Sparse) int {
 	return t.Rule().StateLen(t.Param().Dim())
 }
 
-func (s *snapshot) declare() []safetensors.Tensor {
+// tensors are those that a part has.
+func (c contents) tensors() []safetensors.Tensor {
 	var ts []safetensors.Tensor
-	for _, b := range s.Blocks {
+	for _, b := range c.Blocks {
 		ts = append(ts, safetensors.Tensor{Name: b.weights(), DType: safetensors.F32, Shape: []int{b.Size}},
 			safetensors.Tensor{Name: b.state(), DType: safetensors.F32, Shape: []int{b.State}})
 	}
-	for _, t := range s.Tables {
+	for _, t := range c.Tables {
 		n := []int{t.Rows}
 		ts = append(ts, safetensors.Tensor{Name: t.ids(), DType: safetensors.U64, Shape: n},
 			safetensors.Tensor{Name: t.rows(), DType: safetensors.F32, Shape: []int{t.Rows, t.Dim + t.State}},
@@ -131,7 +132,7 @@ func writeStore(ctx context.Context, f io.Writer, store *table.Store) (rows int6
 	if err != nil {
 		return 0, err
 	}
-	w, err := safetensors.NewWriter(f, s.declare(), map[string]string{contentsKey: string(meta)})
+	w, err := safetensors.NewWriter(f, s.tensors(), map[string]string{contentsKey: string(meta)})
 	if err != nil {
 		return 0, err
 	}

@@ -52,14 +52,20 @@ func numbers(dir string) (all []int, err error) {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
 	for _, e := range entries {
-		text, is := strings.CutPrefix(e.Name(), seriesPrefix)
-		if n, err := strconv.Atoi(text); is && err == nil && n > 0 && name(n) == e.Name() {
+		if n, is := numberOf(e.Name()); is {
 			all = append(all, n)
 		}
 	}
 	slices.Sort(all)
 	slices.Reverse(all)
 	return all, nil
+}
+
+// numberOf is the number of a checkpoint's directory, if the name is one of those.
+func numberOf(dir string) (n int, is bool) {
+	text, is := strings.CutPrefix(dir, seriesPrefix)
+	n, err := strconv.Atoi(text)
+	return n, is && err == nil && n > 0 && name(n) == dir
 }
 
 // name is the directory's of a number: as text they sort as the numbers do, up to a million.

@@ -53,7 +53,7 @@ var house = map[string][]string{
 
 	"fleet": {"internal/accumulate", "internal/backend", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/exchange", "internal/files",
 		"internal/inference", "internal/layout", "internal/mode", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
-	"fleet/fleetrun":  {"internal/certs", "internal/files"},
+	"fleet/fleetrun":  {"internal/certs", "internal/checkpoint", "internal/files"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/fleettest": {"fleet", "rolemaker", "transport"},
 	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/safetensors", "nn", "optimizer", "rolemaker", "strategy",
@@ -75,7 +75,7 @@ var houseTests = map[string][]string{
 	"internal/mode":           {"internal/script"},
 	"internal/roster":         {"internal/script"},
 	"examples/wide_and_deep":  {"transport"},
-	"fleet/fleetrun":          {"transport"},
+	"fleet/fleetrun":          {"internal/table", "optimizer", "transport"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "nn", "optimizer/local"},
 	"fleet/metrics":           {"nn", "optimizer", "strategy"},
 	"transport/transporttest": {"transport/codec"},

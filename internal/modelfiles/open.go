@@ -88,15 +88,9 @@ func (f *Files) open(ctx context.Context, r *record) error {
 	return f.others(r)
 }
 
-// named opens a file that the record names.
+// named opens a file that the record names, and reads it to see that it is what was saved.
 func (f *Files) named(ctx context.Context, e entry) error {
-	file, err := files.Open(filepath.Join(f.dir, e.Written))
-	if errors.Is(err, fs.ErrNotExist) {
-		file, err = files.Open(filepath.Join(f.dir, e.File))
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is missing, which %s names: %w: %w", e.File, Record, ErrDamaged, err)
-	}
+	file, err := f.find(e)
 	if err != nil {
 		return err
 	}
@@ -105,6 +99,18 @@ func (f *Files) named(ctx context.Context, e entry) error {
 		return err
 	}
 	return f.take(e.File, file, false)
+}
+
+// find opens a file under the name that it has, or is about to have.
+func (f *Files) find(e entry) (*os.File, error) {
+	file, err := files.Open(filepath.Join(f.dir, e.Written))
+	if errors.Is(err, fs.ErrNotExist) {
+		file, err = files.Open(filepath.Join(f.dir, e.File))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing, which %s names: %w: %w", e.File, Record, ErrDamaged, err)
+	}
+	return file, err
 }
 
 // verify reads a file to see that it is what was saved.

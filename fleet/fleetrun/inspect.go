@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+)
+
+const inspectUsage = "Usage: fleetrun inspect [--json] DIR...\n\n" +
+	"Says what the checkpoints and saved models in each DIR hold. With --json it is an array with an object for each.\n"
+
+// runInspect is the command without the process around it: it returns the exit code.
+func runInspect(args []string, con *console) int {
+	f := flag.NewFlagSet("fleetrun inspect", flag.ContinueOnError)
+	asJSON := f.Bool("json", false, "for programs")
+	dirs, code := parseDirs(f, args, inspectUsage, con)
+	if dirs == nil {
+		return code
+	}
+	return lookAt(dirs, con, func(dirs []string) error { return inspect(dirs, *asJSON, con.out) })
+}
+
+// inspect writes what directories hold, one after the other. Those that can't be read are named at the end.
+func inspect(dirs []string, asJSON bool, out io.Writer) error {
+	all, failed := []checkpoint.Description{}, []string(nil)
+	for _, dir := range dirs {
+		d, err := checkpoint.Describe(dir)
+		if err != nil {
+			failed = append(failed, err.Error())
+			continue
+		}
+		all = append(all, d)
+	}
+	if asJSON {
+		text, err := json.MarshalIndent(all, "", "  ")
+		if err != nil {
+			return fmt.Errorf("inspect: %w", err)
+		}
+		fmt.Fprintf(out, "%s\n", text)
+	} else {
+		for _, d := range all {
+			describe(d, out)
+		}
+	}
+	if failed != nil {
+		return fmt.Errorf("inspect: %s", strings.Join(failed, "\n  "))
+	}
+	return nil
+}
+
+// describe writes one for a person.
+func describe(d checkpoint.Description, out io.Writer) {
+	fmt.Fprintf(out, "%s: a %s\n", d.Dir, d.Kind)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(out, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("saved", "%s", d.Saved.Format(time.RFC3339))
+	if d.ID != "" {
+		line("id", "%s", d.ID)
+		line("rule", "%s", d.Rule)
+		line("update", "%d", d.Step)
+	}
+	for w, step := range d.Steps {
+		line(fmt.Sprintf("worker %d", w), "step %d", step)
+	}
+	if d.Progress != nil {
+		line("progress", "%s", progressText(*d.Progress))
+	}
+	for _, f := range d.RateFactors {
+		line("rate", "times %g from update %d on", f.By, f.From)
+	}
+	for _, p := range d.Params {
+		rows := ""
+		if p.Embedding {
+			rows = fmt.Sprintf(", %d rows", p.Rows)
+		}
+		if p.Waiting > 0 {
+			rows += fmt.Sprintf(", %d ids wait", p.Waiting)
+		}
+		line("param", "%s %v%s, %s", p.Name, p.Shape, rows, bytesText(p.Bytes))
+	}
+	for _, p := range d.Parts {
+		line("file", "%s, %s", p.File, bytesText(p.Bytes))
+	}
+}
+
+// progressText is all that a program has said, under the names that files have.
+func progressText(p checkpoint.Progress) string {
+	text, _ := json.Marshal(p) // plain data
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(text, &fields)
+	if p.User != nil {
+		fields["user"] = json.RawMessage(userText(p.User))
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		all = append(all, name+" "+string(fields[name]))
+	}
+	return strings.Join(all, ", ")
+}
+
+// userText shows bytes as the text that they are, if they are one.
+func userText(b []byte) string {
+	readable := utf8.Valid(b) && len(b) <= 200 && strings.IndexFunc(string(b), func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+	if readable {
+		return fmt.Sprintf("%q", b)
+	}
+	return fmt.Sprintf("of %d bytes", len(b))
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+)
+
+const verifyUsage = "Usage: fleetrun verify DIR...\n\n" +
+	"Reads every byte of the checkpoints and saved models in each DIR, and says of each file whether it is whole.\n" +
+	"The exit code is 0 if all are, 1 if something is damaged or nothing whole is there.\n"
+
+// runVerify is the command without the process around it: it returns the exit code.
+func runVerify(args []string, con *console) int {
+	f := flag.NewFlagSet("fleetrun verify", flag.ContinueOnError)
+	dirs, code := parseDirs(f, args, verifyUsage, con)
+	if dirs == nil {
+		return code
+	}
+	return lookAt(dirs, con, func(dirs []string) error { return verify(dirs, con.out) })
+}
+
+// parseDirs parses a command line of flags and directories. Without any, the code is the command's.
+func parseDirs(f *flag.FlagSet, args []string, usage string, con *console) (dirs []string, code int) {
+	f.SetOutput(io.Discard)
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(con.out, usage)
+		return nil, 0
+	case err != nil:
+		con.fail(fmt.Errorf("%s: %w", f.Name(), err))
+		return nil, exitUsage
+	case f.NArg() == 0:
+		con.fail(fmt.Errorf("%s: name a directory: that of a checkpoint, of a series of them, or of a saved model", f.Name()))
+		return nil, exitUsage
+	}
+	return f.Args(), 0
+}
+
+// lookAt calls do with what lies in directories.
+func lookAt(dirs []string, con *console, do func(found []string) error) int {
+	var all []string
+	for _, dir := range dirs {
+		found, err := checkpoint.Find(dir)
+		if err != nil {
+			con.fail(err)
+			return exitFailure
+		}
+		all = append(all, found...)
+	}
+	if err := do(all); err != nil {
+		con.fail(err)
+		return exitFailure
+	}
+	return 0
+}
+
+// verify writes what it finds. The error says in sum what is not as it should be.
+func verify(dirs []string, out io.Writer) error {
+	whole, damaged := 0, 0
+	for _, dir := range dirs {
+		f, err := checkpoint.Examine(context.Background(), dir)
+		switch {
+		case err != nil:
+			return err
+		case f.Damage() != nil:
+			damaged++
+		case !f.Unfinished():
+			whole++
+		}
+		showFinding(f, out)
+	}
+	if damaged > 0 || whole == 0 {
+		return fmt.Errorf("verify: %d whole, %d damaged, %d not finished", whole, damaged, len(dirs)-whole-damaged)
+	}
+	return nil
+}
+
+func showFinding(f checkpoint.Finding, out io.Writer) {
+	what := "whole"
+	switch {
+	case f.Unfinished():
+		what = "not finished: it is being written, or its job ended before it was whole"
+	case f.Damage() != nil:
+		what = "DAMAGED"
+	}
+	kind := "model"
+	if !f.Model {
+		kind = fmt.Sprintf("checkpoint of update %d", f.Manifest.Step)
+	}
+	fmt.Fprintf(out, "%s: %s, %s\n", f.Dir, kind, what)
+	for _, file := range f.Files {
+		state := "whole"
+		if file.Err != nil {
+			state = "DAMAGED: " + file.Err.Error()
+		}
+		fmt.Fprintf(out, "  %-60s %10s  %s\n", file.Name, bytesText(file.Bytes), state)
+	}
+	if f.Err != nil && !f.Unfinished() {
+		fmt.Fprintf(out, "  %v\n", f.Err)
+	}
+}
+
+// bytesText is a size for a person.
+func bytesText(n int64) string {
+	const units = "kMGTPE"
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	x, unit := float64(n)/1000, 0
+	for x >= 999.95 {
+		x, unit = x/1000, unit+1
+	}
+	return fmt.Sprintf("%.1f %cB", x, units[unit])
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	tables "github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// saved makes a series of two checkpoints, and a third that was never finished.
+func saved(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	emb := &optimizer.Param{Name: "user", Shape: []int{10, 2}, Embedding: true}
+	rows, err := tables.NewSparse(emb, optimizer.SGD{}, tables.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := new(tables.Store)
+	if err := store.AddTable(rows); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rows.Push([]uint64{3, 7}, make([]float32, 4), 1); err != nil {
+		t.Fatal(err)
+	}
+	for n := range int64(2) {
+		to := filepath.Join(dir, []string{"ckpt-000001", "ckpt-000002"}[n])
+		part, err := checkpoint.WritePart(t.Context(), to, checkpoint.PartName("x", 0, 1), store)
+		if err == nil {
+			err = checkpoint.Commit(to, checkpoint.Manifest{ID: "x", Rule: "SGD{}", Step: 40 + n, Steps: []uint64{7, 8},
+				RateFactors: []tables.Factor{{From: 12, By: 0.5}}, Progress: &checkpoint.Progress{Epoch: 5, User: []byte("day 3")},
+				Params: checkpoint.Params([]*optimizer.Param{emb}), Parts: []checkpoint.Part{part}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "ckpt-000003"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// does runs a command and compares its exit code and some of what it says.
+func does(t *testing.T, code int, args string, wants ...string) (said string) {
+	t.Helper()
+	con, screen := consoleOn(t, false)
+	if got := run(strings.Fields(args), con); got != code {
+		t.Errorf("%s: exit code %d, want %d: %s", args, got, code, screen())
+	}
+	for _, want := range wants {
+		if !strings.Contains(screen(), want) {
+			t.Errorf("%s: %q is not in\n%s", args, want, screen())
+		}
+	}
+	return screen()
+}
+
+// TestVerify: whole files are 0 and damage is 1, with the file's name; a checkpoint under way is no damage.
+func TestVerify(t *testing.T) {
+	dir := saved(t)
+	part := checkpoint.PartName("x", 0, 1)
+	said := does(t, 0, "verify "+dir, "ckpt-000001: checkpoint of update 40, whole", part, "ckpt-000003: checkpoint of update 0, not finished")
+	if strings.Contains(said, "DAMAGED") {
+		t.Errorf("it says %s", said)
+	}
+	does(t, 1, "verify "+filepath.Join(dir, "ckpt-000003"), "0 whole, 0 damaged, 1 not finished")
+	if err := os.Truncate(filepath.Join(dir, "ckpt-000002", part), 100); err != nil {
+		t.Fatal(err)
+	}
+	does(t, 1, "verify "+dir, "ckpt-000002: checkpoint of update 41, DAMAGED", part, "100 bytes, the manifest says", "1 whole, 1 damaged, 1 not finished")
+	does(t, 0, "verify "+filepath.Join(dir, "ckpt-000001"))
+	does(t, 1, "verify "+t.TempDir(), "neither a checkpoint nor a saved model")
+	does(t, 1, "verify s3://bucket/x", "not a path on this machine")
+	does(t, 2, "verify", "name a directory")
+	does(t, 2, "verify --fast x", "fast")
+	does(t, 0, "verify --help", "Usage: fleetrun verify")
+}
+
+// TestInspect: what is in checkpoints, for a person and as JSON.
+func TestInspect(t *testing.T) {
+	dir := saved(t)
+	first := filepath.Join(dir, "ckpt-000001")
+	does(t, 0, "inspect "+first, "a checkpoint", "update     40", "worker 1   step 8", `epoch 5, user "day 3"`, "times 0.5 from update 12 on",
+		"user [10 2], 2 rows", "SGD{}")
+	var all []checkpoint.Description
+	if err := json.Unmarshal([]byte(does(t, 0, "inspect --json "+first)), &all); err != nil || len(all) != 1 {
+		t.Fatalf("%d objects, error %v", len(all), err)
+	}
+	if d := all[0]; d.Step != 40 || d.Params[0].Rows != 2 || string(d.Progress.User) != "day 3" || d.Dir != first {
+		t.Errorf("it is %+v", d)
+	}
+	does(t, 1, "inspect "+dir, "update     41", "ckpt-000003 has no manifest.json")
+	does(t, 2, "inspect", "name a directory")
+	does(t, 0, "inspect -h", "Usage: fleetrun inspect")
+}
+
+func TestBytesText(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 999_949: "999.9 kB", 999_950: "1.0 MB", 5_000_000_000: "5.0 GB", 1<<63 - 1: "9.2 EB"} {
+		if got := bytesText(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package checkpoint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// Description is what a checkpoint or a saved model holds, by its manifest and the heads of its files.
+type Description struct {
+	Dir string `json:"dir"`
+	// Kind is "checkpoint" or "model".
+	Kind string `json:"kind"`
+	ID   string `json:"id,omitempty"`
+	// Saved is when it became whole.
+	Saved time.Time `json:"saved"`
+	Rule  string    `json:"rule,omitempty"`
+	// Step is the number of updates, Steps the last step of each worker that is in them.
+	Step        int64            `json:"step"`
+	Steps       []uint64         `json:"steps,omitempty"`
+	RateFactors []table.Factor   `json:"rate_factors,omitempty"`
+	Progress    *Progress        `json:"progress,omitempty"`
+	Params      []DescribedParam `json:"params"`
+	Parts       []DescribedPart  `json:"parts"`
+}
+
+// DescribedParam is a param and the room that it takes, all parts together.
+type DescribedParam struct {
+	Param
+	// Rows are those of an embedding, Waiting the ids that have yet to earn theirs.
+	Rows    int64 `json:"rows,omitempty"`
+	Waiting int64 `json:"waiting,omitempty"`
+	// Bytes are those of weights, state and what is known of rows.
+	Bytes int64 `json:"bytes"`
+}
+
+// DescribedPart is a file.
+type DescribedPart struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	Rows  int64  `json:"rows,omitempty"`
+}
+
+// Describe reads what a directory holds, a checkpoint or a saved model. Weights are not looked at: [Examine] says whether they are whole.
+func Describe(dir string) (Description, error) {
+	if !hasCheckpoint(dir) && modelfiles.Is(dir) {
+		return describeModel(dir)
+	}
+	m, err := Read(dir)
+	if err != nil {
+		return Description{}, err
+	}
+	d := Description{Dir: dir, Kind: "checkpoint", ID: m.ID, Saved: m.Saved, Rule: m.Rule, Step: m.Step, Steps: m.Steps,
+		RateFactors: m.RateFactors, Progress: m.Progress}
+	if d.Saved.IsZero() {
+		d.Saved = modified(dir, manifestName)
+	}
+	of := map[string]*DescribedParam{}
+	d.Params = make([]DescribedParam, len(m.Params))
+	for i, p := range m.Params {
+		d.Params[i].Param = p
+		of[p.Name] = &d.Params[i]
+	}
+	for _, p := range m.Parts {
+		d.Parts = append(d.Parts, DescribedPart{File: p.File, Bytes: p.Bytes, Rows: p.Rows})
+		if err := p.describe(dir, of); err != nil {
+			return d, fmt.Errorf("checkpoint: part %s of %s: %w", p.File, dir, err)
+		}
+	}
+	return d, nil
+}
+
+// describe adds what a part has of each param.
+func (p Part) describe(dir string, of map[string]*DescribedParam) error {
+	if err := visible(dir, p); err != nil {
+		return err
+	}
+	f, c, err := readContents(dir, p)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	add := func(param string, one contents) {
+		d := of[param]
+		if d == nil {
+			return
+		}
+		for _, t := range one.tensors() {
+			info, _ := f.Tensor(t.Name)
+			d.Bytes += info.Size
+		}
+		for _, t := range one.Tables {
+			d.Rows, d.Waiting = d.Rows+int64(t.Rows), d.Waiting+int64(t.Waiting)
+		}
+	}
+	for _, b := range c.Blocks {
+		add(b.Param, contents{Blocks: []blockInfo{b}})
+	}
+	for _, t := range c.Tables {
+		add(t.Param, contents{Tables: []tableInfo{t}})
+	}
+	return nil
+}
+
+// describeModel reads the heads of a saved model's files. Rows of an embedding are as many as its ids.
+func describeModel(dir string) (Description, error) {
+	d := Description{Dir: dir, Kind: "model", Saved: modified(dir, modelfiles.Record)}
+	arrays, err := modelfiles.Arrays(dir)
+	if err != nil {
+		return d, fmt.Errorf("checkpoint: %w", err)
+	}
+	parts := map[string]int{}
+	for _, a := range arrays {
+		i, known := parts[a.File]
+		if !known {
+			i = len(d.Parts)
+			parts[a.File] = i
+			d.Parts = append(d.Parts, DescribedPart{File: a.File, Bytes: sizeOf(dir, a.File)})
+		}
+		param, ids := strings.CutSuffix(a.Name, ".ids")
+		last := len(d.Params) - 1
+		if ids && last >= 0 && d.Params[last].Name == param { // arrays come by name: an embedding's ids behind its rows
+			p, rows := &d.Params[last], a.Bytes/int64(a.DType.Size())
+			p.Embedding, p.Rows, p.Bytes = true, p.Rows+rows, p.Bytes+a.Bytes
+			d.Parts[i].Rows += rows
+			continue
+		}
+		d.Params = append(d.Params, DescribedParam{Param: Param{Name: a.Name, Shape: a.Shape}, Bytes: a.Bytes})
+	}
+	return d, nil
+}
+
+// modified is when a file was written; zero where there is none.
+func modified(dir, file string) time.Time {
+	st, err := os.Stat(filepath.Join(dir, file))
+	if err != nil {
+		return time.Time{}
+	}
+	return st.ModTime().UTC()
+}
+
+func sizeOf(dir, file string) int64 {
+	st, err := os.Stat(filepath.Join(dir, file))
+	if err != nil {
+		return 0
+	}
+	return st.Size()
+}

@@ -1,0 +1,153 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/safetensors"
+)
+
+// Finding is what was found in a directory: a checkpoint or a saved model, with the state of each of its files.
+type Finding struct {
+	Dir string
+	// Model says that it is a saved model, and not a checkpoint.
+	Model bool
+	// Manifest is a checkpoint's, as far as it could be read.
+	Manifest Manifest
+	Files    []files.State
+	// Err is what is wrong with the whole; [ErrNone] of a checkpoint that was never finished.
+	Err error
+}
+
+// Unfinished says that a checkpoint is being written, or that its job ended before it was whole. What it is to replace still counts.
+func (f Finding) Unfinished() bool { return errors.Is(f.Err, ErrNone) }
+
+// Damage is everything that is wrong with what was finished, nil if it is whole.
+func (f Finding) Damage() error {
+	if f.Unfinished() {
+		return nil
+	}
+	all := []error{f.Err}
+	for _, file := range f.Files {
+		all = append(all, file.Err)
+	}
+	return errors.Join(all...)
+}
+
+// Find is the directories of what was saved in dir, oldest first: dir itself or, if it holds neither a checkpoint nor a model, the
+// directories in it that do, such as those of a series. [ErrNone] says that there are none.
+func Find(dir string) (all []string, err error) {
+	if err := files.CheckLocal(dir); err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	if _, is := numberOf(filepath.Base(dir)); is || hasCheckpoint(dir) || modelfiles.Is(dir) {
+		return []string{dir}, nil
+	}
+	for _, e := range entries {
+		below := filepath.Join(dir, e.Name())
+		if _, is := numberOf(e.Name()); is || hasCheckpoint(below) || modelfiles.Is(below) {
+			all = append(all, below)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("checkpoint: %s holds neither a checkpoint nor a saved model: %w", dir, ErrNone)
+	}
+	return all, nil
+}
+
+func hasCheckpoint(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, manifestName))
+	return err == nil
+}
+
+// Examine reads every byte of what was saved in a directory, as loading does, and says of each file whether it is whole. The error says
+// that ctx has ended.
+func Examine(ctx context.Context, dir string) (f Finding, err error) {
+	f = Finding{Dir: dir}
+	if f.Model = !hasCheckpoint(dir) && modelfiles.Is(dir); f.Model {
+		f.Files, f.Err = modelfiles.Examine(ctx, dir)
+		return f, files.Ended(ctx)
+	}
+	m, err := Read(dir)
+	if f.Manifest, f.Err = m, err; err != nil {
+		return f, files.Ended(ctx)
+	}
+	if st, err := os.Stat(filepath.Join(dir, manifestName)); err == nil {
+		f.Files = append(f.Files, files.State{Name: manifestName, Bytes: st.Size()})
+	}
+	var parts []contents
+	for _, p := range m.Parts {
+		c, err := examine(ctx, dir, p)
+		f.Files = append(f.Files, files.State{Name: p.File, Bytes: p.Bytes, Err: err})
+		if err == nil {
+			parts = append(parts, c)
+		}
+	}
+	if len(parts) == len(m.Parts) {
+		f.Err = m.covered(parts)
+	}
+	return f, files.Ended(ctx)
+}
+
+// examine reads a part and compares its arrays with its table of contents.
+func examine(ctx context.Context, dir string, p Part) (contents, error) {
+	f, c, err := openPart(ctx, dir, p)
+	if err != nil {
+		return c, err
+	}
+	defer f.Close()
+	for _, want := range c.tensors() {
+		if got, ok := f.Tensor(want.Name); !ok || got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
+			return c, fmt.Errorf("array %q is %v, its table of contents says %v: %w", want.Name, brief(got.Tensor), brief(want), ErrDamaged)
+		}
+	}
+	return c, nil
+}
+
+func brief(t safetensors.Tensor) string { return fmt.Sprintf("%s%v", t.DType, t.Shape) }
+
+// covered says which weights of the model no part has, or more than one; nil if every one has its place. Frozen params may be in none.
+func (m Manifest) covered(parts []contents) error {
+	of := map[string]*loading{}
+	for _, p := range m.Params {
+		if !p.Embedding {
+			of[p.Name] = &loading{left: p.elements()}
+		}
+	}
+	for _, c := range parts {
+		for _, b := range c.Blocks {
+			p, known := of[b.Param]
+			if !known {
+				return fmt.Errorf("checkpoint: a part has %s, of which the manifest knows nothing: %w", b.weights(), ErrDamaged)
+			}
+			if err := p.claim(span{b.Offset, b.Offset + b.Size}); err != nil {
+				return fmt.Errorf("checkpoint: %s: %w", b.Param, err)
+			}
+		}
+	}
+	for _, p := range m.Params {
+		if l := of[p.Name]; l != nil && l.left != 0 && len(l.have) > 0 {
+			return fmt.Errorf("checkpoint: the parts lack %d of the %d weights of %q: %w", l.left, p.elements(), p.Name, ErrDamaged)
+		}
+	}
+	return nil
+}
+
+// elements is the number of weights of a dense param.
+func (p Param) elements() int {
+	n := 1
+	for _, d := range p.Shape {
+		n *= d
+	}
+	return n
+}

@@ -1,0 +1,110 @@
+package modelfiles
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/safetensors"
+)
+
+// Is says whether a directory holds a model, whole or not: one that was saved here, or the graph of one.
+func Is(dir string) bool {
+	for _, name := range []string{Record, Graph} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Examine reads all of a model, and says of each file whether it is whole. Of a model without a record nothing is known but that its
+// files of arrays can be read. The error is about the model as a whole.
+func Examine(ctx context.Context, dir string) ([]files.State, error) {
+	r, err := readRecord(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return readable(dir)
+	}
+	var all []files.State
+	if st, err := os.Stat(filepath.Join(dir, Record)); err == nil {
+		all = append(all, files.State{Name: Record, Bytes: st.Size()})
+	}
+	f := &Files{dir: dir}
+	defer f.Close()
+	for _, e := range r.Files {
+		all = append(all, files.State{Name: e.File, Bytes: e.Bytes, Err: f.named(ctx, e)})
+	}
+	return all, nil
+}
+
+// readable looks at a model whose files nobody has named.
+func readable(dir string) (all []files.State, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != Graph && !strings.HasSuffix(e.Name(), tensors) {
+			continue
+		}
+		state := files.State{Name: e.Name()}
+		if st, err := e.Info(); err == nil {
+			state.Bytes = st.Size()
+		}
+		f := &Files{dir: dir}
+		state.Err = f.read(e.Name())
+		f.Close()
+		all = append(all, state)
+	}
+	return all, err
+}
+
+// Array is an array of a model's files.
+type Array struct {
+	safetensors.Tensor
+	File  string
+	Bytes int64
+}
+
+// Arrays are those of a model, by name, as the heads of its files say.
+func Arrays(dir string) (all []Array, err error) {
+	r, err := readRecord(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &Files{dir: dir}
+	defer f.Close()
+	if err := f.heads(r); err != nil {
+		return nil, fmt.Errorf("model in %s: %w", dir, err)
+	}
+	for _, w := range f.weights {
+		for _, t := range w.Tensors() {
+			if !w.stray {
+				all = append(all, Array{t.Tensor, w.name, t.Size})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Array) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// heads opens the files of a model and reads no more than where arrays lie.
+func (f *Files) heads(r *record) error {
+	if r == nil {
+		return f.others(nil)
+	}
+	for _, e := range r.Files {
+		file, err := f.find(e)
+		if err == nil {
+			err = f.take(e.File, file, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
