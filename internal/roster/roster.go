@@ -94,7 +94,7 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 		return false, wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: "+
 			"start the job again from its last checkpoint", worker, r.o.Mode)
 	}
-	*m = member{state: alive, life: life, seen: now}
+	*m = member{state: alive, life: life, seen: now, window: Window{at: m.window.at}}
 	return true, nil
 }
 
@@ -143,12 +143,24 @@ func (r *Roster) Applied(worker int, life uint32, seq uint64) {
 	if request := m.window.requests[seq]; request != nil {
 		m.window.Accept(request)
 	}
+	m.window.settle()
 }
 
 // Reached says whether every push up to that one of a worker is in the tables, or never will be since the worker is gone.
 func (r *Roster) Reached(worker int, seq uint64) bool {
 	m := &r.members[worker]
 	return m.state != alive || m.window.Reached(seq)
+}
+
+// Positions are how far a worker's threads are in their data with what is in the tables, of all its lives and of what the tables were
+// loaded from.
+func (r *Roster) Positions(worker int) []wire.Position { return r.members[worker].window.at }
+
+// Resume takes the positions of all workers from what the tables were loaded from, before any has joined.
+func (r *Roster) Resume(positions [][]wire.Position) {
+	for w := range min(len(positions), len(r.members)) {
+		r.members[w].window.at = slices.Clone(positions[w])
+	}
 }
 
 // Living is the life of a worker that is in the job.

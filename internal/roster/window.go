@@ -1,6 +1,11 @@
 package roster
 
-import "github.com/gofleet/gofleet/internal/wire"
+import (
+	"maps"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
 
 // Window remembers which requests of one life of a worker were seen, by their sequence numbers, so that a push counts once
 // however often it arrives. The worker says below which number it needs no answer any more; a bounded number may be
@@ -10,15 +15,23 @@ type Window struct {
 	requests map[uint64]*Request
 	// last is the highest push that was applied.
 	last uint64
+	// through is the highest number up to which every request is done, and at how far the worker's threads are with these. They stay
+	// where they are when a push was refused: lost.
+	through uint64
+	at      []wire.Position
+	lost    bool
 }
 
 // Request is what became of a request that changes something.
 type Request struct {
-	Done    bool
-	Refusal error // why it was refused, if it was
-	Outcome wire.Outcome
-
+	Done       bool
+	Refusal    error // why it was refused, if it was
+	Outcome    wire.Outcome
 	seq, acked uint64 // as its frame says
+
+	// positions are how far the threads are whose gradients the request pushes; one is room for them in most requests.
+	positions []wire.Position
+	one       [1]wire.Position
 }
 
 // maxOutstanding is far above what a worker sends: a few for each of its threads.
@@ -74,12 +87,60 @@ func (w *Window) Reached(seq uint64) bool {
 	return true
 }
 
+// Positions are how far the worker's threads are with what is in the tables: every push up to there is, and not those after the first
+// that is missing. The slice is valid until the next request.
+func (w *Window) Positions() []wire.Position { return w.at }
+
+// settle goes through the requests that are done, in the order of their numbers and up to the first that is not, since pushes overtake
+// each other. Numbers that the worker has acknowledged and that were never here were other servers' alone.
+func (w *Window) settle() {
+	if w.acked > w.through+maxOutstanding {
+		w.leap()
+	}
+	for seq := w.through + 1; ; seq++ {
+		r := w.requests[seq]
+		if r == nil && seq >= w.acked || r != nil && !r.Done {
+			return
+		}
+		w.pass(seq, r)
+	}
+}
+
+// leap is settle over a gap that no loop over numbers should cross.
+func (w *Window) leap() {
+	for _, seq := range slices.Sorted(maps.Keys(w.requests)) {
+		if r := w.requests[seq]; seq < w.acked && seq > w.through {
+			if !r.Done {
+				w.through = seq - 1
+				return
+			}
+			w.pass(seq, r)
+		}
+	}
+	w.through = w.acked - 1
+}
+
+// pass takes the positions of a request, which is nil if it was another server's.
+func (w *Window) pass(seq uint64, r *Request) {
+	w.through = seq
+	if r == nil {
+		return
+	}
+	w.lost = w.lost || r.Refusal != nil
+	if !w.lost {
+		for _, p := range r.positions {
+			w.at = wire.Moved(w.at, p)
+		}
+	}
+}
+
 // forget drops what the worker has acknowledged.
 func (w *Window) forget(acked uint64) {
 	if acked <= w.acked {
 		return
 	}
 	w.acked = acked
+	w.settle()
 	for seq, r := range w.requests {
 		if r.settled(acked) {
 			delete(w.requests, seq)
@@ -98,6 +159,9 @@ func (w *Window) settled(acked uint64) (n int) {
 }
 
 func (r *Request) settled(acked uint64) bool { return r.seq < acked && r.Done }
+
+// Carry notes how far the threads are whose gradients the request pushes. The slice stays the caller's.
+func (r *Request) Carry(positions []wire.Position) { r.positions = append(r.one[:0], positions...) }
 
 // Apply notes that a request counts, all but some of the rows that it had: in a round of several workers these are counted
 // for each of them, up to its own.

@@ -3,7 +3,9 @@ package roster
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -127,5 +129,68 @@ func TestWindowReached(t *testing.T) {
 		if got := w.Reached(c.step); got != c.want {
 			t.Errorf("acked below %d, applied %v, open %v: step %d reached: %v", c.acked, c.applied, c.open, c.step, got)
 		}
+	}
+}
+
+// TestWindowPositions: what is noted of a worker's threads is how far everything before it has come. Pushes overtake each other, merged
+// ones have several threads, numbers are missing that were other servers', and one that is refused leaves its worker where it was.
+func TestWindowPositions(t *testing.T) {
+	const open, applied, refused = 'o', 'a', 'r'
+	type request struct {
+		seq    uint64
+		become rune
+		at     []wire.Position
+	}
+	one := func(samples uint64) []wire.Position { return []wire.Position{{Threads: 1, Samples: samples}} }
+	later := []wire.Position{{Threads: 1, Epoch: 1, Samples: 2}}
+	both := []wire.Position{{Thread: 0, Threads: 2, Samples: 30}, {Thread: 1, Threads: 2, Samples: 20}}
+	for name, c := range map[string]struct {
+		requests []request
+		acked    uint64 // in the end
+		want     []wire.Position
+	}{
+		"nothing":                  {nil, 0, nil},
+		"one":                      {[]request{{1, applied, one(10)}}, 0, one(10)},
+		"some say nothing":         {[]request{{1, applied, one(10)}, {2, applied, nil}}, 0, one(10)},
+		"one is open":              {[]request{{1, applied, one(10)}, {2, open, one(20)}, {3, applied, one(30)}}, 0, one(10)},
+		"one has not come":         {[]request{{1, applied, one(10)}, {3, applied, one(30)}}, 0, one(10)},
+		"it was another server's":  {[]request{{1, applied, one(10)}, {3, applied, one(30)}}, 3, one(30)},
+		"all were others'":         {[]request{{9000, applied, one(10)}}, 9000, one(10)},
+		"open and far behind":      {[]request{{1, applied, one(5)}, {2, open, one(7)}, {9000, applied, one(10)}}, 9000, one(5)},
+		"a later one first":        {[]request{{2, applied, one(20)}, {1, applied, one(10)}}, 0, one(20)},
+		"refused":                  {[]request{{1, applied, one(10)}, {2, refused, one(20)}, {3, applied, one(30)}}, 4, one(10)},
+		"another epoch":            {[]request{{1, applied, one(10)}, {2, applied, later}}, 0, later},
+		"threads":                  {[]request{{1, applied, both[1:]}, {2, applied, both[:1]}}, 0, both},
+		"merged":                   {[]request{{1, applied, both}}, 0, both},
+		"other threads than these": {[]request{{1, applied, both}, {2, applied, one(9)}}, 0, one(9)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := New(Options{Workers: 1, Timeout: time.Minute})
+			if _, err := r.Begin(0, 1, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			w := r.Window(0)
+			for _, q := range c.requests {
+				request, _, err := w.Enter(q.seq, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Carry(q.at)
+				switch q.become {
+				case applied:
+					request.Apply(0, 0, 0)
+					r.Applied(0, 1, q.seq)
+				case refused:
+					request.Refuse(errors.New("wrong"))
+				}
+			}
+			w.forget(c.acked)
+			if got := r.Positions(0); !slices.Equal(got, c.want) {
+				t.Errorf("positions are %v, want %v", got, c.want)
+			}
+			if _, err := r.Begin(0, 2, time.Time{}); err != nil || !slices.Equal(r.Positions(0), c.want) {
+				t.Errorf("the next life begins at %v, want %v; error %v", r.Positions(0), c.want, err)
+			}
+		})
 	}
 }

@@ -19,6 +19,8 @@ type push struct {
 	seq     uint64
 	request *roster.Request // its place in the worker's window
 	grad    update.Push
+	// positions are how far the worker's threads are whose gradients it has.
+	positions []wire.Position
 	// floats that came narrowed are widened into these, so that a push allocates nothing of its size.
 	denseRoom []float32
 	rowsRoom  [][]float32 // by embedding
@@ -26,9 +28,13 @@ type push struct {
 	incomplete error
 }
 
-// begin takes the sender and the samples of a frame.
-func (p *push) begin(f *wire.Frame) {
+// begin takes the sender, the samples and the positions of a frame.
+func (p *push) begin(f *wire.Frame) (err error) {
 	p.worker, p.life, p.seq, p.grad.Samples, p.incomplete = int(f.Worker), f.Life, f.Seq, int(f.Samples), nil
+	if p.positions, err = f.Positions(p.positions[:0]); err != nil {
+		return wire.Refuse(wire.StatusRefused, "push of worker %d: %v", f.Worker, err)
+	}
+	return nil
 }
 
 // count is how many rows of embeddings a push has.

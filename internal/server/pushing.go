@@ -31,6 +31,7 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	}
 	if !seen {
 		p.request = request
+		request.Carry(p.positions)
 		c.admit(f, p)
 	}
 	next := mode.Round(f.Round) + 1

@@ -20,6 +20,7 @@ const (
 	KindSpan
 	KindChanged
 	KindClicks
+	KindPosition
 	kindEnd
 )
 

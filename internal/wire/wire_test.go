@@ -27,8 +27,9 @@ func TestGoldenFrame(t *testing.T) {
 	b.Span(4, 6)
 	b.Changed(5)
 	b.Clicks(4, []float32{2, 1})
+	b.Positions([]Position{{1, 3, 2, 512}, {2, 3, 2, 1 << 40}})
 	want := "67666c31" + "01" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
-		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "09000000" +
+		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "0a000000" +
 		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
 		"0300000004000000" + "1c00000000000000" + "0300000004000000" + "0000aa0200000000" + "0000803f0000004000004040" + "00000000" +
 		"0301000004000000" + "0400000000000000" + "00000041" + "00000000" +
@@ -37,7 +38,8 @@ func TestGoldenFrame(t *testing.T) {
 		"0500000000000000" + "0800000000000000" + "0100000003000000" +
 		"0600000000000000" + "1000000000000000" + "04000000000000000600000000000000" +
 		"0700000005000000" + "0000000000000000" +
-		"0800000004000000" + "0800000000000000" + "000000400000803f"
+		"0800000004000000" + "0800000000000000" + "000000400000803f" +
+		"0900000000000000" + "2000000000000000" + "0100030002000000" + "0002000000000000" + "0200030002000000" + "0000000000010000"
 	if got := hex.EncodeToString(join(b.Parts())); got != want {
 		t.Errorf("frame:\n got %s\nwant %s", got, want)
 	}
@@ -54,6 +56,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		dense := rapid.SliceOf(rapid.Float32()).Draw(t, "dense")
 		blob := rapid.SliceOf(rapid.Byte()).Draw(t, "blob")
+		positions := rapid.SliceOfN(rapid.Custom(drawPosition), 0, 9).Draw(t, "positions")
 		var b Builder
 		b.Reset(h)
 		b.Dense(dense)
@@ -61,6 +64,7 @@ func TestRoundTrip(t *testing.T) {
 		b.IDs(2, ids)
 		b.Blob(blob)
 		b.Clicks(1, rows[:2*len(ids)])
+		b.Positions(positions)
 		var f Frame
 		if err := f.Parse(join(b.Parts())); err != nil {
 			t.Fatal(err)
@@ -81,7 +85,14 @@ func TestRoundTrip(t *testing.T) {
 		}
 		gotClicks, err := f.Sections[4].Clicks()
 		equal(t, rows[:2*len(ids)], gotClicks, err)
+		gotPositions, err := f.Positions(nil)
+		equal(t, positions, gotPositions, err)
 	})
+}
+
+func drawPosition(t *rapid.T) Position {
+	threads := rapid.Uint16Range(1, math.MaxUint16).Draw(t, "threads")
+	return Position{rapid.Uint16Range(0, threads-1).Draw(t, "thread"), threads, rapid.Uint32().Draw(t, "epoch"), rapid.Uint64().Draw(t, "samples")}
 }
 
 func equal[T comparable](t *rapid.T, want, got []T, err error) {
@@ -126,7 +137,7 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 		{"version", change(4, 2), ErrVersion, "version 2, this build speaks 1"},
 		{"op", change(5, 200), ErrFrame, "unknown op 200"},
 		{"more sections than bytes", change(63, 255), ErrFrame, "sections in"},
-		{"section kind", change(64, 9), ErrFrame, "unknown kind 9"},
+		{"section kind", change(64, 10), ErrFrame, "unknown kind 10"},
 		{"unknown flags", change(65, 8), ErrFrame, "flags 0x8 of kind 3"},
 		{"bare rows in another encoding", change(65, 3), ErrFrame, "flags 0x3 of kind 3"},
 		{"payload too long", change(79, 1), ErrFrame, "payload of"},
@@ -167,6 +178,35 @@ func TestDamagedSectionsAreRefused(t *testing.T) {
 	}
 	if _, err := (Section{Kind: KindClicks, data: make([]byte, 12)}).Clicks(); !errors.Is(err, ErrFrame) {
 		t.Errorf("12 bytes as pairs of counts: %v", err)
+	}
+}
+
+// TestPositions: they are checked, a later one takes the place of one before, and servers that differ agree on what is behind.
+func TestPositions(t *testing.T) {
+	for _, data := range [][]byte{
+		make([]byte, 17),
+		make([]byte, positionSize*(MaxPositions+1)),
+		{2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	} {
+		f := Frame{Sections: []Section{{Kind: KindPosition, data: data}}}
+		if got, err := f.Positions(nil); !errors.Is(err, ErrFrame) {
+			t.Errorf("%d bytes are positions %v, error %v", len(data), got, err)
+		}
+	}
+	var at []Position
+	for _, p := range []Position{{2, 3, 0, 9}, {0, 3, 0, 5}, {2, 3, 0, 7}, {0, 3, 1, 4}} {
+		at = Moved(at, p)
+	}
+	if want := []Position{{0, 3, 1, 4}, {2, 3, 0, 7}}; !cmp.Equal(at, want) {
+		t.Errorf("positions are %v, want %v", at, want)
+	}
+	other := []Position{{0, 3, 0, 8}, {1, 3, 0, 1}, {2, 3, 0, 8}}
+	want := []Position{{0, 3, 0, 8}, {2, 3, 0, 7}}
+	if a, b := Lowest(at, other), Lowest(other, at); !cmp.Equal(a, want) || !cmp.Equal(b, want) {
+		t.Errorf("the lowest are %v and %v, want %v", a, b, want)
+	}
+	if got := Moved(at, Position{0, 1, 1, 6}); !cmp.Equal(got, []Position{{0, 1, 1, 6}}) {
+		t.Errorf("with another number of threads they are %v", got)
 	}
 }
 
@@ -254,6 +294,7 @@ func FuzzParse(f *testing.F) {
 	b.Piece(Piece{0, 2})
 	b.Span(1, 2)
 	b.Clicks(1, []float32{1, 0, 3, 2})
+	b.Positions([]Position{{0, 1, 2, 3}})
 	f.Add(join(b.Parts()))
 	for _, e := range []Encoding{Float16, BFloat16, Int8} {
 		b.Reset(Header{Op: OpStep})
@@ -289,6 +330,9 @@ func FuzzParse(f *testing.F) {
 		}
 		if from, to, err := fr.Span(10); err == nil && (from < 0 || from > to || to > 10) {
 			t.Fatalf("span %d to %d", from, to)
+		}
+		if all, err := fr.Positions(nil); err == nil && PositionsSize(len(all)) > len(body) {
+			t.Fatalf("%d positions in %d bytes", len(all), len(body))
 		}
 	})
 }
