@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -44,7 +45,7 @@ func TestCollectiveEqualsJoinedBatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
 			models := everywhere(t, trial.Cluster(0, 3), rule)
-			overTCP := everywhere(t, fleettest.Cluster{Workers: 3, Endpoints: trial.FreePorts(t, 3),
+			overTCP := everywhere(t, fleettest.Cluster{Workers: 3, Endpoints: porttest.Free(t, 3),
 				Options: fleet.Options{Transport: &transport.FastHTTP{}}}, rule)
 			for i := range models {
 				if !bytes.Equal(models[0], models[i]) || !bytes.Equal(models[0], overTCP[i]) {

@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -20,7 +21,7 @@ import (
 func BenchmarkCollectiveLoop(b *testing.B) {
 	for _, workers := range []int{2, 4} {
 		b.Run(fmt.Sprint(workers, "workers"), func(b *testing.B) {
-			c := fleettest.Cluster{Workers: workers, Endpoints: trial.FreePorts(b, workers),
+			c := fleettest.Cluster{Workers: workers, Endpoints: porttest.Free(b, workers),
 				Options: fleet.Options{Transport: &transport.FastHTTP{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}}
 			b.ReportAllocs()
 			c.Run(b, func(ctx context.Context, f *fleet.Fleet) error { return loopAmong(ctx, b, f) })

@@ -11,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -23,7 +24,7 @@ func TestGiantVariable(t *testing.T) {
 	}
 	const n = 3 << 28 // floats
 	defer debug.FreeOSMemory()
-	c := fleettest.Cluster{Servers: 1, Workers: 1, Endpoints: trial.FreePorts(t, 1), Options: fleet.Options{Transport: &transport.FastHTTP{}}}
+	c := fleettest.Cluster{Servers: 1, Workers: 1, Endpoints: porttest.Free(t, 1), Options: fleet.Options{Transport: &transport.FastHTTP{}}}
 	c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 		w := &optimizer.Param{Name: "w", Shape: []int{n}}
 		w.W, w.G = make([]float32, n), make([]float32, n) // a server never touches its pages

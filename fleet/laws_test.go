@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -72,7 +73,7 @@ func TestSyncIsOneTraining(t *testing.T) {
 		change  func(*strategy.Strategy)
 	}
 	same := func(*strategy.Strategy) {}
-	tcp := fleettest.Cluster{Servers: 2, Workers: 3, Endpoints: trial.FreePorts(t, 2), Options: fleet.Options{Transport: &transport.FastHTTP{}}}
+	tcp := fleettest.Cluster{Servers: 2, Workers: 3, Endpoints: porttest.Free(t, 2), Options: fleet.Options{Transport: &transport.FastHTTP{}}}
 	weights := func(t *testing.T, r run) []byte {
 		s := strategy.Sync()
 		r.change(&s)

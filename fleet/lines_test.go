@@ -8,6 +8,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/transporttest"
@@ -25,7 +26,7 @@ func TestEveryPushCountsOnceOverBrokenLines(t *testing.T) {
 					want *= workers
 				}
 				lines := transporttest.NewRelayed(&transport.FastHTTP{}, seed, transporttest.LineFaults{Cut: 0.8, Within: 4000})
-				cluster := fleettest.Cluster{Servers: 2, Workers: workers, Endpoints: trial.FreePorts(t, 2), Options: fleet.Options{Transport: lines}}
+				cluster := fleettest.Cluster{Servers: 2, Workers: workers, Endpoints: porttest.Free(t, 2), Options: fleet.Options{Transport: lines}}
 				cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error { return trial.Count(ctx, f, s, steps, want) })
 				t.Logf("faults: %v", lines.Counts())
 			})

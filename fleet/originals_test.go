@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -107,7 +107,7 @@ func TestOriginalsOnACluster(t *testing.T) {
 
 // TestOriginalWithoutServers runs the collective example as two workers, of which each prints its own losses.
 func TestOriginalWithoutServers(t *testing.T) {
-	endpoints := strings.Join(trial.FreePorts(t, 2), ",")
+	endpoints := strings.Join(porttest.Free(t, 2), ",")
 	outputs := make([][]byte, 2)
 	var all sync.WaitGroup
 	for i := range outputs {
@@ -181,7 +181,7 @@ func TestMain(m *testing.M) {
 // runProcesses runs a program as that many servers and workers on loopback and returns what each wrote to its output.
 func runProcesses(t testing.TB, name string, servers, workers int) map[string]string {
 	t.Helper()
-	endpoints := trial.FreePorts(t, servers)
+	endpoints := porttest.Free(t, servers)
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	outputs := map[string]string{}

@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -96,7 +97,7 @@ func BenchmarkPayloads(b *testing.B) {
 
 func benchLoop(b *testing.B, s strategy.Strategy, workers int, ahead bool) {
 	net := &transport.FastHTTP{}
-	c := fleettest.Cluster{Servers: 1, Workers: workers, Endpoints: trial.FreePorts(b, 1),
+	c := fleettest.Cluster{Servers: 1, Workers: workers, Endpoints: porttest.Free(b, 1),
 		Options: fleet.Options{Transport: net, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}}
 	var mu sync.Mutex
 	var longest time.Duration

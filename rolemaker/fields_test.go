@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/porttest"
 )
 
 // TestEveryFieldActs holds each field of each role maker to a difference that it makes. A new field has none, and fails.
@@ -78,7 +80,7 @@ func lookup(pairs ...string) env {
 // hosts lets a server and a worker meet and returns what the worker is told of the server.
 func hosts(t *testing.T, change func(*MPISymmetric)) string {
 	t.Helper()
-	makers := job(2, envRendezvous, freeAddress(t))
+	makers := job(2, envRendezvous, porttest.Free(t, 1)[0])
 	change(&makers[0])
 	if makers[0].Rendezvous != "" {
 		return who(makers[0].Resolve(t.Context())) // nobody meets there
@@ -91,7 +93,7 @@ func patience(t *testing.T, timeout time.Duration) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	m := job(2, envRendezvous, freeAddress(t))[0]
+	m := job(2, envRendezvous, porttest.Free(t, 1)[0])[0]
 	m.Timeout = timeout
 	_, err := m.Resolve(ctx)
 	switch {

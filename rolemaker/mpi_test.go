@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/rolemaker/internal/rendezvous"
 )
 
@@ -62,16 +63,6 @@ func job(size int, more ...string) []MPISymmetric {
 	return makers
 }
 
-// freeAddress is a loopback address that was free a moment ago.
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // checkAgreement wants every rank's role and number, one list of servers, and their ports free to listen on.
 func checkAgreement(t *testing.T, all []outcome) {
 	t.Helper()
@@ -99,7 +90,7 @@ func checkAgreement(t *testing.T, all []outcome) {
 func TestRanksMeet(t *testing.T) {
 	places := map[string]func(t *testing.T) string{
 		"nowhere said":  func(t *testing.T) string { t.Setenv("TMPDIR", t.TempDir()); return "" },
-		"host and port": freeAddress,
+		"host and port": func(t *testing.T) string { return porttest.Free(t, 1)[0] },
 		"a directory":   func(t *testing.T) string { return "file://" + filepath.ToSlash(t.TempDir()) },
 	}
 	for name, place := range places {
@@ -124,7 +115,7 @@ func TestTwoJobsAtOnce(t *testing.T) {
 }
 
 func TestHost(t *testing.T) {
-	makers := job(4, envRendezvous, freeAddress(t))
+	makers := job(4, envRendezvous, porttest.Free(t, 1)[0])
 	makers[0].Host, makers[2].Host = "node0", "node1"
 	all := resolveAll(t.Context(), makers)
 	for r, o := range all {

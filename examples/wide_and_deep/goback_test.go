@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/porttest"
 )
 
 // asProgram has this test's binary be the program.
@@ -60,17 +60,7 @@ func startRole(t *testing.T, name string, endpoints []string, printed func(line 
 // TestAKilledServerEndsTheJob runs a job as processes, kills server 1 as kill -9 does, and starts it again at once, as whoever watches over
 // processes does: within seconds every process ends with status 75 and says what happened; none goes on with weights that are half lost.
 func TestAKilledServerEndsTheJob(t *testing.T) {
-	var endpoints []string
-	for range 2 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		endpoints = append(endpoints, l.Addr().String())
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	endpoints := porttest.Free(t, 2)
 	quiet, trains := func(string) {}, make(chan string, 1)
 	server := func(i int) *role {
 		ip, port, _ := strings.Cut(endpoints[i], ":")

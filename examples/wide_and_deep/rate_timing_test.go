@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/examples/internal/job"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -82,7 +82,7 @@ func BenchmarkRate(b *testing.B) {
 func rate(b *testing.B, data *dataset.Dataset, servers, workers, epochs int, rule optimizer.Rule, s strategy.Strategy) (all float64) {
 	cfg := config{Flags: job.Flags{Batch: 512, Epochs: epochs, Seed: 1}, layers: []int{512, 256, 128, 32}, height: 1_000_001, dim: 9, initRange: 0.01}
 	var mu sync.Mutex
-	cluster := fleettest.Cluster{Servers: servers, Workers: workers, Endpoints: loopback(b, servers),
+	cluster := fleettest.Cluster{Servers: servers, Workers: workers, Endpoints: porttest.Free(b, servers),
 		Options: fleet.Options{Transport: new(transport.FastHTTP)}}
 	errs := cluster.Errors(b, func(ctx context.Context, f *fleet.Fleet) error {
 		net := newModel(cfg, 26)
@@ -100,17 +100,4 @@ func rate(b *testing.B, data *dataset.Dataset, servers, workers, epochs int, rul
 		}
 	}
 	return all
-}
-
-// loopback is that many free endpoints of this machine.
-func loopback(b *testing.B, n int) (endpoints []string) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			b.Fatal(err)
-		}
-		endpoints = append(endpoints, l.Addr().String())
-		defer l.Close()
-	}
-	return endpoints
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/internal/session"
 
 	"github.com/valyala/fasthttp"
@@ -124,7 +125,7 @@ func loopback(b *testing.B, workers int, s strategy.Strategy, rule optimizer.Rul
 	l, err := layout.New(params, 1, where)
 	must(b, err)
 	log, net, fingerprint := slog.New(slog.DiscardHandler), &transport.FastHTTP{}, l.Fingerprint(rule, "test")
-	endpoints := []string{freePort(b)}
+	endpoints := porttest.Free(b, 1)
 	srv, err := server.New(server.Config{Workers: workers, Endpoints: endpoints, Layout: l, Rule: rule, Strategy: s, Fingerprint: fingerprint,
 		Transport: net, Logger: log})
 	must(b, err)
@@ -150,14 +151,6 @@ func must(b *testing.B, err error) {
 	if err != nil {
 		b.Fatal(err)
 	}
-}
-
-func freePort(b *testing.B) string {
-	b.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(b, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // bareCaller starts a fasthttp server with nothing around it, and gives a call to it.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -25,26 +25,12 @@ func networks() map[string]func(t testing.TB, ranks int) collective.Config {
 			return c
 		},
 		"FastHTTP": func(t testing.TB, n int) collective.Config {
-			return collective.Config{Transport: &transport.FastHTTP{}, Endpoints: freePorts(t, n)}
+			return collective.Config{Transport: &transport.FastHTTP{}, Endpoints: porttest.Free(t, n)}
 		},
 	}
 }
 
 func onMemory(t testing.TB, ranks int) collective.Config { return networks()["memory"](t, ranks) }
-
-// freePorts are addresses on loopback that nobody listens on.
-func freePorts(t testing.TB, n int) (endpoints []string) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		endpoints = append(endpoints, l.Addr().String())
-	}
-	return endpoints
-}
 
 // run runs f as every rank of a group, and returns what each returned.
 func run(t testing.TB, c collective.Config, f func(ctx context.Context, g *collective.Group) error) []error {

@@ -19,7 +19,7 @@
 // The order of calls, and the clusters that make them:
 //
 //	play.go       Play is a whole role, PlayGraph one that trains a graph; Minimize, Begin, Serve and Join are parts of it
-//	jobs.go       Cluster, Sizes, Jobs and FreePorts; Rules, OtherRules and Clips; Refused, for what no role may accept
+//	jobs.go       Cluster, Sizes and Jobs; Rules, OtherRules and Clips; Refused, for what no role may accept
 //
 // Objectives, each an Objective with steps of its own:
 //

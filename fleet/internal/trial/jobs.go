@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"net"
 	"strings"
 	"testing"
 
@@ -33,20 +32,6 @@ func Jobs(t testing.TB) map[string]Job {
 // Sizes are a process alone, a job with servers and one without, by name.
 func Sizes() map[string]fleettest.Cluster {
 	return map[string]fleettest.Cluster{"alone": Cluster(0, 1), "with servers": Cluster(2, 1), "collective": Cluster(0, 2)}
-}
-
-// FreePorts are loopback endpoints that nobody listened on a moment ago.
-func FreePorts(t testing.TB, n int) (endpoints []string) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		endpoints = append(endpoints, l.Addr().String())
-	}
-	return endpoints
 }
 
 // Rules are the three that most programs train by.

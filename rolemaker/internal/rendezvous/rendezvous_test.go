@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/porttest"
 )
 
 // job is a process for each rank of a job on one machine.
@@ -53,16 +55,6 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// freeAddress is a loopback address that was free a moment ago.
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // checkAgreement wants one list on all ranks, an endpoint for each even one, and their ports free to listen on.
 func checkAgreement(t *testing.T, all []outcome) {
 	t.Helper()
@@ -93,7 +85,7 @@ func checkAgreement(t *testing.T, all []outcome) {
 func TestRanksMeet(t *testing.T) {
 	places := map[string]func(t *testing.T) string{
 		"nowhere said":      func(t *testing.T) string { t.Setenv("TMPDIR", t.TempDir()); return "" },
-		"a named host":      func(t *testing.T) string { return strings.Replace(freeAddress(t), "127.0.0.1", "localhost", 1) },
+		"a named host":      func(t *testing.T) string { return strings.Replace(porttest.Free(t, 1)[0], "127.0.0.1", "localhost", 1) },
 		"a stale directory": func(t *testing.T) string { return "file://" + filepath.ToSlash(staleDir(t)) },
 	}
 	for name, place := range places {
@@ -141,7 +133,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 }
 
 func TestMissingRanksAreNamed(t *testing.T) {
-	p := job(6, freeAddress(t))[0]
+	p := job(6, porttest.Free(t, 1)[0])[0]
 	_, err := Meet(within(t, 50*time.Millisecond), p)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "rank 0 waited at "+p.Where) ||
 		!strings.HasSuffix(err.Error(), "missing: rank 1, 2, 3, 4, 5") {
@@ -150,7 +142,7 @@ func TestMissingRanksAreNamed(t *testing.T) {
 }
 
 func TestRankZeroIsMissing(t *testing.T) {
-	p := job(2, freeAddress(t))[1]
+	p := job(2, porttest.Free(t, 1)[0])[1]
 	_, err := Meet(within(t, 200*time.Millisecond), p)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "rank 1 of 2 did not get through to rank 0 at "+p.Where) {
 		t.Errorf("error %v", err)
@@ -161,7 +153,7 @@ func TestCancelEndsTheMeeting(t *testing.T) {
 	why := errors.New("the user pressed ^C")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	for r, o := range meetAll(ctx, job(4, freeAddress(t))) {
+	for r, o := range meetAll(ctx, job(4, porttest.Free(t, 1)[0])) {
 		if o.err == nil {
 			t.Errorf("rank %d met nobody and knows %v", r, o.endpoints)
 		}
@@ -172,7 +164,7 @@ func TestCancelEndsTheMeeting(t *testing.T) {
 }
 
 func TestTwoProcessesOfOneRank(t *testing.T) {
-	all := job(4, freeAddress(t))
+	all := job(4, porttest.Free(t, 1)[0])
 	outcomes := meetAll(within(t, time.Minute), []Process{all[0], all[1], all[1]})
 	if err := outcomes[0].err; err == nil || !strings.Contains(err.Error(), "two processes say that they are rank 1") {
 		t.Errorf("rank 0: error %v", err)
