@@ -6,40 +6,33 @@ type Row struct {
 }
 
 // Floats are the row's values of fixed float32 column c, to be set; they begin as zeros.
-func (r Row) Floats(c int) []float32 {
-	return last(in[float32](r.table.columns[c].store), r.table.columns[c].width)
-}
+func (r Row) Floats(c int) []float32 { return valuesOf[float32](r, c) }
 
 // Ints are the row's values of fixed int64 column c, to be set; they begin as zeros.
-func (r Row) Ints(c int) []int64 {
-	return last(in[int64](r.table.columns[c].store), r.table.columns[c].width)
-}
+func (r Row) Ints(c int) []int64 { return valuesOf[int64](r, c) }
 
 // IDs are the row's ids of fixed uint64 column c, to be set; they begin as zeros.
-func (r Row) IDs(c int) []uint64 {
-	return last(in[uint64](r.table.columns[c].store), r.table.columns[c].width)
-}
+func (r Row) IDs(c int) []uint64 { return valuesOf[uint64](r, c) }
 
 // AppendFloat adds a value to varying float32 column c.
-func (r Row) AppendFloat(c int, x float32) {
-	v := r.table.columns[c].store.(*cells[float32])
-	v.v = append(v.v, x)
-}
+func (r Row) AppendFloat(c int, x float32) { appendTo(r, c, x) }
 
 // AppendInt adds a value to varying int64 column c.
-func (r Row) AppendInt(c int, x int64) {
-	v := r.table.columns[c].store.(*cells[int64])
-	v.v = append(v.v, x)
-}
+func (r Row) AppendInt(c int, x int64) { appendTo(r, c, x) }
 
 // AppendID adds an id to varying uint64 column c.
-func (r Row) AppendID(c int, x uint64) {
-	v := r.table.columns[c].store.(*cells[uint64])
-	v.v = append(v.v, x)
+func (r Row) AppendID(c int, x uint64) { appendTo(r, c, x) }
+
+func valuesOf[T value](r Row, c int) []T {
+	column := &r.table.columns[c]
+	v := in[T](column.store)
+	return v[len(v)-column.width:]
 }
 
-// last is the last n values.
-func last[T any](v []T, n int) []T { return v[len(v)-n:] }
+func appendTo[T value](r Row, c int, x T) {
+	v := r.table.columns[c].store.(*cells[T])
+	v.v = append(v.v, x)
+}
 
 // begin starts a row of zeros after the last one; commit or truncate must follow.
 func (t *Table) begin() Row {

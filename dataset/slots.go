@@ -114,28 +114,24 @@ func (u *slotUse) set(row Row, n int, text []byte) bool {
 	switch u.kind {
 	case floatKind:
 		x, ok := parseFloat(text)
-		if u.size == 0 {
-			row.AppendFloat(u.table, x)
-		} else {
-			row.Floats(u.table)[u.at+n] = x
-		}
+		put(u, row, n, x)
 		return ok
 	case idKind:
 		x, ok := parseID(text)
-		if u.size == 0 {
-			row.AppendID(u.table, x)
-		} else {
-			row.IDs(u.table)[u.at+n] = x
-		}
+		put(u, row, n, x)
 		return ok
 	}
 	x, ok := parseInt(text)
-	if u.size == 0 {
-		row.AppendInt(u.table, x)
-	} else {
-		row.Ints(u.table)[u.at+n] = x
-	}
+	put(u, row, n, x)
 	return ok
+}
+
+func put[T value](u *slotUse, row Row, n int, x T) {
+	if u.size == 0 {
+		appendTo(row, u.table, x)
+		return
+	}
+	valuesOf[T](row, u.table)[u.at+n] = x
 }
 
 // end checks that every slot had its values, or leaves (or puts) zeros where it may pad, and begins the next line.

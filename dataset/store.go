@@ -22,8 +22,11 @@ type store interface {
 	bytesEach() int
 }
 
+// value is what a column holds.
+type value interface{ float32 | int64 | uint64 }
+
 // cells is a store of one type.
-type cells[T float32 | int64 | uint64] struct{ v []T }
+type cells[T value] struct{ v []T }
 
 func newStore(t tensor.Dtype) store {
 	switch t {
@@ -36,7 +39,7 @@ func newStore(t tensor.Dtype) store {
 }
 
 // in is the values of a store, nil if it is of another type.
-func in[T float32 | int64 | uint64](s store) []T {
+func in[T value](s store) []T {
 	if c, ok := s.(*cells[T]); ok {
 		return c.v
 	}
