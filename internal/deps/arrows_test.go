@@ -3,7 +3,6 @@ package deps_test
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 // TestArrowsAreUsed keeps the tables exact: each arrow that they allow is an import of some file, those of the tables of tests of some
 // test file whose package's own row does not allow it already.
 func TestArrowsAreUsed(t *testing.T) {
-	all, err := arrows(os.DirFS("../.."))
+	all, err := arrows(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +77,7 @@ func arrows(root fs.FS) (all arrowList, err error) {
 			all = append(all, arrow{path.Dir(file), strings.TrimPrefix(name, module), strings.HasSuffix(file, "_test.go")})
 		}
 		return err
-	})
+	}, ".go")
 	return all, err
 }
 

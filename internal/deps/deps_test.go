@@ -3,7 +3,6 @@ package deps_test
 import (
 	"fmt"
 	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path"
@@ -16,16 +15,8 @@ import (
 
 // TestImports holds the module to the tables: no package imports what its row does not name.
 func TestImports(t *testing.T) {
-	bad, files, err := check(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if files < 100 {
-		t.Fatalf("only %d Go files found: the test does not see the module", files)
-	}
-	for _, b := range bad {
-		t.Error(b)
-	}
+	bad, files, err := check(tree)
+	report(t, bad, files, 100, err)
 }
 
 // TestRowsExist keeps rows from outliving their packages.
@@ -100,37 +91,12 @@ func check(root fs.FS) (bad []string, files int, err error) {
 			}
 		}
 		return err
-	})
+	}, ".go")
 	return bad, files, err
 }
 
-// eachFile calls do with every Go file below the root that is part of the module.
-func eachFile(root fs.FS, do func(file string) error) error {
-	return fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && ignored(file):
-			return fs.SkipDir
-		case d.IsDir() || path.Ext(file) != ".go":
-			return nil
-		}
-		return do(file)
-	})
-}
-
-// ignored says whether the go command passes over a folder too.
-func ignored(dir string) bool {
-	base := path.Base(dir)
-	return dir != "." && (base == "testdata" || base[0] == '.' || base[0] == '_')
-}
-
 func importsOf(root fs.FS, file string) ([]string, error) {
-	src, err := fs.ReadFile(root, file)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, src, parser.ImportsOnly)
+	parsed, err := parse(root, file, parser.ImportsOnly)
 	if err != nil {
 		return nil, err
 	}

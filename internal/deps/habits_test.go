@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -30,16 +29,8 @@ const longest = 140
 // TestHabits reads every Go file for what other parameter servers are known to have done: a library that ends its user's process,
 // tests that are switched off and forgotten, what a merge has left behind, and lines that no screen shows whole.
 func TestHabits(t *testing.T) {
-	bad, files, err := habits(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if files < 500 {
-		t.Fatalf("only %d files found: the test does not see the module", files)
-	}
-	for _, b := range bad {
-		t.Error(b)
-	}
+	bad, files, err := habits(tree)
+	report(t, bad, files, 500, err)
 }
 
 // TestHabitsAreSeen shows the check what it must find, and what it must not.
@@ -81,15 +72,7 @@ func TestHabitsAreSeen(t *testing.T) {
 
 // habits lists what is bad in the texts below the root.
 func habits(root fs.FS) (bad []string, files int, err error) {
-	err = fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && ignored(file):
-			return fs.SkipDir
-		case d.IsDir() || !slices.Contains([]string{".go", ".md", ".mod", ".sum", ".s"}, path.Ext(file)):
-			return nil
-		}
+	err = eachFile(root, func(file string) error {
 		files++
 		src, err := fs.ReadFile(root, file)
 		if err != nil {
@@ -104,7 +87,7 @@ func habits(root fs.FS) (bad []string, files int, err error) {
 			return err
 		}
 		return nil
-	})
+	}, ".go", ".md", ".mod", ".sum", ".s")
 	return bad, files, err
 }
 

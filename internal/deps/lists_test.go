@@ -1,12 +1,11 @@
 package deps_test
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/token"
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -24,16 +23,8 @@ var listLine = regexp.MustCompile(`^\t(\w+\.go(?:, \w+\.go)*)  +\S`)
 // TestLists: a package with many files has them in doc.go in the order in which they are read, and every list, also that of a smaller
 // package, names each file once and none that has gone.
 func TestLists(t *testing.T) {
-	bad, lists, err := lists(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lists < 10 {
-		t.Fatalf("only %d lists found: the test does not see the module", lists)
-	}
-	for _, b := range bad {
-		t.Error(b)
-	}
+	bad, found, err := lists(tree)
+	report(t, bad, found, 10, err)
 }
 
 // TestListsAreRead shows the check a package of two files, with lists good and bad.
@@ -63,51 +54,40 @@ func TestListsAreRead(t *testing.T) {
 
 // lists compares the lists below the root with the files of their packages.
 func lists(root fs.FS) (bad []string, found int, err error) {
-	err = fs.WalkDir(root, ".", func(dir string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		if ignored(dir) {
-			return fs.SkipDir
-		}
-		files, err := sources(root, dir)
-		if err != nil || len(files) == 0 {
-			return err
-		}
+	all, err := sources(root)
+	for dir, files := range all {
 		named, err := listed(root, path.Join(dir, "doc.go"))
 		switch {
 		case err != nil:
-			return err
+			return bad, found, err
 		case len(named) > 0:
 			found++
 			bad = append(bad, differ(dir, files, named)...)
 		case len(files) >= listedFrom:
-			bad = append(bad, fmt.Sprintf("%s/doc.go has no list of the package's %d files", dir, len(files)))
+			bad = append(bad, fmt.Sprintf("%sdoc.go has no list of the package's %d files", dir, len(files)))
 		}
-		return nil
-	})
+	}
 	return bad, found, err
 }
 
-// sources are the files of a package without tests and doc.go.
-func sources(root fs.FS, dir string) (files []string, err error) {
-	entries, err := fs.ReadDir(root, dir)
-	for _, e := range entries {
-		name := e.Name()
-		if path.Ext(name) == ".go" && name != "doc.go" && !strings.HasSuffix(name, "_test.go") {
-			files = append(files, name)
+// sources are the files of each package without tests and doc.go, by its folder with a slash behind.
+func sources(root fs.FS) (files map[string][]string, err error) {
+	files = map[string][]string{}
+	err = eachFile(root, func(file string) error {
+		if dir, name := path.Split(file); name != "doc.go" && !strings.HasSuffix(name, "_test.go") {
+			files[dir] = append(files[dir], name)
 		}
-	}
+		return nil
+	}, ".go")
 	return files, err
 }
 
 // listed are the files that the comments of a doc.go list, in its order; none where there is no doc.go.
 func listed(root fs.FS, doc string) (names []string, err error) {
-	src, err := fs.ReadFile(root, doc)
-	if err != nil {
+	parsed, err := parse(root, doc, parser.ParseComments)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	parsed, err := parser.ParseFile(token.NewFileSet(), doc, src, parser.ParseComments)
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +111,14 @@ func differ(dir string, files, named []string) (bad []string) {
 	for i, name := range named {
 		switch {
 		case !slices.Contains(files, name):
-			bad = append(bad, fmt.Sprintf("%s/doc.go lists %s, which does not exist", dir, name))
+			bad = append(bad, fmt.Sprintf("%sdoc.go lists %s, which does not exist", dir, name))
 		case slices.Contains(named[:i], name):
-			bad = append(bad, fmt.Sprintf("%s/doc.go lists %s twice", dir, name))
+			bad = append(bad, fmt.Sprintf("%sdoc.go lists %s twice", dir, name))
 		}
 	}
 	for _, name := range files {
 		if !slices.Contains(named, name) {
-			bad = append(bad, fmt.Sprintf("%s/doc.go has a list, and %s is not in it", dir, name))
+			bad = append(bad, fmt.Sprintf("%sdoc.go has a list, and %s is not in it", dir, name))
 		}
 	}
 	return bad

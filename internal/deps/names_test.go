@@ -3,9 +3,7 @@ package deps_test
 import (
 	"go/ast"
 	"go/parser"
-	"go/token"
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"strings"
@@ -27,7 +25,7 @@ func namesIn(text string) (names []string) {
 
 // TestNamedTestsExist: a test that a document or a comment names, as ARCHITECTURE.md does for every promise, is there.
 func TestNamedTestsExist(t *testing.T) {
-	named, exist, err := namedTests(os.DirFS("../.."))
+	named, exist, err := namedTests(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,31 +51,20 @@ func TestNamesIn(t *testing.T) {
 // namedTests are the tests that texts name, by file, and those that exist.
 func namedTests(root fs.FS) (named map[string][]string, exist map[string]bool, err error) {
 	named, exist = map[string][]string{}, map[string]bool{}
-	err = fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && ignored(file):
-			return fs.SkipDir
-		case path.Ext(file) == ".md":
-			src, err := fs.ReadFile(root, file)
-			named[file] = namesIn(string(src))
-			return err
-		case path.Ext(file) == ".go":
+	err = eachFile(root, func(file string) error {
+		if path.Ext(file) == ".go" {
 			return readTests(root, file, named, exist)
 		}
-		return nil
-	})
+		src, err := fs.ReadFile(root, file)
+		named[file] = namesIn(string(src))
+		return err
+	}, ".go", ".md")
 	return named, exist, err
 }
 
 // readTests notes a file's tests, and those that its comments name.
 func readTests(root fs.FS, file string, named map[string][]string, exist map[string]bool) error {
-	src, err := fs.ReadFile(root, file)
-	if err != nil {
-		return err
-	}
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, src, parser.ParseComments)
+	parsed, err := parse(root, file, parser.ParseComments)
 	if err != nil {
 		return err
 	}
