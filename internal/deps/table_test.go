@@ -54,6 +54,7 @@ var house = map[string][]string{
 	"fleet": {"internal/accumulate", "internal/backend", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/exchange", "internal/files",
 		"internal/inference", "internal/layout", "internal/mode", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun":  {"internal/certs", "internal/checkpoint", "internal/files"},
+	"internal/chaos":  {"fleet", "optimizer", "strategy"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/fleettest": {"fleet", "rolemaker", "transport"},
 	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/safetensors", "nn", "optimizer", "rolemaker", "strategy",

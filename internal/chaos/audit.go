@@ -1,0 +1,191 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// audit compares the weights of a job that counts with what its lives say in the diary.
+type audit struct {
+	plan
+	entries []entry
+	outcome
+}
+
+// life is what is known of a worker's process: from the diary, and from the weights.
+type life struct {
+	worker      int
+	id          uint64
+	sent, acked int64
+	stopped     bool  // it has left the job as it should
+	back        bool  // the job has gone back behind it, to a checkpoint or its beginning
+	saved       int64 // steps of it that were in the last checkpoint
+	least       int64 // that must be in the weights
+	in          span  // those that are, by its rows
+}
+
+// span is the lowest and the highest of numbers that should be one.
+type span struct{ low, high float32 }
+
+func spanOf(all []float32) span {
+	if len(all) == 0 {
+		return span{}
+	}
+	return span{slices.Min(all), slices.Max(all)}
+}
+
+// wrong says what is.
+func (a audit) wrong() (bad []string) {
+	text, err := os.ReadFile(filepath.Join(a.dir, "counts.json"))
+	var got counts
+	if err == nil {
+		err = json.Unmarshal(text, &got)
+	}
+	if err != nil {
+		return []string{"no worker says what the weights are: " + err.Error()}
+	}
+	lives := a.lives()
+	for id, values := range rowsByLife(got.Rows) {
+		l := lives[id]
+		if l == nil {
+			bad = append(bad, fmt.Sprintf("the weights have rows of life %d, which has trained nothing", id))
+			continue
+		}
+		if l.in = spanOf(values); len(values) != copies {
+			bad = append(bad, fmt.Sprintf("%v has %d rows of %d", l, len(values), copies))
+		}
+	}
+	for _, l := range lives {
+		bad = append(bad, a.judge(l)...)
+	}
+	bad = append(bad, a.sums(got.Dense, lives)...)
+	if a.level.saves {
+		if text := lastSaved(filepath.Join(a.dir, "checkpoints"), epochs); text != "" {
+			bad = append(bad, text)
+		}
+	}
+	return bad
+}
+
+func (l *life) String() string { return fmt.Sprintf("worker %d's life %d", l.worker, l.id) }
+
+func rowsByLife(rows map[uint64]float32) map[uint64][]float32 {
+	all := map[uint64][]float32{}
+	for id, w := range rows {
+		all[id&^(copies-1)] = append(all[id&^(copies-1)], w)
+	}
+	return all
+}
+
+// lives are those of workers. What a life had acknowledged is in the weights. Where servers began again after it, and keep nothing, what it
+// had acknowledged when the last checkpoint before was asked for is; without checkpoints nothing is.
+func (a audit) lives() map[uint64]*life {
+	lives := map[uint64]*life{}
+	asked := map[uint64]int64{} // acknowledged when the last checkpoint was asked for, by life
+	for _, e := range a.entries {
+		if e.Life == 0 {
+			if e.What == begins && !a.level.keeps {
+				for _, l := range lives {
+					l.goBack(a.level)
+				}
+			}
+			continue
+		}
+		l := lives[e.Life]
+		if l == nil {
+			l = &life{id: e.Life, worker: int(e.Life >> 4 & 15)}
+			lives[e.Life] = l
+		}
+		l.sent, l.acked = max(l.sent, e.Sent), max(l.acked, e.Acked)
+		l.stopped = l.stopped || e.What == stops
+		switch e.What {
+		case saves:
+			clear(asked)
+			for id, l := range lives {
+				asked[id] = l.acked
+			}
+		case saved:
+			for id, n := range asked {
+				lives[id].saved = max(lives[id].saved, n)
+			}
+		}
+	}
+	for _, l := range lives {
+		switch {
+		case l.back:
+		case l.stopped:
+			l.least = l.sent
+		default:
+			l.least = l.acked
+		}
+	}
+	return lives
+}
+
+// goBack is what follows for a life when servers begin again that keep nothing.
+func (l *life) goBack(at level) {
+	switch {
+	case l.back:
+	case at.saves:
+		l.least = l.saved
+	default:
+		l.sent, l.acked = 0, 0 // no step of it may be left
+	}
+	l.back = true
+}
+
+// judge compares a life with its rows, each of which has 2 of each of its steps, in sync 1 where both workers were in the round. In geo an
+// exchange that its worker's death cut off may have left some.
+func (a audit) judge(l *life) (bad []string) {
+	each, most := float32(2), float32(2)
+	switch a.mode {
+	case strategy.ModeSync:
+		each = 1
+	case strategy.ModeGeo:
+		if !l.stopped {
+			l.least = 0
+		}
+	}
+	if l.in.high > most*float32(l.sent) {
+		bad = append(bad, fmt.Sprintf("DOUBLED: %v has made %d steps, and its rows have %v", l, l.sent, l.in))
+	}
+	if l.in.low < each*float32(l.least) {
+		bad = append(bad, fmt.Sprintf("LOST: of %v %d steps must be in the weights, and its rows have %v", l, l.least, l.in))
+	}
+	torn, differ := float32(l.sent-l.acked), l.in.high-l.in.low
+	if l.stopped && differ > 0 || differ > most*torn && a.mode != strategy.ModeGeo {
+		bad = append(bad, fmt.Sprintf("MIXED: rows of %v differ, which had %d steps unanswered: %v", l, int(torn), l.in))
+	}
+	return bad
+}
+
+// sums compares the dense weights, which all steps have changed, with the rows of all lives.
+func (a audit) sums(dense []float32, lives map[uint64]*life) (bad []string) {
+	parts := make([][]float32, 3)
+	for i, w := range dense {
+		parts[i%3] = append(parts[i%3], w)
+	}
+	var all span
+	for worker := range workers {
+		var rows span
+		for _, l := range lives {
+			if l.worker == worker {
+				rows.low += l.in.low
+				rows.high += l.in.high
+			}
+		}
+		all.low, all.high = all.low+rows.low, all.high+rows.high
+		if got := spanOf(parts[worker]); got.low < rows.low || got.high > rows.high {
+			bad = append(bad, fmt.Sprintf("MIXED: dense weights of worker %d have %v, the rows of its lives %v", worker, got, rows))
+		}
+	}
+	if got := spanOf(parts[2]); 2*got.low < all.low || 2*got.high > all.high {
+		bad = append(bad, fmt.Sprintf("MIXED: dense weights of all have %v, the rows of all lives %v", got, all))
+	}
+	return bad
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestMain makes the test binary a role of the jobs that it starts, as the command is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == counterName {
+		os.Exit(counterMain(os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+// TestSomeRuns plays jobs of real processes of which one is killed or stopped: they end by themselves, and nothing acknowledged is lost
+// behind the last checkpoint, doubled, or mixed from two states.
+func TestSomeRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains models as processes, and kills some")
+	}
+	s, err := newStage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	for _, c := range []struct {
+		mode  strategy.Mode
+		level string
+		event event
+	}{
+		{strategy.ModeSync, "checkpoints", event{do: kill, whom: "server 1", after: allSteps / 2}},
+		{strategy.ModeAsync, "checkpoints", event{do: kill, whom: "worker 0", after: allSteps / 2}},
+		{strategy.ModeSSP, "none", event{do: term, whom: "fleetrun", after: allSteps / 4}},
+	} {
+		p := draw(1, c.mode, c.level)
+		p.flights, p.restarts, p.events = false, 5, []event{c.event}
+		if v := s.play(t.Context(), p); len(v.wrong) > 0 || !strings.HasPrefix(v.end, "exit 0") {
+			t.Errorf("%s, %s, %s: %s, %q", p.mode, p.level.name, p.deeds(), v.end, v.wrong)
+		}
+	}
+}
+
+// TestAudit: an audit passes the weights that a diary tells of, and sees what was lost, doubled or mixed.
+func TestAudit(t *testing.T) {
+	const first, second = 1 << 8, 2<<8 | 1<<4
+	tell := []entry{{Who: "server 0", What: begins}, {Life: first, What: begins}, {Life: second, What: begins},
+		{Life: first, What: trains, Sent: 5, Acked: 5}, {Life: second, What: trains, Sent: 4, Acked: 3},
+		{Life: first, What: stops, Sent: 5, Acked: 5}}
+	for name, c := range map[string]struct {
+		firsts, seconds, dense []float32 // rows; then the dense weights of either worker, and those of both
+		want                   string
+	}{
+		"well":             {[]float32{10, 10}, []float32{6, 6}, []float32{10, 6, 8}, ""},
+		"an unanswered":    {[]float32{10, 10}, []float32{6, 8}, []float32{10, 8, 9}, ""},
+		"lost":             {[]float32{10, 10}, []float32{4, 4}, []float32{10, 4, 7}, "LOST"},
+		"doubled":          {[]float32{12, 12}, []float32{6, 6}, []float32{12, 6, 9}, "DOUBLED"},
+		"two states":       {[]float32{10, 10}, []float32{6, 0}, []float32{10, 3, 7}, "MIXED"},
+		"other dense ones": {[]float32{10, 10}, []float32{6, 6}, []float32{8, 6, 8}, "MIXED"},
+	} {
+		dir := t.TempDir()
+		got := counts{Dense: c.dense, Rows: map[uint64]float32{}}
+		for i := range uint64(copies) {
+			got.Rows[first+i], got.Rows[second+i] = c.firsts[i%2], c.seconds[i%2]
+		}
+		text, err := json.Marshal(got)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "counts.json"), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := audit{plan{mode: strategy.ModeAsync, level: levels[0]}, tell, outcome{dir: dir}}.wrong()
+		if c.want == "" && len(bad) > 0 || c.want != "" && !slices.ContainsFunc(bad, func(b string) bool { return strings.HasPrefix(b, c.want) }) {
+			t.Errorf("%s: %q, want %q", name, bad, c.want)
+		}
+	}
+}
+
+// TestResumed: the time from what was done to the end of the longest pause behind it.
+func TestResumed(t *testing.T) {
+	began := time.Now()
+	after := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
+	var tell []entry
+	for i, ms := range []int{0, 10, 20, 1500, 1510, 1520} {
+		tell = append(tell, entry{At: after(ms), Life: 1, Acked: int64(i + 1)})
+	}
+	got := resumed(tell, []struck{{at: after(15)}, {at: after(1505)}, {at: after(1600)}})
+	if want := []time.Duration{1485 * time.Millisecond, 5 * time.Millisecond}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestPlansRepeat: a seed says all that happens, and seeds go through all modes and levels.
+func TestPlansRepeat(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(200) {
+		p := draw(seed, "", "")
+		if again := draw(seed, p.mode, p.level.name); again.deeds() != p.deeds() || again.flights != p.flights {
+			t.Errorf("seed %d: %s, and again %s", seed, p.deeds(), again.deeds())
+		}
+		seen[string(p.mode)+" "+p.level.name] = true
+		for _, e := range p.events {
+			seen[string(e.do)+" "+e.whom] = true
+		}
+	}
+	if want := len(strategy.Modes())*len(levels) + 3*5; len(seen) != want {
+		t.Errorf("%d things happen, want %d: %v", len(seen), want, seen)
+	}
+}
+
+// TestWrongFlags: what is no mode or level is refused.
+func TestWrongFlags(t *testing.T) {
+	for _, args := range [][]string{{"-mode=often"}, {"-level=high"}, {"-runs=x"}, {"more"}} {
+		if code := command(t.Context(), args); code != 2 {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// playFlights plays a job that trains wide & deep.
+func (s *stage) playFlights(ctx context.Context, p plan, v *verdict) {
+	quiet, known := s.unharmed[p.mode]
+	if !known {
+		dir, err := s.place()
+		if err != nil {
+			v.fail("%v", err)
+			return
+		}
+		j := &job{stage: s, dir: dir, args: s.flightsArgs(p, dir)}
+		if quiet = j.play(ctx); !quiet.model() {
+			v.dir = dir
+			v.fail("nobody disturbs the job, and it ends with %d: %v\n%s", quiet.code, quiet.err, quiet.said)
+			return
+		}
+		s.unharmed[p.mode] = quiet
+	}
+	began := time.Now()
+	// Its steps are not known: as far in time as the step is in a job that counts.
+	far := func() int64 { return int64(time.Since(began) / (5 * time.Millisecond)) }
+	j := &job{stage: s, dir: v.dir, restarts: p.restarts, events: p.events, far: far, args: s.flightsArgs(p, v.dir)}
+	o := j.play(ctx)
+	v.ended(p, o)
+	if o.code != 0 || o.hung {
+		return
+	}
+	if !o.model() {
+		v.fail("it has left no model")
+		return
+	}
+	v.end += ", " + o.auc
+	s.compare(ctx, p, v, o, quiet)
+}
+
+// flightsArgs are the command line of a job that trains wide & deep.
+func (s *stage) flightsArgs(p plan, dir string) []string {
+	r := p.level.recovery(dir)
+	times := fmt.Sprintf(`{"heartbeat_interval": "%v", "worker_timeout": "%v", "start_timeout": "15s", "wait_timeout": "20s"}`, heartbeat, timeout)
+	args := []string{filepath.Join(s.bin, "wide_and_deep"), "-mode=" + string(p.mode), "-layers=16", "-strategy=" + times, "-out=" + dir + "/out"}
+	if p.mode == strategy.ModeGeo {
+		args = append(args, "-rows=20000", "-epochs=5", "-batch=16", "-lr=0.03", "-k_steps=2")
+	} else {
+		args = append(args, "-rows=40000", "-epochs=6", "-batch=128")
+	}
+	if r.Dir != "" {
+		args = append(args, "-checkpoint="+r.Dir, "-checkpoint_every=1h")
+	}
+	return args
+}
+
+var aucLine = regexp.MustCompile(`test AUC (\S+)`)
+
+// model reads what a job of flights has left.
+func (o *outcome) model() bool {
+	if o.auc = aucLine.FindString(o.stdout); o.auc == "" || o.code != 0 {
+		return false
+	}
+	var err error
+	o.bits, err = os.ReadFile(filepath.Join(o.dir, "out", "model", "weights.safetensors"))
+	return err == nil
+}
+
+// within is how far the test AUC may be from that of a job that nobody disturbs.
+const within = 0.003
+
+// compare holds what wide & deep came to against what it comes to when nobody disturbs it.
+func (s *stage) compare(ctx context.Context, p plan, v *verdict, o, quiet outcome) {
+	got, want := aucOf(o.auc), aucOf(quiet.auc)
+	if off := math.Abs(got - want); off > within || math.IsNaN(off) {
+		v.fail("%s, undisturbed %s", o.auc, quiet.auc)
+	}
+	if p.mode != strategy.ModeSync || bytes.Equal(o.bits, quiet.bits) {
+		return
+	}
+	from := basis.FindAllStringSubmatch(logs(v.dir), -1)
+	if len(from) == 0 {
+		v.fail("the weights are not those of an undisturbed job")
+		return
+	}
+	s.compareFrom(ctx, p, v, o, from[len(from)-1][1])
+}
+
+// basis is the checkpoint that a server says it began from.
+var basis = regexp.MustCompile(`begins from (\S*/checkpoints/ckpt-\d+)`)
+
+// compareFrom holds it against a job from the checkpoint that it went back to last, which nobody disturbs.
+func (s *stage) compareFrom(ctx context.Context, p plan, v *verdict, o outcome, from string) {
+	dir, err := s.place()
+	if err == nil {
+		err = os.CopyFS(filepath.Join(dir, "checkpoints", filepath.Base(from)), os.DirFS(from))
+	}
+	if err != nil {
+		v.fail("no job from %s: %v", from, err)
+		return
+	}
+	j := &job{stage: s, dir: dir, args: s.flightsArgs(p, dir)}
+	if again := j.play(ctx); !again.model() || !bytes.Equal(again.bits, o.bits) {
+		v.fail("the weights are neither those of an undisturbed job nor those of a job from %s, which ends with %d, %s",
+			from, again.code, again.auc)
+		s.keep(dir)
+	}
+}
+
+func aucOf(text string) float64 {
+	n, err := strconv.ParseFloat(strings.TrimPrefix(text, "test AUC "), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
+}
+
+// logs are those of a job's servers, one after the other.
+func logs(dir string) string {
+	var all strings.Builder
+	files, _ := filepath.Glob(filepath.Join(dir, "log", "serverlog.*"))
+	for _, name := range files {
+		text, _ := os.ReadFile(name)
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// lastSaved says what is wrong with the newest checkpoint of a job that has ended well.
+func lastSaved(dir string, want int) string {
+	c, err := fleet.Latest(dir)
+	switch {
+	case err != nil:
+		return "it has ended well, and left no checkpoint: " + err.Error()
+	case c.Progress.Epoch != want:
+		return "it has ended well, and its last checkpoint is of epoch " + strconv.Itoa(c.Progress.Epoch) + " of " + strconv.Itoa(want)
+	}
+	return ""
+}

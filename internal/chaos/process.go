@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rolesOf are the roles that a fleetrun has started, by name, with their processes. Linux alone says whose child a process is.
+func rolesOf(fleetrun int) map[string]int {
+	roles := map[string]int{}
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", fleetrun))
+	for _, file := range tasks {
+		children, _ := os.ReadFile(file) // a thread may have ended
+		for child := range strings.FieldsSeq(string(children)) {
+			pid, err := strconv.Atoi(child)
+			if role := roleOf(pid); err == nil && role != "" {
+				roles[role] = pid
+			}
+		}
+	}
+	return roles
+}
+
+// roleOf is what a process was told that it is; "" if it has gone, or has not begun.
+func roleOf(pid int) string {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	env := map[string]string{}
+	for entry := range strings.SplitSeq(string(data), "\x00") {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	switch env["TRAINING_ROLE"] {
+	case "PSERVER":
+		own := env["POD_IP"] + ":" + env["PADDLE_PORT"]
+		return fmt.Sprint("server ", slices.Index(strings.Split(env["PADDLE_PSERVERS_IP_PORT_LIST"], ","), own))
+	case "TRAINER":
+		return "worker " + env["PADDLE_TRAINER_ID"]
+	}
+	return ""
+}
