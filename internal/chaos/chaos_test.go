@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ func TestSomeRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
+	var all sync.WaitGroup
+	defer all.Wait()
 	for _, c := range []struct {
 		mode  strategy.Mode
 		level string
@@ -42,9 +45,11 @@ func TestSomeRuns(t *testing.T) {
 	} {
 		p := draw(1, c.mode, c.level)
 		p.flights, p.restarts, p.events = false, 5, []event{c.event}
-		if v := s.play(t.Context(), p); len(v.wrong) > 0 || !strings.HasPrefix(v.end, "exit 0") {
-			t.Errorf("%s, %s, %s: %s, %q", p.mode, p.level.name, p.deeds(), v.end, v.wrong)
-		}
+		all.Go(func() {
+			if v := s.play(t.Context(), p); len(v.wrong) > 0 || !strings.HasPrefix(v.end, "exit 0") {
+				t.Errorf("%s, %s, %s: %s, %q", p.mode, p.level.name, p.deeds(), v.end, v.wrong)
+			}
+		})
 	}
 }
 

@@ -53,8 +53,9 @@ func (s *stage) playFlights(ctx context.Context, p plan, v *verdict) {
 // flightsArgs are the command line of a job that trains wide & deep.
 func (s *stage) flightsArgs(p plan, dir string) []string {
 	r := p.level.recovery(dir)
-	times := fmt.Sprintf(`{"heartbeat_interval": "%v", "worker_timeout": "%v", "start_timeout": "15s", "wait_timeout": "20s"}`, heartbeat, timeout)
-	args := []string{filepath.Join(s.bin, "wide_and_deep"), "-mode=" + string(p.mode), "-layers=16", "-strategy=" + times, "-out=" + dir + "/out"}
+	args := []string{filepath.Join(s.bin, "wide_and_deep"), "-mode=" + string(p.mode), "-layers=16", "-out=" + dir + "/out",
+		fmt.Sprintf(`-strategy={"heartbeat_interval": "%v", "worker_timeout": "%v", "start_timeout": "15s", "wait_timeout": "20s"}`,
+			heartbeat, timeout)}
 	if p.mode == strategy.ModeGeo {
 		args = append(args, "-rows=20000", "-epochs=5", "-batch=16", "-lr=0.03", "-k_steps=2")
 	} else {

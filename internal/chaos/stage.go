@@ -6,17 +6,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/strategy"
 )
 
 // stage is where runs are played: the commands, built once, a directory for each run, and how undisturbed jobs end.
 type stage struct {
-	bin, dir  string
-	self      string // this command, which plays roles that count
-	unharmed  map[strategy.Mode]outcome
-	directory int
-	kept      map[string]bool
+	bin, dir string
+	self     string // this command, which plays roles that count
+	unharmed map[strategy.Mode]outcome
+	places   atomic.Int64
+	kept     map[string]bool
 }
 
 func newStage(ctx context.Context) (*stage, error) {
@@ -40,8 +41,7 @@ func newStage(ctx context.Context) (*stage, error) {
 
 // place is a directory for a job.
 func (s *stage) place() (string, error) {
-	s.directory++
-	dir := filepath.Join(s.dir, fmt.Sprint("job-", s.directory))
+	dir := filepath.Join(s.dir, fmt.Sprint("job-", s.places.Add(1)))
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
@@ -54,7 +54,7 @@ func (s *stage) close() {
 		_ = os.RemoveAll(s.dir)
 		return
 	}
-	for n := range s.directory {
+	for n := range s.places.Load() {
 		if dir := filepath.Join(s.dir, fmt.Sprint("job-", n+1)); !s.kept[dir] {
 			_ = os.RemoveAll(dir)
 		}
