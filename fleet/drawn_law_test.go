@@ -17,7 +17,6 @@ import (
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
-	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
 // TestAnyJob draws clusters, models, rules and strategies by seed. Each is refused with a reason before anything starts, by every
@@ -93,7 +92,7 @@ func (d drawn) network(below transport.Transport) transport.Transport {
 	if !d.Faults {
 		return below
 	}
-	return transporttest.NewFaulty(below, d.Seed.N, d.Seed.Schedule())
+	return d.Seed.Network(below)
 }
 
 // goesOn trains two epochs, and the second once more from the checkpoint between them.

@@ -73,6 +73,7 @@ type drawnLeg struct {
 }
 
 func (l drawnLeg) run(ctx context.Context, f *fleet.Fleet) error {
+	f.Pin(1)
 	m, err := l.Build(f)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ var Variables = variables
 // WarnAgain has the next fleet warn of strange variables, whatever was warned of before.
 func WarnAgain() { warnVariables = sync.Once{} }
 
-// Pin gives a worker's process a number instead of a random one, so that its messages are the same in every run and meet the
+// Pin gives a process a number instead of a random one, so that its messages are the same in every run and meet the
 // same faults.
 func (f *Fleet) Pin(process uint64) { f.process = process }
 

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -30,6 +31,29 @@ func TestEveryPushCountsOnce(t *testing.T) {
 				seed.Simulate(t, workers, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
 					return trial.Count(ctx, f, s, steps, want)
 				})
+			})
+		}
+	})
+}
+
+// TestASeedReplays runs every seed twice: all that is sent meets the same faults in both runs, to the last heartbeat.
+func TestASeedReplays(t *testing.T) {
+	trial.EachSeed(t, 6, func(seed trial.Seed) {
+		for _, s := range []strategy.Strategy{strategy.Sync(), {MaxFrame: 4096}} {
+			s = trial.Patient(s)
+			t.Run(fmt.Sprintf("%s/%d", s.Mode, seed.N), func(t *testing.T) {
+				want := float32(8)
+				if s.Mode != strategy.ModeSync {
+					want *= 3
+				}
+				run := func() map[string]int {
+					return seed.Simulate(t, 3, func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
+						return trial.Count(ctx, f, s, 8, want)
+					})
+				}
+				if first, second := run(), run(); !maps.Equal(first, second) {
+					t.Errorf("two runs of a seed met %v and %v", first, second)
+				}
 			})
 		}
 	})

@@ -27,7 +27,7 @@ type Fleet struct {
 	id      rolemaker.Identity
 	options Options
 	log     *slog.Logger
-	process uint64    // client.Config.Process
+	process uint64    // Config.Process of client and server
 	told    sync.Once // the log, of a worker's stats
 	assumed bool      // nobody has called Init
 

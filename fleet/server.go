@@ -42,8 +42,8 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 	if ctx.Err() != nil {
 		return fmt.Errorf("fleet: %s: %w", call, context.Cause(ctx))
 	}
-	s, err := server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Endpoints: f.id.Servers, Layout: j.layout,
-		Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
+	s, err := server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
+		Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
 	if err == nil {
 		err = f.fill(ctx, s, dir, what)
 	}

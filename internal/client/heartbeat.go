@@ -29,6 +29,9 @@ func (l *link) beatTo(server int) {
 			return
 		case <-tick.C:
 		}
+		if l.ctx.Err() != nil { // select had both to choose from
+			return
+		}
 		err := l.ping(server)
 		silent := l.heard.since(server)
 		if was := absent; absent.Note(err, l.heard.clock.Now()) != (was != peer.Absence{}) {

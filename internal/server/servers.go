@@ -57,7 +57,7 @@ func (c *servers) watch(ctx context.Context) {
 // beatTo asks a server whether it is there until ctx ends, the server has said that it ends, or the job can't go on.
 func (c *servers) beatTo(ctx context.Context, to int) {
 	b := bond{servers: c, to: to, heard: c.st.clock.Now()}
-	for {
+	for ctx.Err() == nil {
 		met, over := c.known(to)
 		if over {
 			return

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Faults says how often what goes wrong: each field but MaxDelay is a probability from 0 to 1, tried for every call. The first
+// Faults says how often what goes wrong: each field but MaxDelay and Latency is a probability from 0 to 1, tried for every call. The first
 // group ends a call in error or silence and happens at most once a call, so its probabilities should sum to 1 or less. The
 // second happens to calls that are otherwise well.
 type Faults struct {
@@ -41,6 +41,9 @@ type Faults struct {
 
 	// MaxDelay bounds Delay, Reorder, Late and HalfOpen. 0 means 10 ms.
 	MaxDelay time.Duration
+	// Latency is what every request takes, and every answer: a part of it that the seed draws for each, to the nanosecond. So
+	// calls that are made at one moment arrive one after the other, in virtual time in the same order in every run. 0 means none.
+	Latency time.Duration
 }
 
 func (f Faults) maxDelay() time.Duration {
@@ -62,9 +65,10 @@ type fate struct {
 	bit                           uint64
 	cutRequest, cutAnswer         bool
 	rest                          float64 // of a message that is cut, what is left
+	there, back                   time.Duration
 }
 
-// draw decides by seed, endpoint, message and how often that message was sent before. The draws are always the same ones in
+// draw decides by seed, endpoint, message and how often that message was sent there before. The draws are always the same ones in
 // the same order, so that changing one probability changes no other fault.
 func (f Faults) draw(seed, message uint64, times int) fate {
 	r := rand.New(rand.NewPCG(seed, message+uint64(times)*golden))
@@ -82,8 +86,11 @@ func (f Faults) draw(seed, message uint64, times int) fate {
 	cut, request := hit(f.Cut), hit(0.5)
 	out.cutRequest, out.cutAnswer = cut && request, cut && !request
 	out.rest = r.Float64()
+	if f.Latency > 0 {
+		out.there, out.back = time.Duration(r.Int64N(int64(f.Latency))), time.Duration(r.Int64N(int64(f.Latency)))
+	}
 	if out.fatal != "" {
-		return fate{fatal: out.fatal, late: out.late && out.fatal != "Refuse"}
+		return fate{fatal: out.fatal, late: out.late && out.fatal != "Refuse", there: out.there, back: out.back}
 	}
 	return out
 }
@@ -129,7 +136,7 @@ func (f fate) spoilRequest(req [][]byte) [][]byte {
 	return [][]byte{f.spoil(join(req), f.corruptRequest, f.cutRequest)}
 }
 
-// spoilAnswer gives read what the caller gets to see of an answer.
+// spoilAnswer gives read what the caller gets to see of an answer, when it has arrived.
 func (f fate) spoilAnswer(read func([]byte) error) func([]byte) error {
 	if !f.corruptAnswer && !f.cutAnswer {
 		return read
@@ -150,11 +157,11 @@ func (f fate) spoil(message []byte, corrupt, cut bool) []byte {
 }
 
 // digest is a number for a message to an endpoint.
-func digest(endpoint string, req [][]byte) uint64 {
+func digest(endpoint string, message ...[]byte) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(endpoint))
 	_, _ = h.Write([]byte{0})
-	for _, part := range req {
+	for _, part := range message {
 		_, _ = h.Write(part)
 	}
 	return h.Sum64()

@@ -17,7 +17,15 @@ var ErrInjected = errors.New("injected fault")
 
 // Faulty is a transport whose calls meet faults on their way. What it listens on serves as it always did; a listener that is
 // closed also ends the late messages to it. Those to listeners of others end with Close.
+//
+// Which faults a call meets is a function of the seed, the endpoint, the message's name and how often a message of that name
+// was sent there before: not of the order in which goroutines run. With a Latency no two calls arrive at one moment, so that in
+// virtual time, as that of testing/synctest, a seed's calls are the same in every run.
 type Faulty struct {
+	// Name, if set before the first call, names messages; without it a message's name is all its bytes. It is for messages that
+	// have something different in every run, such as a process's random number. It is called by the goroutine of every call.
+	Name func(req [][]byte) string
+
 	t      transport.Transport
 	seed   uint64
 	faults Faults
@@ -80,7 +88,11 @@ func (f *Faulty) Stats() transport.Stats {
 
 // Call implements transport.Transport.
 func (f *Faulty) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	fate := f.meet(endpoint, req)
+	fate := f.draw(endpoint, req)
+	if err := travel(ctx, endpoint, fate.there); err != nil {
+		return err
+	}
+	fate = f.meet(endpoint, fate)
 	f.late.deliver(ctx, f.t, endpoint, f.faults.maxDelay())
 	if fate.late {
 		f.late.add(endpoint, req)
@@ -97,16 +109,42 @@ func (f *Faulty) Call(ctx context.Context, endpoint string, req [][]byte, read f
 	case "Drop", "HalfOpen":
 		return silence(ctx, endpoint)
 	}
-	return f.deliver(ctx, endpoint, fate.spoilRequest(req), fate, fate.spoilAnswer(read))
+	return f.deliver(ctx, endpoint, fate.spoilRequest(req), fate, func(body []byte) error {
+		if err := travel(ctx, endpoint, fate.back); err != nil {
+			return err
+		}
+		return fate.spoilAnswer(read)(body)
+	})
 }
 
-// meet decides what happens to a call.
-func (f *Faulty) meet(endpoint string, req [][]byte) fate {
-	message := digest(endpoint, req)
+// travel waits for a message's latency.
+func travel(ctx context.Context, endpoint string, latency time.Duration) error {
+	if latency == 0 {
+		return nil
+	}
+	timer := time.NewTimer(latency)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("transporttest: call %s: on its way: %w", endpoint, context.Cause(ctx))
+	}
+}
+
+// draw decides what happens to a call.
+func (f *Faulty) draw(endpoint string, req [][]byte) fate {
+	message := f.digest(endpoint, req)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	met := f.faults.draw(f.seed, message, f.times[message])
 	f.times[message]++
+	return f.faults.draw(f.seed, message, f.times[message]-1)
+}
+
+// meet is what happens to a call that has come to its endpoint, which may be half open for another call's sake.
+func (f *Faulty) meet(endpoint string, met fate) fate {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if now := time.Now(); met.fatal == "HalfOpen" {
 		f.mute[endpoint] = now.Add(f.faults.maxDelay())
 	} else if now.Before(f.mute[endpoint]) {
@@ -116,6 +154,14 @@ func (f *Faulty) meet(endpoint string, req [][]byte) fate {
 		f.counts[name]++
 	}
 	return met
+}
+
+// digest is a number for a message to an endpoint.
+func (f *Faulty) digest(endpoint string, req [][]byte) uint64 {
+	if f.Name != nil {
+		return digest(endpoint, []byte(f.Name(req)))
+	}
+	return digest(endpoint, req...)
 }
 
 // hold waits as Delay and Reorder say.

@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -33,6 +37,37 @@ func TestHalfOpen(t *testing.T) {
 			t.Errorf("%d calls met silence and %d an answer; counts %v", silent, len(o.seen), counts)
 		}
 	})
+}
+
+// TestLatencyOrders has workers call at the same moments, with numbers that differ in every run: their calls arrive in the same
+// order in two runs of a seed, and meet the same faults, and in another order with another seed.
+func TestLatencyOrders(t *testing.T) {
+	run := func(seed uint64) (order []string) {
+		synctest.Test(t, func(t *testing.T) {
+			o, net := open(t)
+			faulty := transporttest.NewFaulty(net, seed, transporttest.Faults{LoseRequest: 0.2, Latency: time.Millisecond})
+			name := func(req []byte) string { return strings.Split(string(req), ":")[0] }
+			faulty.Name = func(req [][]byte) string { return name(req[0]) }
+			var all sync.WaitGroup
+			for worker := range 8 {
+				all.Go(func() {
+					for range 10 {
+						_, _ = call(t.Context(), faulty, fmt.Sprintf("worker %d: %d", worker, rand.Uint64()))
+						time.Sleep(time.Second)
+					}
+				})
+			}
+			all.Wait()
+			for _, req := range o.seen {
+				order = append(order, name([]byte(req)))
+			}
+		})
+		return order
+	}
+	first, again, other := run(1), run(1), run(2)
+	if !slices.Equal(first, again) || slices.Equal(first, other) || len(first) == 80 {
+		t.Errorf("one seed:\n%q\n%q\nand another:\n%q", first, again, other)
+	}
 }
 
 // TestLateDoesNotBlock has a late message wait, in its handler, for the call that comes after it, as a push of a round waits

@@ -34,6 +34,7 @@
 // What is drawn, and what happens meanwhile:
 //
 //	seeds.go      EachSeed draws what FLEET_SEED repeats; a Seed simulates a cluster with its faults
+//	names.go      NameOf names messages, so that a seed has the same faults for them in every run
 //	drawn.go      Draw draws a job: any cluster, model, rule and strategy
 //	tap.go        Tap listens to a network, Latent makes it slow
 //	deaths.go     Cable is pulled, DieHalfway leaves a push on its way, Another takes a role over

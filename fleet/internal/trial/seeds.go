@@ -77,18 +77,28 @@ func (s Seed) Schedule() transporttest.Faults {
 	return transporttest.Faults{
 		Refuse: p(0.05), LoseRequest: p(0.1), LoseAnswer: p(0.15), Drop: p(0.03), DropAnswer: p(0.03), HalfOpen: p(0.02),
 		Delay: p(0.3), Reorder: p(0.1), Duplicate: p(0.3), Late: p(0.2), Corrupt: p(0.1), Cut: p(0.1),
+		Latency: time.Millisecond, // no two messages come at the same moment
 	}
+}
+
+// Network puts the seed's faults in front of another network. They are the same in every run if processes are pinned.
+func (s Seed) Network(below transport.Transport) *transporttest.Faulty {
+	f := transporttest.NewFaulty(below, s.N, s.Schedule())
+	f.Name = NameOf
+	return f
 }
 
 // pinned is a fleet in the tests of its own package, where a process may have a number instead of a random one: its messages are
 // the same in every run then, and meet the same faults.
 type pinned interface{ Pin(process uint64) }
 
-// Simulate runs a cluster of two servers on a network with the seed's faults.
-func (s Seed) Simulate(t *testing.T, workers int, program func(context.Context, *fleet.Fleet, transport.Transport) error) {
+// Simulate runs a cluster of two servers on a network with the seed's faults, and returns how often each happened.
+func (s Seed) Simulate(t *testing.T, workers int,
+	program func(context.Context, *fleet.Fleet, transport.Transport) error) (met map[string]int) {
 	var network *transporttest.Faulty
 	defer func() {
-		for name, n := range network.Counts() {
+		met = network.Counts()
+		for name, n := range met {
 			s.met[name] += n
 		}
 		if t.Failed() {
@@ -97,7 +107,7 @@ func (s Seed) Simulate(t *testing.T, workers int, program func(context.Context, 
 		}
 	}()
 	faulty := func(below transport.Transport) transport.Transport {
-		network = transporttest.NewFaulty(below, s.N, s.Schedule())
+		network = s.Network(below)
 		return network
 	}
 	Cluster(2, workers).Simulate(t, faulty, func(ctx context.Context, f *fleet.Fleet) error {
@@ -108,6 +118,7 @@ func (s Seed) Simulate(t *testing.T, workers int, program func(context.Context, 
 		p.Pin(1)
 		return program(ctx, f, network)
 	})
+	return met
 }
 
 // Patient is a strategy for networks that lose messages without a word, each of which costs up to minutes of virtual time.

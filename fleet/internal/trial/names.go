@@ -1,0 +1,36 @@
+package trial
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// envelope is what the transport of a job puts in front of a frame, whose header then travels as it is.
+const envelope = 16
+
+// NameOf names a message of a job by who sends what, so that it has the same name in every run: a push by its number and its
+// piece's, what servers send each other by what it says, and all else that a worker sends by its kind alone, of which the third
+// is the third in every run. What differs although the job goes alike is no part of it: keys, directories, rounds, weights.
+func NameOf(req [][]byte) string {
+	all := bytes.Join(req, nil)
+	if len(all) < envelope {
+		return string(all)
+	}
+	h, err := wire.ParseHeader(all[envelope:])
+	if err != nil {
+		return string(all) // a job without servers has no frames
+	}
+	var f wire.Frame
+	if f.Parse(all[envelope:]) != nil { // it is encoded
+		f = wire.Frame{Header: h}
+	}
+	switch h.Op {
+	case wire.OpReport, wire.OpFence, wire.OpDrop, wire.OpNorms:
+		says, _ := f.Blob()
+		return fmt.Sprintf("%v: %s", h.Op, says)
+	}
+	p, _ := f.Piece()
+	return fmt.Sprintf("%v %d of worker %d, life %d, piece %d", h.Op, h.Seq, h.Worker, h.Life, p.Number)
+}
