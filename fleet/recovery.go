@@ -100,6 +100,13 @@ func Latest(dir string) (CheckpointInfo, error) {
 	return c, nil
 }
 
+// Pin keeps a checkpoint whatever Recovery.Keep says, and it does not count among those: the one that a comparison begins from, or that
+// went to production. It must be whole. "fleetrun pin DIR" does the same.
+func Pin(dir string) error { return named("Pin", checkpoint.Pin(dir)) }
+
+// Unpin ends what Pin has begun: the job's next checkpoint may remove this one.
+func Unpin(dir string) error { return named("Unpin", checkpoint.Unpin(dir)) }
+
 // ErrNoCheckpoint says that a directory holds none.
 var ErrNoCheckpoint = checkpoint.ErrNone
 

@@ -19,7 +19,7 @@ type Recovery struct {
 	Dir string `json:"dir,omitempty"`
 	// Every is the time between two checkpoints; 0 means 10m.
 	Every Duration `json:"every,omitempty"`
-	// Keep is how many stay, the newest first; 0 means 2. An older one goes when a new one is whole.
+	// Keep is how many stay, the newest first; 0 means 2. An older one goes when a new one is whole, unless it was pinned (fleet.Pin).
 	Keep int `json:"keep,omitempty"`
 }
 

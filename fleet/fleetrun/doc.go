@@ -8,6 +8,7 @@
 //	fleetrun certs [--days N] DIR HOST...
 //	fleetrun verify DIR...
 //	fleetrun inspect [--json] DIR...
+//	fleetrun pin|unpin DIR...
 //
 // The program is a package of Go (./examples/wide_and_deep, or an import path), built once into a directory that goes
 // away with the job, or an executable file, run as it is. What follows it is handed on untouched:
@@ -137,6 +138,10 @@
 //
 // says what is in it: when it was saved, the update, the program's progress, each param with its shape, rows and bytes, and the files;
 // with --json as one JSON array with an object for each directory, for programs.
+//
+//	fleetrun pin checkpoints/ckpt-000012
+//
+// keeps a checkpoint that the job would remove when newer ones are whole; unpin lets it go.
 package main
 
 // The files of this package, in reading order.
@@ -156,6 +161,7 @@ package main
 //	certs.go       certificates, which need no job
 //	verify.go      whether files are whole
 //	inspect.go     what is in them
+//	pin.go         which of them stay
 //
 // A job that runs:
 //

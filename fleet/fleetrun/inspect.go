@@ -59,7 +59,11 @@ func inspect(dirs []string, asJSON bool, out io.Writer) error {
 
 // describe writes one for a person.
 func describe(d checkpoint.Description, out io.Writer) {
-	fmt.Fprintf(out, "%s: a %s\n", d.Dir, d.Kind)
+	pinned := ""
+	if d.Pinned {
+		pinned = ", pinned"
+	}
+	fmt.Fprintf(out, "%s: a %s%s\n", d.Dir, d.Kind, pinned)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
 	}

@@ -20,6 +20,8 @@ var commands = map[string]func(args []string, con *console) int{
 	"certs":   runCerts,
 	"verify":  runVerify,
 	"inspect": runInspect,
+	"pin":     runPin,
+	"unpin":   runUnpin,
 }
 
 // run is the command without the process around it: it returns the exit code.

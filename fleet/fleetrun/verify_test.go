@@ -100,6 +100,24 @@ func TestInspect(t *testing.T) {
 	does(t, 0, "inspect -h", "Usage: fleetrun inspect")
 }
 
+// TestPin: a checkpoint is pinned and let go, and only one that is whole.
+func TestPin(t *testing.T) {
+	dir := saved(t)
+	first := filepath.Join(dir, "ckpt-000001")
+	does(t, 0, "pin "+first, "ckpt-000001 is pinned")
+	does(t, 0, "inspect "+first, "a checkpoint, pinned")
+	if !checkpoint.Pinned(first) {
+		t.Error("it is not pinned")
+	}
+	does(t, 0, "unpin "+first, "ckpt-000001 is not pinned")
+	if checkpoint.Pinned(first) {
+		t.Error("it is still pinned")
+	}
+	does(t, 1, "pin "+filepath.Join(dir, "ckpt-000003"), "can't be pinned")
+	does(t, 2, "pin", "name a directory")
+	does(t, 0, "unpin -h", "fleetrun unpin DIR")
+}
+
 func TestBytesText(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 999_949: "999.9 kB", 999_950: "1.0 MB", 5_000_000_000: "5.0 GB", 1<<63 - 1: "9.2 EB"} {
 		if got := bytesText(n); got != want {

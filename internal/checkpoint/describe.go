@@ -16,7 +16,9 @@ type Description struct {
 	Dir string `json:"dir"`
 	// Kind is "checkpoint" or "model".
 	Kind string `json:"kind"`
-	ID   string `json:"id,omitempty"`
+	// Pinned says that it stays though newer ones are there.
+	Pinned bool   `json:"pinned,omitempty"`
+	ID     string `json:"id,omitempty"`
 	// Saved is when it became whole.
 	Saved time.Time `json:"saved"`
 	Rule  string    `json:"rule,omitempty"`
@@ -55,8 +57,8 @@ func Describe(dir string) (Description, error) {
 	if err != nil {
 		return Description{}, err
 	}
-	d := Description{Dir: dir, Kind: "checkpoint", ID: m.ID, Saved: m.Saved, Rule: m.Rule, Step: m.Step, Steps: m.Steps,
-		RateFactors: m.RateFactors, Progress: m.Progress}
+	d := Description{Dir: dir, Kind: "checkpoint", Pinned: Pinned(dir), ID: m.ID, Saved: m.Saved, Rule: m.Rule, Step: m.Step,
+		Steps: m.Steps, RateFactors: m.RateFactors, Progress: m.Progress}
 	if d.Saved.IsZero() {
 		d.Saved = modified(dir, manifestName)
 	}

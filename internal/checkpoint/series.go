@@ -200,7 +200,7 @@ func (s *Series) sweep() error {
 }
 
 // Prune removes, now that a new one is whole, the checkpoints of this job that are older than the last Keep, and what was never
-// finished. What can't be removed is told of and left.
+// finished. Pinned ones stay, and don't count. What can't be removed is told of and left.
 func (s *Series) Prune() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +210,7 @@ func (s *Series) Prune() {
 		dir := filepath.Join(s.Dir, name(n))
 		_, torn := whole(dir)
 		switch {
-		case !s.own[n] && n > s.base: // another job's
+		case !s.own[n] && n > s.base, Pinned(dir): // another job's, or a person's
 			continue
 		case torn == nil && kept < s.Keep:
 			kept++
@@ -232,11 +232,17 @@ func young(dir string) bool {
 	return err == nil && time.Since(st.ModTime()) < abandoned
 }
 
-// remove removes the directory of a checkpoint, the manifest first: what is left of it is never whole. What somebody else has put
-// there stays.
+// remove removes the directory of a checkpoint. The manifest goes first, so that what is left is never whole; it comes back if the
+// checkpoint was pinned meanwhile. What somebody else has put there stays.
 func remove(dir string) error {
-	if err := os.Remove(filepath.Join(dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	manifest, aside := filepath.Join(dir, manifestName), filepath.Join(dir, "."+manifestName+".removed"+files.TempSuffix)
+	if err := os.Rename(manifest, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if Pinned(dir) {
+		if err := os.Rename(aside, manifest); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	if err := removeOthers(dir, Manifest{}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

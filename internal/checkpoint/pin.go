@@ -1,0 +1,51 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gofleet/gofleet/internal/files"
+)
+
+// pinName is the file whose presence in a checkpoint's directory keeps it.
+const pinName = "pinned"
+
+// Pin keeps a whole checkpoint: no job removes it, however many are newer. A job that is about to remove this one takes the manifest
+// away, looks for a pin, and puts it back if there is one: so the pin holds if the checkpoint is whole after it was set.
+func Pin(dir string) error {
+	if _, err := whole(dir); err != nil {
+		return fmt.Errorf("checkpoint: %s can't be pinned: %w", dir, err)
+	}
+	text := func(w io.Writer) error {
+		_, err := io.WriteString(w, "A job that prunes its checkpoints leaves this one.\n")
+		return err
+	}
+	if err := files.Write(filepath.Join(dir, pinName), text); err != nil {
+		return fmt.Errorf("checkpoint: pinning %s: %w", dir, err)
+	}
+	if _, err := whole(dir); err != nil {
+		return errors.Join(fmt.Errorf("checkpoint: %s was removed while it was pinned: %w", dir, err), Unpin(dir))
+	}
+	return nil
+}
+
+// Unpin ends what Pin has begun: the next checkpoint of a job may remove this one.
+func Unpin(dir string) error {
+	if err := files.CheckLocal(dir); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := os.Remove(filepath.Join(dir, pinName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	return nil
+}
+
+// Pinned says whether a checkpoint stays. Where nobody can say it does.
+func Pinned(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, pinName))
+	return !errors.Is(err, fs.ErrNotExist)
+}
