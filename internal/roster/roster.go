@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -154,10 +155,10 @@ func (r *Roster) Reached(worker int, seq uint64) bool {
 
 // Positions are how far a worker's threads are in their data with what is in the tables, of all its lives and of what the tables were
 // loaded from.
-func (r *Roster) Positions(worker int) []wire.Position { return r.members[worker].window.at }
+func (r *Roster) Positions(worker int) []progress.Position { return r.members[worker].window.at }
 
 // Resume takes the positions of all workers from what the tables were loaded from, before any has joined.
-func (r *Roster) Resume(positions [][]wire.Position) {
+func (r *Roster) Resume(positions [][]progress.Position) {
 	for w := range min(len(positions), len(r.members)) {
 		r.members[w].window.at = slices.Clone(positions[w])
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -18,7 +19,7 @@ type Window struct {
 	// through is the highest number up to which every request is done, and at how far the worker's threads are with these. They stay
 	// where they are when a push was refused: lost.
 	through uint64
-	at      []wire.Position
+	at      []progress.Position
 	lost    bool
 }
 
@@ -30,8 +31,8 @@ type Request struct {
 	seq, acked uint64 // as its frame says
 
 	// positions are how far the threads are whose gradients the request pushes; one is room for them in most requests.
-	positions []wire.Position
-	one       [1]wire.Position
+	positions []progress.Position
+	one       [1]progress.Position
 }
 
 // maxOutstanding is far above what a worker sends: a few for each of its threads.
@@ -89,7 +90,7 @@ func (w *Window) Reached(seq uint64) bool {
 
 // Positions are how far the worker's threads are with what is in the tables: every push up to there is, and not those after the first
 // that is missing. The slice is valid until the next request.
-func (w *Window) Positions() []wire.Position { return w.at }
+func (w *Window) Positions() []progress.Position { return w.at }
 
 // settle goes through the requests that are done, in the order of their numbers and up to the first that is not, since pushes overtake
 // each other. Numbers that the worker has acknowledged and that were never here were other servers' alone.
@@ -129,7 +130,7 @@ func (w *Window) pass(seq uint64, r *Request) {
 	w.lost = w.lost || r.Refusal != nil
 	if !w.lost {
 		for _, p := range r.positions {
-			w.at = wire.Moved(w.at, p)
+			w.at = progress.Moved(w.at, p)
 		}
 	}
 }
@@ -161,7 +162,7 @@ func (w *Window) settled(acked uint64) (n int) {
 func (r *Request) settled(acked uint64) bool { return r.seq < acked && r.Done }
 
 // Carry notes how far the threads are whose gradients the request pushes. The slice stays the caller's.
-func (r *Request) Carry(positions []wire.Position) { r.positions = append(r.one[:0], positions...) }
+func (r *Request) Carry(positions []progress.Position) { r.positions = append(r.one[:0], positions...) }
 
 // Apply notes that a request counts, all but some of the rows that it had: in a round of several workers these are counted
 // for each of them, up to its own.

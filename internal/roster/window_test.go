@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -139,15 +140,15 @@ func TestWindowPositions(t *testing.T) {
 	type request struct {
 		seq    uint64
 		become rune
-		at     []wire.Position
+		at     []progress.Position
 	}
-	one := func(samples uint64) []wire.Position { return []wire.Position{{Threads: 1, Samples: samples}} }
-	later := []wire.Position{{Threads: 1, Epoch: 1, Samples: 2}}
-	both := []wire.Position{{Thread: 0, Threads: 2, Samples: 30}, {Thread: 1, Threads: 2, Samples: 20}}
+	one := func(samples uint64) []progress.Position { return []progress.Position{{Threads: 1, Samples: samples}} }
+	later := []progress.Position{{Threads: 1, Epoch: 1, Samples: 2}}
+	both := []progress.Position{{Thread: 0, Threads: 2, Samples: 30}, {Thread: 1, Threads: 2, Samples: 20}}
 	for name, c := range map[string]struct {
 		requests []request
 		acked    uint64 // in the end
-		want     []wire.Position
+		want     []progress.Position
 	}{
 		"nothing":                  {nil, 0, nil},
 		"one":                      {[]request{{1, applied, one(10)}}, 0, one(10)},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -20,7 +21,7 @@ type push struct {
 	request *roster.Request // its place in the worker's window
 	grad    update.Push
 	// positions are how far the worker's threads are whose gradients it has.
-	positions []wire.Position
+	positions []progress.Position
 	// floats that came narrowed are widened into these, so that a push allocates nothing of its size.
 	denseRoom []float32
 	rowsRoom  [][]float32 // by embedding

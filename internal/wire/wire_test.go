@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/internal/progress"
 )
 
 func join(parts [][]byte) []byte { return bytes.Join(parts, nil) }
@@ -27,7 +29,8 @@ func TestGoldenFrame(t *testing.T) {
 	b.Span(4, 6)
 	b.Changed(5)
 	b.Clicks(4, []float32{2, 1})
-	b.Positions([]Position{{1, 3, 2, 512}, {2, 3, 2, 1 << 40}})
+	b.Positions([]progress.Position{
+		{Thread: 1, Threads: 3, Epoch: 2, Samples: 512}, {Thread: 2, Threads: 3, Epoch: 2, Samples: 1 << 40}})
 	want := "67666c31" + "01" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
 		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "0a000000" +
 		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
@@ -90,9 +93,10 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-func drawPosition(t *rapid.T) Position {
+func drawPosition(t *rapid.T) progress.Position {
 	threads := rapid.Uint16Range(1, math.MaxUint16).Draw(t, "threads")
-	return Position{rapid.Uint16Range(0, threads-1).Draw(t, "thread"), threads, rapid.Uint32().Draw(t, "epoch"), rapid.Uint64().Draw(t, "samples")}
+	return progress.Position{Thread: rapid.Uint16Range(0, threads-1).Draw(t, "thread"), Threads: threads,
+		Epoch: rapid.Uint32().Draw(t, "epoch"), Samples: rapid.Uint64().Draw(t, "samples")}
 }
 
 func equal[T comparable](t *rapid.T, want, got []T, err error) {
@@ -181,7 +185,7 @@ func TestDamagedSectionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestPositions: they are checked, a later one takes the place of one before, and servers that differ agree on what is behind.
+// TestPositions: no frame has more of them than it may, or of threads that there can't be.
 func TestPositions(t *testing.T) {
 	for _, data := range [][]byte{
 		make([]byte, 17),
@@ -192,21 +196,6 @@ func TestPositions(t *testing.T) {
 		if got, err := f.Positions(nil); !errors.Is(err, ErrFrame) {
 			t.Errorf("%d bytes are positions %v, error %v", len(data), got, err)
 		}
-	}
-	var at []Position
-	for _, p := range []Position{{2, 3, 0, 9}, {0, 3, 0, 5}, {2, 3, 0, 7}, {0, 3, 1, 4}} {
-		at = Moved(at, p)
-	}
-	if want := []Position{{0, 3, 1, 4}, {2, 3, 0, 7}}; !cmp.Equal(at, want) {
-		t.Errorf("positions are %v, want %v", at, want)
-	}
-	other := []Position{{0, 3, 0, 8}, {1, 3, 0, 1}, {2, 3, 0, 8}}
-	want := []Position{{0, 3, 0, 8}, {2, 3, 0, 7}}
-	if a, b := Lowest(at, other), Lowest(other, at); !cmp.Equal(a, want) || !cmp.Equal(b, want) {
-		t.Errorf("the lowest are %v and %v, want %v", a, b, want)
-	}
-	if got := Moved(at, Position{0, 1, 1, 6}); !cmp.Equal(got, []Position{{0, 1, 1, 6}}) {
-		t.Errorf("with another number of threads they are %v", got)
 	}
 }
 
@@ -294,7 +283,7 @@ func FuzzParse(f *testing.F) {
 	b.Piece(Piece{0, 2})
 	b.Span(1, 2)
 	b.Clicks(1, []float32{1, 0, 3, 2})
-	b.Positions([]Position{{0, 1, 2, 3}})
+	b.Positions([]progress.Position{{Threads: 1, Epoch: 2, Samples: 3}})
 	f.Add(join(b.Parts()))
 	for _, e := range []Encoding{Float16, BFloat16, Int8} {
 		b.Reset(Header{Op: OpStep})

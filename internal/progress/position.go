@@ -1,0 +1,45 @@
+package progress
+
+import "slices"
+
+// Position is how far one training thread of a worker is in its data: it has trained on the first Samples of its share of an epoch. The
+// worker has Threads of them, and its shares of the data go by that number.
+type Position struct {
+	Thread  uint16 `json:"thread,omitempty"`
+	Threads uint16 `json:"threads"`
+	Epoch   uint32 `json:"epoch"`
+	Samples uint64 `json:"samples"`
+}
+
+// Moved is at, the positions of one worker's threads in their order, with one that came later. A worker that has another number of threads
+// than before has no other positions.
+func Moved(at []Position, p Position) []Position {
+	if len(at) > 0 && at[0].Threads != p.Threads {
+		at = at[:0]
+	}
+	i, found := slices.BinarySearchFunc(at, p, func(a, b Position) int { return int(a.Thread) - int(b.Thread) })
+	if found {
+		at[i] = p
+		return at
+	}
+	return slices.Insert(at, i, p)
+}
+
+// Lowest are the positions that two servers agree on: of each thread the one that is behind. A thread that one of them has not heard of
+// has none.
+func Lowest(a, b []Position) (low []Position) {
+	for _, p := range a {
+		i := slices.IndexFunc(b, func(q Position) bool { return q.Thread == p.Thread && q.Threads == p.Threads })
+		if i >= 0 {
+			low = append(low, behind(p, b[i]))
+		}
+	}
+	return low
+}
+
+func behind(p, q Position) Position {
+	if q.Epoch < p.Epoch || q.Epoch == p.Epoch && q.Samples < p.Samples {
+		return q
+	}
+	return p
+}

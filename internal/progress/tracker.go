@@ -1,0 +1,162 @@
+package progress
+
+import (
+	"math"
+	"slices"
+	"sync"
+)
+
+// Tracker counts what the threads of a worker train on. The zero one begins at the first sample of epoch 0. Its methods may be called from
+// any goroutine.
+type Tracker struct {
+	// Unlike, if set, is told once that positions are of another number of threads than the worker's, so that none of them counts.
+	Unlike func(saved, now int)
+
+	mu      sync.Mutex
+	epoch   int        // the program's
+	from    []Position // that the worker goes on from, in this epoch or later ones
+	threads []*thread  // that have trained or passed something in this epoch
+}
+
+// thread is one thread's place in the epoch.
+type thread struct {
+	number, of int
+	samples    uint64
+	// rest is how many of the samples that come are in the weights already.
+	rest uint64
+}
+
+// Everything stands for all samples of an epoch, however many they are.
+const Everything = math.MaxUint64
+
+// Resume goes on from a checkpoint: with those positions, and with a program that begins with an epoch.
+func (t *Tracker) Resume(from []Position, epoch int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.from, t.epoch, t.threads = slices.Clone(from), epoch, nil
+	t.forget()
+}
+
+// forget drops what is of epochs that are over. mu is held.
+func (t *Tracker) forget() {
+	t.from = slices.DeleteFunc(t.from, func(p Position) bool { return int(p.Epoch) < t.epoch })
+}
+
+// Begin takes note that the program is in an epoch now. In the same as before nothing changes.
+func (t *Tracker) Begin(epoch int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if epoch != t.epoch {
+		t.epoch, t.threads = epoch, nil
+		t.forget()
+	}
+}
+
+// of is a thread of so many. mu is held.
+func (t *Tracker) of(number, of int) *thread {
+	of = max(of, 1)
+	if len(t.threads) > 0 && t.threads[0].of != of {
+		t.threads = nil
+	}
+	i := slices.IndexFunc(t.threads, func(h *thread) bool { return h.number == number })
+	if i < 0 {
+		i = len(t.threads)
+		t.threads = append(t.threads, &thread{number: number, of: of, rest: t.trained(number, of)})
+	}
+	return t.threads[i]
+}
+
+// trained takes out of what the worker goes on from how many samples of a thread's share of this epoch are in the weights. mu is held.
+func (t *Tracker) trained(number, of int) uint64 {
+	i := slices.IndexFunc(t.from, func(p Position) bool { return int(p.Thread) == number || int(p.Threads) != of })
+	if i < 0 {
+		return 0
+	}
+	switch p := t.from[i]; {
+	case int(p.Threads) != of:
+		t.differs(int(p.Threads), of)
+		return 0
+	case int(p.Epoch) > t.epoch:
+		return Everything
+	default:
+		t.from = slices.Delete(t.from, i, i+1)
+		return p.Samples
+	}
+}
+
+// differs tells that positions are of another number of threads. mu is held.
+func (t *Tracker) differs(saved, now int) {
+	if t.Unlike != nil {
+		t.Unlike(saved, now)
+		t.Unlike = nil
+	}
+}
+
+// Passed says whether a thread's next batch, of so many samples, is in the weights already. Then it is behind the thread. A batch of
+// which only some samples are, since batches were smaller before, is not.
+func (t *Tracker) Passed(number, of, samples int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := t.of(number, of)
+	switch {
+	case h.rest == Everything:
+	case h.rest >= uint64(samples):
+		h.rest -= uint64(samples)
+	default:
+		h.rest = 0
+		return false
+	}
+	h.samples += uint64(samples)
+	return true
+}
+
+// Trained counts a step of a thread, and is the position behind it. A loop that did not ask whether its batches were Passed has begun
+// where Now said; in an epoch of which everything was trained, it trains all of it again.
+func (t *Tracker) Trained(number, of, samples int) Position {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := t.of(number, of)
+	if h.rest == Everything {
+		h.samples, h.rest, t.from = 0, 0, nil
+	}
+	h.samples, h.rest = h.samples+h.rest+uint64(samples), 0
+	return t.position(h)
+}
+
+// position is a thread's, on a push. mu is held.
+func (t *Tracker) position(h *thread) Position {
+	return Position{Thread: uint16(h.number), Threads: uint16(h.of), Epoch: uint32(t.epoch), Samples: h.samples}
+}
+
+// All are the positions of all threads that have trained in this epoch.
+func (t *Tracker) All() (all []Position) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, h := range t.threads {
+		all = append(all, t.position(h))
+	}
+	slices.SortFunc(all, func(a, b Position) int { return int(a.Thread) - int(b.Thread) })
+	return all
+}
+
+// Now is how far all threads are together: with what they have trained, whether it has been pushed or not, and with what was in the
+// weights when the worker began. Where that is of a later epoch than the program's, so is the answer.
+func (t *Tracker) Now() (epoch int, samples uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	epoch = t.epoch
+	for _, p := range t.from {
+		epoch = max(epoch, int(p.Epoch))
+	}
+	for _, p := range t.from {
+		if int(p.Epoch) == epoch && (len(t.threads) == 0 || t.threads[0].of == int(p.Threads)) {
+			samples += p.Samples
+		}
+	}
+	if epoch == t.epoch {
+		for _, h := range t.threads {
+			samples += h.samples + h.rest
+		}
+	}
+	return epoch, samples
+}
