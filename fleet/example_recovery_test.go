@@ -16,7 +16,7 @@ import (
 	tensors "gorgonia.org/tensor"
 )
 
-// A job fails in its third epoch and is started again: it goes on behind the second, with its weights.
+// A job fails in its third epoch and is started again: it goes on after the second, with its weights.
 func Example_survive() {
 	dir, err := os.MkdirTemp("", "checkpoints")
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package nn provides the model side of gofleet: a static graph of layers, losses and metrics on float32, and an [Executor]
-// that trains it and evaluates it. Where the weights live is not its business: a [optimizer.Trainer] brings them before every
+// that trains it and evaluates it. Where the weights live is not its business: an [optimizer.Trainer] brings them before every
 // step and takes the gradients after it, be it a fleet of servers or this process alone.
 //
 // # Building

@@ -39,7 +39,7 @@ func TestAJobSurvives(t *testing.T) {
 			if !strings.Contains(o.stderr, victim+" failed: killed (signal 9)") || !strings.Contains(o.stderr, "attempt 2 of 4 begins") {
 				t.Errorf("fleetrun said\n%s", o.stderr)
 			}
-			if !regexp.MustCompile(`worker 0 goes on behind epoch [1-6]/6`).MatchString(o.stdout) {
+			if !regexp.MustCompile(`worker 0 goes on after epoch [1-6]/6`).MatchString(o.stdout) {
 				t.Errorf("worker 0 said\n%s", o.stdout)
 			}
 			if o.auc != undisturbed.auc || !bytes.Equal(o.weights, undisturbed.weights) {

@@ -82,7 +82,7 @@ func TestEveryFlagActs(t *testing.T) {
 			return err == nil && latest.Progress.Epoch == 1 && l.strategy.Recovery.Every == strategy.Duration(time.Minute)
 		}},
 		{"-checkpoint=" + dir + "/ckpt -checkpoint_every=5m -epochs=2", "checkpoint_every", func(l learnt) bool {
-			return strings.Contains(l.said, "goes on behind epoch 1/2") && l.strategy.Recovery.Every == strategy.Duration(5*time.Minute)
+			return strings.Contains(l.said, "goes on after epoch 1/2") && l.strategy.Recovery.Every == strategy.Duration(5*time.Minute)
 		}},
 	}
 	shown := map[string]bool{}

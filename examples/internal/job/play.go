@@ -61,7 +61,7 @@ func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func
 	fetch ...*nn.Node) (last nn.TrainResult, err error) {
 	exe := nn.NewExecutor(g)
 	if epoch := f.Progress().Epoch; epoch > 0 {
-		fmt.Fprintf(out, "worker %d goes on behind epoch %d/%d\n", f.WorkerIndex(), epoch, c.Epochs)
+		fmt.Fprintf(out, "worker %d goes on after epoch %d/%d\n", f.WorkerIndex(), epoch, c.Epochs)
 	}
 	for epoch := f.Progress().Epoch; epoch < c.Epochs; epoch++ {
 		exe.ResetMetrics()
