@@ -56,8 +56,8 @@
 //
 // [Fleet.Rows] goes over the rows of an embedding, for whatever searches them or serves them, and [Fleet.ExportText] writes them as text.
 //
-// [Fleet.Shrink] ends a day and drops rows of embeddings that are not used or hardly ever clicked. [Fleet.Stats] is what a process has
-// counted: tables and their hottest rows, pushes, refusals, bytes; each role logs it when it ends.
+// [Fleet.Shrink] ends a period, such as a day, and drops rows of embeddings that are not used or hardly ever clicked. [Fleet.Stats] is what
+// a process has counted: tables and their hottest rows, pushes, refusals, bytes; each role logs it when it ends.
 //
 // # Started again
 //
@@ -136,12 +136,12 @@ package fleet
 //
 // Its weights:
 //
-//	restore.go  read
-//	save.go     written, as a checkpoint or a model
+//	restore.go   read
+//	save.go      written, as a checkpoint or a model
 //	recovery.go  checkpoints that are saved by themselves, and progress
-//	rows.go     row by row
-//	shrink.go   the end of a day
-//	rate.go     the learning rate
+//	rows.go      row by row
+//	shrink.go    the end of a period
+//	rate.go      the learning rate
 //
 // What is known of it:
 //

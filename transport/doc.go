@@ -97,10 +97,10 @@ package transport
 //
 // HTTP, the server:
 //
-//	bind.go    where it listens
-//	listen.go  an endpoint
-//	serve.go   one connection
-//	judge.go   which requests are served
+//	bind.go        where it listens
+//	listen.go      an endpoint
+//	serve.go       one connection
+//	judge.go       which requests are served
 //	complaints.go  what the log says of the others
 //
 // Around another transport:

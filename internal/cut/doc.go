@@ -36,7 +36,7 @@
 //
 // # What comes next
 //
-// A server that takes over another's part is a server that begins from a committed save, and
-// needs nothing here: its machine begins empty, so that saves under way there are refused and begun again. A worker that
-// comes back into a round finds its steps in upTo as before, since they are counted by worker and not by life.
+// A server that takes over another's part is a server that begins from a committed save, and needs nothing here: its machine begins
+// empty, so that saves under way there are refused and begun again. A worker that comes back into a round finds its steps in upTo as
+// before, since they are counted by worker and not by life.
 package cut

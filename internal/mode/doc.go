@@ -1,6 +1,6 @@
 // Package mode holds the ways of training: when a server applies what workers push, and what a worker may read. A mode is a
 // file; the server's half and the worker's half stand together in it, as state machines without clock, lock, network or
-// goroutine: messages in, decisions out. Package server and package client feed them and do what they say.
+// goroutine: messages in, decisions out. Packages server, session and replica feed them and do what they say.
 //
 //	sync   every worker's gradient of a round, folded into one update (sync.go)
 //	async  every push is an update of its own; on a worker gradients queue, and may be merged while others travel (async.go)

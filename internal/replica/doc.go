@@ -21,8 +21,7 @@
 //
 // # Fewer messages
 //
-// With Strategy.LocalSGD each worker updates its own copy, and every k steps
-// all set their copies to the mean.
+// With Strategy.LocalSGD each worker updates its own copy, and every k steps all set their copies to the mean.
 //
 // # Files, in reading order
 //

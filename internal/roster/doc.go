@@ -3,11 +3,11 @@
 // without clock, lock, network or goroutine: the time is an argument. Package server feeds it under its lock and does what it
 // says.
 //
-//	roster.go   members and their lives
-//	lives.go    which process of a worker has which life; server 0's
-//	window.go   which requests of a life were seen, so that each counts once
-//	generation.go  what frames of one run of the job prove
-//	death.go    what server 0 asks of all servers when a worker is silent
+//	roster.go      members and their lives
+//	lives.go       which process of a worker has which life; server 0's
+//	window.go      which requests of a life were seen, so that each counts once
+//	generation.go  what frames of one generation prove
+//	death.go       what server 0 asks of all servers when a worker is silent
 //
 // A worker's processes are numbered by server 0: each is a life, and a server takes requests of the newest that it knows.
 //

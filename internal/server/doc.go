@@ -11,7 +11,7 @@
 //	part.go       the tables, and what of a frame's names lives here
 //	reply.go      the memory of an answer
 //	peers.go      requests to other servers
-//	servers.go    which servers are of this run of the job, and whether they live
+//	servers.go    which servers are of this generation, and whether they live
 //
 // A push:
 //

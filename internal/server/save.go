@@ -169,7 +169,7 @@ func (c *saving) shrink(msg *wire.Save) {
 		freed.Rows, freed.Waiting = append(freed.Rows, t.Rows), append(freed.Waiting, t.Waiting)
 	}
 	if err == nil {
-		c.log.Info("a day has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
+		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
 	}
 	c.wrote(msg, freed, err)
 }

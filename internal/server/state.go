@@ -22,7 +22,7 @@ type state struct {
 	mode   mode.Server
 	roster *roster.Roster
 	clock  *awake.Clock // the roster's; deaths reads it at every tick
-	// generation is which run of the job this is; nil until server 0 has said it. It needs no lock.
+	// generation is nil until server 0 has said which it is. It needs no lock.
 	generation atomic.Pointer[roster.Generation]
 	cut        *cut.Machine
 	applying   int  // updates being applied right now

@@ -5,7 +5,7 @@
 //	t, err := table.NewSparse(param, optimizer.Adagrad{LR: 0.1}, table.Options{})
 //	err = t.Pull(ids, w, step)           // w: len(ids) rows; missing rows are born
 //	res, err := t.Push(ids, g, step+1)   // one update of each row; res says what became of each id
-//	t.Tick()                             // a day has passed, or an epoch
+//	t.Tick()                             // a period has ended: a day, or an epoch
 //	done, err := t.Shrink(table.Shrink{Unseen: 30})
 //
 // # Sparse

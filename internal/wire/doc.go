@@ -49,7 +49,7 @@
 // rounded to nearest, ties to even, and to the largest number of the format where they are beyond it. Rows without ids,
 // which are weights, are never narrowed.
 //
-// [Builder] writes a frame as a list of slices that alias the caller's floats; [Parse] reads one without copying. Nothing is
+// [Builder] writes a frame as a list of slices that alias the caller's floats; [Frame.Parse] reads one without copying. Nothing is
 // allocated before its size was checked against the bytes that are there; what is narrowed takes at most four times its
 // bytes when read.
 //
