@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/cgroup"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/server"
 )
@@ -12,6 +13,9 @@ import (
 // InitServer makes this server's tables. An empty dir makes those that [Fleet.Restore] has read or, without it, fresh ones: then worker 0
 // brings the first dense weights and rows are born when they are touched. With a [strategy.Recovery] the newest of its checkpoints comes
 // before all of these.
+//
+// Tables are large and change little, so that the collector would let as much garbage gather as there are tables. Where the process's
+// control group has a bound, and neither GOMEMLIMIT nor the program has set one, InitServer has the collector keep to nine tenths of it.
 //
 // A dir is Restore's, for a program whose servers alone name it: a checkpoint that SavePersistables wrote, with any number of servers,
 // or a model, and with params only those of it. Every server must be given the same.
@@ -41,6 +45,9 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("fleet: %s: %w", call, context.Cause(ctx))
+	}
+	if limit := cgroup.LimitCollector(); limit > 0 {
+		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
 	}
 	s, err := server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
 		Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})

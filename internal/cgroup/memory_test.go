@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"math"
 	"testing"
 	"testing/fstest"
 )
@@ -30,6 +31,17 @@ func TestMemoryLimit(t *testing.T) {
 		}
 		if got := memoryLimit(root); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestCollectorLimit: the group's bound counts where nobody has set another.
+func TestCollectorLimit(t *testing.T) {
+	for _, c := range []struct{ runtime, group, want int64 }{
+		{math.MaxInt64, 0, 0}, {math.MaxInt64, 2000 << 20, 1800 << 20}, {1700 << 20, 2000 << 20, 0}, {1700 << 20, 0, 0},
+	} {
+		if got := collectorLimit(c.runtime, c.group); got != c.want {
+			t.Errorf("limits %d and %d: %d is set, want %d", c.runtime, c.group, got, c.want)
 		}
 	}
 }

@@ -66,6 +66,7 @@ func New(c Config) *Client {
 	client.servers = exchange.Servers{
 		Layout:   c.Layout,
 		Payload:  exchange.Payloads[c.Strategy.Payload],
+		Workers:  c.Workers,
 		MaxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport)),
 		Header:   client.link.header,
 		Call:     client.link.patiently,

@@ -51,7 +51,7 @@ var house = map[string][]string{
 
 	"nn": {"internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
 
-	"fleet": {"internal/accumulate", "internal/backend", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/exchange", "internal/files",
+	"fleet": {"internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/exchange", "internal/files",
 		"internal/inference", "internal/layout", "internal/mode", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun":  {"internal/certs", "internal/checkpoint", "internal/files"},
 	"internal/chaos":  {"fleet", "optimizer", "strategy"},

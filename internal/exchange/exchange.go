@@ -17,6 +17,8 @@ type Servers struct {
 	Payload wire.Encoding
 	// MaxFrame bounds the frames of steps, in bytes.
 	MaxFrame int
+	// Workers is how many train together.
+	Workers int
 	// Header begins a frame of the worker.
 	Header func(wire.Op) wire.Header
 	// Call sends a request to a server, as often as it takes, and gives the answer to read, which may be nil.

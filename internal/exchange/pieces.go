@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -20,9 +21,17 @@ type piece struct {
 }
 
 const (
-	frameOverhead = 512 // header and sections' heads
-	idBytes       = 10  // of the longest id
-	countBytes    = 8   // of shows and clicks
+	frameOverhead = wire.FrameOverhead
+	idBytes       = 10 // of the longest id
+	countBytes    = 8  // of shows and clicks
+)
+
+// Dense values that don't fit into a frame travel in smaller ones than rows do: servers hold what all workers send at once.
+const (
+	piecesAtOnce  = 64 << 20 // bytes of all workers
+	largestPiece  = 8 << 20
+	smallestPiece = 256 << 10
+	mostBegun     = 1000 // times that a push is begun, which it is again when another worker is lost
 )
 
 // limit is how many bytes of values a frame has room for.
@@ -85,8 +94,9 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 	if len(all) == 0 {
 		all = []piece{{dense: true}} // nothing to push, but the round waits for this worker
 	}
-	for i, p := range all {
-		h := x.header(r)
+	begun := 1
+	for i := 0; i < len(all); i++ {
+		p, h := all[i], x.header(r)
 		if i < len(all)-1 {
 			h.Op = wire.OpPiece
 		}
@@ -106,7 +116,10 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 		if h.Op == wire.OpStep {
 			note = func(f *wire.Frame) error { x.note(s, f, r); return nil }
 		}
-		if err := x.send(ctx, s, note); err != nil {
+		err := x.send(ctx, s, note)
+		if errors.Is(err, wire.ErrAgain) && begun < mostBegun {
+			i, begun = -1, begun+1
+		} else if err != nil {
 			return fmt.Errorf("piece %d of %d: %w", i+1, len(all), err)
 		}
 	}
@@ -205,7 +218,8 @@ func only(f *wire.Frame, kind wire.Kind) (wire.Section, error) {
 
 // cutDense cuts a server's dense values into what frames hold of them in an encoding.
 func (x *Exchange) cutDense(s int, e wire.Encoding) (all []piece) {
-	for from, to := range Runs(x.floats(s), e.DenseFit(x.limit())) {
+	most := min(x.limit(), max(smallestPiece, min(largestPiece, piecesAtOnce/max(1, x.s.Workers)))-frameOverhead)
+	for from, to := range Runs(x.floats(s), e.DenseFit(most)) {
 		all = append(all, piece{dense: true, from: from, to: to})
 	}
 	return all

@@ -65,6 +65,14 @@ func (w *Window) Enter(seq, acked uint64) (r *Request, seen bool, err error) {
 // Accept takes note that a request counts, and with it what its frame acknowledges.
 func (w *Window) Accept(r *Request) { w.forget(r.acked) }
 
+// Withdraw refuses a request that is to come again, under the same number.
+func (w *Window) Withdraw(r *Request, why error) {
+	r.Refuse(why)
+	if w.requests[r.seq] == r {
+		delete(w.requests, r.seq)
+	}
+}
+
 // Knows says whether a request was seen, or acknowledged before that.
 func (w *Window) Knows(seq uint64) bool { return seq < w.acked || w.requests[seq] != nil }
 

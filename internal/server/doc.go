@@ -17,6 +17,7 @@
 //
 //	push.go       one worker's gradient, checked whole before anything
 //	pieces.go     pushes that come in several frames
+//	summing.go    and whose dense gradients are added up as they come, in rounds
 //	rate.go       the factor on learning rates, and from which update on it counts
 //	norms.go      the sums of squares of a round's gradient, of which every server has a part
 //	clip.go       how servers bring them together, for rules that clip by norm

@@ -14,7 +14,7 @@ import (
 // bytes that are no frame: a sender that gets none would believe that the network has lost it, and send it again.
 //
 // A refusal has a status, by which the sender knows whether to come again, and a text for a person. Refusals are counted, but
-// for those that say "not yet", which are the rule while a job starts.
+// for those that say "not yet" or "again", which are no mistakes.
 type door struct {
 	st    *state
 	index int
@@ -133,7 +133,7 @@ func (d *door) refuse(r *reply, err error) {
 	if errors.As(err, &refusal) {
 		h.Status = refusal.Status
 	}
-	if h.Status != wire.StatusNotReady {
+	if h.Status != wire.StatusNotReady && h.Status != wire.StatusAgain {
 		d.refused.Add(1)
 	}
 	d.log.Debug("refused", "op", h.Op, "worker", h.Worker, "error", err)

@@ -61,7 +61,7 @@ func (j job) server(t testing.TB) *Server {
 	send(t, server, &hello, wire.StatusOK)
 	var publish wire.Builder
 	publish.Reset(wire.Header{Op: wire.OpPublish, Life: 1})
-	publish.Dense(make([]float32, 4))
+	publish.Dense(make([]float32, server.part.floats))
 	send(t, server, &publish, wire.StatusOK)
 	return server
 }

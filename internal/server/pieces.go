@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -14,9 +15,10 @@ import (
 // Which pushes are being collected is under the server's lock. What has come of one of them is under that stage's own, so
 // that copying a piece of some megabytes holds nobody up but the other pieces of that push. The two are never held together.
 type pieces struct {
-	st     *state
-	part   *part
-	stages []map[uint64]*stage // by worker and sequence number
+	st      *state
+	part    *part
+	summing *summing
+	stages  []map[uint64]*stage // by worker and sequence number
 }
 
 // stage holds the pieces of a push that have come.
@@ -48,7 +50,16 @@ func (c *pieces) handle(f *wire.Frame) error {
 	if err != nil || st == nil {
 		return err
 	}
-	return st.put(c.part, f, piece.Number)
+	dense, from, err := st.put(c.part, f, piece.Number, !c.summing.on)
+	if err != nil || dense == nil || !c.summing.on {
+		return err
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if c.st.roster.Window(int(f.Worker)).Knows(f.Seq) {
+		return nil
+	}
+	return c.summing.span(f, dense, from)
 }
 
 // stage is where the pieces of a frame's push are collected; nil if that push needs none any more, since it was seen. A piece
@@ -79,7 +90,10 @@ func (c *pieces) stage(f *wire.Frame, n int) (*stage, error) {
 }
 
 // forget drops what has come of a worker's pushes. Locked.
-func (c *pieces) forget(worker int) { c.stages[worker] = nil }
+func (c *pieces) forget(worker int) {
+	c.stages[worker] = nil
+	c.summing.lost(worker, c.st.mode.Open())
+}
 
 // used drops the pieces of a push, which has been put together. Locked.
 func (c *pieces) used(p *push) { delete(c.stages[p.worker], p.seq) }
@@ -95,6 +109,10 @@ func (c *pieces) read(p *push, f *wire.Frame) error {
 	}
 	if piece.Of > 1 {
 		return c.assemble(p, f, piece)
+	}
+	if c.summing.on {
+		return wire.Refuse(wire.StatusRefused, "worker %d pushed a gradient of %d dense values in one frame, others push it in pieces: "+
+			"give all processes the same bound of messages", f.Worker, c.part.floats)
 	}
 	return p.whole(c.part, f)
 }
@@ -113,14 +131,18 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if i := slices.Index(st.got, false); i >= 0 {
+	switch i := slices.Index(st.got, false); {
+	case i >= 0 && c.summing.on: // of a gradient that was begun again
+		p.incomplete = again(int(f.Worker), mode.Round(f.Round))
+		return nil
+	case i >= 0:
 		p.incomplete = wire.Refuse(wire.StatusRefused, "step %d of worker %d: piece %d of %d has not come",
 			f.Seq, f.Worker, i+1, piece.Of)
 		return nil
 	}
-	p.grad.Dense = st.room(c.part)
-	if last != nil {
-		from, _, _ := f.Span(len(p.grad.Dense))
+	from, _, _ := f.Span(c.part.floats)
+	if p.last, p.from = last, from; !c.summing.on {
+		p.grad.Dense = st.room(c.part)
 		copy(p.grad.Dense[from:], last)
 	}
 	for e := range p.grad.Rows {
@@ -132,17 +154,20 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	return nil
 }
 
-// put copies a piece out of its frame.
-func (st *stage) put(of *part, f *wire.Frame, number int) error {
+// put copies a piece out of its frame, its dense values if keep says so, and returns these.
+func (st *stage) put(of *part, f *wire.Frame, number int, keep bool) (dense []float32, from int, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.got[number] {
-		return nil
+	if st.got[number] && keep {
+		return nil, 0, nil
 	}
 	var p push
-	dense, err := p.read(of, f)
-	if err != nil {
-		return err
+	if dense, err = p.read(of, f); err != nil {
+		return nil, 0, err
+	}
+	from, _, _ = f.Span(of.floats)
+	if st.got[number] {
+		return dense, from, nil
 	}
 	for e := range p.grad.Rows {
 		r := &p.grad.Rows[e]
@@ -150,14 +175,13 @@ func (st *stage) put(of *part, f *wire.Frame, number int) error {
 		st.bytes += 8*len(r.IDs) + 4*len(r.G) + 4*len(r.Clicks)
 	}
 	if st.bytes > maxStageBytes {
-		return wire.Refuse(wire.StatusRefused, "the rows of one push of worker %d are more than %d bytes", f.Worker, maxStageBytes)
+		return nil, 0, wire.Refuse(wire.StatusRefused, "the rows of one push of worker %d are more than %d bytes", f.Worker, maxStageBytes)
 	}
-	if dense != nil {
-		from, _, _ := f.Span(of.floats)
+	if dense != nil && keep {
 		copy(st.room(of)[from:], dense)
 	}
 	st.rows[number], st.got[number] = p.grad.Rows, true
-	return nil
+	return dense, from, nil
 }
 
 // room is memory for all of the server's dense values.

@@ -25,6 +25,11 @@ type push struct {
 	// floats that came narrowed are widened into these, so that a push allocates nothing of its size.
 	denseRoom []float32
 	rowsRoom  [][]float32 // by embedding
+	// last are the dense values of the last piece, from that place on, and sum the whole gradient of the round, where pieces are added up
+	// as they come.
+	last []float32
+	from int
+	sum  []float32
 	// incomplete says which pieces of it are missing.
 	incomplete error
 }
@@ -32,6 +37,7 @@ type push struct {
 // begin takes the sender, the samples and the positions of a frame.
 func (p *push) begin(f *wire.Frame) (err error) {
 	p.worker, p.life, p.seq, p.grad.Samples, p.incomplete = int(f.Worker), f.Life, f.Seq, int(f.Samples), nil
+	p.last, p.sum = nil, nil
 	if p.positions, err = f.Positions(p.positions[:0]); err != nil {
 		return wire.Refuse(wire.StatusRefused, "push of worker %d: %v", f.Worker, err)
 	}

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -55,7 +57,7 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 func (c *pushing) admit(f *wire.Frame, p *push) {
 	c.pieces.used(p)
 	if p.incomplete != nil {
-		p.request.Refuse(p.incomplete)
+		c.refuse(p, p.incomplete)
 		return
 	}
 	if err := c.st.awaitTurn(f); err != nil {
@@ -63,7 +65,22 @@ func (c *pushing) admit(f *wire.Frame, p *push) {
 		return
 	}
 	p.grad.Watches, p.grad.Pulled = c.changed.watches(p.worker), c.delays.of(p.worker)
-	c.rounds.push(p, mode.Round(f.Round))
+	if !c.pieces.summing.on {
+		c.rounds.push(p, mode.Round(f.Round))
+		return
+	}
+	if err := c.pieces.summing.step(f, p); err != nil {
+		c.refuse(p, err)
+	}
+}
+
+// refuse refuses a push that is not noted, for good unless its sender is to begin again. Locked.
+func (c *pushing) refuse(p *push, err error) {
+	if errors.Is(err, wire.ErrAgain) {
+		c.st.roster.Window(p.worker).Withdraw(p.request, err)
+	} else {
+		p.request.Refuse(err)
+	}
 }
 
 // park takes note that a worker has no more batches in this phase. It has a number of its own among the worker's pushes, so

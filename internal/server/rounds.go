@@ -117,7 +117,7 @@ func (c *rounds) take(workers []int) *closing {
 	u.what.Pushes, u.pushes = u.what.Pushes[:0], u.pushes[:0]
 	for _, w := range workers {
 		p := c.noted[w]
-		u.what.Pushes, u.pushes = append(u.what.Pushes, &p.grad), append(u.pushes, p)
+		u.what.Pushes, u.pushes, u.what.Dense = append(u.what.Pushes, &p.grad), append(u.pushes, p), p.sum
 		c.noted[w], c.counts[w] = nil, round+1
 	}
 	if c.clipping.needsPeers() {

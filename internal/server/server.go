@@ -107,7 +107,9 @@ func (s *Server) connect(traits mode.Traits) {
 	c, st, part := s.c, s.st, s.part
 	rates := &rates{st: st, store: part.store, rounds: traits.Rounds, log: s.log}
 	s.rounds = newRounds(st, part, rates, s.clipping)
-	pieces := &pieces{st: st, part: part, stages: make([]map[uint64]*stage, c.Workers)}
+	summing := newSumming(st, part, c.Strategy, traits.Rounds)
+	summing.note = s.rounds.push
+	pieces := &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
 	changed := &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)}
 	delays := &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats, pulled: make([][]float32, c.Workers)}
 	foresight := newForesight(c.Strategy, c.Workers, part.floats)

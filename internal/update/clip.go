@@ -61,9 +61,12 @@ func (t *Tables) factors(sums []gradient.Squares) []float32 {
 
 // scale multiplies each variable's gradient by its factor.
 func (c *scratch) scale(factors []float32, dense []float32) []float32 {
-	c.dense = append(c.dense[:0], dense...) // dense may be a worker's request, or c.dense itself
+	if c.u.Dense == nil {
+		c.dense = append(c.dense[:0], dense...) // dense may be a worker's request, or c.dense itself
+		dense = c.dense
+	}
 	for _, b := range c.t.part.Blocks {
-		multiply(c.dense[b.At:][:b.Size], factors[b.Param])
+		multiply(dense[b.At:][:b.Size], factors[b.Param])
 	}
 	for _, p := range c.portions[:c.inUse] {
 		if f := factors[p.param]; f != 1 {
@@ -72,7 +75,7 @@ func (c *scratch) scale(factors []float32, dense []float32) []float32 {
 			p.rows.G = p.scaled
 		}
 	}
-	return c.dense
+	return dense
 }
 
 func multiply(g []float32, f float32) {

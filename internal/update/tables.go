@@ -28,6 +28,8 @@ type Push struct {
 type Update struct {
 	Step   int64 // of the store
 	Pushes []*Push
+	// Dense is the dense gradient of all pushes, if it has been added up already; the update may write to it.
+	Dense []float32
 	// Sum makes the sums of squares of this part's gradient, by param, those of the gradient of all servers, where a rule
 	// clips by norm. It may wait for them. nil says that this server has all of it.
 	Sum func(own []gradient.Squares) ([]gradient.Squares, error)

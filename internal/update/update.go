@@ -30,6 +30,9 @@ func (t *Tables) Apply(u *Update) (dropped int, err error) {
 
 // foldDense is the dense gradient of the update; that of one push is the worker's own.
 func (c *scratch) foldDense() []float32 {
+	if c.u.Dense != nil {
+		return c.u.Dense
+	}
 	if len(c.members) == 1 {
 		return c.members[0]
 	}

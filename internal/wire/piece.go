@@ -12,6 +12,9 @@ type Piece struct{ Number, Of int }
 // maxPieces is far above what is sent: a push of 64 MiB frames would have 4 TiB.
 const maxPieces = 1 << 16
 
+// FrameOverhead is what a frame of a step needs at most beside its values: the header and sections' heads.
+const FrameOverhead = 512
+
 // Piece adds which piece of a message the frame is.
 func (b *Builder) Piece(p Piece) {
 	b.begin(KindPiece, 0, 0, 8)

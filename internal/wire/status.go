@@ -14,6 +14,7 @@ const (
 	StatusStale           // from a life or round that is over
 	StatusFailed          // the job has failed; the text says why
 	StatusBack            // a server's weights are lost, so that everybody goes back to the last checkpoint
+	StatusAgain           // of a message in pieces: begin again with the first
 )
 
 // What a [Refusal] is, for errors.Is.
@@ -24,6 +25,7 @@ var (
 	ErrStale    = errors.New("out of date")
 	ErrFailed   = errors.New("job failed")
 	ErrWentBack = errors.New("weights of a server are lost: start the job again from its last checkpoint")
+	ErrAgain    = errors.New("begin again with the first piece")
 )
 
 // Refusal is a server's answer that it did not do what a request asked.
@@ -52,6 +54,8 @@ func (r *Refusal) Unwrap() error {
 		return ErrFailed
 	case StatusBack:
 		return ErrWentBack
+	case StatusAgain:
+		return ErrAgain
 	}
 	return ErrRefused
 }
