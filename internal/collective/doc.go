@@ -32,16 +32,18 @@
 //
 // The group:
 //
-//	group.go    what a rank is made of
-//	join.go     who is there, in which generation, and the end
 //	message.go  the bytes
-//	handle.go   a message of another rank
+//	members.go  what a rank knows of the others
 //	call.go     one message to another, repeated while that is safe
+//	round.go    a collective, as this rank takes part in it
+//	rounds.go   the last two of them
+//	group.go    what a rank is made of
+//	join.go     how it begins, and how it ends
+//	handle.go   a message of another rank
 //	watch.go    ranks that fall silent
 //
 // A collective:
 //
-//	round.go    one of them, as this rank takes part in it
 //	reduce.go   AllReduce and Broadcast
 //	vector.go   tensors as one vector, cut for the ranks
 //	fold.go     the ranks' elements made one

@@ -2,7 +2,6 @@ package collective
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,28 +31,24 @@ const gatherCut = 16 << 20
 const maxGrow = 4 * gatherCut
 
 func (g *Group) gather(ctx context.Context, data []byte, all [][]byte) error {
-	w := what{op: opGather, number: g.next(), cut: gatherCut}
+	w := what{op: opGather, number: g.rounds.at() + 1, cut: gatherCut}
 	r := newRound(w, g.c.Rank, g.Ranks(), 1)
-	r.result = g.memory(w.number, len(data))
+	r.result = g.rounds.memory(w.number, len(data))
 	copy(r.result, data)
 	all[g.c.Rank] = append(empty(all[g.c.Rank]), data...)
-	g.begin(r)
-	defer g.idle()
+	g.rounds.begin(r)
+	defer g.rounds.end()
 	began := time.Now()
-	ctx, release := g.bound(ctx, g.c.WaitTimeout, errLate)
+	ctx, release := g.link.bound(ctx, g.c.WaitTimeout, errLate)
 	defer release()
-	err := g.each(ctx, func(ctx context.Context, rank int) (err error) {
+	err := g.link.each(ctx, func(ctx context.Context, rank int) (err error) {
 		if all[rank], err = g.fetch(ctx, w, rank, all[rank]); err == nil {
 			r.hear(rank)
 			r.answered(rank)
 		}
 		return err
 	})
-	if errors.Is(err, errLate) {
-		err = fmt.Errorf("%w: %s waited %v at %v: missing %s", ErrDead, g.name(g.c.Rank), time.Since(began).Round(time.Millisecond), w,
-			g.names(r.missing()))
-	}
-	return err
+	return g.tooLate(err, r, began)
 }
 
 // empty is a slice without elements in b's memory, and never nil.
@@ -66,10 +61,10 @@ func empty(b []byte) []byte {
 
 // fetch brings what a rank gave, in as many messages as it takes, in data's memory if that suffices.
 func (g *Group) fetch(ctx context.Context, w what, rank int, data []byte) ([]byte, error) {
-	q := g.request(verbPart)
+	q := g.members.request(verbPart)
 	q.what, data = w, empty(data)
 	for total := uint64(1); uint64(len(data)) < total; q.chunk++ {
-		err := g.call(ctx, rank, [][]byte{q.append(nil)}, g.c.SilenceTimeout, func(a answer, body []byte) error {
+		err := g.link.call(ctx, rank, [][]byte{q.append(nil)}, g.c.SilenceTimeout, func(a answer, body []byte) error {
 			total = a.number
 			if want := min(total-uint64(len(data)), gatherCut); uint64(len(body)) != want {
 				return fmt.Errorf("%w: an answer of %d bytes where %d are to come", ErrMessage, len(body), want)
@@ -85,11 +80,4 @@ func (g *Group) fetch(ctx context.Context, w what, rank int, data []byte) ([]byt
 		}
 	}
 	return data, nil
-}
-
-// next is the number of a new collective.
-func (g *Group) next() uint64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.number + 1
 }

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/transport"
@@ -56,29 +56,17 @@ var (
 type Group struct {
 	c        Config
 	log      *slog.Logger
+	members  *members
+	rounds   *rounds
+	link     *link
 	listener transport.Listener
 	serving  sync.WaitGroup // the listener's goroutine and the prober's
-	self     uint64         // this life
 	turn     chan struct{}  // held by the collective under way
-
-	clock *awake.Clock // of all silence; the watch reads it at every tick
 
 	life context.Context // ends with the group; its cause says what went wrong
 	end  context.CancelCauseFunc
-	told sync.Once // that the group failed
-
-	mu         sync.Mutex // guards what follows
-	generation uint64     // 0 until all have joined
-	lives      []uint64   // by rank, 0 where unknown
-	seen       []time.Time
-	trouble    []error // by rank, why the last attempt to call it had no answer
-	bye        []bool
-	byes       chan struct{} // closed when all have said goodbye
-	number     uint64        // of the last collective
-	rounds     [2]*round     // the last two
-	since      time.Time     // when the last one began; zero when none is under way
-	changed    chan struct{} // closed and replaced when a round begins or the generation is known
-	left       bool
+	told sync.Once   // that the group failed
+	left atomic.Bool // by Close
 }
 
 // New claims this rank's endpoint, whose name has StartTimeout to resolve, and begins to listen there. Close or Leave ends the group.
@@ -93,23 +81,17 @@ func New(ctx context.Context, c Config) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collective: rank %d: %w", c.Rank, err)
 	}
-	n := len(c.Endpoints)
+	clock := awake.NewClock(4*c.ProbeInterval, time.Now)
 	g := &Group{
 		c:        c,
 		log:      c.Logger.With("rank", c.Rank),
+		members:  newMembers(c.Rank, c.Endpoints, rand.Uint64()|1, clock),
+		rounds:   newRounds(clock),
 		listener: l,
-		self:     rand.Uint64() | 1,
 		turn:     make(chan struct{}, 1),
-		clock:    awake.NewClock(4*c.ProbeInterval, time.Now),
-		lives:    make([]uint64, n),
-		seen:     make([]time.Time, n),
-		trouble:  make([]error, n),
-		bye:      make([]bool, n),
-		byes:     make(chan struct{}),
-		changed:  make(chan struct{}),
 	}
 	g.life, g.end = context.WithCancelCause(context.Background())
-	g.lives[c.Rank], g.bye[c.Rank] = g.self, true
+	g.link = &link{members: g.members, transport: c.Transport, life: g.life}
 	g.serving.Go(func() {
 		if err := l.Serve(g.handle); err != nil {
 			g.fail(fmt.Errorf("collective: rank %d: %w", c.Rank, err))
@@ -149,58 +131,10 @@ func (g *Group) Ranks() int { return len(g.c.Endpoints) }
 // Endpoint is where this rank listens.
 func (g *Group) Endpoint() string { return g.listener.Endpoint() }
 
-// name is a rank for an error.
-func (g *Group) name(rank int) string { return fmt.Sprintf("rank %d (%s)", rank, g.c.Endpoints[rank]) }
-
 // fail ends the group for a reason. The first reason stays.
 func (g *Group) fail(err error) error {
 	g.end(err)
 	return context.Cause(g.life)
-}
-
-// begin makes a round the current one.
-func (g *Group) begin(r *round) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.rounds[r.what.number%2] = r
-	g.number, g.since = r.what.number, g.clock.Now()
-	g.announce()
-}
-
-// memory is room for a result of that many bytes, at an address that suits every element. It is that of the last round but
-// one where it fits: every rank has sent a part of the round after it, so none can ask for it again.
-func (g *Group) memory(number uint64, size int) []byte {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if old := g.rounds[number%2]; old != nil {
-		if m := old.reclaim(); cap(m) >= size {
-			return m[:size]
-		}
-	}
-	words := make([]uint64, (size+7)/8)
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:size]
-}
-
-// announce wakes those that wait for a change; g.mu is held.
-func (g *Group) announce() {
-	close(g.changed)
-	g.changed = make(chan struct{})
-}
-
-// current is the round under way, nil if there is none.
-func (g *Group) current() (*round, time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.since.IsZero() {
-		return nil, time.Time{}
-	}
-	return g.rounds[g.number%2], g.since
-}
-
-func (g *Group) idle() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.since = time.Time{}
 }
 
 // closeTime is how long Close waits for answers that are being sent.
@@ -209,11 +143,7 @@ const closeTime = 5 * time.Second
 // Close ends the group without waiting for anybody; ranks that wait for this one are told, if reason is not nil, that it
 // failed. It may be called twice.
 func (g *Group) Close(ctx context.Context, reason error) error {
-	g.mu.Lock()
-	again := g.left
-	g.left = true
-	g.mu.Unlock()
-	if again {
+	if g.left.Swap(true) {
 		return nil
 	}
 	if reason != nil {

@@ -2,10 +2,8 @@ package collective
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"sync"
 	"time"
 )
@@ -14,16 +12,16 @@ var errLate = errors.New("collective: the time is over")
 
 // Join waits until every rank has joined, at most Config.StartTimeout, and begins to watch over them.
 func (g *Group) Join(ctx context.Context) error {
-	bounded, release := g.bound(ctx, g.c.StartTimeout, errLate)
+	bounded, release := g.link.bound(ctx, g.c.StartTimeout, errLate)
 	defer release()
 	began, arrived := time.Now(), g.arrivals()
 	stop := g.sayMissing(arrived)
 	defer stop()
-	err := g.each(bounded, func(ctx context.Context, rank int) error {
-		q := g.request(verbJoin)
-		q.generation = g.self
-		err := g.call(ctx, rank, [][]byte{q.append(nil)}, g.c.StartTimeout, func(a answer, _ []byte) error {
-			return g.knows(rank, a.number)
+	err := g.link.each(bounded, func(ctx context.Context, rank int) error {
+		q := g.members.request(verbJoin)
+		q.generation = g.members.self
+		err := g.link.call(ctx, rank, [][]byte{q.append(nil)}, g.c.StartTimeout, func(a answer, _ []byte) error {
+			return g.members.knows(rank, a.number)
 		})
 		if err == nil {
 			arrived.note(rank)
@@ -33,15 +31,13 @@ func (g *Group) Join(ctx context.Context) error {
 	if errors.Is(err, errLate) {
 		missing := arrived.missing()
 		err = fmt.Errorf("%w: waited %v for %s to start (the last attempt: %v)",
-			ErrDead, time.Since(began).Round(time.Millisecond), g.names(missing), g.why(missing))
+			ErrDead, time.Since(began).Round(time.Millisecond), g.members.names(missing), g.members.why(missing))
 	}
 	if err != nil {
 		return g.fail(err)
 	}
-	g.mu.Lock()
-	g.generation = generation(g.lives)
-	g.announce()
-	g.mu.Unlock()
+	g.members.complete()
+	g.rounds.wake() // messages that wait may be of another generation
 	g.serving.Go(g.watch)
 	return nil
 }
@@ -60,8 +56,8 @@ func (g *Group) sayMissing(a *arrivals) (stop func()) {
 			select {
 			case <-tick.C:
 				missing := a.missing()
-				g.log.Warn("worker not ready, still waiting", "not ready", g.names(missing),
-					"waited", time.Since(began).Round(time.Second), "why", g.why(missing))
+				g.log.Warn("worker not ready, still waiting", "not ready", g.members.names(missing),
+					"waited", time.Since(began).Round(time.Second), "why", g.members.why(missing))
 			case <-ended:
 				return
 			}
@@ -71,21 +67,6 @@ func (g *Group) sayMissing(a *arrivals) (stop func()) {
 		close(ended)
 		saying.Wait()
 	}
-}
-
-// generation is one number for the lives of all ranks.
-func generation(lives []uint64) uint64 {
-	h := fnv.New64a()
-	for _, l := range lives {
-		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, l)) // a hash takes everything
-	}
-	return h.Sum64() | 1
-}
-
-func (g *Group) request(v verb) request {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return request{verb: v, generation: g.generation, rank: g.c.Rank, ranks: g.Ranks()}
 }
 
 // arrivals counts ranks off.
@@ -120,10 +101,7 @@ func (a *arrivals) missing() (ranks []int) {
 // Leave waits until every rank has called it, and ends the group. After an error, of Leave or before, the group is ended all the
 // same. It may be called twice.
 func (g *Group) Leave(ctx context.Context) error {
-	g.mu.Lock()
-	left := g.left
-	g.mu.Unlock()
-	if left {
+	if g.left.Load() {
 		return nil
 	}
 	err := g.Barrier(ctx)
@@ -144,12 +122,10 @@ const (
 func (g *Group) sayGoodbye(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, goodbyeTime)
 	defer cancel()
-	q := g.request(verbBye)
-	_ = g.each(ctx, func(ctx context.Context, rank int) error {
-		if g.call(ctx, rank, [][]byte{q.append(nil)}, goneTime, nil) != nil {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.parted(rank)
+	q := g.members.request(verbBye)
+	_ = g.link.each(ctx, func(ctx context.Context, rank int) error {
+		if g.link.call(ctx, rank, [][]byte{q.append(nil)}, goneTime, nil) != nil {
+			g.members.parted(rank)
 		}
 		return nil
 	})
@@ -157,7 +133,7 @@ func (g *Group) sayGoodbye(ctx context.Context) {
 		return
 	}
 	select {
-	case <-g.byes:
+	case <-g.members.byes:
 	case <-g.life.Done():
 	case <-ctx.Done():
 	}
@@ -167,9 +143,9 @@ func (g *Group) sayGoodbye(ctx context.Context) {
 func (g *Group) abort(ctx context.Context, reason error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	q := g.request(verbAbort)
-	_ = g.each(ctx, func(ctx context.Context, rank int) error {
-		_ = g.once(ctx, rank, [][]byte{q.append(nil), []byte(reason.Error())}, nil) // who does not hear it will notice
+	q := g.members.request(verbAbort)
+	_ = g.link.each(ctx, func(ctx context.Context, rank int) error {
+		_ = g.link.once(ctx, rank, [][]byte{q.append(nil), []byte(reason.Error())}, nil) // who misses it will notice
 		return nil
 	})
 }

@@ -70,10 +70,7 @@ func (g *Group) alone(ctx context.Context, f func() error) error {
 	if g.life.Err() != nil {
 		return context.Cause(g.life)
 	}
-	g.mu.Lock()
-	joined := g.generation != 0
-	g.mu.Unlock()
-	if !joined {
+	if !g.members.joined() {
 		return errors.New("collective: call Join first")
 	}
 	err := f()
@@ -96,13 +93,13 @@ type job[E Element] struct {
 
 func (j *job[E]) run(ctx context.Context) (Members, error) {
 	g := j.g
-	j.w.number = g.next()
+	j.w.number = g.rounds.at() + 1
 	j.open()
-	defer g.idle()
+	defer g.rounds.end()
 	began := time.Now()
-	ctx, release := g.bound(ctx, g.c.WaitTimeout, errLate)
+	ctx, release := g.link.bound(ctx, g.c.WaitTimeout, errLate)
 	defer release()
-	err := g.each(ctx, j.trade)
+	err := g.link.each(ctx, j.trade)
 	for i := 0; i < len(j.round.slots) && err == nil; i++ {
 		select {
 		case <-j.round.slots[i].done:
@@ -111,24 +108,29 @@ func (j *job[E]) run(ctx context.Context) (Members, error) {
 		}
 	}
 	j.round.end()
-	if errors.Is(err, errLate) {
-		err = fmt.Errorf("%w: %s waited %v at %v: missing %s", ErrDead, g.name(g.c.Rank), time.Since(began).Round(time.Millisecond),
-			j.w, g.names(j.round.missing()))
+	return j.round.members(0), g.tooLate(err, j.round, began)
+}
+
+// tooLate says of a collective that took too long who is missing.
+func (g *Group) tooLate(err error, r *round, began time.Time) error {
+	if !errors.Is(err, errLate) {
+		return err
 	}
-	return j.round.members(0), err
+	return fmt.Errorf("%w: %s waited %v at %v: missing %s", ErrDead, g.members.name(g.c.Rank),
+		time.Since(began).Round(time.Millisecond), r.what, g.members.names(r.missing()))
 }
 
 // open makes the round and hands in this rank's own parts.
 func (j *job[E]) open() {
 	g, size := j.g, sizeOf[E]()
 	r := newRound(j.w, g.c.Rank, g.Ranks(), size)
-	r.result = g.memory(j.w.number, (r.to-r.from)*size)
+	r.result = g.rounds.memory(j.w.number, (r.to-r.from)*size)
 	r.fold = j.fold
 	j.round = r
 	for i := range r.slots {
 		r.put(g.c.Rank, i, j.part, nil)
 	}
-	g.begin(r)
+	g.rounds.begin(r)
 }
 
 // fold folds a chunk of this rank's segment into the result and into the vector.
@@ -192,13 +194,13 @@ func (j *job[E]) trade(ctx context.Context, rank int) error {
 // exchange is one chunk: a call with this rank's part, whose answer is the result. The part is sent whole before the owner can
 // answer, so the result is written over it.
 func (j *job[E]) exchange(ctx context.Context, rank, chunk, lo, hi int) error {
-	q := j.g.request(verbPart)
+	q := j.g.members.request(verbPart)
 	q.what, q.chunk, q.part = j.w, chunk, j.part
 	msg := [][]byte{q.append(nil)}
 	if !silent(j.w, j.g.c.Rank, j.part) {
 		msg = j.v.appendBytes(msg, j.base+lo, j.base+hi)
 	}
-	return j.g.call(ctx, rank, msg, j.g.c.SilenceTimeout, func(a answer, body []byte) error {
+	return j.g.link.call(ctx, rank, msg, j.g.c.SilenceTimeout, func(a answer, body []byte) error {
 		if len(body) != (hi-lo)*j.round.size {
 			return fmt.Errorf("%w: an answer of %d bytes to a chunk of %d", ErrMessage, len(body), (hi-lo)*j.round.size)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -23,14 +22,14 @@ func (g *Group) watch() {
 			return
 		case <-tick.C:
 		}
-		r, since := g.current()
-		waited := g.clock.Since(since)
+		r, since := g.rounds.current()
+		waited := g.members.clock.Since(since)
 		if r == nil || waited < g.c.ProbeInterval {
 			continue
 		}
 		if waited > sayEvery && time.Since(said) > sayEvery {
 			said = time.Now()
-			g.log.Warn("collective: waiting", "for", g.names(r.missing()), "at", r.what.String(),
+			g.log.Warn("collective: waiting", "for", g.members.names(r.missing()), "at", r.what.String(),
 				"waited", waited.Round(time.Second))
 		}
 		g.probe(since)
@@ -45,44 +44,16 @@ const refusedProbes = 3
 func (g *Group) probe(since time.Time) {
 	ctx, cancel := context.WithTimeout(g.life, g.c.ProbeInterval)
 	defer cancel()
-	q := g.request(verbProbe)
-	_ = g.each(ctx, func(ctx context.Context, rank int) error {
-		err, silent := g.once(ctx, rank, [][]byte{q.append(nil)}, nil), g.silence(rank, since)
+	q := g.members.request(verbProbe)
+	_ = g.link.each(ctx, func(ctx context.Context, rank int) error {
+		err, silent := g.link.once(ctx, rank, [][]byte{q.append(nil)}, nil), g.members.silence(rank, since)
 		if _, failed := err.(refusal); failed {
-			g.fail(fmt.Errorf("collective: %s: %w", g.name(rank), err))
+			g.fail(fmt.Errorf("collective: %s: %w", g.members.name(rank), err))
 		} else if err != nil && silent > g.c.SilenceTimeout {
-			g.fail(fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.name(rank), silent.Round(time.Millisecond), err))
+			g.fail(fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.members.name(rank), silent.Round(time.Millisecond), err))
 		} else if errors.Is(err, syscall.ECONNREFUSED) && silent > refusedProbes*g.c.ProbeInterval {
-			g.fail(fmt.Errorf("%w: %s has ended: nobody listens there any more", ErrDead, g.name(rank)))
+			g.fail(fmt.Errorf("%w: %s has ended: nobody listens there any more", ErrDead, g.members.name(rank)))
 		}
 		return nil
 	})
-}
-
-// silence is how long a rank has said nothing, counted from since at the earliest.
-func (g *Group) silence(rank int, since time.Time) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.seen[rank].After(since) {
-		since = g.seen[rank]
-	}
-	return g.clock.Since(since)
-}
-
-// names lists ranks, with their endpoints and when they were last heard of.
-func (g *Group) names(ranks []int) string {
-	if len(ranks) == 0 {
-		return "nobody"
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	all := make([]string, len(ranks))
-	for i, r := range ranks {
-		last := "never seen"
-		if !g.seen[r].IsZero() {
-			last = fmt.Sprintf("last seen %v ago", g.clock.Since(g.seen[r]).Round(time.Millisecond))
-		}
-		all[i] = fmt.Sprintf("rank %d (%s, %s)", r, g.c.Endpoints[r], last)
-	}
-	return strings.Join(all, ", ")
 }
