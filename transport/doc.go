@@ -99,6 +99,7 @@ package transport
 //
 //	bind.go        where it listens
 //	listen.go      an endpoint
+//	conns.go       how many connections, and for how long
 //	serve.go       one connection
 //	judge.go       which requests are served
 //	complaints.go  what the log says of the others

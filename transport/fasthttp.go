@@ -47,6 +47,12 @@ type FastHTTP struct {
 	// one that has begun a request, has as long for the request's head, and as long again for the first 64 KiB of its body, before
 	// which it is given no room. 0 means 60 s.
 	StallTimeout time.Duration
+	// IdleTimeout is how long a listener keeps a connection on which nothing is asked, at most twice as long. A client finds out before it
+	// uses the connection again. 0 means 10 min.
+	IdleTimeout time.Duration
+	// MaxConns is how many connections a listener has at a time. Beyond it the place of one is taken that was served no request yet, and
+	// where there is none, the newcomer is turned away. A job has as many as its workers make calls at once. 0 means 8192.
+	MaxConns int
 	// ListenAddr is where a listener binds, where that is not the endpoint that others call: behind a service's address, NAT or
 	// a published port. It is "host:port", a host alone (with the endpoint's port), ":port" (on every address) or "unix:/path";
 	// "" means the endpoint.
@@ -101,6 +107,10 @@ func (f *FastHTTP) Guards(endpoint string) bool {
 func (f *FastHTTP) dialTimeout() time.Duration { return orDefault(f.DialTimeout, 5*time.Second) }
 
 func (f *FastHTTP) stallTimeout() time.Duration { return orDefault(f.StallTimeout, time.Minute) }
+
+func (f *FastHTTP) idleTimeout() time.Duration { return orDefault(f.IdleTimeout, 10*time.Minute) }
+
+func (f *FastHTTP) maxConns() int { return orDefault(f.MaxConns, 8192) }
 
 func (f *FastHTTP) logger() *slog.Logger {
 	if f.Logger != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -100,6 +101,29 @@ func TestEveryFieldActs(t *testing.T) {
 				conn.Close()
 			}
 		},
+		"IdleTimeout": func(t *testing.T) {
+			for limit, closed := range map[time.Duration]bool{0: false, 10 * time.Millisecond: true} {
+				endpoint, _ := start(t, &transport.FastHTTP{IdleTimeout: limit}, "127.0.0.1:0")
+				conn := dial(t, endpoint, headOf(1)+"x")
+				_ = conn.SetReadDeadline(time.Now().Add(map[bool]time.Duration{true: 20 * time.Second, false: 100 * time.Millisecond}[closed]))
+				if _, err := io.Copy(io.Discard, conn); isTimeout(err) == closed {
+					t.Errorf("unused for %v: %v", limit, err)
+				}
+			}
+		},
+		"MaxConns": func(t *testing.T) {
+			for limit, closed := range map[int]bool{0: false, 3: true} {
+				endpoint, _ := start(t, &transport.FastHTTP{MaxConns: limit, Logger: quietLogger()}, "127.0.0.1:0")
+				var conns []net.Conn
+				for range 4 {
+					conns = append(conns, served(t, endpoint))
+				}
+				_ = conns[3].SetReadDeadline(time.Now().Add(map[bool]time.Duration{true: 20 * time.Second, false: 50 * time.Millisecond}[closed]))
+				if _, err := conns[3].Read(make([]byte, 1)); isTimeout(err) == closed {
+					t.Errorf("one connection more than %d: %v", limit, err)
+				}
+			}
+		},
 		"ListenAddr": func(t *testing.T) {
 			for addr, listens := range map[string]bool{"": false, "127.0.0.1:0": true} {
 				l, err := (&transport.FastHTTP{ListenAddr: addr}).Listen("192.0.2.1:7000") // an address that no machine has
@@ -163,6 +187,15 @@ func TestEveryFieldActs(t *testing.T) {
 			}
 		},
 	})
+}
+
+// served is a connection on which a request has been answered.
+func served(t *testing.T, endpoint string) net.Conn {
+	t.Helper()
+	conn := dial(t, endpoint, headOf(1)+"x")
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_, _ = io.ReadAtLeast(conn, make([]byte, 4096), 10) // a connection that was turned away ends
+	return conn
 }
 
 // actsOn runs the case of each exported field of a struct.

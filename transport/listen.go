@@ -117,6 +117,7 @@ func (l *listener) ServeScreened(h Handler, screen func(first []byte) error) err
 		return nil
 	}
 	l.handler, l.screen = h, screen
+	l.wg.Go(l.sweep)
 	l.accept()
 	l.wg.Wait()
 	return nil

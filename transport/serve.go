@@ -29,10 +29,12 @@ type serverConn struct {
 	state    atomic.Int32
 	reply    Reply
 	req      *buffer
-	size     int  // of the answer
-	room     int  // charged for the request; negative for none
-	reads    int  // since the last answer, until there is a whole head
-	pressed  bool // it has to finish a head in time
+	size     int         // of the answer
+	room     int         // charged for the request; negative for none
+	reads    int         // since the last answer, until there is a whole head
+	pressed  bool        // it has to finish a head in time
+	served   atomic.Bool // it has had an answer that was no refusal
+	used     atomic.Bool // since the listener last looked
 	stall    time.Duration
 	deadline time.Time // of writing; zero until there was a large answer
 }
@@ -59,7 +61,8 @@ func (l *listener) serveConn(raw net.Conn) {
 	defer raw.Close()
 	tune(raw)
 	c := &serverConn{Conn: raw, raw: raw, l: l, room: -1, stall: l.f.stallTimeout()}
-	if !l.add(c) {
+	c.use()
+	if !l.enlist(c) {
 		return
 	}
 	defer l.remove(c)
@@ -73,22 +76,6 @@ func (l *listener) serveConn(raw net.Conn) {
 	c.press() // until its first request is let in
 	defer c.finish()
 	_ = l.server.ServeConn(c) // its error is the client's, who has been told or is gone
-}
-
-func (l *listener) add(c *serverConn) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.stop {
-		return false
-	}
-	l.conns[c] = struct{}{}
-	return true
-}
-
-func (l *listener) remove(c *serverConn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.conns, c)
 }
 
 // Read hurries a client that sends the head of a request in pieces: nearly all arrive whole.
@@ -158,6 +145,7 @@ func linger(raw net.Conn, err error) {
 // serveRequest judges a request by its header, reads its body, runs the handler and leaves the answer to be sent.
 func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*serverConn)
+	c.use()
 	defer func() { _ = c.hurry() }() // for answers that do not come from WriteTo
 	n := ctx.Request.Header.ContentLength()
 	if r := l.judge(&ctx.Request.Header, n); r != nil {
@@ -191,6 +179,8 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 	l.f.serves.answered(n, c.size)
 	if c.reply.Stranger {
 		ctx.SetConnectionClose()
+	} else if !c.served.Load() {
+		c.served.Store(true)
 	}
 	ctx.SetBodyStream((*answer)(c), c.size)
 }
@@ -254,6 +244,7 @@ func (l *listener) connState(conn net.Conn, state fasthttp.ConnState) {
 	}
 	c := conn.(*serverConn)
 	c.reads = 0
+	c.use()
 	c.state.CompareAndSwap(connBusy, connIdle)
 	select {
 	case <-l.closing:

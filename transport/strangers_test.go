@@ -97,6 +97,34 @@ func TestRefusedRequestsEndConnections(t *testing.T) {
 	}
 }
 
+// TestStrangersMakePlace: who has been served nothing gives up its place to newcomers, and who has keeps it; the log says so.
+func TestStrangersMakePlace(t *testing.T) {
+	var log lines
+	endpoint, calls := start(t, &transport.FastHTTP{MaxConns: 4, Logger: slog.New(slog.NewTextHandler(&log, nil))}, "127.0.0.1:0")
+	client := &transport.FastHTTP{}
+	defer client.CloseIdleConnections()
+	closed := make(chan error, 50)
+	for range 50 {
+		silent := dial(t, endpoint, "")
+		go func() {
+			_, err := silent.Read(make([]byte, 1))
+			closed <- err
+		}()
+		if _, err := ask(client, endpoint, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 50 - 3 {
+		<-closed
+	}
+	if dials := client.Stats().Dials; dials != 1 || calls.Load() != 50 {
+		t.Errorf("a client needed %d connections for %d calls among strangers", dials, calls.Load())
+	}
+	if n := log.count("level=WARN", "there are 4 connections"); n != 1 {
+		t.Errorf("%d lines say that there are too many connections:\n%s", n, log.log.String())
+	}
+}
+
 // TestScreen: large requests are judged by how they begin, behind an envelope too, before their bytes take room; small ones are not.
 func TestScreen(t *testing.T) {
 	screen := func(first []byte) error {
