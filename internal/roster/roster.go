@@ -38,6 +38,7 @@ type member struct {
 	life uint32
 	// fenced means that server 0 is about to declare it dead: what it still sends is refused.
 	fenced bool
+	why    string // it was fenced
 	ends   string // why, if it has said that it ends before its work is done
 	seen   time.Time
 	window Window
@@ -92,11 +93,24 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 	case life <= m.life:
 		return false, wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", worker, life, m.life)
 	case r.o.Lockstep && m.state != absent && !m.fresh():
-		return false, wire.Refuse(wire.StatusRefused, "worker %d was part of this %s job and has ended; the others went on without it: "+
-			"start the job again from its last checkpoint", worker, r.o.Mode)
+		return false, wire.Refuse(wire.StatusRefused, "worker %d is part of this %s job and %s, and in step no other process can go on for it: "+
+			"start the job again from its last checkpoint", worker, r.o.Mode, m.since(now))
 	}
 	*m = member{state: alive, life: life, seen: now, window: Window{at: m.window.at}}
 	return true, nil
+}
+
+// since is what has become of a member, for a process that would take its place.
+func (m *member) since(now time.Time) string {
+	switch {
+	case m.state == left:
+		return "has stopped"
+	case m.state == dead || m.fenced:
+		return fmt.Sprintf("counts as dead (%s)", m.why)
+	case m.ends != "":
+		return fmt.Sprintf("has ended (%s)", m.ends)
+	}
+	return fmt.Sprintf("was heard %v ago", now.Sub(m.seen).Round(time.Millisecond))
 }
 
 // fresh says whether a life has done nothing yet, so that another may take its place in any mode.
@@ -116,7 +130,7 @@ func (r *Roster) Sender(h *wire.Header, now time.Time) error {
 	case m.ends != "":
 		return wire.Refuse(wire.StatusStale, "worker %d has ended: %s", h.Worker, m.ends)
 	case m.state == dead || m.fenced:
-		return wire.Refuse(wire.StatusStale, "worker %d was silent for more than %v and is out of the job", h.Worker, r.o.Timeout)
+		return wire.Refuse(wire.StatusStale, "worker %d counts as dead (%s) and is out of the job", h.Worker, m.why)
 	}
 	m.seen = now
 	return nil
@@ -193,10 +207,10 @@ func (r *Roster) Alive() bool {
 // Leave takes a worker out that has stopped.
 func (r *Roster) Leave(worker int) { r.members[worker].state = left }
 
-// Fence takes note that server 0 is about to declare a life dead.
-func (r *Roster) Fence(worker int, life uint32) {
+// Fence takes note that server 0 is about to declare a life dead, and why.
+func (r *Roster) Fence(worker int, life uint32, why string) {
 	if m := &r.members[worker]; m.state == alive && m.life == life {
-		m.fenced = true
+		m.fenced, m.why = true, why
 	}
 }
 

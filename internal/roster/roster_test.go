@@ -72,7 +72,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	case "ends": // worker
 		p.End(number(1), "tired")
 	case "fence": // worker, life
-		p.Fence(number(1), uint32(number(2)))
+		p.Fence(number(1), uint32(number(2)), "silent")
 	case "drop": // worker, life
 		return yes(p.Drop(number(1), uint32(number(2))))
 	case "silent":
@@ -163,5 +163,32 @@ func TestLivesAreBounded(t *testing.T) {
 	}
 	if join(4, 999) != next {
 		t.Error("two workers share a life")
+	}
+}
+
+// TestRefusalsNameTheCause: a worker that is refused is told what has become of it, and a process in its place what of the one before.
+func TestRefusalsNameTheCause(t *testing.T) {
+	start := time.Unix(0, 0)
+	later := start.Add(5 * time.Second)
+	for want, happens := range map[string]func(*Roster){
+		"was heard 5s ago":                 func(*Roster) {},
+		"has stopped":                      func(r *Roster) { r.Leave(0) },
+		"has ended (tired)":                func(r *Roster) { r.End(0, "tired") },
+		"counts as dead (silent for 31s)":  func(r *Roster) { r.Fence(0, 1, "silent for 31s") },
+		"counts as dead (it was replaced)": func(r *Roster) { r.Fence(0, 1, "it was replaced"); r.Drop(0, 1) },
+	} {
+		r := New(Options{Workers: 1, Mode: "sync", Lockstep: true, Timeout: 30 * time.Second, Heartbeat: time.Second})
+		if _, err := r.Begin(0, 1, start); err != nil {
+			t.Fatal(err)
+		}
+		r.Applied(0, 1, 1)
+		happens(r)
+		if _, err := r.Begin(0, 2, later); err == nil || !strings.Contains(err.Error(), "worker 0 is part of this sync job and "+want) {
+			t.Errorf("a process in its place: %v, want %q", err, want)
+		}
+		err := r.Sender(&wire.Header{Life: 1}, later)
+		if dead := strings.HasPrefix(want, "counts as dead"); dead && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("the worker itself: %v, want %q", err, want)
+		}
 	}
 }

@@ -67,7 +67,7 @@ func (c *deaths) giveUp(started time.Time) {
 // declare takes a worker out of the job on all servers. Its gradient for the open round counts only if every server has it.
 func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	c.log.Error("worker is dead", "worker", d.Worker, "silent", d.Silent.Round(time.Millisecond), "why", d.Why)
-	order := wire.Leave{Worker: d.Worker, Life: d.Life}
+	order := wire.Leave{Worker: d.Worker, Life: d.Life, Why: d.Why}
 	published := true
 	fenced := func(a wire.Fenced) {
 		d.Fenced(mode.Round(a.Round), a.Pushed)
@@ -112,7 +112,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	c.st.roster.Fence(l.Worker, l.Life)
+	c.st.roster.Fence(l.Worker, l.Life, l.Why)
 	return wire.Fenced{Published: c.st.published, Round: uint64(c.st.mode.Open()), Pushed: c.rounds.noted[l.Worker] != nil}
 }
 
@@ -123,6 +123,7 @@ func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	if l.Rate > 0 {
 		c.rates.set(mode.Round(l.RateRound), l.Rate)
 	}
+	c.st.roster.Fence(l.Worker, l.Life, l.Why) // which may not have arrived
 	if c.st.roster.Drop(l.Worker, l.Life) {
 		c.membership.depart(l.Worker, l.Forget)
 	}

@@ -65,6 +65,8 @@ type Gathered struct {
 type Leave struct {
 	Worker int    `json:"worker"`
 	Life   uint32 `json:"epoch"`
+	// Why it is dead (OpFence).
+	Why string `json:"why,omitempty"`
 	// Forget drops what the worker pushed for the open round (OpDrop).
 	Forget bool `json:"forget,omitempty"`
 	// Rate is the factor on learning rates that counts from RateRound on, if one was set: the worker that died may have told some
