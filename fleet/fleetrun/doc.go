@@ -167,6 +167,7 @@ package main
 //
 //	program.go  the executable, built or found
 //	crew.go     its processes
+//	scratch.go, scratch_unix.go, scratch_other.go  a directory for as long as it runs
 //	keeper.go   what becomes of it as they end
 //	process.go  one of them
 //	group_unix.go, group_linux.go, group_other.go, group_windows.go  with all that it has started

@@ -59,11 +59,11 @@ func launch(opts *options, con *console) (int, error) {
 	}
 	signals, release := catchSignals()
 	defer release()
-	scratch, err := os.MkdirTemp("", "fleetrun-")
+	scratch, remove, err := makeScratch(os.TempDir())
 	if err != nil {
 		return exitFailure, fmt.Errorf("no directory for temporary files: %w", err)
 	}
-	defer os.RemoveAll(scratch)
+	defer remove()
 	program, err := findProgram(opts.program, scratch, signals, con)
 	if err != nil {
 		return exitCodeOf(err), err

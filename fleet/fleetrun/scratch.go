@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// makeScratch makes a directory that lasts as long as fleetrun, which removes it. Those of processes that were killed are removed by the
+// next start.
+func makeScratch(in string) (dir string, remove func(), err error) {
+	sweepScratch(in, time.Now().Add(-time.Minute))
+	if dir, err = os.MkdirTemp(in, "fleetrun-"); err != nil {
+		return "", nil, err
+	}
+	unlock, _ := lockDir(dir)
+	return dir, func() { os.RemoveAll(dir); unlock() }, nil
+}
+
+// sweepScratch removes directories that no process has locked and that are older: a younger one's process may be about to lock it.
+func sweepScratch(in string, before time.Time) {
+	all, _ := filepath.Glob(filepath.Join(in, "fleetrun-*"))
+	for _, dir := range all {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || info.ModTime().After(before) {
+			continue
+		}
+		if unlock, locked := lockDir(dir); locked {
+			os.RemoveAll(dir) // another user's is left alone
+			unlock()
+		}
+	}
+}
