@@ -115,6 +115,7 @@ type saver struct {
 	f     *Fleet
 	j     *job
 	every time.Duration
+	told  context.Context // InitWorker's: what ends it ends the program
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 }
@@ -123,12 +124,12 @@ type saver struct {
 const retryAfter = 10 * time.Second
 
 // beginSaving begins, in a job with a Recovery.
-func (f *Fleet) beginSaving(j *job) {
+func (f *Fleet) beginSaving(told context.Context, j *job) {
 	if j.strategy.Recovery.Dir == "" {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &saver{f: f, j: j, every: j.strategy.Recovery.Every.Std(), stop: stop}
+	s := &saver{f: f, j: j, every: j.strategy.Recovery.Every.Std(), told: told, stop: stop}
 	s.ended.Go(func() { s.run(ctx) })
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,17 +149,52 @@ func (f *Fleet) endSaving() *saver {
 	return s
 }
 
-// run saves again and again until ctx ends.
+// run saves again and again until ctx ends, and at once when a server asks.
 func (s *saver) run(ctx context.Context) {
-	for wait := s.every; s.wait(ctx, wait) == nil; {
-		wait = s.every
-		mine, err := s.j.backend.Saves(ctx, false)
+	wait := s.every
+	for {
+		mine, err := s.next(ctx, wait)
+		if err != nil {
+			return
+		}
+		if wait = s.every; !mine {
+			mine, err = s.j.backend.Saves(ctx, false)
+		}
 		if mine && err == nil {
 			err = s.save(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			wait = s.retry(err)
 		}
+	}
+}
+
+// next waits until it is time to save, or somebody asks.
+func (s *saver) next(ctx context.Context, d time.Duration) (asked bool, err error) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return false, nil
+	case <-s.j.backend.Asked():
+		return true, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// rescueTime is how long a worker that is asked to end tries to save a checkpoint before.
+const rescueTime = time.Minute
+
+// rescue saves what is trained when the program was asked to end in the middle of it: its next start goes on from that.
+func (s *saver) rescue() {
+	if s.told.Err() == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.told), rescueTime)
+	defer cancel()
+	if err := s.save(ctx); err != nil {
+		s.f.log.Warn("no checkpoint was saved before this worker ends", "worker", s.f.id.Index, "error", err)
 	}
 }
 

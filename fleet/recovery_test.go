@@ -35,8 +35,9 @@ type enduring struct {
 	stop     time.Duration // bounds StopWorker; 0 means as long as it takes
 
 	mu    sync.Mutex
-	began []fleet.Progress // by worker
-	model []byte           // at the end, as worker 0 sees it
+	ends  map[string]context.CancelCauseFunc // of each role's context
+	began []fleet.Progress                   // by worker
+	model []byte                             // at the end, as worker 0 sees it
 	errs  map[string]error
 	log   trial.Log
 }
@@ -51,7 +52,7 @@ var errKilled = errors.New("killed")
 // run runs the job in virtual time, and returns what became of its roles.
 func (j *enduring) run(t *testing.T) *enduring {
 	t.Helper()
-	j.began = make([]fleet.Progress, j.Cluster.Workers)
+	j.began, j.ends = make([]fleet.Progress, j.Cluster.Workers), map[string]context.CancelCauseFunc{}
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		c := j.Cluster
@@ -81,6 +82,11 @@ func (j *enduring) again() *enduring {
 }
 
 func (j *enduring) play(ctx context.Context, f *fleet.Fleet, dir string) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	j.mu.Lock()
+	j.ends[roleName(f)] = end
+	j.mu.Unlock()
 	s, o := j.Strategy, trial.NewToy()
 	s.Recovery = j.recovery
 	var rule optimizer.Rule = optimizer.Adam{LR: 0.01}
@@ -185,6 +191,55 @@ func TestAJobGoesOn(t *testing.T) {
 				t.Errorf("the latest is %s of step %d, error %v", latest.Dir, latest.Step, err)
 			}
 		})
+	}
+}
+
+func roleName(f *fleet.Fleet) string {
+	if f.IsServer() {
+		return fmt.Sprint("server ", f.ServerIndex())
+	}
+	return fmt.Sprint("worker ", f.WorkerIndex())
+}
+
+var errTerminated = errors.New("terminated")
+
+// TestWhoIsAskedToEndSaves: the context of a role ends in the middle of an epoch, or those of all, as on SIGTERM. A checkpoint is saved
+// before the job ends, long before one would be saved by itself, and the job goes on from that.
+func TestWhoIsAskedToEndSaves(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		victims := [][]string{{"worker 0"}, {"worker 0", "worker 1"}}
+		if job.Cluster.Servers > 0 {
+			victims = [][]string{{"server 0"}, {"server 1"}, {"worker 0"}, {"worker 1"}, {"server 0", "server 1", "worker 0", "worker 1"}}
+		}
+		for _, roles := range victims {
+			t.Run(fmt.Sprint(name, " ", roles), func(t *testing.T) {
+				j := &enduring{Job: job, epochs: 4, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}}
+				var once sync.Once
+				j.within = func(f *fleet.Fleet, epoch, step int) error {
+					if epoch == 2 && step == 2 {
+						once.Do(func() {
+							for _, role := range roles {
+								if end := j.ends[role]; end != nil {
+									end(errTerminated)
+								}
+							}
+						})
+					}
+					return nil
+				}
+				j.run(t)
+				for _, role := range roles {
+					if err := j.errs[role]; err == nil && j.ends[role] != nil {
+						t.Errorf("%s has ended well", role)
+					}
+				}
+				latest, err := fleet.Latest(j.recovery.Dir)
+				if err != nil || latest.Progress.Epoch < 2 {
+					t.Fatalf("the latest is of epoch %d, error %v\n%s", latest.Progress.Epoch, err, j.log.String())
+				}
+				j.again().works(t)
+			})
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if err := j.backend.Join(ctx); err != nil {
 		return named("InitWorker", err)
 	}
-	f.beginSaving(j)
+	f.beginSaving(ctx, j)
 	return nil
 }
 
@@ -39,7 +39,9 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 	}
 	var unsaved error
 	if s := f.endSaving(); s != nil {
-		unsaved = s.last(ctx)
+		if unsaved = s.last(ctx); unsaved != nil {
+			s.rescue()
+		}
 	}
 	err = errors.Join(unsaved, j.backend.Leave(ctx))
 	if !errors.Is(err, backend.ErrNotJoined) {

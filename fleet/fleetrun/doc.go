@@ -91,7 +91,8 @@
 // is a job that a signal has ended. Logs go on after a line that says which attempt begins. On several machines give all the same
 // --max_restart: roles whose job has lost one elsewhere fail, and are started again too.
 //
-// An interrupt (^C), SIGTERM or SIGHUP to fleetrun asks all roles to end; a second one kills them. The exit code is 130, 143
+// An interrupt (^C), SIGTERM or SIGHUP to fleetrun asks all roles to end, which may save a checkpoint before, as long as the grace period
+// lasts; a second one kills them. The exit code is 130, 143
 // or 129. No process is left behind: each role leads a process group, and what is left of the group is killed when the
 // role has ended. On Linux the roles also die with a fleetrun that was killed itself.
 //

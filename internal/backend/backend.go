@@ -41,6 +41,8 @@ type Trainer interface {
 	// Saves says whether it is for this worker to save the checkpoints of Strategy.Recovery: the lowest that lives saves. With last it is
 	// about to leave, everything that it has trained is where others see it, and another is the lowest from then on.
 	Saves(ctx context.Context, last bool) (bool, error)
+	// Asked has something when this worker is to save one at once, since a server is about to end.
+	Asked() <-chan struct{}
 	// Checkpoint writes the next of these checkpoints and removes old ones. When the same was saved of this very step, nothing is written.
 	Checkpoint(ctx context.Context, p checkpoint.Progress) error
 	// Progress is that of the checkpoint that Join found to go on from, zero without one.

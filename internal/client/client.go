@@ -71,6 +71,9 @@ func New(c Config) *Client {
 		Header:   client.link.header,
 		Call:     client.link.patiently,
 	}
+	if c.Strategy.Recovery.Dir != "" { // which a push that some servers have and others lack would hold up
+		client.servers.Linger = c.Strategy.HeartbeatInterval.Std()
+	}
 	client.sessions = session.New(session.Config{
 		Worker:   c.Worker,
 		Workers:  c.Workers,

@@ -69,8 +69,24 @@ func (l *link) ping(server int) error {
 	defer cancel()
 	var b wire.Builder
 	b.Reset(l.header(wire.OpHeartbeat))
-	_, err := l.once(ctx, server, b.Parts(), nil)
+	_, err := l.once(ctx, server, b.Parts(), l.told)
 	return err
+}
+
+// told reads what a server says in its answer to a heartbeat, if it says anything.
+func (l *link) told(f *wire.Frame) error {
+	if _, says := f.Blob(); !says {
+		return nil
+	}
+	var msg wire.Beat
+	if err := f.JSON(&msg); err != nil || !msg.Save {
+		return err
+	}
+	select {
+	case l.asked <- struct{}{}:
+	default: // whoever saves knows
+	}
+	return nil
 }
 
 func isRefusal(err error) bool {

@@ -27,7 +27,8 @@ type link struct {
 
 	heard   hearing
 	waits   *waits
-	leaving atomic.Bool // servers may be gone
+	asked   chan struct{} // has something when a server wants a checkpoint saved
+	leaving atomic.Bool   // servers may be gone
 	stopped atomic.Bool
 	beat    sync.WaitGroup
 
@@ -44,6 +45,7 @@ func newLink(c Config) *link {
 		strategy:  c.Strategy,
 		transport: c.Transport,
 		log:       c.Logger.With("worker", c.Worker),
+		asked:     make(chan struct{}, 1),
 		ctx:       ctx,
 		end:       end,
 	}

@@ -25,6 +25,9 @@ func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 	return answer.Yours, nil
 }
 
+// Asked implements [backend.Trainer]: server 0 asks the worker that saves.
+func (c *Client) Asked() <-chan struct{} { return c.link.asked }
+
 // Checkpoint implements [backend.Trainer]: the servers write into a directory that server 0 makes. When another worker has saved this very
 // step with this progress, there is nothing to do.
 func (c *Client) Checkpoint(ctx context.Context, p checkpoint.Progress) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/peer"
@@ -23,6 +24,8 @@ type Servers struct {
 	Header func(wire.Op) wire.Header
 	// Call sends a request to a server, as often as it takes, and gives the answer to read, which may be nil.
 	Call func(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error
+	// Linger is for how long a push that is under way is not given up when its context ends.
+	Linger time.Duration
 	// Tally counts what became of pushes.
 	Tally Tally
 	// Sequence numbers pushes, and everything else that servers do once.

@@ -3,16 +3,43 @@ package exchange
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // Run sends a request and returns when all its answers are in place.
 func (x *Exchange) Run(ctx context.Context, r Request) error {
+	if r.Seq > 0 && x.s.Linger > 0 {
+		var release func()
+		ctx, release = linger(ctx, x.s.Linger)
+		defer release()
+	}
 	if r.Push.Samples > 0 && x.s.Payload != wire.Float32 {
 		return x.narrowly(ctx, r)
 	}
 	return x.exchange(ctx, r)
+}
+
+// linger is a context that ends a while after ctx, unless that has ended already.
+func linger(ctx context.Context, d time.Duration) (longer context.Context, release func()) {
+	if ctx.Err() != nil {
+		return ctx, func() {}
+	}
+	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	var late *time.Timer
+	over := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(over)
+		late = time.AfterFunc(d, func() { end(context.Cause(ctx)) })
+	})
+	return longer, func() {
+		if !stop() {
+			<-over
+			late.Stop()
+		}
+		end(nil)
+	}
 }
 
 func (x *Exchange) exchange(ctx context.Context, r Request) error {

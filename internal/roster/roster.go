@@ -204,6 +204,11 @@ func (r *Roster) Alive() bool {
 	return slices.ContainsFunc(r.members, func(m member) bool { return m.state == alive && m.ends == "" })
 }
 
+// Heard says whether any such worker has shown life lately.
+func (r *Roster) Heard(now time.Time) bool {
+	return slices.ContainsFunc(r.members, func(m member) bool { return m.state == alive && m.ends == "" && now.Sub(m.seen) < r.grace() })
+}
+
 // Leave takes a worker out that has stopped.
 func (r *Roster) Leave(worker int) { r.members[worker].state = left }
 

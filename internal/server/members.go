@@ -91,12 +91,16 @@ func (c *membership) begin(worker int, life uint32) error {
 	return nil
 }
 
-// heartbeat answers a worker that shows life.
-func (c *membership) heartbeat(f *wire.Frame) error {
+// heartbeat answers a worker that shows life, and says when it is to save a checkpoint.
+func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	if err := c.st.sender(f); err != nil {
+	err := c.st.sender(f)
+	switch {
+	case err != nil:
 		return err
+	case c.st.lock.failure == nil && c.recovery.asks(int(f.Worker)):
+		return r.JSON(wire.Beat{Save: true})
 	}
 	return c.st.lock.failure
 }

@@ -20,8 +20,12 @@ type recovery struct {
 	index    int
 	series   *checkpoint.Series
 	progress wire.Progress // of the checkpoint that the job goes on from
-	stopping []uint32      // by worker: the life that saves a last time; guarded by the state's lock
 	log      *slog.Logger
+
+	// Guarded by the state's lock:
+	stopping []uint32 // by worker: the life that saves a last time
+	wanted   bool     // one is to be saved at once, since a server is about to end
+	whole    int      // that have been saved
 
 	mu     sync.Mutex
 	places map[string]string // directories by save, until that is committed
@@ -85,12 +89,24 @@ func (c *recovery) holds(f *wire.Frame, id string) error {
 	return nil
 }
 
+// answer is how many have been saved; if so wanted, the next is asked for. Locked.
+func (c *recovery) answer(wanted bool) (whole int) {
+	c.wanted = c.wanted || wanted && c.series.Dir != ""
+	return c.whole
+}
+
+// asks says whether a worker is to save one at once. Locked.
+func (c *recovery) asks(worker int) bool { return c.wanted && c.lowest(worker) }
+
 // committed takes note that a checkpoint is whole.
 func (c *recovery) committed(msg *wire.Save) {
 	if msg.Progress == nil {
 		return
 	}
 	c.log.Info("checkpoint is whole", "dir", msg.Dir, "epoch", msg.Progress.Epoch)
+	c.st.lock.Lock()
+	c.wanted, c.whole = false, c.whole+1
+	c.st.lock.Unlock()
 	c.series.Prune()
 }
 

@@ -57,6 +57,7 @@ type Server struct {
 	members  *membership
 	deaths   *deaths
 	servers  *servers
+	stopping *stopping
 	door     *door
 	log      *slog.Logger
 }
@@ -123,6 +124,8 @@ func (s *Server) connect(traits mode.Traits) {
 	keep := c.Strategy.Recovery
 	s.recovery = &recovery{st: st, index: c.Index, series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Log: s.log},
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, log: s.log}
+	s.servers.recovery = s.recovery
+	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, recovery: s.recovery,
 		rule: c.Rule.Name(), servers: len(c.Endpoints), log: s.log}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
@@ -134,7 +137,7 @@ func (s *Server) connect(traits mode.Traits) {
 	s.door.handlers = []handler{
 		wire.OpHello:     control(s.members.join),
 		wire.OpJoin:      control(s.members.join),
-		wire.OpHeartbeat: silent(s.members.heartbeat),
+		wire.OpHeartbeat: s.members.heartbeat,
 		wire.OpLeave:     silent(s.members.leave),
 		wire.OpPublish:   silent(s.loading.handle),
 		wire.OpStep:      steps.step,
@@ -205,12 +208,14 @@ var ErrWorkersDied = errors.New("workers died")
 // ErrWentBack says that the weights of a server are lost, so that no role can go on.
 var ErrWentBack = wire.ErrWentBack
 
-// Run serves until every worker has stopped or died, or ctx ends.
+// Run serves until every worker has stopped or died, or ctx ends; in a job that saves checkpoints by itself, until one was saved after that.
 //
 // It closes from the inside out: first who looks for deaths, then whoever waits, with an error that says so, then the
 // listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing of
 // the server runs any more.
 func (s *Server) Run(ctx context.Context) error {
+	ctx, release := s.stopping.outlast(ctx)
+	defer release()
 	l, err := s.listen(ctx)
 	if err != nil {
 		return fmt.Errorf("server %d %w: %w", s.c.Index, ErrListen, err)

@@ -32,6 +32,7 @@ import (
 type servers struct {
 	st          *state
 	peers       *peers
+	recovery    *recovery
 	index       int
 	process     uint64
 	fingerprint layout.Fingerprint
@@ -64,13 +65,21 @@ func (c *servers) beatTo(ctx context.Context, to int) {
 		}
 		if pause, failure := b.beat(ctx, met); failure != nil {
 			c.fail(failure)
-		} else {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(pause):
-			}
+		} else if c.rest(ctx, pause) != nil {
+			return
 		}
+	}
+}
+
+// rest fails when ctx ends before the pause is over.
+func (c *servers) rest(ctx context.Context, pause time.Duration) error {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
 	}
 }
 
@@ -197,7 +206,7 @@ func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *reply) error {
 	answer, err := wire.Reported{}, error(nil)
 	switch g := c.st.generation.Load(); {
 	case g != nil && f.Job == g.Servers():
-		err = c.heard(msg)
+		answer.Whole, err = c.heard(msg)
 	case c.index != 0:
 		err = c.same(msg)
 	case len(msg.Fingerprint) == 0 || msg.Server == 0:
@@ -219,10 +228,18 @@ func (c *servers) same(msg *wire.Report) error {
 	return nil
 }
 
-// heard takes note of what a server of this generation says.
-func (c *servers) heard(msg *wire.Report) error {
+// heard takes note of what a server of this generation says, and answers with how many checkpoints are whole.
+func (c *servers) heard(msg *wire.Report) (whole int, err error) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
+	if err := c.says(msg); err != nil {
+		return 0, err
+	}
+	return c.recovery.answer(msg.Stops), nil
+}
+
+// says takes note of it. Locked.
+func (c *servers) says(msg *wire.Report) error {
 	switch {
 	case msg.Ends:
 		c.ended[msg.Server] = true

@@ -42,6 +42,9 @@ func (t *Trainer) Progress() checkpoint.Progress { return t.progress }
 // Saves implements [backend.Trainer].
 func (t *Trainer) Saves(context.Context, bool) (bool, error) { return true, nil }
 
+// Asked implements [backend.Trainer]: there is nobody who would.
+func (t *Trainer) Asked() <-chan struct{} { return nil }
+
 // Checkpoint implements [backend.Trainer].
 func (t *Trainer) Checkpoint(ctx context.Context, p checkpoint.Progress) error {
 	return t.WriteNext(ctx, p, t.local.RateFactor())

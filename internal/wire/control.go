@@ -90,12 +90,22 @@ type Report struct {
 	Ends   bool   `json:"ends,omitempty"`
 	Status uint16 `json:"status,omitempty"`
 	Why    string `json:"why,omitempty"`
+	// Stops says that the sender is about to end and wants a checkpoint saved before.
+	Stops bool `json:"stops,omitempty"`
 }
 
 // Reported answers it: the generation that the server is one of now.
 type Reported struct {
 	Generation uint64 `json:"generation,omitempty"`
 	Key        uint64 `json:"key,omitempty"`
+	// Whole is how many checkpoints of the job's own have been saved since it began, which server 0 knows.
+	Whole int `json:"whole,omitempty"`
+}
+
+// Beat answers a heartbeat where there is something to say.
+type Beat struct {
+	// Save asks the worker to save a checkpoint at once: a server is about to end.
+	Save bool `json:"save"`
 }
 
 // Fenced answers OpFence.

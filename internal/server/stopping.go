@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// stopping has a checkpoint saved before a server ends that was asked to end, in a job that saves some: its weights end with it.
+//
+//	server 1                      server 0                           the lowest worker
+//	  report: stops ──────────────> wanted
+//	                                answer to a heartbeat: save ─────>
+//	                                          <───────────── freeze, save, commit
+//	  report ─────────────────────>
+//	        <────────────────────── one more has become whole
+//
+// Server 0 does so for itself too. The server serves on until then, as long as there is a worker to save.
+type stopping struct {
+	st       *state
+	servers  *servers
+	recovery *recovery
+}
+
+// stopGrace is how long a server that was asked to end serves on for the sake of a checkpoint.
+const stopGrace = time.Minute
+
+// outlast is a context that ends when ctx has, and a checkpoint was saved after that or none will be.
+func (c *stopping) outlast(ctx context.Context) (longer context.Context, release func()) {
+	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	over := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(over)
+		c.save(longer)
+		end(context.Cause(ctx))
+	})
+	return longer, func() {
+		end(context.Canceled)
+		if !stop() {
+			<-over
+		}
+	}
+}
+
+// save returns when a checkpoint was saved since it was called, or none will be.
+func (c *stopping) save(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	before, err := c.ask(ctx, true)
+	for now := before; err == nil && now == before && c.hopes(); now, err = c.ask(ctx, false) {
+		err = c.servers.rest(ctx, min(c.servers.pace/4, introductionPause))
+	}
+	if err != nil {
+		c.servers.log.Warn("this server ends before a checkpoint is whole", "error", err)
+	}
+}
+
+// hopes says whether there is something to save, and somebody who does.
+func (c *stopping) hopes() bool {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	return c.recovery.series.Dir != "" && c.st.published && c.st.lock.failure == nil && c.st.roster.Heard(c.st.clock.Now())
+}
+
+// ask is how many checkpoints server 0 has seen become whole; if so wanted, it has another saved.
+func (c *stopping) ask(ctx context.Context, wanted bool) (whole int, err error) {
+	if c.servers.index == 0 {
+		c.st.lock.Lock()
+		defer c.st.lock.Unlock()
+		return c.recovery.answer(wanted), nil
+	}
+	g := c.st.generation.Load()
+	if g == nil {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.servers.peers.timeout/10)
+	defer cancel()
+	var answer wire.Reported
+	msg := wire.Report{Server: c.servers.index, Process: c.servers.process, Stops: wanted}
+	attempt, err := c.servers.peers.attempt(0, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, &answer)
+	if err == nil {
+		_, err = attempt(ctx)
+	}
+	return answer.Whole, err
+}
