@@ -12,8 +12,8 @@ import (
 //
 // A checkpoint is a directory ckpt-<number> below Dir, made when it is begun and whole when it has a manifest.json. Every role begins
 // from the whole one with the highest number, or from nothing where there is none; what a program gives to Restore or InitServer counts
-// only then. The lowest worker that lives has one saved every Every, and when it stops. When the context of InitWorker or RunServer ends, as
-// on SIGTERM, one is saved too before the role ends: by the worker in Fleet.Close, for a server by the lowest worker.
+// only then. The lowest worker that lives has one saved every Every, and when it stops. When the context of InitWorker or RunServer
+// ends, as on SIGTERM, one is saved too before the role ends: by the worker in Fleet.Close, for a server by the lowest worker.
 type Recovery struct {
 	// Dir is where checkpoints go: a directory that all servers share, or all workers of a job without servers. Two jobs in one don't
 	// harm each other's files, but either, started again, goes on from whatever is newest: give each its own.

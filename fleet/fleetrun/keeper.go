@@ -97,7 +97,7 @@ func (k *keeper) exited(e exit) order {
 
 func (k *keeper) fail(e exit) order {
 	k.culprit, k.code = &e, e.code
-	k.again = k.restarts > 0 && e.code != exitUsage // a command line that makes no sense makes none the next time
+	k.again = k.restarts > 0 && (e.code != exitUsage || e.panicked) // a command line that makes no sense makes none the next time
 	if len(k.alive) == 0 {
 		k.say("%v failed: %s", e.role, e.how)
 		return k.rest()

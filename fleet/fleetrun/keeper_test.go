@@ -35,7 +35,7 @@ func step(k *keeper, event string) order {
 		who.kind = server
 	}
 	fmt.Sscanf(event[1:], "%d=%d", &who.rank, &code)
-	return k.exited(exit{who, code, fmt.Sprintf("exit code %d", code)})
+	return k.exited(exit{role: who, code: code, how: fmt.Sprintf("exit code %d", code)})
 }
 
 // orderText names an order as the scripts below do.

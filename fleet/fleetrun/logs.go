@@ -28,6 +28,9 @@ func createLog(dir string, r role) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o666)
 }
 
+// attemptLine begins the line in a log behind which a later attempt writes.
+const attemptLine = "---- fleetrun: attempt"
+
 // openLog is createLog for the first attempt at a job, and goes on with the log behind a line for later ones.
 func openLog(dir string, r role, attempt, of int) (*os.File, error) {
 	if attempt == 1 {
@@ -37,7 +40,7 @@ func openLog(dir string, r role, attempt, of int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Fprintf(f, "---- fleetrun: attempt %d of %d, %s\n", attempt, of, time.Now().Format(time.DateTime)); err != nil {
+	if _, err := fmt.Fprintf(f, attemptLine+" %d of %d, %s\n", attempt, of, time.Now().Format(time.DateTime)); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("the log can't be gone on with: %w", err)
 	}
@@ -85,6 +88,26 @@ const (
 
 // tail returns the last lines of a file.
 func tail(path string) ([]string, error) {
+	lines, err := lastOf(path)
+	return lines[max(0, len(lines)-tailLines):], err
+}
+
+// panicked says whether the last attempt in a log ends as the log of a Go program does that has crashed: with its goroutines.
+func panicked(path string) (is bool) {
+	lines, _ := lastOf(path) // a log that can't be read says nothing
+	for _, line := range lines {
+		switch {
+		case strings.HasPrefix(line, attemptLine):
+			is = false
+		case strings.HasPrefix(line, "goroutine ") && strings.HasSuffix(line, "]:"):
+			is = true
+		}
+	}
+	return is
+}
+
+// lastOf returns the lines that end a file, tailBytes at most.
+func lastOf(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -99,6 +122,5 @@ func tail(path string) ([]string, error) {
 	if err != nil || len(text) == 0 {
 		return nil, err
 	}
-	lines := strings.Split(string(text), "\n")
-	return lines[max(0, len(lines)-tailLines):], nil
+	return strings.Split(string(text), "\n"), nil
 }

@@ -58,7 +58,11 @@ func (p *process) wait() exit {
 	err := p.cmd.Wait()
 	killGroup(p.cmd.Process)
 	p.close()
-	return exitOf(p.role, p.cmd.ProcessState, err)
+	e := exitOf(p.role, p.cmd.ProcessState, err)
+	if e.code == exitUsage && panicked(p.log.Name()) {
+		e.how, e.panicked = "exit code 2, a panic", true
+	}
+	return e
 }
 
 func (p *process) close() {
@@ -73,17 +77,19 @@ type exit struct {
 	role role
 	code int // as a shell gives it: 128 and the signal's number where there was one
 	how  string
+	// panicked says that the code is that of a Go program which crashed, and not of one whose command line makes no sense.
+	panicked bool
 }
 
 func exitOf(r role, state *os.ProcessState, err error) exit {
 	if state == nil { // the system lost it
-		return exit{r, exitFailure, fmt.Sprint(err)}
+		return exit{role: r, code: exitFailure, how: fmt.Sprint(err)}
 	}
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return exit{r, 128 + int(ws.Signal()), killedBy(ws.Signal())}
+		return exit{role: r, code: 128 + int(ws.Signal()), how: killedBy(ws.Signal())}
 	}
 	if code := state.ExitCode(); code != 0 {
-		return exit{r, code, fmt.Sprintf("exit code %d", code)}
+		return exit{role: r, code: code, how: fmt.Sprintf("exit code %d", code)}
 	}
 	return exit{role: r, how: "exit code 0"}
 }

@@ -96,6 +96,11 @@ func (p *player) act(verb, value string) {
 		if err := os.Mkdir("failed-"+kind+rank, 0o777); err == nil {
 			p.act("exit", value)
 		}
+	case "paniconce": // unless it did so before
+		kind, rank := whoAmI()
+		if err := os.Mkdir("failed-"+kind+rank, 0o777); err == nil {
+			panic(value)
+		}
 	case "raise": // the signal of that number, to itself
 		n, _ := strconv.Atoi(value)
 		syscall.Kill(os.Getpid(), syscall.Signal(n))

@@ -208,7 +208,7 @@ var ErrWorkersDied = errors.New("workers died")
 // ErrWentBack says that the weights of a server are lost, so that no role can go on.
 var ErrWentBack = wire.ErrWentBack
 
-// Run serves until every worker has stopped or died, or ctx ends; in a job that saves checkpoints by itself, until one was saved after that.
+// Run serves until every worker has stopped or died, or ctx ends; in a job that saves checkpoints by itself, until one was saved then.
 //
 // It closes from the inside out: first who looks for deaths, then whoever waits, with an error that says so, then the
 // listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing of

@@ -48,8 +48,10 @@ func (c *stopping) save(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	before, err := c.ask(ctx, true)
-	for now := before; err == nil && now == before && c.hopes(); now, err = c.ask(ctx, false) {
-		err = c.servers.rest(ctx, min(c.servers.pace/4, introductionPause))
+	for whole := before; err == nil && whole == before && c.hopes(); {
+		if err = c.servers.rest(ctx, min(c.servers.pace/4, introductionPause)); err == nil {
+			whole, err = c.ask(ctx, false)
+		}
 	}
 	if err != nil {
 		c.servers.log.Warn("this server ends before a checkpoint is whole", "error", err)
