@@ -83,7 +83,6 @@ func (j *enduring) again() *enduring {
 
 func (j *enduring) play(ctx context.Context, f *fleet.Fleet, dir string) error {
 	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
 	j.mu.Lock()
 	j.ends[roleName(f)] = end
 	j.mu.Unlock()
@@ -361,7 +360,9 @@ func TestATornCheckpointIsPassedOver(t *testing.T) {
 				}
 				again := j.again()
 				again.epochs = 0
-				again.atTheEnd = func(*fleet.Fleet) error { return errKilled } // before it saves another
+				again.atTheEnd = func(f *fleet.Fleet) error { // before it saves another, and when the other has joined too
+					return errors.Join(f.BarrierWorker(context.Background()), errKilled)
+				}
 				again.run(t)
 				for w, p := range again.began {
 					if p.Epoch != want {
