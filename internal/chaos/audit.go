@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -87,7 +88,14 @@ func rowsByLife(rows map[uint64]float32) map[uint64][]float32 {
 func (a audit) lives() map[uint64]*life {
 	lives := map[uint64]*life{}
 	asked := map[uint64]int64{} // acknowledged when the last checkpoint was asked for, by life
+	asks := a.asked()
 	for _, e := range a.entries {
+		if !asks.IsZero() && e.At.After(asks) { // who is asked to end has all saved that was acknowledged
+			asks = time.Time{}
+			for _, l := range lives {
+				l.saved = l.acked
+			}
+		}
 		if e.Life == 0 {
 			if e.What == begins && !a.level.keeps {
 				for _, l := range lives {
@@ -125,6 +133,14 @@ func (a audit) lives() map[uint64]*life {
 		}
 	}
 	return lives
+}
+
+// asked is when a process was asked to end, where nothing else was done that could have kept the job from saving a checkpoint then.
+func (a audit) asked() (at time.Time) {
+	if len(a.struck) == 1 && a.struck[0].do == term && a.level.saves {
+		at = a.struck[0].at
+	}
+	return at
 }
 
 // goBack is what follows for a life when servers begin again that keep nothing.

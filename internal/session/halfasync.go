@@ -186,7 +186,9 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 			}
 		}
 		m.version++
-		m.w.Servers.Tally.Steps.Add(int64(len(sessions)))
+		if err == nil {
+			m.w.Servers.Tally.Steps.Add(int64(len(sessions)))
+		}
 		m.pushed.send()
 		sessions = m.rules.Pushed()
 	}
