@@ -88,8 +88,8 @@
 // With --max_restart=N it does not end there: when all have ended, all roles are started again, after a pause that doubles from a second
 // to a minute, until the job ends well or has failed N+1 times. A program that saves checkpoints (strategy.Recovery; the examples'
 // -checkpoint) goes on from the last one. A role that ends with 2, which is a command line that makes no sense, is not started again, but
-// after a panic; nor is a job that a signal has ended. Logs go on after a line that says which attempt begins. On several machines give all the same
-// --max_restart: roles whose job has lost one elsewhere fail, and are started again too.
+// after a panic; nor is a job that a signal has ended. Logs go on after a line that says which attempt begins. On several machines give
+// all the same --max_restart: roles whose job has lost one elsewhere fail, and are started again too.
 //
 // An interrupt (^C), SIGTERM or SIGHUP to fleetrun asks all roles to end, which may save a checkpoint before, as long as the grace period
 // lasts; a second one kills them. The exit code is 130, 143

@@ -267,6 +267,9 @@ func (r *Roster) Describe(w int, now time.Time) string {
 	}
 }
 
+// Hurry has workers that miss three heartbeats count as dead: the job is about to end, and waits for nobody longer than that.
+func (r *Roster) Hurry() { r.o.Timeout = r.grace() }
+
 // Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that has said that it
 // ends is dead at once where the others wait for it. Where they don't, it keeps that time to be started again.
 func (r *Roster) Silent(now time.Time) (all []*Death) {

@@ -81,6 +81,10 @@ func (p *player) play(t *testing.T, l script.Line) string {
 			who = append(who, fmt.Sprintf("%d life %d", d.Worker, d.Life))
 		}
 		return strings.Join(who, ", ")
+	case "hurry":
+		p.Hurry()
+	case "heard":
+		return yes(p.Heard(p.now))
 	case "hopeless":
 		return said("no", p.Hopeless(time.Unix(0, 0), p.now))
 	case "describe":

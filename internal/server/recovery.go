@@ -89,9 +89,13 @@ func (c *recovery) holds(f *wire.Frame, id string) error {
 	return nil
 }
 
-// answer is how many have been saved; if so wanted, the next is asked for. Locked.
+// answer is how many have been saved; if so wanted, the next is asked for, which then need not wait long for steps of a worker that has
+// died: the job ends in any case. Locked.
 func (c *recovery) answer(wanted bool) (whole int) {
-	c.wanted = c.wanted || wanted && c.series.Dir != ""
+	if wanted && c.series.Dir != "" {
+		c.wanted = true
+		c.st.roster.Hurry()
+	}
 	return c.whole
 }
 
