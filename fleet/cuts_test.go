@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ func TestFailedSavesLeaveNothing(t *testing.T) {
 				if err := f.SavePersistables(ctx, dir); err == nil || !strings.Contains(err.Error(), "server 0") {
 					return fmt.Errorf("the save: %w, want it to fail at server 0", err)
 				}
-				if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+				if files, err := trial.Names(dir); err != nil || len(files) != 0 {
 					return fmt.Errorf("%v are left, %w", files, err)
 				}
 			}

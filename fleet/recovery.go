@@ -107,6 +107,10 @@ func Pin(dir string) error { return named("Pin", checkpoint.Pin(dir)) }
 // Unpin ends what Pin has begun: the job's next checkpoint may remove this one.
 func Unpin(dir string) error { return named("Unpin", checkpoint.Unpin(dir)) }
 
+// ErrTaken says that another job, which lives, saves into a directory: two that did would replace each other's checkpoints, and either,
+// started again, would go on from the other's. The error that wraps it names the other by process, host and time.
+var ErrTaken = checkpoint.ErrTaken
+
 // ErrNoCheckpoint says that a directory holds none.
 var ErrNoCheckpoint = checkpoint.ErrNone
 

@@ -13,6 +13,9 @@ import (
 // that was there before stays until then. Any worker may call it; when several do for the same step, one acts. In a collective job,
 // where all workers have the same weights, worker 0 writes when it calls, and the others' calls do nothing.
 //
+// As long as a job lives, the directories that it has saved into (the last 16) are its own: another job's call is refused, with an error
+// that wraps ErrTaken and names the first. A process that trains alone has one to itself while it writes.
+//
 // Frozen dense params, such as the statistics of batch norm, are each worker's own: the checkpoint has those of the worker that
 // acts, as its executors have handed them over (see nn.BatchNorm), and all workers of a job that begins from it begin with them.
 func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {

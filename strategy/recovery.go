@@ -15,8 +15,8 @@ import (
 // only then. The lowest worker that lives has one saved every Every, and when it stops. When the context of InitWorker or RunServer
 // ends, as on SIGTERM, one is saved too before the role ends: by the worker in Fleet.Close, for a server by the lowest worker.
 type Recovery struct {
-	// Dir is where checkpoints go: a directory that all servers share, or all workers of a job without servers. Two jobs in one don't
-	// harm each other's files, but either, started again, goes on from whatever is newest: give each its own.
+	// Dir is where checkpoints go: a directory that all servers share, or all workers of a job without servers. While a job lives another
+	// is refused there, by name (fleet.ErrTaken): it would go on from the first one's checkpoints.
 	Dir string `json:"dir,omitempty"`
 	// Every is the time between two checkpoints; 0 means 10m.
 	Every Duration `json:"every,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/table"
@@ -123,11 +124,17 @@ func TestResharding(t *testing.T) {
 	}
 }
 
-// TestCommitRemovesOthers saves twice: the first parts go, and files that were never finished; what is not a part stays.
+// TestCommitRemovesOthers saves twice: the first parts go, and files that were never finished when they are old; what is not a part stays.
 func TestCommitRemovesOthers(t *testing.T) {
 	dir, job := t.TempDir(), trained(t, 2)
 	old := save(t, dir, "a", job)
 	for _, name := range []string{"notes.txt", ".notes.tmp", "." + PartName("c", 0, 2) + ".1234.tmp", ".manifest.json.1234.tmp"} {
+		check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
+		long := time.Now().Add(-2 * abandoned)
+		check(t, os.Chtimes(filepath.Join(dir, name), long, long))
+	}
+	young := []string{"." + PartName("d", 0, 2) + ".1234.tmp", PartName("d", 1, 2)} // another job's, for all that is known
+	for _, name := range young {
 		check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
 	}
 	now := save(t, dir, "b", job)
@@ -137,8 +144,8 @@ func TestCommitRemovesOthers(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	want := []string{".notes.tmp", "manifest.json", "notes.txt", now.Parts[0].File, now.Parts[1].File}
-	if !slices.Equal(names, want) {
+	want := []string{young[0], ".notes.tmp", "manifest.json", "notes.txt", now.Parts[0].File, now.Parts[1].File, young[1]}
+	if !slices.Equal(names, sorted(want)) {
 		t.Errorf("%v is left of %v, want %v", names, old.Parts, want)
 	}
 }

@@ -10,6 +10,23 @@
 // and the ids that wait for a row. What lies where is in the file's metadata under "gofleet". [Load] reads any number of parts
 // into any number of servers: each takes what it owns.
 //
+// A job claims the directories that it saves into (job.lock), and no other job saves there while it lives: [Claims].
+//
 // A [Series] is the checkpoints that a job makes by itself, each in a directory of its own, of which the newest whole one counts and the
 // last few stay.
 package checkpoint
+
+// The files of this package, in reading order.
+//
+//	part.go      what a server writes
+//	counts.go    what tables know of ids beside their rows
+//	manifest.go  what makes parts a checkpoint
+//	load.go      read into tables
+//	restore.go   or a part of it, or a saved model
+//	names.go     params that could not be told apart
+//	series.go    those that a job makes by itself
+//	pin.go       those that stay
+//	claims.go    directories that are one job's
+//	hold.go      one of them, and whether its holder lives
+//	verify.go    whether files are whole
+//	describe.go  what is in them

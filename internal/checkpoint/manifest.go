@@ -84,13 +84,15 @@ func PartName(id string, server, servers int) string {
 	return fmt.Sprintf("%s%s-%03d-of-%03d%s", partPrefix, id, server, servers, partSuffix)
 }
 
-// Commit checks that every part of m is in dir, makes m the directory's checkpoint, and removes parts of others.
+// Commit checks that every part of m is in dir, makes m the directory's checkpoint, and removes the parts of the one that it replaces. What
+// processes that ended in the middle of a save have left goes when it is old: it may be what another job is about to commit.
 func Commit(dir string, m Manifest) error {
 	for _, p := range m.Parts {
 		if err := visible(dir, p); err != nil {
 			return err
 		}
 	}
+	before, _ := Read(dir) // one that can't be read is replaced
 	m.Format, m.Version, m.Saved = format, version, time.Now().UTC()
 	var err error
 	if m.Sum, err = m.sum(); err != nil {
@@ -104,7 +106,12 @@ func Commit(dir string, m Manifest) error {
 	if err := files.Write(filepath.Join(dir, manifestName), write); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	return removeOthers(dir, m)
+	return removeFiles(dir, func(name string) bool { return !m.has(name) && (before.has(name) || !young(filepath.Join(dir, name))) })
+}
+
+// has says whether a file is one of the parts.
+func (m Manifest) has(file string) bool {
+	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == file })
 }
 
 // sum is what m's Sum is to be.
@@ -144,9 +151,8 @@ func visible(dir string, p Part) error {
 	return nil
 }
 
-// removeOthers deletes the parts that m does not name, now that nothing needs them, and what processes that were killed in the middle of
-// a file have left of it: a job writes one checkpoint at a time.
-func removeOthers(dir string, m Manifest) error {
+// removeFiles removes what makes a checkpoint, finished or not, as far as which says so by name. Anything else stays.
+func removeFiles(dir string, which func(name string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -157,7 +163,7 @@ func removeOthers(dir string, m Manifest) error {
 		part := strings.HasPrefix(name, partPrefix) && strings.HasSuffix(name, partSuffix)
 		torn := strings.HasSuffix(name, files.TempSuffix) && (strings.HasPrefix(name, "."+partPrefix) ||
 			strings.HasPrefix(name, "."+manifestName))
-		if (part || torn) && !slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == name }) {
+		if (part || torn) && which(name) {
 			if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
@@ -170,8 +176,7 @@ func removeOthers(dir string, m Manifest) error {
 // everything beside a manifest that can't be read.
 func Discard(dir, file string) error {
 	m, err := Read(dir)
-	named := slices.ContainsFunc(m.Parts, func(p Part) bool { return p.File == file })
-	if named || err != nil && !errors.Is(err, ErrNone) {
+	if m.has(file) || err != nil && !errors.Is(err, ErrNone) {
 		return nil
 	}
 	if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,7 @@ func TestPinnedCheckpointsStay(t *testing.T) {
 	for range 4 {
 		saveTo(t, s)
 	}
-	if got, want := listed(t, s.Dir), []string{"ckpt-000001", "ckpt-000004", "ckpt-000005"}; !slices.Equal(got, want) {
+	if got, want := listed(t, s.Dir), []string{"ckpt-000001", "ckpt-000004", "ckpt-000005", lockName}; !slices.Equal(got, want) {
 		t.Errorf("there are %v, want %v", got, want)
 	}
 	if f, err := Examine(t.Context(), dir("ckpt-000001")); err != nil || f.Damage() != nil {
@@ -27,7 +27,7 @@ func TestPinnedCheckpointsStay(t *testing.T) {
 	check(t, Unpin(dir("ckpt-000001")))
 	check(t, Unpin(dir("ckpt-000001")))
 	saveTo(t, s)
-	if got, want := listed(t, s.Dir), []string{"ckpt-000005", "ckpt-000006"}; !slices.Equal(got, want) {
+	if got, want := listed(t, s.Dir), []string{"ckpt-000005", "ckpt-000006", lockName}; !slices.Equal(got, want) {
 		t.Errorf("there are %v, want %v", got, want)
 	}
 	check(t, os.Mkdir(dir("ckpt-000007"), 0o755))

@@ -25,14 +25,17 @@ type Progress struct {
 	User []byte `json:"user,omitempty"`
 }
 
-// Series are the checkpoints of one job, each a directory ckpt-<number> of its own below Dir. Directories are made exclusively, so that no
-// two jobs write to one; a job removes those that it began from, what lay before that one, and its own, and no others.
+// Series are the checkpoints of one job, each a directory ckpt-<number> of its own below Dir. One job at a time saves there, the one that
+// has claimed Dir. Directories are made exclusively all the same, and a job removes those that it began from, what lay before that one,
+// and its own, and no others.
 type Series struct {
 	// Dir has the checkpoints; empty for a job that makes none.
 	Dir string
 	// Keep is how many whole ones stay.
 	Keep int
 	Log  *slog.Logger
+
+	claims Claims
 
 	mu   sync.Mutex
 	base int          // the number of the one that the job began from, 0 for none
@@ -151,14 +154,33 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 	return false, nil
 }
 
-// Make makes the directory of the next checkpoint, which nobody else has. The name is absolute.
-func (s *Series) Make() (dir string, err error) {
-	root, err := filepath.Abs(s.Dir)
-	if err == nil {
-		err = os.MkdirAll(root, 0o755)
+// Claim takes Dir for this job, before it trains. The error is another job that has it; a directory that can't be written now is told of,
+// since each checkpoint tries again.
+func (s *Series) Claim(ctx context.Context) error {
+	if s.Dir == "" {
+		return nil
+	}
+	err := s.claims.Take(ctx, s.Dir)
+	if errors.Is(err, ErrTaken) || err != nil && ctx.Err() != nil {
+		return err
 	}
 	if err != nil {
+		s.Log.Warn("checkpoints can't be saved now", "dir", s.Dir, "error", err)
+	}
+	return nil
+}
+
+// Release gives up what Claim or Make took.
+func (s *Series) Release() { s.claims.Release() }
+
+// Make makes the directory of the next checkpoint, which nobody else has. The name is absolute.
+func (s *Series) Make(ctx context.Context) (dir string, err error) {
+	root, err := filepath.Abs(s.Dir)
+	if err != nil {
 		return "", fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := s.claims.Take(ctx, root); err != nil {
+		return "", err
 	}
 	all, err := numbers(root)
 	if err != nil {
@@ -226,9 +248,9 @@ func (s *Series) Prune() {
 	}
 }
 
-// young says whether something was done in a directory not long ago.
-func young(dir string) bool {
-	st, err := os.Stat(dir)
+// young says whether a file was written, or something done in a directory, not long ago.
+func young(name string) bool {
+	st, err := os.Stat(name)
 	return err == nil && time.Since(st.ModTime()) < abandoned
 }
 
@@ -244,7 +266,7 @@ func remove(dir string) error {
 			return err
 		}
 	}
-	if err := removeOthers(dir, Manifest{}); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeFiles(dir, func(string) bool { return true }); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {

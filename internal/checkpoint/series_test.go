@@ -2,12 +2,12 @@ package checkpoint
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -15,7 +15,7 @@ import (
 // saveTo makes the next checkpoint of a series.
 func saveTo(t *testing.T, s *Series) string {
 	t.Helper()
-	dir, err := s.Make()
+	dir, err := s.Make(t.Context())
 	check(t, err)
 	fill(t, dir)
 	s.Prune()
@@ -57,9 +57,10 @@ func TestTheLastCheckpointsStay(t *testing.T) {
 	for range 4 {
 		saveTo(t, s)
 	}
-	if got, want := listed(t, dir), append(others, "ckpt-000003", "ckpt-000004"); !slices.Equal(got, sorted(want)) {
+	if got, want := listed(t, dir), append(others, "ckpt-000003", "ckpt-000004", lockName); !slices.Equal(got, sorted(want)) {
 		t.Errorf("there are %v, want %v", got, want)
 	}
+	s.Release()
 	next, _ := newSeries(dir, 1)
 	var from string
 	found, err := next.Resume(t.Context(), func(dir string) error { from = filepath.Base(dir); return nil })
@@ -69,6 +70,7 @@ func TestTheLastCheckpointsStay(t *testing.T) {
 	if got := saveTo(t, next); got != "ckpt-000005" {
 		t.Errorf("the next is %s", got)
 	}
+	next.Release()
 	if got, want := listed(t, dir), append(others, "ckpt-000005"); !slices.Equal(got, sorted(want)) {
 		t.Errorf("there are %v, want %v", got, want)
 	}
@@ -138,46 +140,44 @@ func TestResumeFails(t *testing.T) {
 	}
 }
 
-// TestTwoJobsInOneDirectory: each has numbers of its own, removes its own, and leaves what the other has under way until that is old.
+// TestTwoJobsInOneDirectory: the second is refused by the name of the first, which goes on; when that has ended, the second may. Of what the
+// first has under way nothing is removed until it is old.
 func TestTwoJobsInOneDirectory(t *testing.T) {
 	dir := t.TempDir()
-	var jobs sync.WaitGroup
-	made := make([][]string, 2)
-	for i := range made {
-		s, said := newSeries(dir, 2)
-		jobs.Go(func() {
-			for range 20 {
-				next, err := s.Make()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				fill(t, next)
-				made[i] = append(made[i], filepath.Base(next))
-				s.Prune()
-			}
-			if said.Len() > 0 {
-				t.Errorf("job %d: %s", i, said)
-			}
-		})
+	first, _ := newSeries(dir, 2)
+	check(t, first.Claim(t.Context()))
+	second, said := newSeries(dir, 2)
+	for _, claim := range []func() error{
+		func() error { return second.Claim(t.Context()) },
+		func() error { _, err := second.Make(t.Context()); return err },
+	} {
+		if err := claim(); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
+			t.Errorf("error %v", err)
+		}
 	}
-	jobs.Wait()
-	want := sorted(slices.Concat(made[0][18:], made[1][18:]))
-	if got := listed(t, dir); !slices.Equal(got, want) {
+	all := []string{saveTo(t, first), saveTo(t, first)}
+	first.Release()
+	_, err := second.Resume(t.Context(), func(string) error { return nil })
+	check(t, err)
+	check(t, second.Claim(t.Context()))
+	all = append(all, saveTo(t, second))
+	if got, want := listed(t, dir), append(all[1:], lockName); !slices.Equal(got, want) {
 		t.Errorf("there are %v, want %v", got, want)
 	}
-	third, _ := newSeries(dir, 1)
-	_, err := third.Resume(t.Context(), func(string) error { return nil })
-	check(t, err)
-	torn := filepath.Join(dir, want[3])
+	torn := filepath.Join(dir, all[1])
 	check(t, os.Remove(filepath.Join(torn, manifestName)))
-	saved := saveTo(t, third)
-	if got, want := listed(t, dir), []string{want[3], saved}; !slices.Equal(got, want) {
-		t.Errorf("there are %v, want what is under way and the newest, %v", got, want)
+	all = append(all, saveTo(t, second))
+	if got, want := listed(t, dir), append(all[1:], lockName); !slices.Equal(got, want) {
+		t.Errorf("there are %v, want what is under way and the last two, %v", got, want)
 	}
 	old := time.Now().Add(-2 * abandoned)
 	check(t, os.Chtimes(torn, old, old))
-	if saved := saveTo(t, third); !slices.Equal(listed(t, dir), []string{saved}) {
-		t.Errorf("there are %v, want %s", listed(t, dir), saved)
+	all = append(all, saveTo(t, second))
+	second.Release()
+	if got, want := listed(t, dir), all[3:]; !slices.Equal(got, want) {
+		t.Errorf("there are %v, want %v", got, want)
+	}
+	if said.Len() > 0 {
+		t.Errorf("the log has %s", said)
 	}
 }

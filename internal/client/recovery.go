@@ -34,9 +34,17 @@ func (c *Client) Checkpoint(ctx context.Context, p checkpoint.Progress) error {
 	return c.write(ctx, &wire.Save{Progress: (*wire.Progress)(&p)})
 }
 
+// claim has server 0 take the directory that this worker names for the job, before anybody waits for a cut.
+func (c *Client) claim(ctx context.Context, msg *wire.Save) error {
+	if msg.Dir == "" {
+		return nil
+	}
+	return c.link.control(ctx, 0, wire.OpPlace, wire.Save{ID: msg.ID, Dir: msg.Dir}, new(wire.Save))
+}
+
 // place has server 0 make a directory for a checkpoint of the job's own.
 func (c *Client) place(ctx context.Context, msg *wire.Save) error {
-	if msg.Progress == nil {
+	if msg.Dir != "" {
 		return nil
 	}
 	var at wire.Save

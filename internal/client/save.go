@@ -33,8 +33,12 @@ func (c *Client) write(ctx context.Context, msg *wire.Save) error {
 	}
 	defer done()
 	msg.ID = c.saveID()
-	if err := c.save(ctx, msg); err != nil {
-		c.abandon(wire.Save{ID: msg.ID, Dir: msg.Dir})
+	if err = c.claim(ctx, msg); err == nil {
+		if err = c.save(ctx, msg); err != nil {
+			c.abandon(wire.Save{ID: msg.ID, Dir: msg.Dir})
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("saving %s: %w", cmp.Or(msg.Dir, "a checkpoint"), err)
 	}
 	return nil

@@ -36,8 +36,16 @@ func (t *Trainer) Join(ctx context.Context) error {
 	if err := t.resume(ctx); err != nil {
 		return t.named(err)
 	}
+	if t.c.Group.Rank == 0 {
+		if err := t.Claim(ctx); err != nil {
+			return t.named(err)
+		}
+	}
 	g, err := t.claim(ctx)
 	if err != nil {
+		if !errors.Is(err, backend.ErrJoined) {
+			t.Release()
+		}
 		return t.named(err)
 	}
 	if err = g.Join(ctx); err == nil {
@@ -165,6 +173,7 @@ func (t *Trainer) Leave(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, t.fail(ctx, err))
 	}
+	defer t.Release()
 	return t.named(g.Leave(ctx))
 }
 
@@ -177,6 +186,7 @@ func (t *Trainer) Close() {
 
 // fail ends this worker's part at once and tells the others why.
 func (t *Trainer) fail(ctx context.Context, reason error) error {
+	t.Release()
 	t.mu.Lock()
 	t.left = true
 	g := t.group

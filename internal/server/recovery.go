@@ -17,9 +17,11 @@ import (
 // seen to a checkpoint with everything in it.
 type recovery struct {
 	st       *state
+	life     context.Context // of the server
 	index    int
 	series   *checkpoint.Series
-	progress wire.Progress // of the checkpoint that the job goes on from
+	claims   checkpoint.Claims // of directories that workers have named
+	progress wire.Progress     // of the checkpoint that the job goes on from
 	log      *slog.Logger
 
 	// Guarded by the state's lock:
@@ -54,8 +56,25 @@ func (c *recovery) lowest(worker int) bool {
 	return true
 }
 
-// place makes the directory of a checkpoint whose cut is held, once.
+// claim takes the directory of Strategy.Recovery for this job. On other servers than the first it does nothing.
+func (c *recovery) claim(ctx context.Context) error {
+	if c.index != 0 {
+		return nil
+	}
+	return c.series.Claim(ctx)
+}
+
+// release lets other jobs have all directories.
+func (c *recovery) release() {
+	c.series.Release()
+	c.claims.Release()
+}
+
+// place makes the directory of a checkpoint whose cut is held, once; or it claims one that a worker names, before there is a cut.
 func (c *recovery) place(f *wire.Frame, msg *wire.Save, r *reply) error {
+	if msg.Dir != "" {
+		return c.named(f, msg, r)
+	}
 	if err := c.holds(f, msg.ID); err != nil {
 		return err
 	}
@@ -64,13 +83,30 @@ func (c *recovery) place(f *wire.Frame, msg *wire.Save, r *reply) error {
 	dir, made := c.places[msg.ID]
 	if !made {
 		var err error
-		if dir, err = c.series.Make(); err != nil {
+		if dir, err = c.series.Make(c.life); err != nil {
 			return err
 		}
 		clear(c.places) // server 0 takes one save at a time: others are over
 		c.places[msg.ID] = dir
 	}
 	return r.JSON(wire.Save{ID: msg.ID, Dir: dir})
+}
+
+// named claims the directory of SavePersistables for this job.
+func (c *recovery) named(f *wire.Frame, msg *wire.Save, r *reply) error {
+	c.st.lock.Lock()
+	err := c.st.sender(f)
+	c.st.lock.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case c.index != 0:
+		return wire.Refuse(wire.StatusRefused, "server %d claims no directories: ask server 0", c.index)
+	}
+	if err := c.claims.Take(c.life, msg.Dir); err != nil {
+		return err
+	}
+	return r.JSON(wire.Save{ID: msg.ID, Dir: msg.Dir})
 }
 
 // holds refuses a save that is not under way.

@@ -122,7 +122,8 @@ func (s *Server) connect(traits mode.Traits) {
 	frozen := &frozen{st: st, part: part, known: map[int]bool{}}
 	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule.Name(), log: s.log, pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
-	s.recovery = &recovery{st: st, index: c.Index, series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Log: s.log},
+	s.recovery = &recovery{st: st, life: s.clipping.life, index: c.Index,
+		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Log: s.log},
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, log: s.log}
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
@@ -214,6 +215,10 @@ var ErrWentBack = wire.ErrWentBack
 // listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing of
 // the server runs any more.
 func (s *Server) Run(ctx context.Context) error {
+	if err := s.recovery.claim(ctx); err != nil {
+		return fmt.Errorf("server %d: %w", s.c.Index, err)
+	}
+	defer s.recovery.release()
 	ctx, release := s.stopping.outlast(ctx)
 	defer release()
 	l, err := s.listen(ctx)

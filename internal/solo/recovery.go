@@ -36,6 +36,15 @@ func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
 	return origin, err
 }
 
+// Claim takes the directory of Strategy.Recovery for this job.
+func (t *Trainer) Claim(ctx context.Context) error { return t.series.Claim(ctx) }
+
+// Release lets other jobs have the directories that this one saves into.
+func (t *Trainer) Release() {
+	t.series.Release()
+	t.places.Release()
+}
+
 // Progress implements [backend.Trainer].
 func (t *Trainer) Progress() checkpoint.Progress { return t.progress }
 
@@ -63,7 +72,7 @@ func (t *Trainer) WriteNext(ctx context.Context, p checkpoint.Progress, rate flo
 		if before.is(now) {
 			return nil
 		}
-		dir, err := t.series.Make()
+		dir, err := t.series.Make(ctx)
 		if err != nil {
 			return err
 		}

@@ -2,20 +2,27 @@ package solo
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
-// Save implements [backend.Trainer].
+// Save implements [backend.Trainer]. A process that trains alone has the directory to itself while it writes.
 func (t *Trainer) Save(ctx context.Context, dir string) error {
+	defer t.places.Release()
 	return t.WriteCheckpoint(ctx, dir, t.local.RateFactor())
 }
 
-// WriteCheckpoint is Save with the factor on learning rates that a job goes on with.
+// WriteCheckpoint is Save with the factor on learning rates that a job goes on with. The directory is this job's until Release.
 func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64) error {
-	if err := t.Whole(); err != nil {
+	if err := errors.Join(files.Ended(ctx), t.Whole()); err != nil {
+		return err
+	}
+	if err := t.places.Take(ctx, dir); err != nil {
 		return err
 	}
 	return t.local.Still(func() error { return t.write(ctx, dir, rate, nil) })
@@ -24,7 +31,7 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64)
 // write writes a checkpoint between two updates.
 func (t *Trainer) write(ctx context.Context, dir string, rate float64, p *checkpoint.Progress) error {
 	store := t.Store()
-	id := fmt.Sprintf("%d-local", store.Step())
+	id := fmt.Sprintf("%d-%s", store.Step(), rand.Text()[:8])
 	part, err := checkpoint.WritePart(ctx, dir, checkpoint.PartName(id, 0, 1), store)
 	if err != nil {
 		return err

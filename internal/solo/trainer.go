@@ -25,6 +25,7 @@ type Trainer struct {
 	policy strategy.NotFinite
 	// series are the checkpoints that this process makes by itself, and progress that of the one it goes on from.
 	series   *checkpoint.Series
+	places   checkpoint.Claims // where Save writes
 	progress checkpoint.Progress
 
 	mu sync.Mutex
@@ -57,15 +58,21 @@ func (t *Trainer) Store() *table.Store { return t.local.Store() }
 
 // Join implements [backend.Trainer]: weights that were loaded in part are not begun with.
 func (t *Trainer) Join(ctx context.Context) error {
+	if err := t.Claim(ctx); err != nil {
+		return err
+	}
 	_, err := t.Resume(ctx)
 	return errors.Join(err, t.Whole())
 }
 
 // Leave implements [backend.Trainer]: steps are applied when they end.
-func (t *Trainer) Leave(ctx context.Context) error { return files.Ended(ctx) }
+func (t *Trainer) Leave(ctx context.Context) error {
+	t.Release()
+	return files.Ended(ctx)
+}
 
 // Close implements [backend.Trainer].
-func (t *Trainer) Close() {}
+func (t *Trainer) Close() { t.Release() }
 
 // EndEpoch implements [optimizer.Trainer].
 func (t *Trainer) EndEpoch(context.Context) error { return nil }

@@ -130,12 +130,14 @@ type Norms struct {
 	Sums []byte `json:"sums"`
 }
 
-// Save is the blob of OpFreeze, OpKeep and OpPlace (which need its ID alone), OpSave and OpCommit: of what all servers do in one cut
+// Save is the blob of OpFreeze and OpKeep (which need its ID alone), OpPlace, OpSave and OpCommit: of what all servers do in one cut
 // between steps, which is to write a checkpoint, with Shrink to end a period of the tables, or with Read to let the worker read until it
 // abandons the cut.
 type Save struct {
+	// Dir is a directory that the worker names, which OpPlace claims before there is a cut; or, of the job's own checkpoints, the one that
+	// server 0 makes when the cut is held, and says in its answer to OpPlace.
 	Dir string `json:"dir"`
-	// Progress is for one of the job's own checkpoints, whose Dir server 0 makes when the cut is held, and says in its answer to OpPlace.
+	// Progress is for one of the job's own checkpoints.
 	Progress *Progress `json:"progress,omitempty"`
 	// Shrink drops rows, and nothing is written.
 	Shrink *Shrink `json:"shrink,omitempty"`

@@ -33,7 +33,7 @@ const (
 	OpBring                   // server 0: those of a checkpoint, for a worker that joins
 	OpRate                    // worker 0: the factor on learning rates from the round on; any: which it is
 	OpSaver                   // server 0: is it this worker that saves the job's checkpoints?
-	OpPlace                   // server 0: a directory for the checkpoint whose cut is held
+	OpPlace                   // server 0: a directory for a checkpoint, claimed for the job
 	OpReport                  // between servers: here I am, of this generation; are you still there, and the same?
 	opEnd
 )

@@ -1,0 +1,261 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/files"
+)
+
+// hold keeps a directory for one job. It is a file that says who saves here, which is locked as long as its process lives, and in which a
+// number grows: processes of this machine are known to have ended by the lock, those of others, where a network file system may
+// have no locks that reach so far, by a number that stands still. No clocks are compared.
+type hold struct {
+	name string
+	file *os.File
+
+	// sure says that whoever had the directory before has ended; a machine that says nothing may still come back.
+	sure bool
+
+	mu    sync.Mutex
+	owner owner
+	timer *time.Timer // nil when it has ended
+	lost  error       // that another job has taken the directory
+}
+
+// owner is who saves into a directory.
+type owner struct {
+	Job  string `json:"job"`
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
+	// Boot is a machine's, from its start to its end; empty where that is not known.
+	Boot  string    `json:"boot"`
+	Since time.Time `json:"since"`
+	Beat  int64     `json:"beat"`
+}
+
+// ErrTaken says that another job saves into a directory.
+var ErrTaken = errors.New("another job saves here")
+
+const (
+	lockName  = "job.lock"
+	beatEvery = 5 * time.Second
+	// silent is how long the number of a process that may live stands still before it counts as gone.
+	silent = 4 * beatEvery
+	// ending is what a process that has been asked to end has to do so before the next of its job gives up.
+	ending    = 3 * time.Second
+	lookEvery = 500 * time.Millisecond
+)
+
+// newOwner is this process, for a job of its own.
+func newOwner() owner {
+	host, _ := os.Hostname() // empty is a name too
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return owner{Job: rand.Text(), Host: host, PID: os.Getpid(), Boot: strings.TrimSpace(string(boot)), Since: time.Now().UTC()}
+}
+
+// taken is what the others are told.
+func (o owner) taken(dir string) error {
+	return fmt.Errorf("checkpoint: %w: process %d on host %s saves into %s since %s: give this job a directory of its own, or let the "+
+		"other end first", ErrTaken, o.PID, cmp.Or(o.Host, "unknown"), dir, o.Since.Format(time.DateTime+" MST"))
+}
+
+// take makes a directory, if need be, and holds it. It waits for a holder that is about to end, and for as long as it takes to
+// see whether one of another machine lives.
+func take(ctx context.Context, dir string) (*hold, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	h := &hold{name: filepath.Join(dir, lockName), owner: newOwner()}
+	w := watched{from: time.Now()}
+	for {
+		mine, err := h.try(&w)
+		if err != nil {
+			return nil, err
+		}
+		if mine {
+			return h, h.begin()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// watched is what is known of the one who holds a directory.
+type watched struct {
+	from, changed time.Time
+	last          owner
+	lives         bool
+}
+
+// see notes what the file says now.
+func (w *watched) see(o owner) {
+	if w.last.Job == o.Job && w.last.Beat != o.Beat {
+		w.lives = true
+	}
+	if w.last != o {
+		w.last, w.changed = o, time.Now()
+	}
+}
+
+// try takes the lock if nobody has it. The error says who has.
+func (h *hold) try(w *watched) (mine bool, err error) {
+	f, err := os.OpenFile(h.name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return false, fmt.Errorf("checkpoint: %w", err)
+	}
+	defer func() {
+		if !mine {
+			f.Close()
+		}
+	}()
+	locked, works := files.TryLock(f)
+	if locked && !h.names(f) {
+		return false, nil // removed between opening and locking
+	}
+	other, known := readOwner(f)
+	here := h.owner.Boot != "" && other.Boot == h.owner.Boot
+	if !known && (locked || !works) || locked && here {
+		h.file, h.sure = f, true
+		return true, nil
+	}
+	w.see(other)
+	waited := time.Since(w.from) >= ending
+	switch {
+	case waited && (w.lives || works && !locked && here):
+		return false, other.taken(filepath.Dir(h.name))
+	case time.Since(w.changed) < silent:
+		return false, nil
+	case locked:
+		h.file = f
+		return true, nil
+	}
+	return h.replace()
+}
+
+// names says whether the file of this hold's name is f.
+func (h *hold) names(f *os.File) bool {
+	a, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(h.name)
+	return err == nil && os.SameFile(a, b)
+}
+
+// replace puts a file of this process in the place of one whose lock nobody gives back.
+func (h *hold) replace() (bool, error) {
+	f, err := os.CreateTemp(filepath.Dir(h.name), "."+lockName+".*"+files.TempSuffix)
+	if err != nil {
+		return false, fmt.Errorf("checkpoint: %w", err)
+	}
+	files.TryLock(f)
+	if err := os.Rename(f.Name(), h.name); err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return false, fmt.Errorf("checkpoint: %w", err)
+	}
+	h.file = f
+	return true, nil
+}
+
+// readOwner reads who a file names, if it names anybody.
+func readOwner(r io.ReaderAt) (o owner, known bool) {
+	text, err := io.ReadAll(io.NewSectionReader(r, 0, 1<<12))
+	if err != nil || json.Unmarshal(text, &o) != nil {
+		return owner{}, false
+	}
+	return o, o.Job != ""
+}
+
+// begin says whose the directory is, and goes on saying so.
+func (h *hold) begin() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.file.Truncate(0)
+	if err == nil {
+		err = h.write()
+	}
+	if err != nil {
+		h.file.Close()
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	h.timer = time.AfterFunc(beatEvery, h.beat)
+	return nil
+}
+
+// write writes the owner, always as many bytes.
+func (h *hold) write() error {
+	o := h.owner
+	text, err := json.Marshal(o)
+	if err == nil {
+		_, err = h.file.WriteAt(fmt.Appendf(nil, "%-512s\n", text), 0)
+	}
+	if err == nil {
+		err = h.file.Sync()
+	}
+	return err
+}
+
+// beat has the number grow, unless another job has taken the directory: that happens to a process that stood still for long.
+func (h *hold) beat() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.timer == nil || h.look() != nil {
+		return
+	}
+	h.owner.Beat++
+	_ = h.write() // a disk that is full has room for what is there already; others wait for the number
+	h.timer.Reset(beatEvery)
+}
+
+// look finds out whether the file still names this process. Locked.
+func (h *hold) look() error {
+	if h.lost != nil {
+		return h.lost
+	}
+	f, err := os.Open(h.name)
+	if err != nil {
+		return nil // nobody's
+	}
+	defer f.Close()
+	if other, known := readOwner(f); known && other.Job != h.owner.Job {
+		h.lost = other.taken(filepath.Dir(h.name))
+	}
+	return h.lost
+}
+
+// mine is nil as long as the directory is held.
+func (h *hold) mine() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.look()
+}
+
+// release lets others have the directory.
+func (h *hold) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.timer == nil {
+		return
+	}
+	h.timer.Stop()
+	h.timer = nil
+	if h.look() == nil && h.names(h.file) {
+		os.Remove(h.name)
+	}
+	h.file.Close()
+}
