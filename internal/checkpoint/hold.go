@@ -48,8 +48,9 @@ type owner struct {
 var ErrTaken = errors.New("another job saves here")
 
 const (
-	lockName  = "job.lock"
-	beatEvery = 5 * time.Second
+	lockName   = "job.lock"
+	ownerBytes = 512 // of the file, always
+	beatEvery  = 5 * time.Second
 	// silent is how long the number of a process that may live stands still before it counts as gone.
 	silent = 4 * beatEvery
 	// ending is what a process that has been asked to end has to do so before the next of its job gives up.
@@ -73,7 +74,7 @@ func (o owner) taken(dir string) error {
 // take makes a directory, if need be, and holds it. It waits for a holder that is about to end, and for as long as it takes to
 // see whether one of another machine lives.
 func take(ctx context.Context, dir string) (*hold, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := files.MakeDir(disk, dir); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
 	h := &hold{name: filepath.Join(dir, lockName), owner: newOwner()}
@@ -185,9 +186,9 @@ func readOwner(r io.ReaderAt) (o owner, known bool) {
 func (h *hold) begin() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	err := h.file.Truncate(0)
+	err := h.write()
 	if err == nil {
-		err = h.write()
+		err = h.file.Truncate(ownerBytes) // after it: nobody sees an empty file in between
 	}
 	if err != nil {
 		h.file.Close()
@@ -202,7 +203,7 @@ func (h *hold) write() error {
 	o := h.owner
 	text, err := json.Marshal(o)
 	if err == nil {
-		_, err = h.file.WriteAt(fmt.Appendf(nil, "%-512s\n", text), 0)
+		_, err = h.file.WriteAt(fmt.Appendf(nil, "%-*s\n", ownerBytes-1, text), 0)
 	}
 	if err == nil {
 		err = h.file.Sync()

@@ -103,10 +103,12 @@ func Commit(dir string, m Manifest) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	write := func(w io.Writer) error { _, err := w.Write(append(data, '\n')); return err }
-	if err := files.Write(filepath.Join(dir, manifestName), write); err != nil {
+	if err := files.WriteOn(disk, filepath.Join(dir, manifestName), write); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	return removeFiles(dir, func(name string) bool { return !m.has(name) && (before.has(name) || !young(filepath.Join(dir, name))) })
+	// What can't be removed now goes when the next is committed or the directory is claimed: this one is whole.
+	_ = removeFiles(dir, func(name string) bool { return !m.has(name) && (before.has(name) || !young(filepath.Join(dir, name))) })
+	return nil
 }
 
 // has says whether a file is one of the parts.
@@ -164,7 +166,7 @@ func removeFiles(dir string, which func(name string) bool) error {
 		torn := strings.HasSuffix(name, files.TempSuffix) && (strings.HasPrefix(name, "."+partPrefix) ||
 			strings.HasPrefix(name, "."+manifestName))
 		if (part || torn) && which(name) {
-			if err := os.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			if err := disk.Remove(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}
@@ -179,7 +181,7 @@ func Discard(dir, file string) error {
 	if m.has(file) || err != nil && !errors.Is(err, ErrNone) {
 		return nil
 	}
-	if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return nil
@@ -192,6 +194,9 @@ func Read(dir string) (Manifest, error) {
 		return m, fmt.Errorf("checkpoint: %w", err)
 	}
 	data, err := files.ReadFile(filepath.Join(dir, manifestName))
+	if errors.Is(err, fs.ErrNotExist) && pinnedOf(dir) {
+		data, err = files.ReadFile(filepath.Join(dir, asideName)) // who was about to remove it ended before it was put back
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return m, fmt.Errorf("checkpoint: %s has no %s: %w", dir, manifestName, ErrNone)

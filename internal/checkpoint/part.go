@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -41,6 +40,9 @@ type tableInfo struct {
 
 const contentsKey = "gofleet"
 
+// disk is where checkpoints are written; tests have one that fails, or remembers.
+var disk files.FS = files.OS{}
+
 func (b blockInfo) weights() string {
 	return fmt.Sprintf("%s[%d:%d]", b.Param, b.Offset, b.Offset+b.Size)
 }
@@ -58,10 +60,10 @@ func WritePart(ctx context.Context, dir, file string, store *table.Store) (Part,
 	if err := files.Ended(ctx); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := files.MakeDir(disk, dir); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	f, err := files.Create(filepath.Join(dir, file))
+	f, err := files.CreateOn(disk, filepath.Join(dir, file))
 	if err != nil {
 		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}

@@ -14,6 +14,9 @@ import (
 // pinName is the file whose presence in a checkpoint's directory keeps it.
 const pinName = "pinned"
 
+// asideName is the manifest's while its checkpoint is removed.
+const asideName = "." + manifestName + ".removed" + files.TempSuffix
+
 // Pin keeps a whole checkpoint: no job removes it, however many are newer. A job that is about to remove this one takes the manifest
 // away, looks for a pin, and puts it back if there is one: so the pin holds if the checkpoint is whole after it was set.
 func Pin(dir string) error {
@@ -24,10 +27,10 @@ func Pin(dir string) error {
 		_, err := io.WriteString(w, "A job that prunes its checkpoints leaves this one.\n")
 		return err
 	}
-	if err := files.Write(filepath.Join(dir, pinName), text); err != nil {
+	if err := files.WriteOn(disk, filepath.Join(dir, pinName), text); err != nil {
 		return fmt.Errorf("checkpoint: pinning %s: %w", dir, err)
 	}
-	if _, err := whole(dir); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, manifestName)); err != nil {
 		return errors.Join(fmt.Errorf("checkpoint: %s was removed while it was pinned: %w", dir, err), Unpin(dir))
 	}
 	return nil
@@ -38,10 +41,16 @@ func Unpin(dir string) error {
 	if err := files.CheckLocal(dir); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	if err := os.Remove(filepath.Join(dir, pinName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Remove(filepath.Join(dir, pinName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return nil
+}
+
+// pinnedOf says whether a pin is there for sure.
+func pinnedOf(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, pinName))
+	return err == nil
 }
 
 // Pinned says whether a checkpoint stays. Where nobody can say it does.

@@ -193,12 +193,15 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 	}
 	for n := slices.Max(append(all, s.base)) + 1; ; n++ {
 		dir = filepath.Join(root, name(n))
-		switch err := os.Mkdir(dir, 0o755); {
+		switch err := disk.Mkdir(dir); {
 		case err == nil:
 			if s.own == nil {
 				s.own = map[int]bool{}
 			}
 			s.own[n] = true
+			if err := disk.SyncDir(root); err != nil { // files in it are durable when its own name is
+				return "", fmt.Errorf("checkpoint: %w", err)
+			}
 			return dir, nil
 		case !errors.Is(err, fs.ErrExist):
 			return "", fmt.Errorf("checkpoint: %w", err)
@@ -240,8 +243,10 @@ func (s *Series) Prune() {
 		case torn != nil && (kept == 0 || !Torn(torn) || !s.own[n] && young(dir)): // the next may be under way, above the newest
 			continue
 		}
-		delete(s.own, n)
-		err = errors.Join(err, remove(dir))
+		failed := remove(dir)
+		if err = errors.Join(err, failed); failed == nil {
+			delete(s.own, n)
+		}
 	}
 	if err != nil {
 		s.Log.Warn("an old checkpoint is left", "dir", s.Dir, "error", err)
@@ -257,19 +262,19 @@ func young(name string) bool {
 // remove removes the directory of a checkpoint. The manifest goes first, so that what is left is never whole; it comes back if the
 // checkpoint was pinned meanwhile. What somebody else has put there stays.
 func remove(dir string) error {
-	manifest, aside := filepath.Join(dir, manifestName), filepath.Join(dir, "."+manifestName+".removed"+files.TempSuffix)
-	if err := os.Rename(manifest, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	manifest, aside := filepath.Join(dir, manifestName), filepath.Join(dir, asideName)
+	if err := disk.Rename(manifest, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if Pinned(dir) {
-		if err := os.Rename(aside, manifest); !errors.Is(err, fs.ErrNotExist) {
+		if err := disk.Rename(aside, manifest); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	if err := removeFiles(dir, func(string) bool { return true }); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

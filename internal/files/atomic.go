@@ -15,19 +15,23 @@ const TempSuffix = ".tmp"
 // File is a file in the making.
 type File struct {
 	*bufio.Writer
+	on   FS
 	name string
-	tmp  *os.File
+	tmp  Temp
 	sum  *Hash
 	size int64
 }
 
 // Create begins a file of that name.
-func Create(name string) (*File, error) {
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*"+TempSuffix)
+func Create(name string) (*File, error) { return CreateOn(OS{}, name) }
+
+// CreateOn is Create on a file system.
+func CreateOn(on FS, name string) (*File, error) {
+	tmp, err := on.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*"+TempSuffix)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{name: name, tmp: tmp, sum: NewHash()}
+	f := &File{on: on, name: name, tmp: tmp, sum: NewHash()}
 	f.Writer = bufio.NewWriterSize(counter{f}, 1<<20)
 	return f, nil
 }
@@ -61,7 +65,7 @@ func (f *File) Finish() error {
 		err = f.tmp.Sync()
 	}
 	if err = errors.Join(err, f.tmp.Close()); err != nil {
-		os.Remove(f.tmp.Name())
+		f.on.Remove(f.tmp.Name())
 		return fmt.Errorf("writing %s: %w", f.name, err)
 	}
 	return nil
@@ -72,13 +76,12 @@ func (f *File) Commit() error {
 	if err := f.Finish(); err != nil {
 		return err
 	}
-	err := os.Rename(f.tmp.Name(), f.name)
-	if err == nil {
-		err = SyncDir(filepath.Dir(f.name))
-	}
-	if err != nil {
-		os.Remove(f.tmp.Name())
+	if err := f.on.Rename(f.tmp.Name(), f.name); err != nil {
+		f.on.Remove(f.tmp.Name())
 		return fmt.Errorf("writing %s: %w", f.name, err)
+	}
+	if err := f.on.SyncDir(filepath.Dir(f.name)); err != nil {
+		return fmt.Errorf("writing %s, whose name may not outlive the machine: %w", f.name, err)
 	}
 	return nil
 }
@@ -86,12 +89,15 @@ func (f *File) Commit() error {
 // Abandon removes what was written.
 func (f *File) Abandon() {
 	f.tmp.Close()
-	os.Remove(f.tmp.Name())
+	f.on.Remove(f.tmp.Name())
 }
 
 // Write writes a file that appears under its name whole and durable, or not at all.
-func Write(name string, write func(io.Writer) error) error {
-	f, err := Create(name)
+func Write(name string, write func(io.Writer) error) error { return WriteOn(OS{}, name, write) }
+
+// WriteOn is Write on a file system.
+func WriteOn(on FS, name string, write func(io.Writer) error) error {
+	f, err := CreateOn(on, name)
 	if err != nil {
 		return err
 	}

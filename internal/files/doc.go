@@ -7,4 +7,6 @@
 //	err = write(f)       // a bufio.Writer
 //	err = f.Commit()     // or f.Abandon()
 //	f.Size(), f.Sum()    // of what was written
+//
+// Where a test is to see or spoil what is written, it gives another [FS] than the [OS].
 package files

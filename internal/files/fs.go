@@ -1,0 +1,68 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// FS is what writing takes of a file system. Tests have some that keep a record, and some that fail.
+type FS interface {
+	CreateTemp(dir, pattern string) (Temp, error)
+	Mkdir(dir string) error
+	Rename(from, to string) error
+	Remove(name string) error
+	// SyncDir makes what was done to names in a directory durable.
+	SyncDir(dir string) error
+}
+
+// Temp is a file that is being written under a temporary name.
+type Temp interface {
+	io.WriteCloser
+	Name() string
+	Chmod(mode fs.FileMode) error
+	Sync() error
+}
+
+// OS is the file systems of this machine.
+type OS struct{}
+
+// CreateTemp implements [FS] by os.CreateTemp.
+func (OS) CreateTemp(dir, pattern string) (Temp, error) { return os.CreateTemp(dir, pattern) }
+
+// Mkdir implements [FS] for directories that everybody may look into.
+func (OS) Mkdir(dir string) error { return os.Mkdir(dir, 0o755) }
+
+// Rename implements [FS] by os.Rename.
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove implements [FS] by os.Remove.
+func (OS) Remove(name string) error { return os.Remove(name) }
+
+// SyncDir implements [FS]. Systems that can't sync a directory do without.
+func (OS) SyncDir(dir string) error { return SyncDir(dir) }
+
+// MakeDir makes a directory and those above that it needs, each durable where its parent may be read.
+func MakeDir(on FS, dir string) error {
+	if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		return nil
+	}
+	above := filepath.Dir(dir)
+	if above != dir {
+		if err := MakeDir(on, above); err != nil {
+			return err
+		}
+	}
+	if err := on.Mkdir(dir); err != nil {
+		if st, now := os.Stat(dir); now == nil && st.IsDir() { // another process was faster
+			return nil
+		}
+		return err
+	}
+	if err := on.SyncDir(above); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
+}
