@@ -202,8 +202,10 @@ func (s *saver) rescue() {
 	}
 }
 
-// last saves what this worker leaves behind, if that is for it to do: as often as it takes, until ctx or the job ends.
+// last saves what this worker leaves behind, if that is for it to do: as often as it takes, until ctx, the job or the strategy's
+// WaitTimeout ends.
 func (s *saver) last(ctx context.Context) error {
+	begin, limit := time.Now(), s.j.strategy.WaitTimeout.Std()
 	mine, err := s.j.backend.Saves(ctx, true)
 	if err == nil && !mine {
 		return nil
@@ -213,7 +215,9 @@ func (s *saver) last(ctx context.Context) error {
 		if failed == nil {
 			return nil
 		}
-		if _, err = s.j.backend.Saves(ctx, false); err == nil { // there are others to save for
+		if waited := time.Since(begin); waited >= limit {
+			err = fmt.Errorf("every attempt has failed for %v (WaitTimeout is %v)", strategy.Duration(waited), strategy.Duration(limit))
+		} else if _, err = s.j.backend.Saves(ctx, false); err == nil { // there are others to save for
 			err = s.wait(ctx, s.retry(failed))
 		}
 		if err != nil {

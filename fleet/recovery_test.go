@@ -306,13 +306,22 @@ func TestTheNextWorkerSaves(t *testing.T) {
 	}
 }
 
-// TestALastSaveThatFails is tried again until there is a place for it, or the call's context ends.
+// TestALastSaveThatFails is tried again until there is a place for it, or the time is up: the call's context's, or the strategy's.
 func TestALastSaveThatFails(t *testing.T) {
 	for name, job := range trial.Jobs(t) {
-		for _, never := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, never %t", name, never), func(t *testing.T) {
-				dir := filepath.Join(t.TempDir(), "checkpoints")
-				j := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: dir}, stop: 5 * time.Minute}
+		for works, c := range map[string]struct {
+			never       bool
+			stop, limit time.Duration
+			says        string
+		}{
+			"in a minute":     {false, 0, 0, ""},
+			"never":           {true, 5 * time.Minute, 0, "context deadline exceeded"},
+			"never, no bound": {true, 0, 4 * time.Minute, "WaitTimeout is 4m0s"},
+		} {
+			t.Run(name+", it works "+works, func(t *testing.T) {
+				dir, never := filepath.Join(t.TempDir(), "checkpoints"), c.never
+				j := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: dir}, stop: c.stop}
+				j.Strategy.WaitTimeout = strategy.Duration(c.limit)
 				var once sync.Once
 				j.atTheEnd = func(*fleet.Fleet) (err error) {
 					once.Do(func() {
@@ -333,7 +342,7 @@ func TestALastSaveThatFails(t *testing.T) {
 					t.Errorf("%d attempts failed, and the log has\n%s", tries, j.log.String())
 				}
 				if err := j.errs["worker 0"]; never {
-					if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the last checkpoint was not saved") {
+					if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "the last checkpoint was not saved") {
 						t.Errorf("worker 0: %v", err)
 					}
 				} else if got := names(t, dir); !slices.Equal(got, []string{"ckpt-000001"}) {

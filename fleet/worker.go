@@ -27,8 +27,8 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 // end when all workers have stopped. In a collective job it takes part in the steps of workers that have more batches, and
 // returns when all have called it. It may be called twice.
 //
-// With a [strategy.Recovery] the lowest worker that lives saves a checkpoint first. One that fails is tried again until it is whole or ctx
-// ends, which is an error.
+// With a [strategy.Recovery] the lowest worker that lives saves a checkpoint first. One that fails is tried again, every attempt
+// with a line in the log, until it is whole, or ctx or Strategy.WaitTimeout ends, which is an error.
 func (f *Fleet) StopWorker(ctx context.Context) error {
 	j, err := f.workerCall("StopWorker")
 	if err != nil {
