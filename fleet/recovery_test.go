@@ -448,7 +448,7 @@ func TestTwoJobsInOneDirectory(t *testing.T) {
 			}
 			intruder := &enduring{Job: job, recovery: first.recovery}
 			intruder.Strategy.StartTimeout = strategy.Duration(time.Second)
-			intruder.began = make([]fleet.Progress, job.Cluster.Workers)
+			intruder.began, intruder.ends = make([]fleet.Progress, job.Cluster.Workers), map[string]context.CancelCauseFunc{}
 			c := job.Cluster
 			c.Options.Transport = transport.NewMemory()
 			errs := c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error { return intruder.play(ctx, f, t.TempDir()) })
