@@ -38,6 +38,7 @@ type enduring struct {
 	t     *testing.T // of the bubble that it runs in
 	mu    sync.Mutex
 	ends  map[string]context.CancelCauseFunc // of each role's context
+	ended map[string]time.Time               // by role
 	began []fleet.Progress                   // by worker
 	model []byte                             // at the end, as worker 0 sees it
 	errs  map[string]error
@@ -55,6 +56,7 @@ var errKilled = errors.New("killed")
 func (j *enduring) run(t *testing.T) *enduring {
 	t.Helper()
 	j.began, j.ends = make([]fleet.Progress, j.Cluster.Workers), map[string]context.CancelCauseFunc{}
+	j.ended = map[string]time.Time{}
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		j.t = t
@@ -89,6 +91,11 @@ func (j *enduring) play(ctx context.Context, f *fleet.Fleet, dir string) error {
 	j.mu.Lock()
 	j.ends[roleName(f)] = end
 	j.mu.Unlock()
+	defer func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.ended[roleName(f)] = time.Now()
+	}()
 	s, o := j.Strategy, trial.NewToy()
 	s.Recovery = j.recovery
 	var rule optimizer.Rule = optimizer.Adam{LR: 0.01}
@@ -242,6 +249,34 @@ func TestWhoIsAskedToEndSaves(t *testing.T) {
 				j.again().works(t)
 			})
 		}
+	}
+}
+
+// TestWhoIsAskedToEndWaitsForNothing: a server is asked to end when all that is trained is in a checkpoint. It ends at once.
+func TestWhoIsAskedToEndWaitsForNothing(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		if job.Cluster.Servers == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			j := &enduring{Job: job, epochs: 2, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}}
+			var asked time.Time
+			var once sync.Once
+			j.within = func(_ *fleet.Fleet, epoch, step int) error {
+				if epoch == 1 && step == 0 {
+					once.Do(func() { asked = time.Now(); j.ends["server 1"](errTerminated) })
+					time.Sleep(10 * time.Minute) // nobody trains
+				}
+				return nil
+			}
+			j.run(t)
+			if took := j.ended["server 1"].Sub(asked); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if latest, err := fleet.Latest(j.recovery.Dir); err != nil || latest.Progress.Epoch != 1 {
+				t.Errorf("the latest is of epoch %d, error %v", latest.Progress.Epoch, err)
+			}
+		})
 	}
 }
 

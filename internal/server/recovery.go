@@ -27,7 +27,8 @@ type recovery struct {
 	// Guarded by the state's lock:
 	stopping []uint32 // by worker: the life that saves a last time
 	wanted   bool     // one is to be saved at once, since a server is about to end
-	whole    int      // that have been saved
+	begun    string   // the save that was begun since then
+	whole    int      // that were wanted, and have been saved
 
 	mu     sync.Mutex
 	places map[string]string // directories by save, until that is committed
@@ -122,11 +123,14 @@ func (c *recovery) holds(f *wire.Frame, id string) error {
 	case c.st.cut.Open() != id:
 		return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here: save again", id)
 	}
+	if c.wanted { // what was acknowledged before is in the cut, since pushes are held
+		c.begun = id
+	}
 	return nil
 }
 
-// answer is how many have been saved; if so wanted, the next is asked for, which then need not wait long for steps of a worker that has
-// died: the job ends in any case. Locked.
+// answer is how many were wanted and saved; if so wanted, the next is asked for, which then need not wait long for steps of a worker
+// that has died: the job ends in any case. Locked.
 func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.series.Dir != "" {
 		c.wanted = true
@@ -145,9 +149,18 @@ func (c *recovery) committed(msg *wire.Save) {
 	}
 	c.log.Info("checkpoint is whole", "dir", msg.Dir, "epoch", msg.Progress.Epoch)
 	c.st.lock.Lock()
-	c.wanted, c.whole = false, c.whole+1
+	if c.begun == msg.ID {
+		c.satisfied()
+	}
 	c.st.lock.Unlock()
 	c.series.Prune()
+}
+
+// satisfied takes note that what is wanted was saved. Locked.
+func (c *recovery) satisfied() {
+	if c.wanted {
+		c.wanted, c.begun, c.whole = false, "", c.whole+1
+	}
 }
 
 // resume loads the newest whole checkpoint, if there is one.

@@ -77,6 +77,9 @@ func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	c.st.awaitIdle()
 	answer, done := c.st.cut.Done(msg.ID, c.part.store.Step())
 	if done {
+		if msg.Progress != nil {
+			c.recovery.satisfied()
+		}
 		c.st.lock.broadcast()
 		return r.JSON(answer)
 	}

@@ -65,7 +65,7 @@ func (c *stopping) hopes() bool {
 	return c.recovery.series.Dir != "" && c.st.published && c.st.lock.failure == nil && c.st.roster.Heard(c.st.clock.Now())
 }
 
-// ask is how many checkpoints server 0 has seen become whole; if so wanted, it has another saved.
+// ask is how many checkpoints server 0 has had saved for servers that stop; if so wanted, it has another saved.
 func (c *stopping) ask(ctx context.Context, wanted bool) (whole int, err error) {
 	if c.servers.index == 0 {
 		c.st.lock.Lock()

@@ -98,7 +98,7 @@ type Report struct {
 type Reported struct {
 	Generation uint64 `json:"generation,omitempty"`
 	Key        uint64 `json:"key,omitempty"`
-	// Whole is how many checkpoints of the job's own have been saved since it began, which server 0 knows.
+	// Whole is how many checkpoints were wanted by servers that stop and have been saved, which server 0 knows.
 	Whole int `json:"whole,omitempty"`
 }
 
