@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,4 +75,39 @@ func TestSimulateIsACluster(t *testing.T) {
 	if m, ok := wrapped.(*transport.Memory); !ok || m.Stats().Calls == 0 {
 		t.Errorf("the cluster ran on %T", wrapped)
 	}
+}
+
+// deafToLeaves loses the first requests to leave a server without a word, and the answers to those that it got.
+type deafToLeaves struct {
+	transport.Transport
+	mu   sync.Mutex
+	lost map[string]int // by worker and server
+}
+
+func (d *deafToLeaves) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	name := trial.NameOf(req)
+	if !strings.HasPrefix(name, "leave") {
+		return d.Transport.Call(ctx, endpoint, req, read)
+	}
+	d.mu.Lock()
+	d.lost[name+endpoint]++
+	lost := d.lost[name+endpoint] <= 6
+	d.mu.Unlock()
+	err := d.Transport.Call(ctx, endpoint, req, read)
+	if lost {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// TestALostGoodbye has a worker that stops get no answer to several requests in a row: it asks again soon, since the server has ended when
+// all have left, and shows no sign of life meanwhile.
+func TestALostGoodbye(t *testing.T) {
+	deaf := func(below transport.Transport) transport.Transport {
+		return &deafToLeaves{Transport: below, lost: map[string]int{}}
+	}
+	trial.Cluster(2, 2).Simulate(t, deaf, trial.Counters(3, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		return errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx))
+	}))
 }

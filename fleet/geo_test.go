@@ -2,11 +2,14 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -276,6 +279,37 @@ func (b *bowl) trainAndRead(ctx context.Context, f *fleet.Fleet, steps int) (val
 		return trial.Look(ctx, session, all)
 	})
 	return append(slices.Clone(b.w.W), all.W...), err
+}
+
+// TestGeoOutlivesACall has a save give up while it waits for an exchange: that comes to its end all the same, and the worker's copy is what it
+// was.
+func TestGeoOutlivesACall(t *testing.T) {
+	var slow atomic.Bool
+	wrap := func(below transport.Transport) transport.Transport {
+		return &trial.Tap{Transport: below, Before: func(string, [][]byte) error {
+			if slow.Load() {
+				time.Sleep(2 * time.Second)
+			}
+			return nil
+		}}
+	}
+	dir := t.TempDir()
+	trial.Cluster(2, 2).Simulate(t, wrap, trial.Counters(4, strategy.Geo(2), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		if err := errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx)); err != nil {
+			return err
+		}
+		slow.Store(true)
+		soon, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if err := f.SavePersistables(soon, dir); !errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("the save: %w, want it to give up", err)
+		}
+		slow.Store(false)
+		if err := errors.Join(c.Train(ctx, 3), f.SavePersistables(ctx, dir), f.BarrierWorker(ctx)); err != nil {
+			return err
+		}
+		return c.Holds(ctx, 12)
+	}))
 }
 
 // TestGeoRefuses names what geo can't do.

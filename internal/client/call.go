@@ -146,7 +146,8 @@ func (l *link) patience() patience { return patience{l.strategy.WorkerTimeout.St
 // controlPatience is that for small requests, which may wait for other workers.
 func (l *link) controlPatience() patience { return patience{l.pingTimeout(), 2} }
 
-// joinPatience is that for what is answered at once, by a server that soon will miss this worker's heartbeats.
+// joinPatience is that for what is answered at once, by a server that soon will miss this worker's heartbeats, or has
+// ended when the last worker has left and answers none.
 func (l *link) joinPatience() patience { return patience{l.pingTimeout(), 1} }
 
 // longestWait bounds how long a message that was lost without a word can hold up everybody.
@@ -196,7 +197,7 @@ func (l *link) name(server int, err error) error {
 // control sends a control message, nil for none, and reads the answer's into answer, nil for none.
 func (l *link) control(ctx context.Context, server int, op wire.Op, msg, answer any) error {
 	p := l.controlPatience()
-	if op == wire.OpJoin || op == wire.OpHello {
+	if op == wire.OpJoin || op == wire.OpHello || op == wire.OpLeave {
 		p = l.joinPatience()
 	}
 	var b wire.Builder

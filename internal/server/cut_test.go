@@ -115,3 +115,36 @@ func TestACutThatWasGivenUpEarly(t *testing.T) {
 		send(t, s, pushOf(s, wire.Header{Seq: 2}), wire.StatusOK)
 	})
 }
+
+// TestNobodyCutsAfterDeath: a save waits for another's cut, its worker is declared dead meanwhile, and its own cut never begins: nobody would
+// end it.
+func TestNobodyCutsAfterDeath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := job{strategy: strategy.Async(), workers: 2}.server(t)
+		join := new(wire.Builder)
+		join.Reset(wire.Header{Op: wire.OpJoin, Worker: 1})
+		if err := join.JSON(wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}); err != nil {
+			t.Fatal(err)
+		}
+		send(t, s, join, wire.StatusOK)
+		freeze, commit := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpCommit, Life: 1}
+		send(t, s, saveFrame(t, s, freeze, wire.Save{ID: "a"}), wire.StatusOK)
+		frozen := make(chan uint16, 1)
+		freeze.Worker = 1
+		waiting := saveFrame(t, s, freeze, wire.Save{ID: "b"})
+		go func() { frozen <- statusOf(t, s, waiting) }()
+		synctest.Wait()
+		s.st.lock.Lock()
+		s.st.roster.Drop(1, 1)
+		s.members.depart(1, false)
+		s.st.lock.Unlock()
+		send(t, s, saveFrame(t, s, commit, wire.Save{ID: "a", Abandon: true}), wire.StatusOK)
+		if status := <-frozen; status != wire.StatusStale {
+			t.Errorf("the dead worker's cut has status %d", status)
+		}
+		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
+		if w := weight(t, s); w != -1 {
+			t.Errorf("the weight is %v, want -1", w)
+		}
+	})
+}

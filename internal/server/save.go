@@ -71,6 +71,9 @@ func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	if err := c.st.lock.await(free, func() string { return "for another checkpoint to be written" }); err != nil {
 		return err
 	}
+	if err := c.st.roster.Stays(&f.Header); err != nil { // whose cut would nobody end
+		return err
+	}
 	if err := c.st.cut.Freeze(msg, int(f.Worker)); err != nil {
 		return err
 	}

@@ -42,15 +42,31 @@ func (g *geo) settle(ctx context.Context) error {
 	if err := g.enter(ctx); err != nil {
 		return err
 	}
-	defer g.leave()
 	g.mu.Lock()
 	err, idle := g.err, g.model.store.Step() == 0
 	g.mu.Unlock()
 	if err != nil || idle || g.w.Strategy.GeoRest == strategy.GeoRestKeep {
+		g.leave()
 		return err
 	}
 	g.take(1)
-	return g.fail(g.send(ctx))
+	return g.finish(ctx, g.send)
+}
+
+// finish makes an exchange, and leaves, also when ctx ends before it has ended: what was taken can't be taken again, and what servers have
+// said of their changes they don't say twice.
+func (g *geo) finish(ctx context.Context, exchange func(context.Context) error) error {
+	over := make(chan error, 1)
+	g.sending.Go(func() {
+		defer g.leave()
+		over <- g.fail(exchange(g.w.Context))
+	})
+	select {
+	case err := <-over:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for an exchange on its way: %w", ctx.Err())
+	}
 }
 
 // take takes the n-th part of what has changed.
@@ -124,17 +140,17 @@ func (g *geo) begin(ctx context.Context) error {
 	if err := g.enter(ctx); err != nil {
 		return err
 	}
-	defer g.leave()
 	if begun, err := g.state(); begun || err != nil {
+		g.leave()
 		return err // another session was first
 	}
-	if err := g.fail(g.refresh(ctx)); err != nil {
+	return g.finish(ctx, func(ctx context.Context) error {
+		err := g.refresh(ctx)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.begun = err == nil
 		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.begun = true
-	return nil
+	})
 }
 
 func (g *geo) state() (begun bool, err error) {

@@ -131,8 +131,7 @@ func (w *Worker) Refresh(ctx context.Context) error {
 	if err := g.enter(ctx); err != nil {
 		return err
 	}
-	defer g.leave()
-	return g.fail(g.refresh(ctx))
+	return g.finish(ctx, g.refresh)
 }
 
 // SetRateFactor multiplies the learning rates of the worker's copy, if it has one.

@@ -37,6 +37,8 @@
 //	names.go      NameOf names messages, so that a seed has the same faults for them in every run
 //	drawn.go      Draw draws a job: any cluster, model, rule and strategy
 //	tap.go        Tap listens to a network, Latent makes it slow
+//	streets.go    Streets are ways between roles that are cut, a Ghost sends what the dead had sent
+//	ledger.go     Ledger says what is wrong with weights that somebody saw: what is lost, doubled, mixed
 //	deaths.go     Cable is pulled, DieHalfway leaves a push on its way, Another takes a role over
 //
 // What came of it:

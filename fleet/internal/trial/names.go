@@ -3,6 +3,7 @@ package trial
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -27,9 +28,16 @@ func NameOf(req [][]byte) string {
 		f = wire.Frame{Header: h}
 	}
 	switch h.Op {
-	case wire.OpReport, wire.OpFence, wire.OpDrop, wire.OpNorms:
+	case wire.OpReport:
+		var r wire.Report
+		_ = f.JSON(&r)
+		return fmt.Sprintf("%v: server %d, process %d, new %t, ends %t", h.Op, r.Server, r.Process, len(r.Fingerprint) > 0, r.Ends)
+	case wire.OpFence, wire.OpDrop, wire.OpNorms:
 		says, _ := f.Blob()
 		return fmt.Sprintf("%v: %s", h.Op, says)
+	}
+	if slices.ContainsFunc(f.Sections, func(s wire.Section) bool { return s.Kind == wire.KindChanged }) {
+		h.Seq = 0 // which of several servers is asked first is all the same
 	}
 	p, _ := f.Piece()
 	return fmt.Sprintf("%v %d of worker %d, life %d, piece %d", h.Op, h.Seq, h.Worker, h.Life, p.Number)

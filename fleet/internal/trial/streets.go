@@ -1,0 +1,119 @@
+package trial
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/transport"
+)
+
+// Streets are the ways between the roles of a job, some of which may be cut: what goes there is not answered.
+type Streets struct {
+	mu  sync.Mutex
+	cut map[[2]string]bool
+}
+
+// Cut cuts the way between two roles, both directions, or opens it.
+func (s *Streets) Cut(one, other string, cut bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cut == nil {
+		s.cut = map[[2]string]bool{}
+	}
+	s.cut[[2]string{one, other}], s.cut[[2]string{other, one}] = cut, cut
+}
+
+func (s *Streets) isCut(one, other string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cut[[2]string{one, other}]
+}
+
+// From is the network as a process sees it that answers to a name, by which its ways are cut; servers are those of their endpoints.
+func (s *Streets) From(name string, below transport.Transport) transport.Transport {
+	return &street{Transport: below, from: name, all: s}
+}
+
+type street struct {
+	transport.Transport
+	from string
+	all  *Streets
+}
+
+// Call implements [transport.Transport].
+func (s *street) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	to := strings.ReplaceAll(strings.TrimSuffix(endpoint, ":1"), "-", " ")
+	lost := func() error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	if s.all.isCut(s.from, to) {
+		return lost()
+	}
+	return s.Transport.Call(ctx, endpoint, req, func(body []byte) error {
+		if s.all.isCut(s.from, to) {
+			return lost()
+		}
+		return read(body)
+	})
+}
+
+// Ghost remembers the last messages of a process, which come again when it is dead.
+type Ghost struct {
+	transport.Transport
+
+	mu   sync.Mutex
+	last []message
+}
+
+type message struct {
+	at       time.Time
+	endpoint string
+	body     []byte
+}
+
+// compare orders messages as they were sent, and those of one moment by what they are.
+func (m message) compare(other message) int {
+	name := func(m message) string { return m.endpoint + NameOf([][]byte{m.body}) }
+	return cmp.Or(m.at.Compare(other.at), strings.Compare(name(m), name(other)))
+}
+
+const remembered = 12
+
+// Call implements [transport.Transport].
+func (g *Ghost) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	g.mu.Lock()
+	if g.last = append(g.last, message{time.Now(), endpoint, bytes.Join(req, nil)}); len(g.last) > 2*remembered {
+		g.last = g.last[1:]
+	}
+	g.mu.Unlock()
+	return g.Transport.Call(ctx, endpoint, req, read)
+}
+
+// Haunt sends the last messages once more, a moment after each other, and waits for answers as long as ctx lasts, or some seconds.
+func (g *Ghost) Haunt(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	g.mu.Lock()
+	all := g.last
+	g.last = nil
+	g.mu.Unlock()
+	slices.SortFunc(all, message.compare)
+	all = all[max(0, len(all)-remembered):]
+	var under sync.WaitGroup
+	defer under.Wait()
+	for _, m := range all {
+		under.Go(func() {
+			_ = g.Transport.Call(ctx, m.endpoint, [][]byte{m.body}, func([]byte) error { return nil })
+		})
+		select {
+		case <-time.After(3 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
