@@ -89,6 +89,20 @@ func TestAudit(t *testing.T) {
 	}
 }
 
+// TestAuditOfSIGTERM: what was acknowledged before the only thing that was done, a SIGTERM, must outlive the servers, and what came later need not.
+func TestAuditOfSIGTERM(t *testing.T) {
+	const only = 1 << 8
+	asked := time.Now()
+	tell := []entry{{Who: "server 0", What: begins}, {Life: only, What: begins}, {At: asked.Add(-time.Second), Life: only, What: trains, Sent: 5, Acked: 5},
+		{At: asked.Add(time.Second), Life: only, What: trains, Sent: 9, Acked: 9}, {At: asked.Add(2 * time.Second), Who: "server 0", What: begins}}
+	for do, want := range map[deed]int64{term: 5, kill: 0} {
+		a := audit{plan{level: levels[1]}, tell, outcome{struck: []struck{{event: event{do: do, whom: "server 0"}, at: asked}}}}
+		if got := a.lives()[only].least; got != want {
+			t.Errorf("%s: %d steps must be in the weights, want %d", do, got, want)
+		}
+	}
+}
+
 // TestResumed: the time from what was done to the end of the longest pause behind it.
 func TestResumed(t *testing.T) {
 	began := time.Now()

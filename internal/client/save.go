@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -92,7 +93,9 @@ func (c *Client) abandon(msg wire.Save) {
 	msg.Abandon = true
 	end := func(s int) error { return c.link.control(ctx, s, wire.OpCommit, msg, nil) }
 	if err := c.link.together(end); err != nil {
-		c.link.log.Warn("a failed save still holds pushes", "error", err)
+		if !errors.Is(err, wire.ErrWentBack) { // else the job is over, as other messages say
+			c.link.log.Warn("a failed save still holds pushes", "error", err)
+		}
 		return
 	}
 	if msg.Discard = msg.Shrink == nil && !msg.Read; msg.Discard {
