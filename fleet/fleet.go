@@ -177,6 +177,10 @@ func (f *Fleet) plan(params []*optimizer.Param, rule optimizer.Rule, s strategy.
 			return nil, err
 		}
 	}
+	if s.Recovery.Journal != "" && optimizer.IsRandom(rule) {
+		return nil, fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other weights: leave out "+
+			"recovery: journal", rule.Name())
+	}
 	var whole []string // whose rule looks at all of them at once; rows of embeddings are whole anyway
 	for _, p := range params {
 		if r := optimizer.RuleFor(rule, p); r != nil && !p.Embedding && optimizer.NeedsWhole(r) {

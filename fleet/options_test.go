@@ -56,7 +56,7 @@ func (e effect) everywhere(t *testing.T) {
 		case acts:
 			t.Run(p.Name, func(t *testing.T) { e.shows(t, x) })
 		case err == nil && p == trial.Alone:
-			t.Run(p.Name, func(t *testing.T) { sameWeights(t, x, x.With(e.set)) })
+			t.Run(p.Name, func(t *testing.T) { sameWeights(t, x, x.With(e.set).With(inDirOf(t))) })
 		case err == nil:
 			t.Errorf("%s takes it, and what it does there is not known: if nothing, it must be refused", p.Name)
 		}
@@ -68,5 +68,16 @@ func sameWeights(t *testing.T, x, other trial.Trial) {
 	t.Helper()
 	if a, b := x.Works(t), other.Works(t); !bytes.Equal(a.Model, b.Model) {
 		t.Error("weights differ")
+	}
+}
+
+// inDirOf has a strategy that writes files write them to directories of a test's own.
+func inDirOf(t *testing.T) func(*strategy.Strategy) {
+	return func(s *strategy.Strategy) {
+		for _, dir := range []*string{&s.Recovery.Dir, &s.Recovery.JournalDir} {
+			if *dir != "" {
+				*dir = t.TempDir()
+			}
+		}
 	}
 }

@@ -605,5 +605,41 @@ func effectsOnRecovery() map[string]effect {
 				}
 			},
 		},
+		"Recovery.Journal": {
+			set:   set(strategy.Recovery{Journal: strategy.JournalProcess, JournalDir: "journal"}),
+			in:    trial.WithServers,
+			shows: func(t *testing.T, x trial.Trial) { recordsIn(t, x, strategy.JournalProcess) },
+		},
+		"Recovery.JournalDir": {
+			set:   set(strategy.Recovery{Journal: strategy.JournalMachine, JournalDir: "journal"}),
+			in:    trial.WithServers,
+			shows: func(t *testing.T, x trial.Trial) { recordsIn(t, x, strategy.JournalMachine) },
+		},
+		"Recovery.RestartTimeout": {
+			set: set(strategy.Recovery{Journal: strategy.JournalProcess, JournalDir: "journal",
+				RestartTimeout: strategy.Duration(10 * time.Minute)}),
+			in: trial.WithServers,
+			shows: func(t *testing.T, x trial.Trial) {
+				for _, want := range []time.Duration{5 * time.Minute, 10 * time.Minute} {
+					if got := waitedFor(t, x.Mode, want); got < want || got > want+time.Minute {
+						t.Errorf("workers wait %v for a server that is gone, want %v", got, want)
+					}
+				}
+			},
+		},
+		"Recovery.WorkerLost": {
+			set: set(strategy.Recovery{WorkerLost: strategy.WorkerBack}),
+			in:  []trial.Place{trial.InSync, trial.InSSP},
+			shows: func(t *testing.T, x trial.Trial) {
+				x.Gone = 3
+				for _, lost := range []strategy.WorkerLost{"", strategy.WorkerGoOn, strategy.WorkerBack} {
+					o := x.With(func(s *strategy.Strategy) { s.Recovery = strategy.Recovery{Dir: t.TempDir(), WorkerLost: lost} }).Run(t)
+					back := lost == strategy.WorkerBack
+					if errors.Is(o.Errs["server 0"], fleet.ErrWentBack) != back || (o.Errs["worker 0"] != nil) != back {
+						t.Errorf("%q: server 0 ends with %v, worker 0 with %v", lost, o.Errs["server 0"], o.Errs["worker 0"])
+					}
+				}
+			},
+		},
 	}
 }

@@ -49,10 +49,9 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 	if limit := cgroup.LimitCollector(); limit > 0 {
 		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
 	}
-	s, err := server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
-		Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
+	s, err := f.newServer(j)
 	if err == nil {
-		err = f.fill(ctx, s, dir, what)
+		s, err = f.fill(ctx, j, s, dir, what)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)
@@ -66,8 +65,29 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 	return nil
 }
 
-// fill gives a server's tables what the job begins with: the newest checkpoint of Strategy.Recovery, else what it is told to.
-func (f *Fleet) fill(ctx context.Context, s *server.Server, dir string, what checkpoint.Selection) error {
+func (f *Fleet) newServer(j *job) (*server.Server, error) {
+	return server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
+		Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
+}
+
+// fill gives a server what its tables have: what they had, if there is a journal of that, else what the job begins with. It returns the
+// server, which is another if that could not come back.
+func (f *Fleet) fill(ctx context.Context, j *job, s *server.Server, dir string, what checkpoint.Selection) (*server.Server, error) {
+	returned, err := s.Return(ctx)
+	if errors.Is(err, server.ErrNoReturn) {
+		f.log.Warn("begins anew: if the job goes on, it goes back to its last checkpoint", "error", err)
+		if s, err = f.newServer(j); err == nil {
+			returned, err = s.Return(ctx)
+		}
+	}
+	if returned || err != nil {
+		return s, err
+	}
+	return s, begin(ctx, s, dir, what)
+}
+
+// begin gives a server's tables what the job begins with: the newest checkpoint of Strategy.Recovery, else what it is told to.
+func begin(ctx context.Context, s *server.Server, dir string, what checkpoint.Selection) error {
 	if dir == "" && len(what.Params) > 0 {
 		return fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", what.Params, checkpoint.ErrNone)
 	}

@@ -113,6 +113,10 @@ func (s Strategy) WithServers() string {
 		return "payload " + string(s.Payload)
 	case s.MaxFrame != d.MaxFrame:
 		return fmt.Sprint("max_frame ", s.MaxFrame)
+	case s.Recovery.Journal != "":
+		return "recovery: journal " + string(s.Recovery.Journal)
+	case s.Recovery.WorkerLost != "":
+		return "recovery: worker_lost " + string(s.Recovery.WorkerLost)
 	}
 	return ""
 }

@@ -22,12 +22,55 @@ type Recovery struct {
 	Every Duration `json:"every,omitempty"`
 	// Keep is how many stay, the newest first; 0 means 2. An older one goes when a new one is whole, unless it was pinned (fleet.Pin).
 	Keep int `json:"keep,omitempty"`
+	// Journal has each server record on a local disk what it does between checkpoints, so that a server that is killed and started
+	// again goes on where it was: nothing that was answered is lost, and the others wait for it. What the journal survives is what this
+	// says; empty is no journal, and then every role goes back to the last checkpoint when a server is lost.
+	Journal Journal `json:"journal,omitempty"`
+	// JournalDir is where a server's journal is: a directory of a local disk, or of a volume that comes back with the server. Several
+	// servers of a job may share it; two jobs may not.
+	JournalDir string `json:"journal_dir,omitempty"`
+	// RestartTimeout is how long the others wait for a server that has a journal; 0 means 5m.
+	RestartTimeout Duration `json:"restart_timeout,omitempty"`
+	// WorkerLost says what follows the death of a worker in the modes sync and ssp, whose workers go in step; elsewhere it can be
+	// started again alone. Empty is WorkerGoOn.
+	WorkerLost WorkerLost `json:"worker_lost,omitempty"`
+}
+
+// Journal says what a server's journal survives.
+type Journal string
+
+const (
+	// JournalProcess survives the server's process: records are the operating system's. It is good for nothing once the machine was started
+	// again, and is not used then.
+	JournalProcess Journal = "process"
+	// JournalMachine survives the machine: an update counts when its record is on the disk.
+	JournalMachine Journal = "machine"
+)
+
+// WorkerLost says what follows the death of a worker.
+type WorkerLost string
+
+const (
+	// WorkerGoOn has the others go on without it.
+	WorkerGoOn WorkerLost = "go_on"
+	// WorkerBack has every role end, and the job go on from its last checkpoint with all workers.
+	WorkerBack WorkerLost = "back"
+)
+
+// ServerTimeout is how long a server may be away before the others give up: WorkerTimeout, or with a journal RestartTimeout if that
+// is longer.
+func (s Strategy) ServerTimeout() Duration {
+	if s.Recovery.Journal == "" {
+		return s.WorkerTimeout
+	}
+	return max(s.WorkerTimeout, s.Recovery.RestartTimeout)
 }
 
 // The defaults of a Recovery that has a Dir.
 const (
 	DefaultCheckpointEvery = Duration(10 * time.Minute)
 	DefaultKeep            = 2
+	DefaultRestartTimeout  = Duration(5 * time.Minute)
 )
 
 // withDefaults fills in what goes with a Dir.
@@ -36,19 +79,22 @@ func (r Recovery) withDefaults() Recovery {
 		set(&r.Every, DefaultCheckpointEvery)
 		set(&r.Keep, DefaultKeep)
 	}
+	if r.Journal != "" {
+		set(&r.RestartTimeout, DefaultRestartTimeout)
+	}
 	return r
 }
 
 // check says what is wrong with it, or would be ignored.
 func (r Recovery) check() error {
-	var errs []error
+	errs := r.checkJournal()
 	switch {
 	case r.Dir == "" && r.Every != 0:
 		errs = append(errs, fmt.Errorf("strategy: recovery: every is %v, but no dir says where checkpoints go; give both or none", r.Every))
 	case r.Dir == "" && r.Keep != 0:
 		errs = append(errs, fmt.Errorf("strategy: recovery: keep is %d, but no dir says where checkpoints go; give both or none", r.Keep))
 	case r.Dir == "":
-		return nil
+		return errors.Join(errs...)
 	case r.Every > 0 && r.Every < leastEvery:
 		errs = append(errs, fmt.Errorf("strategy: recovery: every is %v; it must be at least %v", r.Every, leastEvery))
 	}
@@ -59,4 +105,28 @@ func (r Recovery) check() error {
 		errs = append(errs, fmt.Errorf("strategy: recovery: dir: %w", err))
 	}
 	return errors.Join(errs...)
+}
+
+// checkJournal says what is wrong with the fields of a journal, and what follows a worker's death.
+func (r Recovery) checkJournal() (errs []error) {
+	given := r.JournalDir != "" || r.RestartTimeout != 0
+	switch {
+	case r.Journal == "" && given:
+		errs = append(errs, errors.New("strategy: recovery: journal_dir or restart_timeout is set, but no journal; give all or none"))
+	case r.Journal != "" && r.JournalDir == "":
+		errs = append(errs, errors.New("strategy: recovery: a journal needs a journal_dir: a directory of a local disk of each server"))
+	case r.Journal != "" && r.Dir == "":
+		errs = append(errs, errors.New("strategy: recovery: a journal begins from checkpoints, else it would grow without end: give a dir"))
+	}
+	if r.JournalDir != "" {
+		if err := files.CheckLocal(r.JournalDir); err != nil {
+			errs = append(errs, fmt.Errorf("strategy: recovery: journal_dir: %w", err))
+		}
+	}
+	if r.WorkerLost != "" && r.Dir == "" {
+		errs = append(errs, fmt.Errorf("strategy: recovery: worker_lost is %s, but no dir says where checkpoints go; give both or none",
+			r.WorkerLost))
+	}
+	return append(errs, oneOf("recovery: journal", r.Journal, []Journal{"", JournalProcess, JournalMachine}),
+		oneOf("recovery: worker_lost", r.WorkerLost, []WorkerLost{"", WorkerGoOn, WorkerBack}))
 }

@@ -71,6 +71,7 @@ func (s Strategy) modeFields() []modeField {
 		number("thread_pool_size", s.ThreadPoolSize, ModeAsync),
 		{"independent_recv_thread", s.IndependentRecvThread, s.IndependentRecvThread, false, []Mode{ModeAsync}},
 		number("min_send_grad_num_before_recv", s.MinSendGradNumBeforeRecv, ModeAsync),
+		{"recovery: worker_lost", s.Recovery.WorkerLost, s.Recovery.WorkerLost != "", false, []Mode{ModeSync, ModeSSP}},
 		{"delay_compensation", s.DelayCompensation, s.DelayCompensation != 0, !(s.DelayCompensation >= 0), []Mode{ModeAsync}},
 	}
 }
@@ -165,5 +166,6 @@ func (s Strategy) times() []namedTime {
 		{"start_timeout", s.StartTimeout},
 		{"wait_timeout", s.WaitTimeout},
 		{"recovery: every", s.Recovery.Every},
+		{"recovery: restart_timeout", s.Recovery.RestartTimeout},
 	}
 }

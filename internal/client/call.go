@@ -69,7 +69,7 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	switch silent := min(time.Since(a.out.began), a.l.heard.since(a.server)); {
 	case a.out.gone() && a.l.leaving.Load():
 		return peer.Done, a.l.name(a.server, errGone)
-	case silent > a.l.strategy.WorkerTimeout.Std():
+	case silent > a.l.strategy.ServerTimeout().Std():
 		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
 	}
 	return peer.Pause, err

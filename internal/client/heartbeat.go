@@ -39,17 +39,25 @@ func (l *link) beatTo(server int) {
 		}
 		switch {
 		case err == nil:
-		case absent.Ended(l.heard.clock.Now(), min(endedAfter, l.strategy.WorkerTimeout.Std()/4)):
+		case absent.Ended(l.heard.clock.Now(), l.endedAfter()):
 			l.fail(l.name(server, fmt.Errorf("it has ended, nobody listens there any more: %w", wire.ErrWentBack)))
 			return
 		case isRefusal(err), hopeless(err):
 			l.fail(l.name(server, err))
 			return
-		case silent > l.strategy.WorkerTimeout.Std():
+		case silent > l.strategy.ServerTimeout().Std():
 			l.fail(l.name(server, fmt.Errorf("silent for %v: %w", silent.Round(time.Millisecond), err)))
 			return
 		}
 	}
+}
+
+// endedAfter is how long nobody listens at a server's endpoint before it has ended for good: one with a journal comes back.
+func (l *link) endedAfter() time.Duration {
+	if l.strategy.Recovery.Journal != "" {
+		return l.strategy.ServerTimeout().Std()
+	}
+	return min(endedAfter, l.strategy.WorkerTimeout.Std()/4)
 }
 
 // paceOf is the pace of heartbeats to a server.

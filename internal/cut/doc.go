@@ -22,6 +22,13 @@
 // Pushes are free again in Written, Committed and GivenUp. A save that is given up while its steps are waited for or its part is
 // written holds pushes until that has ended, since tables are being read; its result is then refused.
 //
+// # Files
+//
+//	machine.go  saves, and what ends them
+//	reach.go    from freezing to reading or writing
+//	commit.go   what is written becomes whole
+//	period.go   the end of a period that was committed last
+//
 // # Invariants
 //
 //   - At most one save holds pushes on a server, and on server 0 at most one is open, from freeze to commit or giving up. Saves

@@ -37,6 +37,7 @@ var house = map[string][]string{
 		"internal/table", "optimizer", "strategy"},
 	"rolemaker":           {"internal/environ", "rolemaker/internal/rendezvous"},
 	"internal/modelfiles": {"internal/files", "internal/safetensors"},
+	"internal/journal":    {"internal/files"},
 	"internal/checkpoint": {"internal/files", "internal/modelfiles", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/exchange":   {"internal/backend", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/wire", "optimizer", "strategy"},
 	"internal/session": {"internal/backend", "internal/exchange", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/table",
@@ -45,7 +46,7 @@ var house = map[string][]string{
 		"internal/table", "internal/wire", "optimizer", "strategy", "transport"},
 	"internal/update": {"internal/gradient", "internal/layout", "internal/table", "optimizer", "strategy"},
 	"internal/roster": {"internal/mode", "internal/progress", "internal/wire"},
-	"internal/server": {"internal/awake", "internal/checkpoint", "internal/cut", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table",
+	"internal/server": {"internal/awake", "internal/checkpoint", "internal/cut", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table",
 		"internal/update",
 		"internal/wire", "optimizer", "strategy", "transport"},
 

@@ -23,8 +23,8 @@ func (n *Tally) note(o wire.Outcome, from uint64) {
 	if o.Again {
 		n.doubled.Add(1)
 	}
-	if from > 0 && o.On >= from {
-		n.noteStale(int64(o.On - from))
+	if updates, known := wire.Between(from, o.On); known && from > 0 {
+		n.noteStale(updates)
 	}
 }
 

@@ -33,6 +33,15 @@ func (a *Async) Open() Round { return 0 }
 // Missing implements [Server].
 func (a *Async) Missing() []int { return nil }
 
+// Played implements [Server].
+func (a *Async) Played([]int, Round) {}
+
+// State implements [Server].
+func (a *Async) State() State { return State{} }
+
+// Resume implements [Server].
+func (a *Async) Resume(State) {}
+
 // SendQueue is asynchronous training on a worker: what a training thread does with the gradient of a step that has ended, and
 // what travels when. Gradients lie in the caller's memory, in places that the queue numbers; one that cannot travel yet waits,
 // later ones are merged into it if the options say so, and when no place is left the thread waits too. So it is never further

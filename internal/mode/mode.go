@@ -39,6 +39,39 @@ type Server interface {
 	Open() Round
 	// Missing are the workers that the others wait for.
 	Missing() []int
+	// Played says that the update of those workers' gradients for round r was made by the process whose place this one takes.
+	Played(workers []int, r Round)
+	// State is what a process that takes this one's place begins with, by Resume, if no update is under way. A gradient that
+	// waits for its round is not in it: its worker has no answer, and sends it again.
+	State() State
+	Resume(State)
+}
+
+// State is that of a [Server] between updates.
+type State struct {
+	Open    Round         `json:"open,omitempty"`
+	Workers []WorkerState `json:"workers,omitempty"`
+}
+
+// WorkerState is what a [Server] knows of a worker.
+type WorkerState struct {
+	Parked bool   `json:"parked,omitempty"`
+	Gone   bool   `json:"gone,omitempty"`
+	Pushes uint32 `json:"pushes,omitempty"` // in the phase, where the mode counts them
+}
+
+func (w WorkerState) state() memberState {
+	switch {
+	case w.Gone:
+		return gone
+	case w.Parked:
+		return parked
+	}
+	return due
+}
+
+func stateOf(st memberState) WorkerState {
+	return WorkerState{Parked: st == parked, Gone: st == gone || st == last}
 }
 
 // ErrStale says that a push or park belongs to a round that is over, or to a worker that has left.

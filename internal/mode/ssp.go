@@ -88,6 +88,35 @@ func (s *SSP) Applied(workers []int) {
 	}
 }
 
+// Played implements [Server].
+func (s *SSP) Played(workers []int, r Round) {
+	for _, w := range workers {
+		if p := &s.workers[w]; r.Phase() == s.phase && p.state == due {
+			p.sent = max(p.sent, r.Index()+1)
+			p.applied = p.sent
+		}
+	}
+}
+
+// State implements [Server].
+func (s *SSP) State() State {
+	now := State{Open: At(s.phase, 0)}
+	for _, w := range s.workers {
+		is := stateOf(w.state)
+		is.Pushes = w.applied
+		now.Workers = append(now.Workers, is)
+	}
+	return now
+}
+
+// Resume implements [Server].
+func (s *SSP) Resume(then State) {
+	s.phase = then.Open.Phase()
+	for i, w := range then.Workers {
+		s.workers[i] = pace{sent: w.Pushes, applied: w.Pushes, state: w.state()}
+	}
+}
+
 // Reached implements [Server]: the slowest worker is at most the bound behind r.
 func (s *SSP) Reached(r Round) bool {
 	if r.Phase() != s.phase {

@@ -92,6 +92,29 @@ func (s *Sync) Missing() []int {
 	return m
 }
 
+// Played implements [Server].
+func (s *Sync) Played(_ []int, r Round) {
+	s.open = max(s.open, r+1)
+	s.settle()
+}
+
+// State implements [Server].
+func (s *Sync) State() State {
+	now := State{Open: s.open}
+	for _, st := range s.state {
+		now.Workers = append(now.Workers, stateOf(st))
+	}
+	return now
+}
+
+// Resume implements [Server].
+func (s *Sync) Resume(then State) {
+	s.open, s.applied = then.Open, then.Open
+	for w := range s.state {
+		s.state[w] = then.Workers[w].state()
+	}
+}
+
 func (s *Sync) contribute(worker int, r Round, what string) error {
 	if st := s.state[worker]; r != s.open || st != due {
 		return fmt.Errorf("mode: worker %d's %s for round %v, but round %v is open and it is %v: %w", worker, what, r, s.open, st, ErrStale)

@@ -7,6 +7,7 @@
 //	lives.go       which process of a worker has which life; server 0's
 //	window.go      which requests of a life were seen, so that each counts once
 //	generation.go  what frames of one generation prove
+//	returns.go  what a server that is started again has to know of them
 //	death.go       what server 0 asks of all servers when a worker is silent
 //
 // A worker's processes are numbered by server 0: each is a life, and a server takes requests of the newest that it knows.

@@ -20,8 +20,9 @@ import (
 // The one exception is a worker's death, when a round may close on some servers alone; package roster says how, and norms
 // what follows.
 type clipping struct {
-	st    *state
-	peers *peers
+	st      *state
+	peers   *peers
+	journal *journaling
 	// by is the rule's clip, nil where servers have nothing to clip: workers have, or the rule does not.
 	by     optimizer.NormClipper
 	params int
@@ -90,6 +91,11 @@ func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gra
 	err = c.st.lock.await(func() bool { return len(c.norms.missing(r, l)) == 0 }, func() string {
 		return fmt.Sprintf("for the norm of round %v's gradient: missing %s", r, c.lacking(r, l))
 	})
+	if err == nil && !l.noted {
+		l.noted = true
+		c.journal.note(event{Norms: &wire.Norms{Round: uint64(r), Sums: gradient.AppendSquares(nil, l.sums)}})
+		err = c.st.lock.failure
+	}
 	return l.sums, err
 }
 

@@ -22,7 +22,9 @@ type deaths struct {
 	rounds     *rounds
 	rates      *rates
 	clipping   *clipping
+	journal    *journaling
 	torn       bool // the mode has rounds, which a death can tear
+	back       bool // no worker goes on without the others
 	log        *slog.Logger
 }
 
@@ -67,6 +69,13 @@ func (c *deaths) giveUp(started time.Time) {
 // declare takes a worker out of the job on all servers. Its gradient for the open round counts only if every server has it.
 func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 	c.log.Error("worker is dead", "worker", d.Worker, "silent", d.Silent.Round(time.Millisecond), "why", d.Why)
+	if c.back {
+		c.st.lock.Lock()
+		defer c.st.lock.Unlock()
+		c.st.lock.fail(wire.Refuse(wire.StatusBack,
+			"worker %d has ended (%s): start the job again from its last checkpoint", d.Worker, d.Why))
+		return
+	}
 	order := wire.Leave{Worker: d.Worker, Life: d.Life, Why: d.Why}
 	published := true
 	fenced := func(a wire.Fenced) {
@@ -112,6 +121,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
+	c.journal.note(event{Fence: &l})
 	c.st.roster.Fence(l.Worker, l.Life, l.Why)
 	return wire.Fenced{Published: c.st.published, Round: uint64(c.st.mode.Open()), Pushed: c.rounds.noted[l.Worker] != nil}
 }
@@ -120,6 +130,13 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
+	c.journal.note(event{Drop: &l})
+	c.takeOut(l)
+	return wire.Dropped{Counts: uint64(c.rounds.counted(l.Worker))}
+}
+
+// takeOut does what an order says. Locked.
+func (c *deaths) takeOut(l wire.Leave) {
 	if l.Rate > 0 {
 		c.rates.set(mode.Round(l.RateRound), l.Rate)
 	}
@@ -127,7 +144,6 @@ func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	if c.st.roster.Drop(l.Worker, l.Life) {
 		c.membership.depart(l.Worker, l.Forget)
 	}
-	return wire.Dropped{Counts: uint64(c.rounds.counted(l.Worker))}
 }
 
 // fence and drop are server 0's orders on the other servers.

@@ -11,6 +11,7 @@
 //	part.go       the tables, and what of a frame's names lives here
 //	reply.go      the memory of an answer
 //	peers.go      requests to other servers
+//	journal.go    what changes is recorded, before anybody is answered
 //	servers.go    which servers are of this generation, and whether they live
 //
 // A push:
@@ -46,6 +47,8 @@
 //	members.go    they join, live, leave
 //	deaths.go     and die
 //	gather.go     barriers and reductions, on server 0
+//	base.go       what a segment of the journal begins from
+//	returning.go  a server that is started again comes back to where its journal ends
 //	handle.go     a request in, a reply out
 //	server.go     what a server is made of, and Run
 //

@@ -15,7 +15,8 @@ type frozen struct {
 	st   *state
 	part *part
 	// known are the params, by index, of which server 0 has a worker's values or a checkpoint's.
-	known map[int]bool
+	known      map[int]bool
+	journaling *journaling
 }
 
 // handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is written.
@@ -37,10 +38,8 @@ func (c *frozen) set(w []float32) error {
 	if len(w) == 0 {
 		return nil
 	}
-	return c.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
-		c.known[b.Param] = true
-		return values.Set(w[b.At:][:b.Size])
-	})
+	c.journaling.frame(kindFrozen, func(b *wire.Builder) { b.Dense(w) })
+	return c.put(w)
 }
 
 // loaded notes which params have come from a checkpoint: those that are not absent from it. Locked.

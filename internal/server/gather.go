@@ -14,6 +14,7 @@ import (
 // that. A worker that has left or died is waited for no more.
 type gathering struct {
 	st       *state
+	journal  *journaling
 	byNumber map[uint64]*gathered
 	order    []uint64
 }
@@ -84,6 +85,7 @@ func (c *gathering) complete(g *gathered) bool {
 			}
 		}
 		g.done = true
+		c.journal.note(event{Gathered: g.record()})
 		c.release(g.n - 1)
 	}
 	return true

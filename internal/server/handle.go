@@ -45,6 +45,19 @@ func control[M any](do func(f *wire.Frame, msg *M, r *reply) error) handler {
 	}
 }
 
+// recorded is a handler of what changes something: it answers when that survives what the journal is to survive.
+func (c *journaling) recorded(do handler) handler {
+	if !c.durably {
+		return do
+	}
+	return func(f *wire.Frame, r *reply) error {
+		if err := do(f, r); err != nil {
+			return err
+		}
+		return c.durable()
+	}
+}
+
 func newDoor(st *state, index int, fingerprint uint64, log *slog.Logger) *door {
 	d := &door{st: st, index: index, fingerprint: fingerprint, log: log}
 	d.replies.New = func() any {

@@ -18,11 +18,12 @@ import (
 // one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: those that params begin with are
 // given by the server's own process, and all others are created when they are first touched, equal everywhere.
 type loading struct {
-	st     *state
-	part   *part
-	frozen *frozen
-	rule   string
-	log    *slog.Logger
+	st      *state
+	part    *part
+	frozen  *frozen
+	rule    string
+	log     *slog.Logger
+	journal *journaling
 	// from is the directory that the tables were filled from, and what of it, and origin what was found there.
 	from, origin string
 	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
@@ -90,6 +91,25 @@ func (c *loading) handle(f *wire.Frame) error {
 	if err := c.st.sender(f); err != nil || c.st.published {
 		return err
 	}
+	if err := c.take(f); err != nil {
+		return err
+	}
+	c.journal.frame(kindPublish, func(b *wire.Builder) { c.again(b, f) })
+	return nil
+}
+
+// again puts a frame that was taken into another.
+func (c *loading) again(b *wire.Builder, f *wire.Frame) {
+	piece, _ := f.Piece()
+	w, from, to, _ := c.part.dense(f, c.part.floats, new([]float32))
+	b.Header().Worker = f.Worker
+	b.Piece(piece)
+	b.Span(from, to)
+	b.Dense(w)
+}
+
+// take takes a piece of the initial dense weights. Locked.
+func (c *loading) take(f *wire.Frame) error {
 	p, err := f.Piece()
 	if err != nil {
 		return err

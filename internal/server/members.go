@@ -22,6 +22,7 @@ type membership struct {
 	delays      *delays
 	loading     *loading
 	recovery    *recovery
+	journal     *journaling
 	index       int
 	fingerprint layout.Fingerprint
 	ended       chan struct{} // has something when a worker has said that it ends; deaths looks then
@@ -61,7 +62,11 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	case c.st.lock.failure != nil: // this run of the job is over, and the newcomer is of the next
 		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.lock.failure)
 	case f.Op == wire.OpJoin && c.index == 0:
-		return c.st.roster.Life(int(f.Worker), process, c.st.clock.Now())
+		life, err := c.st.roster.Life(int(f.Worker), process, c.st.clock.Now())
+		if err == nil {
+			c.journal.note(event{Life: &roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life}})
+		}
+		return life, err
 	case f.Op == wire.OpJoin:
 		return 0, wire.Refuse(wire.StatusRefused, "server %d numbers no lives: workers join at server 0", c.index)
 	case f.Job != g.Life(f.Worker, f.Life):
@@ -78,6 +83,7 @@ func (c *membership) begin(worker int, life uint32) error {
 	if err != nil || !began {
 		return err
 	}
+	c.journal.note(event{Begin: &wire.Leave{Worker: worker, Life: life}})
 	c.st.cut.Leave(worker)
 	c.rounds.begin(worker)
 	c.pieces.forget(worker)
@@ -119,6 +125,7 @@ func (c *membership) leave(f *wire.Frame) error {
 		return c.ends(f)
 	}
 	c.log.Info("worker stopped", "worker", f.Worker)
+	c.journal.note(event{Left: &wire.Leave{Worker: int(f.Worker), Life: f.Life}})
 	c.st.roster.Leave(int(f.Worker))
 	c.depart(int(f.Worker), false)
 	return nil
@@ -132,6 +139,7 @@ func (c *membership) ends(f *wire.Frame) error {
 		return err
 	}
 	c.log.Warn("worker ends before its work is done", "worker", f.Worker, "why", msg.Why)
+	c.journal.note(event{Ends: &endRecord{int(f.Worker), msg.Why}})
 	c.st.roster.End(int(f.Worker), msg.Why)
 	c.st.lock.broadcast()
 	select {

@@ -28,6 +28,8 @@ type monitor struct {
 	changed chan struct{}      // closed by the next broadcast; nil while nobody waits
 	ending  chan struct{}      // closed and replaced when the job may be over
 	closing chan struct{}      // closed when the server closes
+	// returns says that the server comes back, so that who waits when it closes may wait on.
+	returns bool
 }
 
 // await waits, with the lock held on entry and exit, until ready says so. why describes the wait for the error.
@@ -59,10 +61,18 @@ func (m *monitor) await(ready func() bool, why func() string) error {
 			return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server, m.limit, why())
 		}
 		if isClosed(m.closing) && !ready() {
-			return wire.Refuse(wire.StatusFailed, "server %d has shut down while it waited %s", m.server, why())
+			return wire.Refuse(m.shutdown(), "server %d has shut down while it waited %s", m.server, why())
 		}
 	}
 	return m.failure
+}
+
+// shutdown is the status of what waits as the server closes.
+func (m *monitor) shutdown() uint16 {
+	if m.returns && m.failure == nil {
+		return wire.StatusNotReady
+	}
+	return wire.StatusFailed
 }
 
 func isClosed(c <-chan struct{}) bool {

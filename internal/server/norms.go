@@ -27,8 +27,9 @@ type norms struct {
 
 // roundNorms are the sums of squares of one round, by param.
 type roundNorms struct {
-	sums []gradient.Squares
-	have []bool // by server
+	sums  []gradient.Squares
+	have  []bool // by server
+	noted bool   // in the journal
 }
 
 // keepNorms is how many rounds are remembered beyond those that servers can be in, for servers that missed the answer and ask

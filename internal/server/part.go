@@ -25,7 +25,7 @@ type part struct {
 
 // newPart makes the tables of a server, which answers with at most limit bytes: its dense blocks in the layout's order, on
 // server 0 the frozen ones behind them, and every embedding. rule is that of each param.
-func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, numbered bool, limit int) (*part, error) {
+func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, o table.Options, limit int) (*part, error) {
 	own := l.Parts[index]
 	p := &part{index: index, layout: l, blocks: own.Blocks, floats: own.Floats, store: new(table.Store), limit: limit}
 	for _, b := range p.blocks {
@@ -41,7 +41,7 @@ func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.
 		}
 	}
 	for _, e := range l.Embeddings {
-		t, err := table.NewSparse(e.Param, rule(e.Param), table.Options{Numbered: numbered})
+		t, err := table.NewSparse(e.Param, rule(e.Param), o)
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,8 @@ type peers struct {
 	transport transport.Transport
 	// timeout is how long a peer may be silent before a request is given up.
 	timeout time.Duration
+	// away is how long one may be away altogether, which is longer where it can come back.
+	away time.Duration
 	// lost are the peers that did not answer for so long. They are asked once each time: when a server dies and takes all
 	// workers with it, each of their deaths would wait for it again. Only tell has it, one call at a time.
 	lost []bool
@@ -44,7 +46,7 @@ func (p *peers) others(do func(to int)) {
 // tell sends a control message to another server, again and again until it answers or has been silent for the timeout: one
 // that did not get the word of a death would wait for the dead.
 func (p *peers) tell(ctx context.Context, to int, op wire.Op, msg, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.away)
 	defer cancel()
 	attempt, err := p.request(to, op, msg, answer)
 	if err != nil {
@@ -78,7 +80,7 @@ func (p *peers) ask(ctx context.Context, op wire.Op, msg, answer any) error {
 		case errors.Is(err, context.DeadlineExceeded): // it may be waiting for others
 			reached = time.Now()
 			return peer.Again, err
-		case time.Since(reached) > p.timeout:
+		case time.Since(reached) > p.away:
 			return peer.Done, err
 		}
 		return peer.Pause, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/update"
@@ -18,6 +19,7 @@ type push struct {
 	worker  int
 	life    uint32
 	seq     uint64
+	round   mode.Round
 	request *roster.Request // its place in the worker's window
 	grad    update.Push
 	// positions are how far the worker's threads are whose gradients it has.
@@ -36,8 +38,8 @@ type push struct {
 
 // begin takes the sender, the samples and the positions of a frame.
 func (p *push) begin(f *wire.Frame) (err error) {
-	p.worker, p.life, p.seq, p.grad.Samples, p.incomplete = int(f.Worker), f.Life, f.Seq, int(f.Samples), nil
-	p.last, p.sum = nil, nil
+	p.worker, p.life, p.seq, p.round = int(f.Worker), f.Life, f.Seq, mode.Round(f.Round)
+	p.grad.Samples, p.incomplete, p.last, p.sum = int(f.Samples), nil, nil, nil
 	if p.positions, err = f.Positions(p.positions[:0]); err != nil {
 		return wire.Refuse(wire.StatusRefused, "push of worker %d: %v", f.Worker, err)
 	}

@@ -38,7 +38,9 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	}
 	next := mode.Round(f.Round) + 1
 	if err := c.st.lock.await(func() bool { return request.Done }, func() string { return c.st.missing(next) }); err != nil {
-		c.st.lock.fail(err)
+		if !errors.Is(err, wire.ErrNotReady) {
+			c.st.lock.fail(err)
+		}
 		c.st.awaitIdle()
 		return err
 	}
@@ -96,7 +98,7 @@ func (c *pushing) park(f *wire.Frame) error {
 		return err
 	}
 	if err = c.st.awaitTurn(f); err == nil {
-		err = c.rounds.park(int(f.Worker), mode.Round(f.Round), request)
+		err = c.rounds.park(int(f.Worker), f.Life, mode.Round(f.Round), request)
 	}
 	if err != nil {
 		request.Refuse(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -17,11 +18,12 @@ import (
 // Worker 0 tells servers in their order. If it dies between two of them, server 0 knows, and passes the factor on with the
 // order that takes worker 0 out of the rounds: no round that it was needed for has closed before that.
 type rates struct {
-	st     *state
-	store  *table.Store
-	rounds bool
-	log    *slog.Logger
-	coming []rateChange // that rounds to come begin with, in their order
+	st      *state
+	store   *table.Store
+	rounds  bool
+	journal *journaling
+	log     *slog.Logger
+	coming  []rateChange // that rounds to come begin with, in their order
 }
 
 type rateChange struct {
@@ -50,6 +52,7 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
 	}
 	window.Accept(request)
 	c.set(mode.Round(f.Round), msg.Factor)
+	c.record(f, msg.Factor, request)
 	request.Apply(0, 0, 0)
 	c.st.lock.broadcast()
 	return nil
@@ -69,6 +72,18 @@ func (c *rates) set(round mode.Round, factor float64) {
 		c.coming = c.coming[:n-1]
 	}
 	c.coming = append(c.coming, rateChange{round, factor})
+}
+
+// record has the journal know of a factor; without rounds with the update that it counts from. Locked.
+func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
+	if !c.journal.on() {
+		return
+	}
+	r := &rateRecord{counting: counting{int(f.Worker), f.Life, as.Saved()}, Round: f.Round, Factor: factor}
+	if !c.rounds {
+		r.Factors = toWire(c.store.Factors())
+	}
+	c.journal.note(event{Rate: r})
 }
 
 // begin sets the factor that the update of a round is made with. Locked.
@@ -101,10 +116,14 @@ func (c *rates) latest() (factor float64, round uint64) {
 func (c *rates) saved() (all []wire.RateFactor) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	for _, f := range c.store.RateFactors(c.factor()) {
-		all = append(all, wire.RateFactor(f))
+	return toWire(c.store.RateFactors(c.factor()))
+}
+
+func toWire(all []table.Factor) (factors []wire.RateFactor) {
+	for _, f := range all {
+		factors = append(factors, wire.RateFactor(f))
 	}
-	return all
+	return factors
 }
 
 func fromWire(all []wire.RateFactor) (factors []table.Factor) {

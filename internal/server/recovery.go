@@ -22,6 +22,7 @@ type recovery struct {
 	series   *checkpoint.Series
 	claims   checkpoint.Claims // of directories that workers have named
 	progress wire.Progress     // of the checkpoint that the job goes on from
+	journal  *journaling
 	log      *slog.Logger
 
 	// Guarded by the state's lock:
@@ -43,6 +44,7 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *reply) error {
 	}
 	if msg.Yours = c.lowest(int(f.Worker)); msg.Yours && msg.Last {
 		c.stopping[f.Worker] = f.Life
+		c.journal.note(event{Stopping: &wire.Leave{Worker: int(f.Worker), Life: f.Life}})
 	}
 	return r.JSON(msg)
 }

@@ -21,6 +21,7 @@ type rounds struct {
 	part     *part
 	rates    *rates
 	clipping *clipping
+	journal  *journaling
 	noted    []*push      // by worker: its gradient for the open round, until an update takes it
 	counts   []mode.Round // by worker: the round after the last whose update had a gradient of it; in modes with rounds
 	closings sync.Pool
@@ -28,8 +29,8 @@ type rounds struct {
 	waiting sync.WaitGroup
 }
 
-func newRounds(st *state, p *part, rates *rates, c *clipping) *rounds {
-	return &rounds{st: st, part: p, rates: rates, clipping: c, noted: make([]*push, st.roster.Workers()),
+func newRounds(st *state, p *part, rates *rates, c *clipping, j *journaling) *rounds {
+	return &rounds{st: st, part: p, rates: rates, clipping: c, journal: j, noted: make([]*push, st.roster.Workers()),
 		counts: make([]mode.Round, st.roster.Workers()), closings: sync.Pool{New: func() any { return new(closing) }}}
 }
 
@@ -48,13 +49,14 @@ func (c *rounds) push(p *push, r mode.Round) {
 }
 
 // park notes that a worker has no more batches in a round's phase. Locked.
-func (c *rounds) park(worker int, r mode.Round, request *roster.Request) error {
+func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request) error {
 	apply, err := c.st.mode.Park(worker, r)
 	if err != nil {
 		return wire.Refuse(wire.StatusStale, "%v", err)
 	}
-	request.Apply(0, 0, 0) // before others are woken: a cut may wait for it
-	c.st.roster.Window(worker).Accept(request)
+	c.journal.note(event{Park: &parkRecord{counting{worker, life, as.Saved()}, uint64(r)}})
+	as.Apply(0, 0, 0) // before others are woken: a cut may wait for it
+	c.st.roster.Window(worker).Accept(as)
 	c.close(apply)
 	return nil
 }
@@ -123,6 +125,9 @@ func (c *rounds) take(workers []int) *closing {
 	if c.clipping.needsPeers() {
 		u.what.Sum = func(own []gradient.Squares) ([]gradient.Squares, error) { return c.clipping.sum(round, own) }
 	}
+	if c.journal.on() {
+		u.what.Record = func(a update.Applied) error { return c.journal.update(u, a) }
+	}
 	c.st.applying++
 	return u
 }
@@ -145,7 +150,9 @@ func (c *rounds) apply(u *closing) {
 		p.request.Apply(p.count(), dropped, before)
 		st.roster.Applied(p.worker, p.life, p.seq)
 	}
-	if err != nil {
+	if refusal, back := refusalOf(err); back && refusal.Status == wire.StatusBack {
+		st.lock.fail(refusal)
+	} else if err != nil {
 		st.lock.fail(wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.index, u.what.Step, err))
 	}
 	clear(u.pushes) // their workers' requests go

@@ -24,6 +24,8 @@ type saving struct {
 	recovery *recovery
 	rule     string
 	servers  int
+	journal  *journaling
+	rebase   func(*wire.Save) // begins the journal anew at a part that was written; locked
 	log      *slog.Logger
 }
 
@@ -168,22 +170,35 @@ func (c *saving) write(msg *wire.Save) {
 
 // shrink ends the period of this server's tables.
 func (c *saving) shrink(msg *wire.Save) {
-	how := *msg.Shrink
-	done, err := c.part.store.EndPeriod(table.Shrink{Decay: how.Decay, MinScore: how.MinScore, Unseen: how.Unseen})
+	done, err := c.part.store.EndPeriod(shrinkOf(msg.Shrink))
 	var freed wire.Freed
+	record := &shrinkRecord{How: *msg.Shrink}
 	for _, t := range done {
 		freed.Rows, freed.Waiting = append(freed.Rows, t.Rows), append(freed.Waiting, t.Waiting)
 	}
+	for _, t := range c.part.store.Tables {
+		record.Dropped = append(record.Dropped, t.Dropped())
+	}
+	c.st.lock.Lock()
+	c.journal.note(event{Shrink: record})
+	c.st.lock.Unlock()
 	if err == nil {
 		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
 	}
 	c.wrote(msg, freed, err)
 }
 
+func shrinkOf(how *wire.Shrink) table.Shrink {
+	return table.Shrink{Decay: how.Decay, MinScore: how.MinScore, Unseen: how.Unseen}
+}
+
 // wrote ends the cut, with what this server answers for its part. A part that nobody wants any more is removed.
 func (c *saving) wrote(msg *wire.Save, answer any, err error) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
+	if err == nil {
+		c.rebase(msg)
+	}
 	if c.st.cut.Wrote(msg.ID, answer, err) {
 		if err := remove(msg, answer); err != nil {
 			c.log.Warn("the part of a checkpoint that was given up is left", "dir", msg.Dir, "error", err)
@@ -214,6 +229,9 @@ func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	}
 	c.st.lock.Lock()
 	c.st.cut.Committed(step, msg.Freed, err)
+	if err == nil && msg.Shrink != nil {
+		c.journal.note(event{Period: c.st.cut.Period()})
+	}
 	c.st.lock.broadcast()
 	c.st.lock.Unlock()
 	if err == nil {

@@ -45,21 +45,27 @@ type Config struct {
 
 // Server is one parameter server: its parts, each with the fields that it needs, and the life of the whole.
 type Server struct {
-	c        Config
-	st       *state
-	part     *part
-	peers    *peers
-	rounds   *rounds
-	clipping *clipping
-	saving   *saving
-	loading  *loading
-	recovery *recovery
-	members  *membership
-	deaths   *deaths
-	servers  *servers
-	stopping *stopping
-	door     *door
-	log      *slog.Logger
+	c          Config
+	st         *state
+	part       *part
+	peers      *peers
+	rounds     *rounds
+	clipping   *clipping
+	saving     *saving
+	loading    *loading
+	frozen     *frozen
+	pieces     *pieces
+	recovery   *recovery
+	members    *membership
+	deaths     *deaths
+	servers    *servers
+	stopping   *stopping
+	door       *door
+	rates      *rates
+	gathering  *gathering
+	journaling *journaling
+	from       source // of the tables
+	log        *slog.Logger
 }
 
 // New makes a server with empty tables.
@@ -73,7 +79,9 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{c: c, log: c.Logger.With("server", c.Index)}
-	if s.part, err = newPart(c.Layout, c.Index, c.serverRule, traits.Copies, transport.LimitOf(c.Transport)); err != nil {
+	journals := c.Strategy.Recovery.Journal != ""
+	options := table.Options{Numbered: traits.Copies, Telling: journals}
+	if s.part, err = newPart(c.Layout, c.Index, c.serverRule, options, transport.LimitOf(c.Transport)); err != nil {
 		return nil, err
 	}
 	s.part.updates = update.New(s.part.store, c.Layout, c.Index,
@@ -81,12 +89,16 @@ func New(c Config) (*Server, error) {
 	life, end := context.WithCancel(context.Background())
 	s.st = newState(c, traits, s.part.frozenFloats(), s.log, end)
 	s.door = newDoor(s.st, c.Index, c.Fingerprint.Sum(), s.log)
+	s.journaling = &journaling{st: s.st, index: c.Index, asked: journals,
+		durably: c.Strategy.Recovery.Journal == strategy.JournalMachine, log: s.log}
 	s.peers = &peers{st: s.st, index: c.Index, endpoints: c.Endpoints, transport: c.Transport,
-		timeout: c.Strategy.WorkerTimeout.Std(), lost: make([]bool, len(c.Endpoints))}
-	s.clipping = &clipping{st: s.st, peers: s.peers, by: clip, params: len(c.Layout.Params), norms: newNorms(len(c.Endpoints)),
-		life: life, limit: c.Strategy.WaitTimeout.Std()}
-	s.servers = &servers{st: s.st, peers: s.peers, index: c.Index, process: cmp.Or(c.Process, random()), fingerprint: c.Fingerprint,
-		pace: c.Strategy.HeartbeatInterval.Std(), processes: make([]uint64, len(c.Endpoints)), ended: make([]bool, len(c.Endpoints)),
+		timeout: c.Strategy.WorkerTimeout.Std(), away: c.Strategy.ServerTimeout().Std(), lost: make([]bool, len(c.Endpoints))}
+	s.clipping = &clipping{st: s.st, peers: s.peers, journal: s.journaling, by: clip, params: len(c.Layout.Params),
+		norms: newNorms(len(c.Endpoints)),
+		life:  life, limit: c.Strategy.WaitTimeout.Std()}
+	s.servers = &servers{st: s.st, peers: s.peers, journal: s.journaling, index: c.Index, process: cmp.Or(c.Process, random()),
+		fingerprint: c.Fingerprint,
+		pace:        c.Strategy.HeartbeatInterval.Std(), processes: make([]uint64, len(c.Endpoints)), ended: make([]bool, len(c.Endpoints)),
 		log: s.log}
 	if c.Index == 0 {
 		g := roster.NewGeneration(s.servers.process, c.Fingerprint.Sum())
@@ -106,11 +118,13 @@ func random() uint64 {
 // connect makes the parts that answer requests, each with those below that it needs, and gives them to the door.
 func (s *Server) connect(traits mode.Traits) {
 	c, st, part := s.c, s.st, s.part
-	rates := &rates{st: st, store: part.store, rounds: traits.Rounds, log: s.log}
-	s.rounds = newRounds(st, part, rates, s.clipping)
+	journal := s.journaling
+	s.rates = &rates{st: st, store: part.store, rounds: traits.Rounds, journal: journal, log: s.log}
+	s.rounds = newRounds(st, part, s.rates, s.clipping, journal)
 	summing := newSumming(st, part, c.Strategy, traits.Rounds)
 	summing.note = s.rounds.push
 	pieces := &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
+	s.pieces = pieces
 	changed := &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)}
 	delays := &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats, pulled: make([][]float32, c.Workers)}
 	foresight := newForesight(c.Strategy, c.Workers, part.floats)
@@ -119,46 +133,48 @@ func (s *Server) connect(traits mode.Traits) {
 		scanned: map[uint32][]uint64{}}
 	steps := &steps{st: st, pieces: pieces, pushing: pushing, reading: reading, foresight: foresight,
 		pushes: sync.Pool{New: func() any { return new(push) }}}
-	frozen := &frozen{st: st, part: part, known: map[int]bool{}}
-	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule.Name(), log: s.log, pieces: make([]int, c.Workers)}
+	frozen := &frozen{st: st, part: part, known: map[int]bool{}, journaling: journal}
+	s.frozen = frozen
+	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule.Name(), log: s.log, journal: journal,
+		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
 	s.recovery = &recovery{st: st, life: s.clipping.life, index: c.Index,
 		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Log: s.log},
-		stopping: make([]uint32, c.Workers), places: map[string]string{}, log: s.log}
+		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, log: s.log}
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
-	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, recovery: s.recovery,
-		rule: c.Rule.Name(), servers: len(c.Endpoints), log: s.log}
-	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
+	s.saving = &saving{st: st, part: part, frozen: frozen, rates: s.rates, recovery: s.recovery,
+		rule: c.Rule.Name(), servers: len(c.Endpoints), journal: journal, rebase: s.rebase, log: s.log}
+	s.gathering = &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
 	s.members = &membership{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays, loading: s.loading,
-		recovery: s.recovery, index: c.Index, fingerprint: c.Fingerprint, ended: make(chan struct{}, 1), log: s.log}
-	s.deaths = &deaths{st: st, peers: s.peers, membership: s.members, rounds: s.rounds, rates: rates, clipping: s.clipping,
-		torn: traits.Rounds, log: s.log}
+		recovery: s.recovery, journal: journal, index: c.Index, fingerprint: c.Fingerprint, ended: make(chan struct{}, 1), log: s.log}
+	s.deaths = &deaths{st: st, peers: s.peers, membership: s.members, rounds: s.rounds, rates: s.rates, clipping: s.clipping,
+		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack, log: s.log}
 
 	s.door.handlers = []handler{
-		wire.OpHello:     control(s.members.join),
-		wire.OpJoin:      control(s.members.join),
+		wire.OpHello:     journal.recorded(control(s.members.join)),
+		wire.OpJoin:      journal.recorded(control(s.members.join)),
 		wire.OpHeartbeat: s.members.heartbeat,
-		wire.OpLeave:     silent(s.members.leave),
-		wire.OpPublish:   silent(s.loading.handle),
+		wire.OpLeave:     journal.recorded(silent(s.members.leave)),
+		wire.OpPublish:   journal.recorded(silent(s.loading.handle)),
 		wire.OpStep:      steps.step,
 		wire.OpPeek:      steps.peek,
 		wire.OpPiece:     silent(pieces.handle),
-		wire.OpPark:      silent(pushing.park),
-		wire.OpRate:      control(rates.handle),
+		wire.OpPark:      journal.recorded(silent(pushing.park)),
+		wire.OpRate:      journal.recorded(control(s.rates.handle)),
 		wire.OpScan:      control(reading.scan),
-		wire.OpGather:    control(gathering.handle),
+		wire.OpGather:    journal.recorded(control(s.gathering.handle)),
 		wire.OpFreeze:    s.saving.checked(s.saving.freeze),
-		wire.OpSave:      s.saving.checked(s.saving.save),
-		wire.OpCommit:    s.saving.checked(s.saving.commit),
-		wire.OpSaver:     control(s.recovery.saver),
+		wire.OpSave:      journal.recorded(s.saving.checked(s.saving.save)),
+		wire.OpCommit:    journal.recorded(s.saving.checked(s.saving.commit)),
+		wire.OpSaver:     journal.recorded(control(s.recovery.saver)),
 		wire.OpPlace:     control(s.recovery.place),
 		wire.OpKeep:      control(frozen.handleKeep),
 		wire.OpBring:     frozen.handleBring,
-		wire.OpFence:     control(s.deaths.fence),
-		wire.OpDrop:      control(s.deaths.drop),
-		wire.OpNorms:     control(s.clipping.handle),
-		wire.OpReport:    control(s.servers.handle),
+		wire.OpFence:     journal.recorded(control(s.deaths.fence)),
+		wire.OpDrop:      journal.recorded(control(s.deaths.drop)),
+		wire.OpNorms:     journal.recorded(control(s.clipping.handle)),
+		wire.OpReport:    journal.recorded(control(s.servers.handle)),
 	}
 }
 
@@ -180,6 +196,7 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 	}
 	st.clock = awake.NewClock(c.Strategy.WorkerTimeout.Std()/4, time.Now)
 	st.lock.server, st.lock.limit, st.lock.log = c.Index, c.Strategy.WaitTimeout.Std(), log
+	st.lock.returns = c.Strategy.Recovery.Journal != ""
 	st.lock.over, st.lock.end = st.done, end
 	st.lock.ending, st.lock.closing = make(chan struct{}), make(chan struct{})
 	return st
@@ -219,8 +236,14 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
 	}
 	defer s.recovery.release()
-	ctx, release := s.stopping.outlast(ctx)
-	defer release()
+	if err := s.begun(); err != nil {
+		return err
+	}
+	if !s.journaling.on() { // else nothing is lost
+		longer, release := s.stopping.outlast(ctx)
+		defer release()
+		ctx = longer
+	}
 	l, err := s.listen(ctx)
 	if err != nil {
 		return fmt.Errorf("server %d %w: %w", s.c.Index, ErrListen, err)
@@ -239,6 +262,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.farewell(err)
 	close(s.st.lock.closing)
 	s.st.lock.end()
+	defer s.endJournal()
 	defer s.rounds.waiting.Wait()
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
@@ -249,6 +273,11 @@ func (s *Server) Run(ctx context.Context) error {
 // something, which they do at each heartbeat.
 func (s *Server) farewell(err error) {
 	s.st.lock.Lock()
+	if s.leavesJournal(err) {
+		s.st.lock.Unlock()
+		s.log.Info("stopped; the others wait for this server to be started again", "for", s.c.Strategy.ServerTimeout())
+		return
+	}
 	if err != nil && !s.st.done() && s.st.lock.failure == nil {
 		s.st.lock.fail(s.stopped())
 	}
@@ -272,6 +301,25 @@ func (s *Server) farewell(err error) {
 		}
 		s.st.lock.Lock()
 	}
+}
+
+// leavesJournal says whether a server that ends can be started again where it is. Locked.
+func (s *Server) leavesJournal(err error) bool {
+	return err != nil && s.journaling.on() && s.st.lock.failure == nil && !s.st.done()
+}
+
+// endJournal closes the journal of a server that has ended, and removes one that nobody will come back to.
+func (s *Server) endJournal() {
+	if !s.journaling.on() {
+		return
+	}
+	s.st.lock.Lock()
+	over := s.st.done() || s.st.lock.failure != nil
+	s.st.lock.Unlock()
+	if over {
+		s.journaling.void()
+	}
+	s.journaling.journal.Close()
 }
 
 // stopped is what a server says that is stopped while it has weights of a job. Locked.
@@ -330,6 +378,7 @@ func (s *Server) Store() *table.Store { return s.part.store }
 
 // Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
 func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
+	s.from = source{Dir: dir, Told: checkpoint.From(dir, what), What: what}
 	return s.loading.restore(ctx, dir, what)
 }
 
@@ -337,7 +386,9 @@ func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Select
 // told to begin from where there is none.
 func (s *Server) Resume(ctx context.Context, told string) (found bool, err error) {
 	found, err = s.recovery.resume(ctx, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
-		return s.loading.fill(ctx, dir, checkpoint.Selection{}, told)
+		m, err := s.loading.fill(ctx, dir, checkpoint.Selection{}, told)
+		s.from = source{Dir: dir, Told: told, ID: m.ID}
+		return m, err
 	})
 	if !found {
 		for _, t := range s.part.store.Tables {
@@ -348,4 +399,7 @@ func (s *Server) Resume(ctx context.Context, told string) (found bool, err error
 }
 
 // Begin gives the tables the rows that their params begin with.
-func (s *Server) Begin(ctx context.Context) error { return s.loading.begin(ctx) }
+func (s *Server) Begin(ctx context.Context) error {
+	s.from = source{}
+	return s.loading.begin(ctx)
+}

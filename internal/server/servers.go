@@ -37,6 +37,7 @@ type servers struct {
 	process     uint64
 	fingerprint layout.Fingerprint
 	pace        time.Duration // of heartbeats
+	journal     *journaling
 	log         *slog.Logger
 	// processes are, on server 0, those that it has admitted, 0 for none.
 	processes []uint64
@@ -123,11 +124,11 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 	now := b.st.clock.Now()
 	nobody, silent := b.absent.Note(err, now), now.Sub(b.heard)
 	switch {
-	case nobody && b.absent.Ended(now, min(endedAfter, b.peers.timeout/4)):
+	case nobody && b.absent.Ended(now, b.endedAfter()):
 		b.ends(b.to)
 		return 0, wire.Refuse(wire.StatusBack, "%s has ended, nobody listens there any more, and its weights are lost: "+
 			"start the job again from its last checkpoint", b.name(b.to))
-	case silent > b.peers.timeout:
+	case silent > b.peers.away:
 		return 0, wire.Refuse(wire.StatusFailed, "%s was silent for %v: %v", b.name(b.to), silent.Round(time.Millisecond), err)
 	case nobody:
 		return b.pace / 4, nil
@@ -138,8 +139,16 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 // introductionPause is the longest between attempts to become known to server 0, which workers wait for.
 const introductionPause = 100 * time.Millisecond
 
-// endedAfter is how long nobody listens at a server's endpoint before it has ended.
+// endedAfter is how long nobody listens at a server's endpoint before it has ended, where it does not come back.
 const endedAfter = 2 * time.Second
+
+// endedAfter is how long nobody listens there before the server has ended for good.
+func (b *bond) endedAfter() time.Duration {
+	if b.journal.comesBack() {
+		return b.peers.away
+	}
+	return min(endedAfter, b.peers.timeout/4)
+}
 
 func refusalOf(err error) (*wire.Refusal, bool) {
 	var r *wire.Refusal
@@ -193,7 +202,9 @@ func (c *servers) begin(answer wire.Reported) error {
 	c.log.Debug("known to server 0", "run", fmt.Sprintf("%016x", answer.Generation))
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	c.st.generation.Store(&roster.Generation{Number: answer.Generation, Key: answer.Key, Fingerprint: c.fingerprint.Sum()})
+	g := &roster.Generation{Number: answer.Generation, Key: answer.Key, Fingerprint: c.fingerprint.Sum()}
+	c.journal.note(event{Generation: g})
+	c.st.generation.Store(g)
 	c.st.lock.broadcast()
 	return nil
 }
@@ -280,6 +291,7 @@ func (c *servers) introduce(msg *wire.Report) error {
 		return c.st.lock.failure
 	}
 	c.processes[msg.Server] = msg.Process
+	c.journal.note(event{Server: &wire.Report{Server: msg.Server, Process: msg.Process}})
 	return nil
 }
 

@@ -79,6 +79,7 @@
 //
 //	begin.go    rows that a param begins with
 //	entry.go    ids that must earn one
+//	play.go     pushes and shrinks of a process before this one, made again
 //	waiting.go  what is known of them
 //	waiters.go  all of them, for who saves them
 //	budget.go   how many fit

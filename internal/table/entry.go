@@ -21,6 +21,9 @@ func (t *Sparse) enter(s *shard, c *call, it item) *header {
 	if h := s.index.find(&s.arena, it.hash, it.id); h != nil {
 		return h // given twice in this call
 	}
+	if c.played != nil {
+		return t.enterAgain(s, c, it)
+	}
 	if t.counts {
 		return t.count(s, c, it)
 	}
@@ -33,23 +36,36 @@ func (t *Sparse) enter(s *shard, c *call, it item) *header {
 
 // count adds a push to what is known of an id, and returns its row when that is enough.
 func (t *Sparse) count(s *shard, c *call, it item) *header {
-	before := s.waiting.get(it.id)
-	now := before
-	now.pushes, now.seen = before.pushes+1, c.clock
-	now.add(c.marks(it))
-	if t.lets(now) {
+	if t.lets(s.waiting.get(it.id).pushed(c, it)) {
 		if h := t.create(s, c, it); h != nil {
-			s.waiting.forget(it.id)
-			if t.marked {
-				*t.marks(h) = before.marks // the push itself is counted with its update
-			}
+			t.admitted(s, it, h)
 			return h
 		}
 	} else {
 		c.res.Waiting++
 	}
-	s.waiting.put(it.id, now, s.mayWait())
+	t.waits(s, c, it)
 	return nil
+}
+
+// waits notes a push of an id that goes on waiting.
+func (t *Sparse) waits(s *shard, c *call, it item) {
+	s.waiting.put(it.id, s.waiting.get(it.id).pushed(c, it), s.mayWait())
+}
+
+// pushed is what is known of an id after one more push.
+func (w waiter) pushed(c *call, it item) waiter {
+	w.pushes, w.seen = w.pushes+1, c.clock
+	w.add(c.marks(it))
+	return w
+}
+
+// admitted gives an id's new row what was known of it before the push that made it, which is counted with its update.
+func (t *Sparse) admitted(s *shard, it item, h *header) {
+	if t.marked {
+		*t.marks(h) = s.waiting.get(it.id).marks
+	}
+	s.waiting.forget(it.id)
 }
 
 // lets says whether what is known of an id is enough for a row.

@@ -38,7 +38,10 @@ func (s *Store) RateFactors(next float64) []Factor {
 	return slices.Clone(all)
 }
 
-// SetRateFactors puts back what RateFactors gave.
+// Factors are all factors that are kept.
+func (s *Store) Factors() []Factor { return slices.Clone(s.steps.known()) }
+
+// SetRateFactors puts back what RateFactors or Factors gave.
 func (s *Store) SetRateFactors(all []Factor) { s.steps.factors.Store(&all) }
 
 // replays says whether rows of some such table miss steps.

@@ -33,6 +33,8 @@ type call struct {
 
 	out    []Row // what read fills
 	buffer []float32
+
+	played *played // of a push that is played again
 }
 
 // mix spreads ids over shards and indexes. It is another hash than the one that spreads ids over servers, whose remainder

@@ -91,6 +91,7 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 		h := b.rows[i]
 		if h == nil {
 			if h = t.enter(s, c, it); h == nil {
+				t.refused(c, it)
 				continue
 			}
 			b.rows[i] = h

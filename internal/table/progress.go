@@ -34,6 +34,13 @@ func (p *progress) begin() int64 {
 	return p.last
 }
 
+// newestStep is the last update that was begun.
+func (p *progress) newestStep() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
 // finish notes that an update has been applied.
 func (p *progress) finish(step int64) {
 	p.mu.Lock()

@@ -56,24 +56,28 @@ func (t *Sparse) Shrink(o Shrink) (Shrunk, error) {
 	if o.byScore() && !t.marked {
 		return Shrunk{}, fmt.Errorf("%w: %q: set ShowClick in its Entry, or neither Decay nor MinScore", ErrNoScore, t.param.Name)
 	}
-	var done Shrunk
 	now := t.clock.Load()
+	return t.shrink(o, now, func(h *header, low bool) bool { return low || o.old(h.seen, now) }), nil
+}
+
+// shrink drops the rows that drops says; low is whether a row's score has become so.
+func (t *Sparse) shrink(o Shrink, now uint32, drops func(h *header, low bool) bool) (done Shrunk) {
+	t.dropped = nil
 	for i := range t.shards {
 		s := &t.shards[i]
 		for from := uint32(0); ; from += 1 << s.arena.shift {
-			n, more := s.shrink(t, o, from, now)
-			if done.Rows += n; !more {
+			if !s.shrink(t, o, from, drops, &done) {
 				break
 			}
 		}
 		done.Waiting += s.shrinkWaiting(o, now)
 	}
 	t.away.dropped.Add(uint64(done.Rows))
-	return done, nil
+	return done
 }
 
 // shrink drops rows of the chunk that begins with row from, and says whether there are more.
-func (s *shard) shrink(t *Sparse, o Shrink, from, now uint32) (dropped int, more bool) {
+func (s *shard) shrink(t *Sparse, o Shrink, from uint32, drops func(h *header, low bool) bool, done *Shrunk) (more bool) {
 	s.Lock()
 	defer s.Unlock()
 	end := min(from+1<<s.arena.shift, s.arena.rows)
@@ -86,13 +90,15 @@ func (s *shard) shrink(t *Sparse, o Shrink, from, now uint32) (dropped int, more
 		if o.byScore() {
 			low = o.low(t, t.marks(h))
 		}
-		if low || o.old(h.seen, now) {
+		if drops(h, low) {
+			if done.Rows++; t.telling {
+				t.dropped = append(t.dropped, h.id)
+			}
 			_, hash := t.shardOf(h.id)
 			s.drop(hash, row, h)
-			dropped++
 		}
 	}
-	return dropped, end < s.arena.rows
+	return end < s.arena.rows
 }
 
 // low lets a row's marks decay and says whether its score is too low then.

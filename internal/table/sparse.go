@@ -25,6 +25,8 @@ type Options struct {
 	Shards int
 	// Numbered rows are 4 bytes longer. [Sparse.Watch] and [Sparse.KeepOld] need them.
 	Numbered bool
+	// Telling has pushes tell which ids got no row, and Shrink which lost theirs: for who makes both again elsewhere.
+	Telling bool
 }
 
 // Sparse is a table of rows found by id. All methods may be called from many goroutines at once.
@@ -37,6 +39,9 @@ type Sparse struct {
 	steps  *progress        // of the store's updates; nil for a table by itself, whose updates follow each other
 	counts bool             // ids wait until pushes have counted enough
 	draws  bool             // ids are drawn by lot
+	// telling: pushes tell which ids got no row, and a shrink which it dropped.
+	telling bool
+	dropped []uint64 // by the last shrink, which is not called beside another
 
 	shards []shard
 	seed   uint64        // of the hash: ids can't be chosen so that they collide
@@ -52,6 +57,8 @@ type Result struct {
 	Born    int // rows made because they were missing
 	Waiting int // ids that the param's Entry keeps out, so far or for good: their gradients were dropped
 	Full    int // ids that have no row because MaxBytes is reached: their gradients were dropped
+	// Refused are the ids that are counted in Waiting and Full, in no particular order, if there are any and the table is Telling.
+	Refused *[]uint64
 }
 
 // Clicks say how often each id of a push was shown and clicked, len(ids) numbers each, for a param that lets ids in by that.
@@ -69,7 +76,7 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	if o.Shards < 0 || o.Shards > 1<<16 {
 		return nil, fmt.Errorf("table: %q: %d shards: must be between 0 and 65536", p.Name, o.Shards)
 	}
-	t := &Sparse{param: p, rule: rule, seed: rand.Uint64()}
+	t := &Sparse{param: p, rule: rule, telling: o.Telling, seed: rand.Uint64()}
 	t.layout = newLayout(p.Dim(), stateLen(rule, p.Dim()), marked(p.Entry), o.Numbered)
 	t.counts, t.draws = counts(p.Entry), p.Entry.Probability > 0
 	t.sweeps = optimizer.Sweeps(rule)
@@ -204,7 +211,7 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 	for i := range t.shards {
 		t.runShard((first+i)&(len(t.shards)-1), c, do)
 	}
-	c.rows, c.clicks, c.given = nil, Clicks{}, [blockLen]*float32{}
+	c.rows, c.clicks, c.given, c.played = nil, Clicks{}, [blockLen]*float32{}, nil
 	return c.res, c.err
 }
 

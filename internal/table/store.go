@@ -85,5 +85,15 @@ func (s *Store) Advance() int64 { return s.steps.begin() }
 // Finish says that an update has been applied to every block and table.
 func (s *Store) Finish(step int64) { s.steps.finish(step) }
 
+// Last is the last update that was begun.
+func (s *Store) Last() int64 { return s.steps.newestStep() }
+
+// AdvanceTo begins all updates up to one that is made again: those before it that never end are over when SetStep says so.
+func (s *Store) AdvanceTo(step int64) {
+	for s.Last() < step {
+		s.Advance()
+	}
+}
+
 // SetStep sets the number of updates that are finished, after a load.
 func (s *Store) SetStep(step int64) { s.steps.set(step) }

@@ -14,9 +14,12 @@ type Ahead struct {
 	Version   uint64    // that Dense has; 0 until it is set
 }
 
+// otherProcess is a distance of versions that no worker is behind: the worker has weights of the process before this one.
+const otherProcess = 1 << 32
+
 // updates is how many updates the worker's next gradient is expected to miss: as many as this one has.
 func (a *Ahead) updates(before uint64) int {
-	if before < a.Held {
+	if before < a.Held || before-a.Held >= otherProcess {
 		return 0
 	}
 	missed := int(before - a.Held)

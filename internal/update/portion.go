@@ -18,6 +18,7 @@ type portion struct {
 	folder    gradient.Folder
 	rows      gradient.Rows // the members folded
 	dropped   int
+	refused   []uint64
 
 	scaled      []float32 // gradients that were clipped
 	show, click []float32
@@ -52,7 +53,7 @@ func (p *portion) fold(factors []float32, w strategy.Weighting) {
 
 // apply applies the gradients and notes how many the table's policies dropped.
 func (p *portion) apply(t *Tables, u *Update) (err error) {
-	p.dropped = 0
+	p.dropped, p.refused = 0, nil
 	if len(p.rows.IDs) == 0 {
 		return nil
 	}
@@ -67,6 +68,8 @@ func (p *portion) apply(t *Tables, u *Update) (err error) {
 	} else {
 		r, err = t.store.Tables[p.embedding].PushClicks(p.rows.IDs, p.rows.G, clicks, u.Step)
 	}
-	p.dropped = r.Waiting + r.Full
+	if p.dropped = r.Waiting + r.Full; r.Refused != nil {
+		p.refused = *r.Refused
+	}
 	return err
 }

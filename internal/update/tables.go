@@ -33,6 +33,23 @@ type Update struct {
 	// Sum makes the sums of squares of this part's gradient, by param, those of the gradient of all servers, where a rule
 	// clips by norm. It may wait for them. nil says that this server has all of it.
 	Sum func(own []gradient.Squares) ([]gradient.Squares, error)
+	// Record is told what was applied, before the update counts. Its memory lasts until Record returns. nil tells nobody.
+	Record func(Applied) error
+}
+
+// Applied is the gradient of an update as the rules have got it, which [Tables.Play] applies again.
+type Applied struct {
+	Step    int64
+	Dropped int // rows that policies dropped
+	Dense   []float32
+	Rows    []AppliedRows
+}
+
+// AppliedRows are rows of an embedding, by its place in the layout.
+type AppliedRows struct {
+	Embedding int
+	gradient.Rows
+	Refused []uint64 // ascending: those that the table's policies dropped
 }
 
 // Options say how updates are made; zero says nothing of the kind.
@@ -60,6 +77,9 @@ func New(store *table.Store, l *layout.Layout, part int, o Options) *Tables {
 
 // Version counts the changes of the dense weights; a worker that has the current one need not be sent them again.
 func (t *Tables) Version() uint64 { return t.version.Load() }
+
+// SetVersion is for weights that a process before this one had other versions of.
+func (t *Tables) SetVersion(v uint64) { t.version.Store(v) }
 
 // Changed says that the dense weights are others than before, and returns the version that they had.
 func (t *Tables) Changed() (before uint64) { return t.version.Add(1) - 1 }

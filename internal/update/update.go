@@ -1,6 +1,11 @@
 package update
 
-import "github.com/gofleet/gofleet/internal/gradient"
+import (
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/table"
+)
 
 // Apply makes one gradient of an update's pushes and applies it. It returns how many rows a table's policies dropped. The caller
 // says Changed when the update counts.
@@ -25,7 +30,39 @@ func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	for _, p := range c.portions[:c.inUse] {
 		dropped += p.dropped
 	}
+	if err == nil && u.Record != nil {
+		err = u.Record(c.applied(dense, dropped))
+	}
 	return dropped, err
+}
+
+// applied is what the update has done.
+func (c *scratch) applied(dense []float32, dropped int) Applied {
+	a := Applied{Step: c.u.Step, Dropped: dropped, Dense: dense}
+	for _, p := range c.portions[:c.inUse] {
+		if len(p.rows.IDs) > 0 {
+			slices.Sort(p.refused)
+			a.Rows = append(a.Rows, AppliedRows{p.embedding, p.rows, p.refused})
+		}
+	}
+	return a
+}
+
+// Play applies a recorded gradient again.
+func (t *Tables) Play(a Applied) error {
+	for i, b := range t.part.Blocks {
+		if err := t.store.Blocks[i].Values.Push(a.Dense[b.At:][:b.Size], a.Step); err != nil {
+			return err
+		}
+	}
+	for _, r := range a.Rows {
+		var clicks table.Clicks
+		clicks.Show, clicks.Click = r.AppendClicks(nil, nil)
+		if err := t.store.Tables[r.Embedding].Play(r.IDs, r.G, clicks, a.Step, r.Refused); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // foldDense is the dense gradient of the update; that of one push is the worker's own.

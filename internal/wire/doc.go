@@ -58,6 +58,7 @@
 //	header.go    ops, and the first 64 bytes
 //	status.go    why a request was refused
 //	outcome.go   what became of a push
+//	version.go   versions of dense weights
 //	section.go   what follows the header, written and read
 //	encoding.go  floats in fewer bytes
 //	floats.go    floats as bytes, without copying

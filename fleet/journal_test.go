@@ -1,0 +1,346 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// journaled is a strategy whose servers come back, and are waited for.
+func journaled(s strategy.Strategy, dir string, j strategy.Journal) strategy.Strategy {
+	s.Recovery = strategy.Recovery{Dir: dir + "/checkpoints", Every: strategy.Duration(110 * time.Millisecond), Journal: j, JournalDir: dir + "/journal"}
+	return trial.Patient(s)
+}
+
+// lives has a role killed some time after it began, again and again, and started again some time later: play is what it does.
+func lives(ctx context.Context, f *fleet.Fleet, network transport.Transport, deaths, pauses []time.Duration,
+	play func(context.Context, *fleet.Fleet) error) error {
+	for i := range deaths {
+		if ended, err := live(ctx, f, network, deaths[i], play); ended {
+			return err
+		}
+		time.Sleep(pauses[i])
+	}
+	_, err := live(ctx, f, network, 0, play)
+	return err
+}
+
+// live is one life of a role, which is killed after some time unless that is 0; ended says that it was not.
+func live(ctx context.Context, f *fleet.Fleet, network transport.Transport, after time.Duration, play func(context.Context, *fleet.Fleet) error) (ended bool, err error) {
+	own := &trial.Cable{Transport: network}
+	again, err := trial.Another(f, own)
+	if err != nil {
+		return true, err
+	}
+	defer again.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	killed := make(chan struct{})
+	if after > 0 {
+		kill := time.AfterFunc(after, func() {
+			close(killed)
+			own.Kill()
+			cancel()
+		})
+		defer kill.Stop()
+	}
+	err = play(ctx, again)
+	select {
+	case <-killed:
+		return false, nil
+	default:
+		return true, err
+	}
+}
+
+// TestServersComeBack kills servers at drawn moments, now and then both, and starts them again: every push counts once, in every mode, and
+// workers notice no more than that an answer takes longer.
+func TestServersComeBack(t *testing.T) {
+	for _, mode := range strategy.Modes() {
+		trial.EachSeed(t, 6, func(seed trial.Seed) {
+			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
+				s, err := strategy.Factory(string(mode))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seed.N%3 == 2 {
+					s.MaxFrame = 4096
+				}
+				s = journaled(s, t.TempDir(), []strategy.Journal{strategy.JournalProcess, strategy.JournalMachine}[seed.N%2])
+				r := rand.New(rand.NewPCG(seed.N, 7))
+				draw := func(most time.Duration) (all []time.Duration) {
+					for range 1 + r.IntN(3) {
+						all = append(all, 1+time.Duration(r.Int64N(int64(most))))
+					}
+					return append(all, all...)
+				}
+				deaths := [][]time.Duration{draw(500 * time.Millisecond), draw(500 * time.Millisecond)}
+				pauses := [][]time.Duration{draw(time.Second), draw(time.Second / 10)}
+				deaths, pauses = shorter(deaths, pauses)
+				const workers, steps = 2, 12
+				want := float32(workers * steps)
+				if mode == strategy.ModeSync {
+					want = steps
+				}
+				synctest.Test(t, func(t *testing.T) {
+					network := transport.NewMemory()
+					cluster := trial.Cluster(2, workers)
+					cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+					for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+						play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, steps, want) }
+						if f.IsServer() {
+							return lives(ctx, f, network, deaths[f.ServerIndex()], pauses[f.ServerIndex()], play)
+						}
+						return play(ctx, f)
+					}) {
+						if err != nil {
+							t.Errorf("%s: %v", role, err)
+						}
+					}
+				})
+				if left := entries(t, s.Recovery.JournalDir); len(left) > 0 {
+					t.Errorf("a job that has ended well leaves %q", left)
+				}
+			})
+		})
+	}
+}
+
+// shorter cuts each pair of lists to the shorter one.
+func shorter(a, b [][]time.Duration) ([][]time.Duration, [][]time.Duration) {
+	for i := range a {
+		n := min(len(a[i]), len(b[i]))
+		a[i], b[i] = a[i][:n], b[i][:n]
+	}
+	return a, b
+}
+
+// entries are the files in a directory, but for locks.
+func entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if !slices.Contains([]string{"server-0-of-2.lock", "server-1-of-2.lock"}, e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// countSlowly is [trial.Count] with a pause in each step.
+func countSlowly(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps int, want float32) error {
+	c := trial.CounterFor(s)
+	return c.Play(ctx, f, s, func() error {
+		return c.InSession(ctx, func(session optimizer.Session) error {
+			for range steps {
+				if err := c.Steps(ctx, session, 1); err != nil {
+					return err
+				}
+				time.Sleep(25 * time.Millisecond)
+			}
+			if err := errors.Join(c.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx)); err != nil {
+				return err
+			}
+			values, err := c.Seen(ctx, session)
+			if err != nil {
+				return err
+			}
+			return trial.AllAre(values, want)
+		})
+	})
+}
+
+// TestServersComeBackToTheBits trains in rounds, whose servers clip by the norm of all, under rules with a state of their own, and kills
+// servers on the way: the model ends in the very bits of a job that nothing happened to. Rows wait for their entry.
+func TestServersComeBackToTheBits(t *testing.T) {
+	rules := map[string]optimizer.Rule{
+		"SGD": optimizer.SGD{LR: 0.1}, "Adam": optimizer.Adam{LR: 0.01}, "dense Adam": optimizer.Adam{LR: 0.01, Dense: true},
+		"clipped": optimizer.ClipByGlobalNorm{Rule: optimizer.Adagrad{LR: 0.1}, Norm: 0.1},
+	}
+	for name, rule := range rules {
+		trial.EachSeed(t, 2, func(seed trial.Seed) {
+			t.Run(fmt.Sprintf("%s/%d", name, seed.N), func(t *testing.T) {
+				calm := sums(t, rule, seed.N, false)
+				if stormy := sums(t, rule, seed.N, true); !slices.Equal(calm, stormy) {
+					t.Errorf("weights are %v, want %v", stormy[:6], calm[:6])
+				}
+			})
+		})
+	}
+}
+
+// sums are the weights and rows of a sync job, which may have its servers killed.
+func sums(t *testing.T, rule optimizer.Rule, seed uint64, killed bool) (values []float32) {
+	r := rand.New(rand.NewPCG(seed, 8))
+	s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
+	const workers, steps = 2, 20
+	var deaths, pauses [2][]time.Duration
+	for i := range deaths {
+		for range 3 {
+			deaths[i] = append(deaths[i], time.Duration(1+r.Int64N(int64(600*time.Millisecond))))
+			pauses[i] = append(pauses[i], time.Duration(1+r.Int64N(int64(100*time.Millisecond))))
+		}
+		if !killed {
+			deaths[i] = nil
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		network := transport.NewMemory()
+		cluster := trial.Cluster(2, workers)
+		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			play := func(ctx context.Context, f *fleet.Fleet) error {
+				c := trial.NewCounter(40)
+				c.Rows.Entry = optimizer.Entry{CountFilter: 3}
+				return trial.Play(ctx, f, c, rule, s, func() error {
+					return c.InSession(ctx, func(session optimizer.Session) error {
+						for i := range steps {
+							c.Each = float32(1+(i+f.WorkerIndex())%5) / 3
+							c.IDs = []uint64{uint64(i % 7), 100 + uint64(i%3)}
+							if err := c.Steps(ctx, session, 1); err != nil {
+								return err
+							}
+							time.Sleep(25 * time.Millisecond)
+						}
+						if err := errors.Join(c.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx)); err != nil {
+							return err
+						}
+						c.IDs = []uint64{0, 1, 2, 3, 4, 5, 6, 100, 101, 102}
+						seen, err := c.Seen(ctx, session)
+						if f.WorkerIndex() == 0 {
+							values = seen
+						}
+						return err
+					})
+				})
+			}
+			if f.IsServer() {
+				return lives(ctx, f, network, deaths[f.ServerIndex()], pauses[f.ServerIndex()], play)
+			}
+			return play(ctx, f)
+		}) {
+			if err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+		}
+	})
+	return values
+}
+
+// recordsIn runs a trial whose servers keep a journal: it is there, with updates in it, until the job has ended.
+func recordsIn(t *testing.T, x trial.Trial, j strategy.Journal) {
+	dir := t.TempDir()
+	bytes := int64(0)
+	x.After = func(context.Context, *fleet.Fleet) error {
+		for _, name := range entries(t, dir) {
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				bytes += info.Size()
+			}
+		}
+		return nil
+	}
+	x.With(func(s *strategy.Strategy) {
+		s.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: j, JournalDir: dir}
+	}).Works(t)
+	if left := entries(t, dir); len(left) > 0 || bytes < 100_000 {
+		t.Errorf("%d bytes were recorded, and %q is left", bytes, left)
+	}
+}
+
+// waitedFor is how long a job goes on whose server 1 is gone and never comes back.
+func waitedFor(t *testing.T, mode strategy.Mode, timeout time.Duration) (waited time.Duration) {
+	s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
+	s.Recovery.RestartTimeout = strategy.Duration(timeout)
+	synctest.Test(t, func(t *testing.T) {
+		network := transport.NewMemory()
+		cluster := trial.Cluster(2, 1)
+		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+		began := time.Now()
+		cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, 50, 50) }
+			if f.ServerIndex() == 1 {
+				_, err := live(ctx, f, network, time.Second, play)
+				return err
+			}
+			err := play(ctx, f)
+			if f.IsWorker() {
+				waited = time.Since(began)
+			}
+			return err
+		})
+	})
+	return waited
+}
+
+// TestALostJournalSendsAllBack has a server come back whose journal is gone, or of which a byte is another: every role ends with
+// ErrWentBack, and when all are started again the job begins from its last checkpoint, or from nothing as here.
+func TestALostJournalSendsAllBack(t *testing.T) {
+	for what, harm := range map[string]func(path string) error{
+		"gone": os.Remove,
+		"damaged": func(path string) error {
+			b, err := os.ReadFile(path)
+			if err == nil {
+				b[len(b)/2] ^= 1
+				err = os.WriteFile(path, b, 0o644)
+			}
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				network := transport.NewMemory()
+				cluster := trial.Cluster(2, 2)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, 40, 40) }
+					if f.ServerIndex() != 1 {
+						return play(ctx, f)
+					}
+					if ended, err := live(ctx, f, network, 500*time.Millisecond, play); ended {
+						return fmt.Errorf("it was not killed: %w", err)
+					}
+					for _, name := range entries(t, s.Recovery.JournalDir) {
+						if path := filepath.Join(s.Recovery.JournalDir, name); strings.HasPrefix(name, "server-1") {
+							if err := harm(path); err != nil {
+								return err
+							}
+						}
+					}
+					_, err := live(ctx, f, network, 0, play)
+					return err
+				}) {
+					if !errors.Is(err, fleet.ErrWentBack) {
+						t.Errorf("%s: %v, want ErrWentBack", role, err)
+					}
+				}
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					return countSlowly(ctx, f, s, 5, 5)
+				}) {
+					if err != nil {
+						t.Errorf("started again: %s: %v", role, err)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,301 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/files"
+)
+
+// Options say where a journal is, and what it survives.
+type Options struct {
+	// Dir is a directory on a local disk, which is made if it is not there. Name begins the names of the journal's files in it.
+	Dir, Name string
+	// Durable makes [Journal.Durable] wait until what was appended survives the machine.
+	Durable bool
+}
+
+// Journal is that of one process. Its methods may be called at the same time.
+type Journal struct {
+	o        Options
+	lockFile *os.File
+
+	mu       sync.Mutex // guards all that follows
+	segments []Segment
+	file     *os.File // of the last segment; nil before the first
+	number   uint64   // of the last record
+	size     int64    // of the last segment
+	buffer   []byte
+	err      error // after which nothing is appended
+
+	sync durable
+}
+
+// ErrLocked says that another process has the journal.
+var ErrLocked = errors.New("another process has it")
+
+// ErrReboot says that a journal that does not survive its machine was written before the machine was started.
+var ErrReboot = errors.New("the machine was started again since, and the journal does not survive that")
+
+// Open takes a journal for this process, with the segments that it has from before. [Journal.Close] lets it go.
+func Open(o Options) (*Journal, error) {
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(o.Dir, o.Name+".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	j := &Journal{o: o, lockFile: f}
+	j.sync.done.L = &j.sync.mu
+	mine, err := lock(f)
+	if err == nil && !mine {
+		err = ErrLocked
+	}
+	if err == nil {
+		err = j.find()
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("journal: %s: %w", filepath.Join(o.Dir, o.Name), err)
+	}
+	return j, nil
+}
+
+// find reads how the segments begin. One at the end that was being made when its process died is removed.
+func (j *Journal) find() error {
+	entries, err := os.ReadDir(j.o.Dir)
+	if err != nil {
+		return err
+	}
+	var numbers []int
+	for _, e := range entries {
+		text, is := strings.CutPrefix(e.Name(), j.o.Name+".")
+		if n, err := strconv.Atoi(text); is && err == nil && e.Name() == j.fileName(n) {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	for i, n := range numbers {
+		path := filepath.Join(j.o.Dir, j.fileName(n))
+		s, err := readSegment(path, n)
+		if i == len(numbers)-1 && errors.Is(err, errTorn) || err == nil && s.first == 0 {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		j.segments = append(j.segments, s)
+	}
+	return nil
+}
+
+func (j *Journal) fileName(n int) string { return fmt.Sprintf("%s.%06d", j.o.Name, n) }
+
+// Segments are those that there are, the oldest first.
+func (j *Journal) Segments() []Segment {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.segments)
+}
+
+// Play gives the records of a segment and of all after it to do, in their order, and makes the journal ready for more. A body lasts until
+// do returns.
+func (j *Journal) Play(from int, do func(kind Kind, body []byte) error) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	at := slices.IndexFunc(j.segments, func(s Segment) bool { return s.Number == from })
+	if at < 0 {
+		return fmt.Errorf("journal: there is no segment %d", from)
+	}
+	j.number = j.segments[at].first - 1
+	for i := at; i < len(j.segments); i++ {
+		s, last := &j.segments[i], i == len(j.segments)-1
+		if !s.Durable && s.Boot != boot() {
+			return fmt.Errorf("journal: %s: %w", s.path, ErrReboot)
+		}
+		if s.first != j.number+1 {
+			return fmt.Errorf("journal: %s begins with record %d after %d: %w", s.path, s.first, j.number, ErrDamaged)
+		}
+		end, number, err := s.play(last, do)
+		if err != nil {
+			return err
+		}
+		if j.number = number; last {
+			return j.reopen(s, end)
+		}
+	}
+	return nil
+}
+
+// reopen continues a segment behind its last whole record.
+func (j *Journal) reopen(s *Segment, end int64) error {
+	f, err := os.OpenFile(s.path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if err = f.Truncate(end); err == nil {
+		_, err = f.Seek(end, 0)
+	}
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("journal: %w", err)
+	}
+	j.use(f, end)
+	return nil
+}
+
+// use makes a file that of the last segment. Locked.
+func (j *Journal) use(f *os.File, size int64) {
+	if j.file != nil {
+		j.file.Close()
+	}
+	j.file, j.size = f, size
+}
+
+// Next begins another segment, which begins from what head says. A journal's first call makes it ready for records.
+func (j *Journal) Next(head []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return j.err
+	}
+	if j.file != nil && j.o.Durable { // a flush that comes later flushes the next segment alone
+		if err := j.file.Sync(); err != nil {
+			return j.fail(err)
+		}
+	}
+	s := Segment{Number: 1, Head: head, first: j.number + 1, start: start{Boot: boot(), Durable: j.o.Durable, Head: head}}
+	if n := len(j.segments); n > 0 {
+		s.Number = j.segments[n-1].Number + 1
+	}
+	s.path = filepath.Join(j.o.Dir, j.fileName(s.Number))
+	body, err := json.Marshal(s.start)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return j.fail(err)
+	}
+	j.use(f, 0)
+	if err := j.append(beginKind, body); err != nil {
+		return err
+	}
+	j.segments = append(j.segments, s)
+	if j.o.Durable {
+		if err := files.SyncDir(j.o.Dir); err != nil {
+			return j.fail(err)
+		}
+	}
+	return nil
+}
+
+// Append adds a record, whose body is in parts: it survives this process when Append returns.
+func (j *Journal) Append(kind Kind, parts ...[]byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.err != nil:
+		return j.err
+	case j.file == nil:
+		return errors.New("journal: no segment has begun")
+	}
+	return j.append(kind, parts...)
+}
+
+// append writes a record to the last segment. Locked.
+func (j *Journal) append(kind Kind, parts ...[]byte) error {
+	j.buffer = appendRecord(j.buffer[:0], kind, j.number+1, parts...)
+	n, err := j.file.Write(j.buffer)
+	j.size += int64(n)
+	if err != nil {
+		return j.fail(err)
+	}
+	j.number++
+	if cap(j.buffer) > keepBuffer {
+		j.buffer = nil
+	}
+	return nil
+}
+
+// keepBuffer is the largest buffer that is kept for the next record.
+const keepBuffer = 16 << 20
+
+// fail ends the journal. Locked.
+func (j *Journal) fail(err error) error {
+	j.err = fmt.Errorf("journal: nothing more can be recorded: %w", err)
+	return j.err
+}
+
+// Last is the number of the last record, which only grows.
+func (j *Journal) Last() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.number
+}
+
+// Size is how many bytes the last segment has.
+func (j *Journal) Size() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.size
+}
+
+// Forget removes the segments before one.
+func (j *Journal) Forget(before int) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for len(j.segments) > 0 && j.segments[0].Number < before {
+		if err := remove(j.segments[0].path); err != nil {
+			return err
+		}
+		j.segments = j.segments[1:]
+	}
+	return nil
+}
+
+// Void removes all segments: the journal is as one that has never been.
+func (j *Journal) Void() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.use(nil, 0)
+	j.number = 0
+	for len(j.segments) > 0 { // the last first, so that what is left is never played without what came before
+		last := len(j.segments) - 1
+		if err := remove(j.segments[last].path); err != nil {
+			return err
+		}
+		j.segments = j.segments[:last]
+	}
+	return nil
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// Close lets the journal go.
+func (j *Journal) Close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.use(nil, 0)
+	if j.err == nil {
+		j.err = errors.New("journal: it is closed")
+	}
+	j.lockFile.Close()
+}

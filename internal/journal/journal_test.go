@@ -1,0 +1,233 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// open opens the journal of a directory.
+func open(t *testing.T, dir string, durable bool) *Journal {
+	t.Helper()
+	j, err := Open(Options{Dir: dir, Name: "j", Durable: durable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(j.Close)
+	return j
+}
+
+// written makes a journal of two segments with some records each, of sizes from nothing to more than a buffer, and returns what they are.
+func written(t *testing.T, dir string, durable bool) (all []string) {
+	t.Helper()
+	j := open(t, dir, durable)
+	for s := range 2 {
+		if err := j.Next(fmt.Appendf(nil, "head %d", s)); err != nil {
+			t.Fatal(err)
+		}
+		for i, size := range []int{0, 1, 100, 5000} {
+			parts := [][]byte{bytes.Repeat([]byte{byte(i)}, size), []byte("end")}
+			if err := errors.Join(j.Append(Kind(i+1), parts...), j.Durable()); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, fmt.Sprintf("%d %x", i+1, bytes.Join(parts, nil)))
+		}
+	}
+	j.Close()
+	return all
+}
+
+// played is what a journal gives back from its first segment on.
+func played(j *Journal) (all []string, err error) {
+	if len(j.Segments()) == 0 {
+		return nil, nil
+	}
+	err = j.Play(j.Segments()[0].Number, func(kind Kind, body []byte) error {
+		all = append(all, fmt.Sprintf("%d %x", kind, body))
+		return nil
+	})
+	return all, err
+}
+
+func TestPlay(t *testing.T) {
+	for _, durable := range []bool{false, true} {
+		dir := t.TempDir()
+		want := written(t, dir, durable)
+		j := open(t, dir, durable)
+		if s := j.Segments(); len(s) != 2 || string(s[0].Head) != "head 0" || string(s[1].Head) != "head 1" {
+			t.Fatalf("%+v", s)
+		}
+		got, err := played(j)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v: %d records, want %d", err, len(got), len(want))
+		}
+		if err := errors.Join(j.Append(9, []byte("more")), j.Next(nil), j.Append(9), j.Forget(2)); err != nil {
+			t.Fatal(err)
+		}
+		j.Close()
+		j = open(t, dir, durable)
+		got, err = played(j)
+		if want := append(want[4:], "9 6d6f7265", "9 "); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%v: %q, want %q", err, got, want)
+		}
+		if err := j.Void(); err != nil || len(j.Segments()) > 0 {
+			t.Fatal(err)
+		}
+		if err := j.Append(1); err == nil {
+			t.Error("a record was appended to no segment")
+		}
+		if err := errors.Join(j.Next(nil), j.Append(1)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTornAnywhere cuts the last segment at each of its bytes: what comes back is what was whole, and more can be appended.
+func TestTornAnywhere(t *testing.T) {
+	dir := t.TempDir()
+	want := written(t, dir, false)
+	first, path := filepath.Join(dir, "j.000001"), filepath.Join(dir, "j.000002")
+	before, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole {
+		if n > 200 && n%97 != 0 {
+			continue // within the body of the last, large record
+		}
+		if err := errors.Join(os.WriteFile(first, before, 0o644), os.WriteFile(path, whole[:n], 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		j := open(t, dir, false)
+		got, err := played(j)
+		if err != nil || len(got) > len(want) || !slices.Equal(got, want[:len(got)]) || len(got) < 4 {
+			t.Fatalf("cut at %d: %v, %d records", n, err, len(got))
+		}
+		if err := j.Append(7, []byte("after")); err != nil {
+			t.Fatal(err)
+		}
+		j.Close()
+		j = open(t, dir, false)
+		again, err := played(j)
+		if err != nil || !slices.Equal(again, append(slices.Clip(got), "7 6166746572")) {
+			t.Fatalf("cut at %d, and continued: %v, %q", n, err, again)
+		}
+		j.Close()
+	}
+}
+
+// TestDamageIsSeen flips a bit in each byte of either segment: never is a record played that was not written, and only a durable
+// journal, whose last records may not have reached the disk, takes a wrong one at its end for one that was being written.
+func TestDamageIsSeen(t *testing.T) {
+	for _, durable := range []bool{false, true} {
+		dir := t.TempDir()
+		want := written(t, dir, durable)
+		for _, name := range []string{"j.000001", "j.000002"} {
+			path := filepath.Join(dir, name)
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range whole {
+				if n > 200 && n%97 != 0 {
+					continue
+				}
+				bad := slices.Clone(whole)
+				bad[n] ^= 1 << (n % 8)
+				if err := os.WriteFile(path, bad, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				j, err := Open(Options{Dir: dir, Name: "j", Durable: durable})
+				var got []string
+				if err == nil {
+					got, err = played(j)
+					j.Close()
+				}
+				if err == nil && !durable || !slices.Equal(got, want[:len(got)]) {
+					t.Fatalf("%s byte %d: %v, %d records", name, n, err, len(got))
+				}
+			}
+			if err := os.WriteFile(path, whole, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestReboot: a journal that is not durable is not played when its machine was started again, and a durable one is.
+func TestReboot(t *testing.T) {
+	if boot() == "" {
+		t.Skip("this system does not say when it was started")
+	}
+	for _, durable := range []bool{false, true} {
+		dir := t.TempDir()
+		written(t, dir, durable)
+		j := open(t, dir, durable)
+		j.segments[1].Boot = "another"
+		if _, err := played(j); errors.Is(err, ErrReboot) == durable {
+			t.Errorf("durable %t: %v", durable, err)
+		}
+	}
+}
+
+func TestOneProcess(t *testing.T) {
+	if lockless() {
+		t.Skip("this system has no such locks")
+	}
+	dir := t.TempDir()
+	j := open(t, dir, false)
+	if _, err := Open(Options{Dir: dir, Name: "j"}); !errors.Is(err, ErrLocked) {
+		t.Errorf("%v, want ErrLocked", err)
+	}
+	if other, err := Open(Options{Dir: dir, Name: "k"}); err != nil {
+		t.Error(err)
+	} else {
+		other.Close()
+	}
+	j.Close()
+	open(t, dir, false)
+}
+
+// lockless says whether two may have a lock here.
+func lockless() bool {
+	f, err := os.CreateTemp("", "")
+	if err != nil {
+		return true
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	g, err := os.Open(f.Name())
+	if err != nil {
+		return true
+	}
+	defer g.Close()
+	one, _ := lock(f)
+	two, _ := lock(g)
+	return one && two
+}
+
+// TestAfterAnError appends nothing behind a record that was not written.
+func TestAfterAnError(t *testing.T) {
+	j := open(t, t.TempDir(), false)
+	if err := j.Next(nil); err != nil {
+		t.Fatal(err)
+	}
+	j.file.Close() // as a disk that fails
+	if err := j.Append(1); err == nil {
+		t.Error("a record was written to a closed file")
+	}
+	if err := errors.Join(j.Append(1)); err == nil {
+		t.Error("another followed it")
+	}
+	if err := j.Durable(); err == nil {
+		t.Error("what was not written is said to be durable")
+	}
+}

@@ -1,0 +1,87 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// A record is little-endian:
+//
+//	 0  u32  magic "gfj1"
+//	 4  u32  kind
+//	 8  u64  number
+//	16  u64  size of the body in bytes
+//	24  u32  CRC-32C of the 24 bytes before
+//	28  u32  CRC-32C of the body
+//	32  the body
+const headSize = 32
+
+const magic = 0x316a6667 // "gfj1"
+
+// Kind says what a record's body is. Kinds are the caller's, but for 0, which begins a segment.
+type Kind uint32
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// ErrDamaged says that a journal is not what was written.
+var ErrDamaged = errors.New("journal is damaged")
+
+// errTorn says that a file ends within a record.
+var errTorn = fmt.Errorf("it ends within a record: %w", ErrDamaged)
+
+// appendRecord appends a record whose body is in parts.
+func appendRecord(b []byte, kind Kind, number uint64, parts ...[]byte) []byte {
+	at, size := len(b), 0
+	b = append(b, make([]byte, headSize)...)
+	for _, p := range parts {
+		b, size = append(b, p...), size+len(p)
+	}
+	h := b[at:][:headSize]
+	binary.LittleEndian.PutUint32(h, magic)
+	binary.LittleEndian.PutUint32(h[4:], uint32(kind))
+	binary.LittleEndian.PutUint64(h[8:], number)
+	binary.LittleEndian.PutUint64(h[16:], uint64(size))
+	binary.LittleEndian.PutUint32(h[24:], crc32.Checksum(h[:24], castagnoli))
+	binary.LittleEndian.PutUint32(h[28:], crc32.Checksum(b[at+headSize:], castagnoli))
+	return b
+}
+
+// record is one that was read.
+type record struct {
+	kind   Kind
+	number uint64
+	body   []byte
+}
+
+// read reads the next record, whose body is in room if that is large enough, from a file with so many bytes left: none of it is believed
+// before its checksum. io.EOF is the end, between two records.
+func (r *record) read(from io.Reader, left int64, room *[]byte) error {
+	var h [headSize]byte
+	switch n, err := io.ReadFull(from, h[:]); {
+	case err == io.ErrUnexpectedEOF:
+		return fmt.Errorf("%d bytes of a record's first %d: %w", n, headSize, errTorn)
+	case err != nil:
+		return err
+	}
+	size := binary.LittleEndian.Uint64(h[16:])
+	switch {
+	case crc32.Checksum(h[:24], castagnoli) != binary.LittleEndian.Uint32(h[24:]) || binary.LittleEndian.Uint32(h[:]) != magic:
+		return fmt.Errorf("what should be a record's first bytes has another checksum: %w", ErrDamaged)
+	case size > uint64(left)-headSize:
+		return fmt.Errorf("a record of %d bytes, of which %d are there: %w", size, uint64(left)-headSize, errTorn)
+	}
+	if uint64(cap(*room)) < size {
+		*room = make([]byte, size)
+	}
+	r.kind, r.number, r.body = Kind(binary.LittleEndian.Uint32(h[4:])), binary.LittleEndian.Uint64(h[8:]), (*room)[:size]
+	if _, err := io.ReadFull(from, r.body); err != nil {
+		return fmt.Errorf("record %d: %w", r.number, err)
+	}
+	if crc32.Checksum(r.body, castagnoli) != binary.LittleEndian.Uint32(h[28:]) {
+		return fmt.Errorf("record %d has another checksum: %w", r.number, ErrDamaged)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package journal
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Segment is one file of a journal.
+type Segment struct {
+	// Number orders the segments of a journal.
+	Number int
+	// Head is what [Journal.Next] was given.
+	Head []byte
+
+	path  string
+	first uint64 // the number of its first record
+	start
+}
+
+// start is what a segment's first record says beside the caller's head.
+type start struct {
+	Boot    string `json:"boot,omitempty"`
+	Durable bool   `json:"durable,omitempty"`
+	Head    []byte `json:"head"`
+}
+
+// beginKind is a segment's first record.
+const beginKind Kind = 0
+
+// readSegment reads how a segment begins.
+func readSegment(path string, number int) (s Segment, err error) {
+	s = Segment{Number: number, path: path}
+	err = s.each(func(_ int64, r *record) error {
+		if r.kind != beginKind {
+			return fmt.Errorf("it does not begin with what it begins from: %w", ErrDamaged)
+		}
+		s.first = r.number
+		if err := json.Unmarshal(r.body, &s.start); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		return io.EOF
+	})
+	s.Head = s.start.Head
+	return s, err
+}
+
+// each reads the segment's records, the first included, until do fails; io.EOF ends it well. do is told where a record ends. A body lasts
+// until do returns.
+func (s *Segment) each(do func(end int64, r *record) error) error {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	from, at, room, r := bufio.NewReaderSize(f, 1<<16), int64(0), []byte(nil), record{}
+	for err == nil {
+		if err = r.read(from, info.Size()-at, &room); err == nil {
+			at += headSize + int64(len(r.body))
+			err = do(at, &r)
+		}
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return fmt.Errorf("journal: %s, byte %d: %w", s.path, at, err)
+}
+
+// play gives the records after the first to do, and returns where the last whole one ends and its number. What comes after that end is
+// torn: an error, unless the segment is the last of its journal.
+func (s *Segment) play(last bool, do func(Kind, []byte) error) (end int64, number uint64, err error) {
+	number = s.first - 1
+	err = s.each(func(at int64, r *record) error {
+		if r.number != number+1 {
+			return fmt.Errorf("record %d follows %d: %w", r.number, number, ErrDamaged)
+		}
+		if r.kind != beginKind {
+			if err := do(r.kind, r.body); err != nil {
+				return fmt.Errorf("record %d: %w", r.number, err)
+			}
+		}
+		end, number = at, r.number
+		return nil
+	})
+	if last && (errors.Is(err, errTorn) || s.Durable && errors.Is(err, ErrDamaged)) {
+		err = nil // it was being written, and nobody was answered
+	}
+	return end, number, err
+}

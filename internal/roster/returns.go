@@ -1,0 +1,125 @@
+package roster
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// A server that is started again with its journal takes the place of the process before it: the same members, with the same lives and
+// windows. None of them has been silent for it, since it has not listened.
+
+// Saved is a roster as a journal has it.
+type Saved struct {
+	Members []SavedMember `json:"members"`
+	Lives   []SavedLife   `json:"lives,omitempty"` // server 0's
+}
+
+// SavedMember is one worker.
+type SavedMember struct {
+	State    uint8          `json:"state"`
+	Life     uint32         `json:"life,omitempty"`
+	Ends     string         `json:"ends,omitempty"`
+	Acked    uint64         `json:"acked,omitempty"`
+	Last     uint64         `json:"last,omitempty"`
+	Requests []SavedRequest `json:"requests,omitempty"`
+	Fenced   bool           `json:"fenced,omitempty"`
+	Why      string         `json:"why,omitempty"` // it was fenced
+
+	Through   uint64              `json:"through,omitempty"`
+	Positions []progress.Position `json:"positions,omitempty"`
+	Lost      bool                `json:"lost,omitempty"`
+}
+
+// SavedRequest is a request that counts.
+type SavedRequest struct {
+	Seq     uint64       `json:"seq"`
+	Acked   uint64       `json:"acked"`
+	Outcome wire.Outcome `json:"outcome"`
+
+	Positions []progress.Position `json:"positions,omitempty"`
+}
+
+// SavedLife is the number of a process's life.
+type SavedLife struct {
+	Worker  int    `json:"worker"`
+	Process uint64 `json:"process"`
+	Number  uint32 `json:"number"`
+}
+
+// Save is what a process needs that takes this one's place.
+func (r *Roster) Save() (s Saved) {
+	for w := range r.members {
+		m := &r.members[w]
+		is := SavedMember{State: uint8(m.state), Life: m.life, Ends: m.ends, Fenced: m.fenced, Why: m.why,
+			Acked: m.window.acked, Last: m.window.last, Through: m.window.through, Positions: m.window.at, Lost: m.window.lost}
+		for _, q := range m.window.requests {
+			if q.Done && q.Refusal == nil {
+				is.Requests = append(is.Requests, q.Saved())
+			}
+		}
+		slices.SortFunc(is.Requests, func(a, b SavedRequest) int { return cmp.Compare(a.Seq, b.Seq) })
+		s.Members = append(s.Members, is)
+		for _, l := range r.lives[w] {
+			if l.number > 0 {
+				s.Lives = append(s.Lives, SavedLife{w, l.process, l.number})
+			}
+		}
+	}
+	return s
+}
+
+// Return makes the roster what a journal has.
+func (r *Roster) Return(s Saved, now time.Time) {
+	for w, is := range s.Members {
+		m := &r.members[w]
+		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why, seen: now}
+		m.window = Window{acked: is.Acked, last: is.Last, through: is.Through, at: is.Positions, lost: is.Lost}
+		for _, q := range is.Requests {
+			m.window.put(q)
+		}
+	}
+	for _, l := range s.Lives {
+		r.Recall(l, now)
+	}
+}
+
+// Recall takes note that a life had been given.
+func (r *Roster) Recall(l SavedLife, now time.Time) {
+	r.lives.of(l.Worker, l.Process, now).number = l.Number
+}
+
+// Recount takes note that a request of a life counts, which is 0 for one that needs no place in the order of pushes.
+func (r *Roster) Recount(worker int, life uint32, q SavedRequest, push bool) {
+	m := &r.members[worker]
+	if m.life != life {
+		return
+	}
+	m.window.put(q)
+	if push {
+		m.window.last = max(m.window.last, q.Seq)
+	}
+	m.window.forget(q.Acked)
+	m.window.settle()
+}
+
+// Awake makes now the time at which every member was last seen.
+func (r *Roster) Awake(now time.Time) {
+	for w := range r.members {
+		r.members[w].seen = now
+	}
+}
+
+// put has a request that counts in the window.
+func (w *Window) put(q SavedRequest) {
+	if w.requests == nil {
+		w.requests = make(map[uint64]*Request)
+	}
+	w.requests[q.Seq] = &Request{Done: true, Outcome: q.Outcome, seq: q.Seq, acked: q.Acked, positions: q.Positions}
+}
+
+// Saved is a request as a journal has it.
+func (r *Request) Saved() SavedRequest { return SavedRequest{r.seq, r.acked, r.Outcome, r.positions} }

@@ -1,0 +1,222 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// base is what a segment of a server's journal begins from: where its tables came from, and at a checkpoint what that does not hold. It is
+// a snapshot between updates, while no push is let in.
+type base struct {
+	Job       string             `json:"job"` // a short fingerprint
+	Server    int                `json:"server"`
+	Process   uint64             `json:"process"`
+	Key       *roster.Generation `json:"key,omitempty"`
+	Processes []uint64           `json:"processes,omitempty"` // of other servers, on server 0
+	From      source             `json:"from,omitzero"`
+	State     *machines          `json:"state,omitempty"` // nil where no worker has joined
+}
+
+// source is what tables were filled from; the zero value is nothing.
+type source struct {
+	Dir  string `json:"dir,omitempty"`
+	Told string `json:"told,omitempty"`
+	// ID is that of a checkpoint of the job's own, which must be this one and whole.
+	ID   string               `json:"id,omitempty"`
+	What checkpoint.Selection `json:"what,omitzero"`
+}
+
+// machines are the state of a server beside its tables.
+type machines struct {
+	Published bool           `json:"published"`
+	Origin    string         `json:"origin,omitempty"`
+	Told      string         `json:"told,omitempty"`
+	Progress  wire.Progress  `json:"progress,omitzero"` // what the job went on from when it was started
+	Mode      mode.State     `json:"mode"`
+	Counts    []mode.Round   `json:"counts"`
+	Roster    roster.Saved   `json:"roster"`
+	Stopping  []uint32       `json:"stopping"`
+	Coming    []rateRecord   `json:"coming,omitempty"`
+	Gathers   []gatherRecord `json:"gathers,omitempty"`
+	Norms     []wire.Norms   `json:"norms,omitempty"`
+	Period    *cut.Period    `json:"period,omitempty"`
+}
+
+// base is this server's now, with tables from that source.
+func (s *Server) base(from source, state *machines) base {
+	b := base{Job: s.job(), Server: s.c.Index, Process: s.servers.process, Key: s.st.generation.Load(), From: from, State: state}
+	if s.c.Index == 0 {
+		b.Processes = s.servers.processes
+	}
+	return b
+}
+
+// job names the job and the place in it that a journal is good for.
+func (s *Server) job() string {
+	return fmt.Sprintf("%016x %d workers, server %d of %d", s.c.Fingerprint.Sum(), s.c.Workers, s.c.Index, len(s.c.Endpoints))
+}
+
+// machines are this server's now. Locked, and nothing is being applied.
+func (s *Server) machines() *machines {
+	m := &machines{Published: s.st.published, Origin: s.loading.origin, Told: s.loading.from, Progress: s.recovery.progress,
+		Mode: s.st.mode.State(), Counts: s.rounds.counts, Roster: s.st.roster.Save(), Stopping: s.recovery.stopping,
+		Gathers: s.gathering.completed(), Norms: s.clipping.completed(), Period: s.st.cut.Period()}
+	for _, c := range s.rates.coming {
+		m.Coming = append(m.Coming, rateRecord{Round: uint64(c.round), Factor: c.factor})
+	}
+	return m
+}
+
+// resume makes the machines what they were. Where workers train copies, all rows are new to them. Locked.
+func (s *Server) resume(m *machines) error {
+	s.st.published, s.loading.origin, s.loading.from, s.recovery.progress = m.Published, m.Origin, m.Told, m.Progress
+	s.st.mode.Resume(m.Mode)
+	s.st.roster.Return(m.Roster, s.st.clock.Now())
+	copy(s.rounds.counts, m.Counts)
+	copy(s.recovery.stopping, m.Stopping)
+	for _, c := range m.Coming {
+		s.rates.coming = append(s.rates.coming, rateChange{mode.Round(c.Round), c.Factor})
+	}
+	for i := range m.Gathers {
+		s.gathering.recall(&m.Gathers[i])
+	}
+	for i := range m.Norms {
+		if err := s.clipping.recall(&m.Norms[i]); err != nil {
+			return err
+		}
+	}
+	s.st.cut.Recall(m.Period)
+	for w := range s.c.Workers {
+		if _, lives := s.st.roster.Living(w); lives {
+			if err := s.members.changed.begin(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begun begins the journal of a server that has not come back.
+func (s *Server) begun() error {
+	if !s.journaling.on() || len(s.journaling.journal.Segments()) > 0 {
+		return nil
+	}
+	return s.segment(s.base(s.from, nil))
+}
+
+// segment begins a segment of the journal.
+func (s *Server) segment(b base) error {
+	head, err := json.Marshal(b)
+	if err == nil {
+		err = s.journaling.journal.Next(head)
+	}
+	if err != nil {
+		return fmt.Errorf("server %d: %w", s.c.Index, err)
+	}
+	return nil
+}
+
+// rebase begins a segment at a checkpoint whose part has been written, while its cut still holds pushes. What lies before a whole
+// checkpoint is not needed any more. Locked.
+func (s *Server) rebase(msg *wire.Save) {
+	if !s.journaling.on() || msg.Progress == nil {
+		return
+	}
+	if err := s.segment(s.base(source{Dir: msg.Dir, ID: msg.ID}, s.machines())); err != nil {
+		s.journaling.failed(err)
+		return
+	}
+	all := s.journaling.journal.Segments()
+	for _, seg := range slices.Backward(all[:len(all)-1]) {
+		var b base
+		if json.Unmarshal(seg.Head, &b) == nil && b.From.ID != "" && b.From.whole() == nil {
+			if err := s.journaling.journal.Forget(seg.Number); err != nil {
+				s.log.Warn("a part of the journal that is not needed any more is left", "error", err)
+			}
+			return
+		}
+	}
+}
+
+// whole says why a checkpoint of the job's own can't be begun from.
+func (f source) whole() error {
+	m, err := checkpoint.Read(f.Dir)
+	if err == nil && m.ID != f.ID {
+		err = fmt.Errorf("checkpoint %s is %s, not %s", f.Dir, m.ID, f.ID)
+	}
+	return err
+}
+
+// fill fills the tables from what the segment of a journal begins from.
+func (s *Server) fill(ctx context.Context, b base) error {
+	f := b.From
+	if f.Dir == "" {
+		return s.loading.begin(ctx)
+	}
+	if f.ID != "" {
+		if err := f.whole(); err != nil {
+			return err
+		}
+	}
+	m, err := s.loading.fill(ctx, f.Dir, f.What, f.Told)
+	if err == nil && m.Progress != nil {
+		s.recovery.progress = wire.Progress(*m.Progress)
+	}
+	return err
+}
+
+// newest is the newest segment that a process can begin from.
+func (s *Server) newest() (number int, b base, err error) {
+	err = errNoJournal
+	for _, seg := range slices.Backward(s.journaling.journal.Segments()) {
+		var b base
+		why := json.Unmarshal(seg.Head, &b)
+		switch {
+		case why != nil:
+		case b.Job != s.job():
+			why = fmt.Errorf("it is of another job (%s), and this is %s", b.Job, s.job())
+		case b.From.ID != "":
+			why = b.From.whole()
+		}
+		if why == nil {
+			return seg.Number, b, nil
+		}
+		if errors.Is(err, errNoJournal) {
+			err = fmt.Errorf("segment %d: %w", seg.Number, why)
+		}
+	}
+	return 0, b, err
+}
+
+// errNoJournal says that there is nothing to come back to.
+var errNoJournal = errors.New("there is no journal")
+
+// completed are the collectives that are over. Locked.
+func (c *gathering) completed() (all []gatherRecord) {
+	for _, n := range c.order {
+		if g := c.byNumber[n]; g.done && g.err == nil {
+			all = append(all, *g.record())
+		}
+	}
+	return all
+}
+
+// completed are the sums of rounds that every server has sent. Locked.
+func (c *clipping) completed() (all []wire.Norms) {
+	for _, r := range c.norms.order {
+		if l := c.norms.byRound[r]; l.noted {
+			all = append(all, wire.Norms{Round: uint64(r), Sums: gradient.AppendSquares(nil, l.sums)})
+		}
+	}
+	return all
+}

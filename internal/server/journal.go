@@ -1,0 +1,214 @@
+package server
+
+import (
+	"encoding/json"
+	"log/slog"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/journal"
+	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/update"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// journaling records what changes on a server before anybody is answered for it, so that a process which takes this one's place comes to
+// the same state. Reads change nothing that others could know, and are not recorded; neither is a gradient that waits for its round, nor
+// a request under way: their senders have no answer, and send them again.
+//
+// An update is recorded as the rules have got it, when it is in the tables and before it counts. All other changes are small, and are
+// recorded under the lock with the decision. Where the journal has to survive the machine, an update waits for the disk before it counts,
+// and so does the answer to any other request that changes something.
+//
+// What can't be recorded can't be played. Then the job goes back to its last checkpoint, as if there were no journal.
+type journaling struct {
+	st      *state
+	index   int
+	journal *journal.Journal // nil for a server without
+	playing bool             // of this very journal
+	asked   bool             // the strategy has journals
+	durably bool             // which survive the machine
+	frames  sync.Pool        // of wire.Builder
+	log     *slog.Logger
+}
+
+// The kinds of records.
+const (
+	kindEvent   journal.Kind = 1 + iota // JSON of an event
+	kindUpdate                          // a frame: what was applied, and an updateRecord
+	kindPublish                         // the frame that worker 0 sent
+	kindFrozen                          // a frame with the frozen dense values
+)
+
+// event is a change that is no update: one of its fields is set.
+type event struct {
+	Generation *roster.Generation `json:"generation,omitempty"`
+	Server     *wire.Report       `json:"server,omitempty"` // admitted by server 0
+	Life       *roster.SavedLife  `json:"life,omitempty"`   // given by server 0
+	Begin      *wire.Leave        `json:"begin,omitempty"`  // of a worker's life
+	Park       *parkRecord        `json:"park,omitempty"`
+	Rate       *rateRecord        `json:"rate,omitempty"`
+	Left       *wire.Leave        `json:"left,omitempty"`
+	Ends       *endRecord         `json:"ends,omitempty"`
+	Fence      *wire.Leave        `json:"fence,omitempty"`
+	Drop       *wire.Leave        `json:"drop,omitempty"`
+	Stopping   *wire.Leave        `json:"stopping,omitempty"` // the life that saves a last time
+	Gathered   *gatherRecord      `json:"gathered,omitempty"`
+	Norms      *wire.Norms        `json:"norms,omitempty"`
+	Shrink     *shrinkRecord      `json:"shrink,omitempty"`
+	Period     *cut.Period        `json:"period,omitempty"` // committed by server 0
+}
+
+// counting names a worker's request that counts.
+type counting struct {
+	Worker int    `json:"worker"`
+	Life   uint32 `json:"life"`
+	roster.SavedRequest
+}
+
+type parkRecord struct {
+	counting
+	Round uint64 `json:"round"`
+}
+
+type rateRecord struct {
+	counting
+	Round   uint64            `json:"round"`
+	Factor  float64           `json:"factor"`
+	Factors []wire.RateFactor `json:"factors,omitempty"`
+}
+
+type endRecord struct {
+	Worker int    `json:"worker"`
+	Why    string `json:"why"`
+}
+
+type gatherRecord struct {
+	N     uint64   `json:"n"`
+	Call  string   `json:"call"`
+	First int      `json:"first"`
+	Data  [][]byte `json:"data"`
+	More  []int    `json:"more,omitempty"`
+	Have  []bool   `json:"have"`
+}
+
+// shrinkRecord is the end of a period of this server's tables.
+type shrinkRecord struct {
+	How     wire.Shrink `json:"how"`
+	Dropped [][]uint64  `json:"dropped"` // rows, by table
+}
+
+// updateRecord is an update beside its gradient.
+type updateRecord struct {
+	Step    int64      `json:"step"`
+	Round   uint64     `json:"round"`
+	Pushes  []pushed   `json:"pushes"`
+	Refused [][]uint64 `json:"refused,omitempty"` // by section of rows
+}
+
+// pushed is a push of an update.
+type pushed struct {
+	counting
+	Round uint64 `json:"round"`
+}
+
+// on says whether what changes is recorded: not what is played.
+func (c *journaling) on() bool { return c != nil && c.journal != nil && !c.playing }
+
+// comesBack says whether a server that ends can be started again where it was, which holds for all servers of a job or for none.
+func (c *journaling) comesBack() bool { return c != nil && c.asked }
+
+// note records an event. Locked.
+func (c *journaling) note(e event) {
+	if !c.on() {
+		return
+	}
+	body, err := json.Marshal(e)
+	if err == nil {
+		err = c.journal.Append(kindEvent, body)
+	}
+	c.failed(err)
+}
+
+// frame records a frame. Locked.
+func (c *journaling) frame(kind journal.Kind, fill func(*wire.Builder)) {
+	if c.on() {
+		c.failed(c.append(kind, fill))
+	}
+}
+
+// append records a frame that fill makes.
+func (c *journaling) append(kind journal.Kind, fill func(*wire.Builder)) error {
+	b, _ := c.frames.Get().(*wire.Builder)
+	if b == nil {
+		b = new(wire.Builder)
+	}
+	defer c.frames.Put(b)
+	b.Reset(wire.Header{Op: wire.OpStep})
+	fill(b)
+	return c.journal.Append(kind, b.Parts()...)
+}
+
+// update records an update, and waits until it survives what the journal is to survive.
+func (c *journaling) update(u *closing, a update.Applied) error {
+	if err := c.append(kindUpdate, func(b *wire.Builder) { fillUpdate(b, u, a) }); err != nil {
+		return c.lost(err)
+	}
+	return c.durable()
+}
+
+// fillUpdate puts an update into a frame.
+func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
+	r := updateRecord{Step: a.Step, Round: uint64(u.round)}
+	for _, p := range u.pushes {
+		q := p.request.Saved()
+		q.Outcome = wire.Outcome{Applied: uint32(max(p.count()-a.Dropped, 0)), Dropped: uint64(min(p.count(), a.Dropped))}
+		r.Pushes = append(r.Pushes, pushed{counting{p.worker, p.life, q}, uint64(p.round)})
+	}
+	if a.Dropped > 0 {
+		for _, rows := range a.Rows {
+			r.Refused = append(r.Refused, rows.Refused)
+		}
+	}
+	_ = b.JSON(r) // of numbers
+	b.Dense(a.Dense)
+	for _, rows := range a.Rows {
+		b.Rows(uint32(rows.Embedding), rows.IDs, rows.G)
+		if rows.Clicks != nil {
+			b.Clicks(uint32(rows.Embedding), rows.Clicks)
+		}
+	}
+}
+
+// durable waits until all that was recorded survives what the journal is to survive.
+func (c *journaling) durable() error {
+	if !c.on() {
+		return nil
+	}
+	return c.lost(c.journal.Durable())
+}
+
+// failed ends the job if there is an error. Locked.
+func (c *journaling) failed(err error) {
+	if err != nil {
+		c.st.lock.fail(c.lost(err))
+	}
+}
+
+// lost is an error of the journal, for others.
+func (c *journaling) lost(err error) error {
+	if err == nil {
+		return nil
+	}
+	return wire.Refuse(wire.StatusBack, "server %d: %v: start the job again from its last checkpoint", c.index, err)
+}
+
+// void removes the journal, since nobody will come back to this state.
+func (c *journaling) void() {
+	if !c.on() {
+		return
+	}
+	if err := c.journal.Void(); err != nil {
+		c.log.Warn("a journal that nobody needs is left", "error", err)
+	}
+}

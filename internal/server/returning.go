@@ -1,0 +1,315 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/journal"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/update"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// A server that is started again with its journal takes the place of the process before it: with that process's number, so that the others
+// see one process, which was silent for a while. It fills its tables from what a segment of the journal begins from, and plays the records
+// since. It asks nobody and looks at no clock: what was decided then is decided.
+//
+// In rounds the tables come to the very bits that they had, since updates follow each other. Elsewhere updates were applied beside each
+// other, and are played one after the other: in an order in which they could have come.
+
+// Return opens the journal of this server, where the strategy asks for one, and comes back to the state that it has. returned is false
+// where it has none. An error that wraps [ErrNoReturn] says that there was a state which can't be come back to: the journal was removed,
+// and this server is of no use.
+func (s *Server) Return(ctx context.Context) (returned bool, err error) {
+	o := s.c.Strategy.Recovery
+	if o.Journal == "" {
+		return false, nil
+	}
+	j, err := openJournal(ctx, journal.Options{Dir: o.JournalDir, Name: fmt.Sprintf("server-%d-of-%d", s.c.Index, len(s.c.Endpoints)),
+		Durable: o.Journal == strategy.JournalMachine})
+	if err != nil {
+		return false, fmt.Errorf("server %d: %w", s.c.Index, err)
+	}
+	s.journaling.journal = j
+	if len(j.Segments()) == 0 {
+		return false, nil
+	}
+	began := time.Now()
+	records, err := s.playAll(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		j.Close()
+		return false, fmt.Errorf("server %d: coming back: %w", s.c.Index, context.Cause(ctx))
+	case err != nil:
+		s.journaling.void()
+		j.Close()
+		return false, fmt.Errorf("server %d: %w: %w", s.c.Index, ErrNoReturn, err)
+	}
+	s.log.Info("server has come back to where it was", "records", records, "updates", s.part.store.Step(),
+		"in", time.Since(began).Round(time.Millisecond))
+	return true, nil
+}
+
+// ErrNoReturn says that a server could not come back to the state that its journal has.
+var ErrNoReturn = errors.New("can't come back to where the journal ends")
+
+// openJournal opens a journal, which a process that is about to end may still have.
+func openJournal(ctx context.Context, o journal.Options) (*journal.Journal, error) {
+	for until := time.Now().Add(lockPatience); ; {
+		j, err := journal.Open(o)
+		if !errors.Is(err, journal.ErrLocked) || !time.Now().Before(until) {
+			return j, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(lockPatience / 50):
+		}
+	}
+}
+
+// lockPatience is how long a process may take to end that was told to.
+const lockPatience = 10 * time.Second
+
+// playAll comes to the state that the journal has.
+func (s *Server) playAll(ctx context.Context) (records int, err error) {
+	from, b, err := s.newest()
+	if err != nil {
+		return 0, err
+	}
+	if err := s.fill(ctx, b); err != nil {
+		return 0, err
+	}
+	s.st.lock.Lock()
+	defer s.st.lock.Unlock()
+	s.identify(b)
+	if b.State != nil {
+		if err := s.resume(b.State); err != nil {
+			return 0, err
+		}
+	}
+	s.journaling.playing = true
+	defer func() { s.journaling.playing = false }()
+	s.pieces.returned = true
+	p := player{s}
+	err = s.journaling.journal.Play(from, func(kind journal.Kind, body []byte) error {
+		records++
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return p.play(kind, body)
+	})
+	s.part.store.SetStep(s.part.store.Last())
+	s.part.updates.SetVersion(s.journaling.journal.Last() * wire.Incarnation)
+	s.st.roster.Awake(s.st.clock.Now())
+	return records, err
+}
+
+// identify makes this process the one that a journal is of. Locked.
+func (s *Server) identify(b base) {
+	s.servers.process = b.Process
+	copy(s.servers.processes, b.Processes)
+	if b.Key != nil {
+		s.st.generation.Store(b.Key)
+	}
+}
+
+// player plays records.
+type player struct{ s *Server }
+
+func (p player) play(kind journal.Kind, body []byte) error {
+	if kind == kindEvent {
+		var e event
+		if err := json.Unmarshal(body, &e); err != nil {
+			return err
+		}
+		return p.event(&e)
+	}
+	var f wire.Frame
+	if err := f.Parse(body); err != nil {
+		return err
+	}
+	switch kind {
+	case kindUpdate:
+		return p.update(&f)
+	case kindPublish:
+		return p.s.loading.take(&f)
+	case kindFrozen:
+		w, err := p.s.frozenOf(&f)
+		if err != nil {
+			return err
+		}
+		return p.s.frozen.put(w)
+	}
+	return fmt.Errorf("a record of kind %d: it was written by another build", kind)
+}
+
+// event makes a change anew.
+func (p player) event(e *event) error {
+	s := p.s
+	now := s.st.clock.Now()
+	switch {
+	case e.Generation != nil:
+		s.st.generation.Store(e.Generation)
+	case e.Server != nil:
+		s.servers.processes[e.Server.Server] = e.Server.Process
+	case e.Life != nil:
+		s.st.roster.Recall(*e.Life, now)
+	case e.Begin != nil:
+		return s.members.begin(e.Begin.Worker, e.Begin.Life)
+	case e.Park != nil:
+		_, err := s.st.mode.Park(e.Park.Worker, mode.Round(e.Park.Round))
+		p.count(e.Park.counting, false)
+		return err
+	case e.Rate != nil:
+		p.rate(e.Rate)
+	case e.Left != nil:
+		s.st.roster.Leave(e.Left.Worker)
+		s.members.depart(e.Left.Worker, false)
+	case e.Ends != nil:
+		s.st.roster.End(e.Ends.Worker, e.Ends.Why)
+	case e.Fence != nil:
+		s.st.roster.Fence(e.Fence.Worker, e.Fence.Life, e.Fence.Why)
+	case e.Drop != nil:
+		s.deaths.takeOut(*e.Drop)
+	case e.Stopping != nil:
+		s.recovery.stopping[e.Stopping.Worker] = e.Stopping.Life
+	case e.Gathered != nil:
+		s.gathering.recall(e.Gathered)
+	case e.Norms != nil:
+		return s.clipping.recall(e.Norms)
+	case e.Shrink != nil:
+		return p.shrink(e.Shrink)
+	case e.Period != nil:
+		s.st.cut.Recall(e.Period)
+	default:
+		return errors.New("an event of which nothing is known: it was written by another build")
+	}
+	return nil
+}
+
+// count has a request count in its worker's window.
+func (p player) count(q counting, push bool) {
+	p.s.st.roster.Recount(q.Worker, q.Life, q.SavedRequest, push)
+}
+
+// rate makes a factor on learning rates count as it did.
+func (p player) rate(r *rateRecord) {
+	p.s.rates.set(mode.Round(r.Round), r.Factor)
+	if r.Factors != nil {
+		p.s.part.store.SetRateFactors(fromWire(r.Factors))
+	}
+	if r.Seq > 0 {
+		p.count(r.counting, false)
+	}
+}
+
+// shrink ends a period of the tables again.
+func (p player) shrink(r *shrinkRecord) error {
+	return p.s.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
+}
+
+// update applies an update again.
+func (p player) update(f *wire.Frame) error {
+	s := p.s
+	var r updateRecord
+	if err := f.JSON(&r); err != nil {
+		return err
+	}
+	a, err := appliedOf(f, &r)
+	if err != nil {
+		return err
+	}
+	s.rates.begin(mode.Round(r.Round))
+	s.part.store.AdvanceTo(r.Step)
+	if err := s.part.updates.Play(a); err != nil {
+		return err
+	}
+	s.part.store.Finish(r.Step)
+	on := s.part.updates.Changed()
+	for _, q := range r.Pushes {
+		q.Outcome.On = on
+		p.count(q.counting, true)
+		s.st.mode.Played([]int{q.Worker}, mode.Round(q.Round))
+		s.rounds.counts[q.Worker] = mode.Round(r.Round) + 1
+	}
+	return nil
+}
+
+// appliedOf is the gradient in the frame of an update.
+func appliedOf(f *wire.Frame, r *updateRecord) (a update.Applied, err error) {
+	a.Step = r.Step
+	for _, sec := range f.Sections {
+		switch sec.Kind {
+		case wire.KindDense:
+			a.Dense, err = sec.Dense()
+		case wire.KindRows:
+			rows := update.AppliedRows{Embedding: int(sec.Param)}
+			if n := len(a.Rows); n < len(r.Refused) {
+				rows.Refused = r.Refused[n]
+			}
+			if rows.IDs, err = sec.IDs(nil); err == nil {
+				rows.G, err = sec.Rows()
+			}
+			a.Rows = append(a.Rows, rows)
+		case wire.KindClicks:
+			if len(a.Rows) > 0 {
+				a.Rows[len(a.Rows)-1].Clicks, err = sec.Clicks()
+			}
+		}
+		if err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// frozenOf are the frozen dense values in a frame.
+func (s *Server) frozenOf(f *wire.Frame) ([]float32, error) {
+	w, _, _, err := s.part.dense(f, s.part.frozenFloats(), new([]float32))
+	return w, err
+}
+
+// record is a collective as the journal has it. Locked.
+func (g *gathered) record() *gatherRecord {
+	return &gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have}
+}
+
+// recall has a collective that is over. Locked.
+func (c *gathering) recall(r *gatherRecord) {
+	g := c.of(r.N, r.Call, r.First)
+	g.data, g.more, g.have, g.done = r.Data, r.More, r.Have, true
+	c.release(r.N - 1)
+}
+
+// recall has the sums of a round that every server has sent. Locked.
+func (c *clipping) recall(n *wire.Norms) error {
+	sums, err := gradient.ParseSquares(n.Sums, c.params)
+	if err != nil {
+		return err
+	}
+	l, err := c.norms.of(mode.Round(n.Round), c.params)
+	if err != nil {
+		return err
+	}
+	l.sums, l.noted = sums, true
+	for i := range l.have {
+		l.have[i], c.norms.at[i] = true, max(c.norms.at[i], mode.Round(n.Round))
+	}
+	return nil
+}
+
+// put makes frozen values those of the tables. Locked.
+func (c *frozen) put(w []float32) error {
+	return c.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
+		c.known[b.Param] = true
+		return values.Set(w[b.At:][:b.Size])
+	})
+}

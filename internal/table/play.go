@@ -1,0 +1,77 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A push that was made before, by a process that this one takes the place of, is played: it gives rows to the ids that it gave them to
+// then, and to no others. What a param's Entry and MaxBytes would say now is not asked, since it also depends on reads and on the order of
+// pushes that were made at the same time.
+
+// played is what is known of a push that is played.
+type played struct {
+	refused []uint64 // ascending
+}
+
+// Play is the push that had that result: ids in refused, ascending, get no row. It needs no watch: every one takes note.
+func (t *Sparse) Play(ids []uint64, g []float32, n Clicks, step int64, refused []uint64) error {
+	again := &played{refused}
+	push := (*Sparse).pushBlock
+	if t.numbered {
+		push = (*Sparse).pushForAll
+	}
+	_, err := t.pushClicks(ids, g, n, step, func(t *Sparse, s *shard, c *call, b *block) {
+		c.played = again
+		push(t, s, c, b)
+	})
+	return err
+}
+
+// enterAgain is enter for a push that is played.
+func (t *Sparse) enterAgain(s *shard, c *call, it item) *header {
+	if _, refused := slices.BinarySearch(c.played.refused, it.id); refused {
+		if t.counts {
+			t.waits(s, c, it)
+		}
+		return nil
+	}
+	h := s.born(t, it)
+	if t.counts {
+		t.admitted(s, it, h)
+	}
+	return h
+}
+
+// Dropped are the rows, in no particular order, that the last Shrink of a table that is Telling has dropped.
+func (t *Sparse) Dropped() []uint64 { return t.dropped }
+
+// EndPeriodAgain ends a period as [Store.EndPeriod] did, which dropped those rows, by table.
+func (s *Store) EndPeriodAgain(o Shrink, dropped [][]uint64) error {
+	if len(dropped) != len(s.Tables) {
+		return fmt.Errorf("table: a period ended for %d tables, and there are %d", len(dropped), len(s.Tables))
+	}
+	for i, t := range s.Tables {
+		own := o
+		if !t.marked {
+			own.Decay, own.MinScore = 0, 0
+		}
+		ids := map[uint64]bool{}
+		for _, id := range dropped[i] {
+			ids[id] = true
+		}
+		t.shrink(own, t.clock.Load(), func(h *header, _ bool) bool { return ids[h.id] })
+	}
+	s.Tick()
+	return nil
+}
+
+// refused notes, where the table is asked to, an id that got no row.
+func (t *Sparse) refused(c *call, it item) {
+	if t.telling && c.played == nil {
+		if c.res.Refused == nil {
+			c.res.Refused = new([]uint64)
+		}
+		*c.res.Refused = append(*c.res.Refused, it.id)
+	}
+}
