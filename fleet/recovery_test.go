@@ -483,7 +483,8 @@ func TestTwoJobsInOneDirectory(t *testing.T) {
 			}
 			intruder := &enduring{Job: job, recovery: first.recovery}
 			intruder.Strategy.StartTimeout = strategy.Duration(time.Second)
-			intruder.began, intruder.ends = make([]fleet.Progress, job.Cluster.Workers), map[string]context.CancelCauseFunc{}
+			intruder.began = make([]fleet.Progress, job.Cluster.Workers)
+			intruder.ends, intruder.ended = map[string]context.CancelCauseFunc{}, map[string]time.Time{}
 			c := job.Cluster
 			c.Options.Transport = transport.NewMemory()
 			errs := c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error { return intruder.play(ctx, f, t.TempDir()) })
