@@ -90,8 +90,8 @@ func StopWorker(ctx context.Context) error { return Default().StopWorker(ctx) }
 func BarrierWorker(ctx context.Context) error { return Default().BarrierWorker(ctx) }
 
 // SavePersistables calls [Fleet.SavePersistables] on the default fleet.
-func SavePersistables(ctx context.Context, dir string) error {
-	return Default().SavePersistables(ctx, dir)
+func SavePersistables(ctx context.Context, dir string, params ...string) error {
+	return Default().SavePersistables(ctx, dir, params...)
 }
 
 // SaveInferenceModel calls [Fleet.SaveInferenceModel] on the default fleet.

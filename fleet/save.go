@@ -18,13 +18,16 @@ import (
 //
 // Frozen dense params, such as the statistics of batch norm, are each worker's own: the checkpoint has those of the worker that
 // acts, as its executors have handed them over (see nn.BatchNorm), and all workers of a job that begins from it begin with them.
-func (f *Fleet) SavePersistables(ctx context.Context, dir string) error {
+//
+// With params, only those are written, each with its state: a table to look at, or to give to another model, whose Restore or InitServer
+// names it. It replaces a checkpoint that is in dir: give it a directory of its own.
+func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...string) error {
 	j, err := f.worker(ctx, "SavePersistables")
 	if err != nil {
 		return err
 	}
 	if err = files.CheckLocal(dir); err == nil {
-		err = j.backend.Save(ctx, dir)
+		err = j.backend.Save(ctx, dir, params...)
 	}
 	return named("SavePersistables", err)
 }

@@ -36,8 +36,8 @@ type Trainer interface {
 
 	// Restore has the job begin from a checkpoint or a saved model: whoever keeps weights reads it.
 	Restore(ctx context.Context, dir string, what checkpoint.Selection) error
-	// Save writes a checkpoint of one cut. When other workers save the same step to dir, one writes.
-	Save(ctx context.Context, dir string) error
+	// Save writes a checkpoint of one cut, or of these params of it. When other workers save the same step to dir, one writes.
+	Save(ctx context.Context, dir string, params ...string) error
 	// Saves says whether it is for this worker to save the checkpoints of Strategy.Recovery: the lowest that lives saves. With last it is
 	// about to leave, everything that it has trained is where others see it, and another is the lowest from then on.
 	Saves(ctx context.Context, last bool) (bool, error)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
@@ -74,7 +73,7 @@ func load(ctx context.Context, dir string, store *table.Store, rule string, para
 
 // takes says whether a param is loaded.
 func (l *loader) takes(param string) bool {
-	return len(l.names) == 0 || slices.Contains(l.names, param)
+	return among(l.names, param)
 }
 
 // stepOf is the number of an update in the store, given that in the file.

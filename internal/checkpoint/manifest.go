@@ -273,7 +273,7 @@ func named(params []Param, names []string) ([]Param, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("param %q is to be loaded, which this model has not: %w", name, ErrOtherModel)
+			return nil, fmt.Errorf("param %q is named, which this model has not: %w", name, ErrOtherModel)
 		}
 		some = append(some, params[i])
 	}
@@ -287,11 +287,19 @@ func (p Param) String() string {
 	return fmt.Sprintf("dense, of shape %v", p.Shape)
 }
 
-// Params describes a model's params for a manifest.
-func Params(params []*optimizer.Param) []Param {
-	all := make([]Param, len(params))
-	for i, p := range params {
-		all[i] = Param{Name: p.Name, Shape: p.Shape, Embedding: p.Embedding}
+// Params describes a model's params for a manifest, or those of these names alone.
+func Params(params []*optimizer.Param, names ...string) []Param {
+	var all []Param
+	for _, p := range params {
+		if among(names, p.Name) {
+			all = append(all, Param{Name: p.Name, Shape: p.Shape, Embedding: p.Embedding})
+		}
 	}
 	return all
+}
+
+// CheckParams refuses names of which the model has no param.
+func CheckParams(params []*optimizer.Param, names ...string) error {
+	_, err := named(Params(params), names)
+	return err
 }

@@ -112,8 +112,8 @@ func TestLoadOfSomeParams(t *testing.T) {
 		}
 	}
 	for says, name := range map[string]string{
-		`it has no param "more"`:                                 "more",
-		`param "less" is to be loaded, which this model has not`: "less",
+		`it has no param "more"`:                          "more",
+		`param "less" is named, which this model has not`: "less",
 	} {
 		if _, err := Load(t.Context(), dir, stores(t, 1)[0], rule.Name(), other, everything, "w", name); !errors.Is(err, ErrOtherModel) || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want %q", err, says)

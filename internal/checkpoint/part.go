@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
@@ -54,9 +55,9 @@ func (t tableInfo) steps() string   { return t.Param + ".step" }
 func (t tableInfo) seen() string    { return t.Param + ".seen" }
 func (t tableInfo) updates() string { return t.Param + ".updates" }
 
-// WritePart writes all of store to dir/file. Nothing may push to the store meanwhile; rows born while it writes are left out. A
-// ctx that ends ends it.
-func WritePart(ctx context.Context, dir, file string, store *table.Store) (Part, error) {
+// WritePart writes all of store to dir/file, or the params of those names alone. Nothing may push to the store meanwhile; rows born while
+// it writes are left out. A ctx that ends ends it.
+func WritePart(ctx context.Context, dir, file string, store *table.Store, names ...string) (Part, error) {
 	if err := files.Ended(ctx); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
 	}
@@ -67,7 +68,7 @@ func WritePart(ctx context.Context, dir, file string, store *table.Store) (Part,
 	if err != nil {
 		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	rows, err := writeStore(ctx, f, store)
+	rows, err := writeStore(ctx, f, store, names)
 	if err != nil {
 		f.Abandon()
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
@@ -81,25 +82,38 @@ func WritePart(ctx context.Context, dir, file string, store *table.Store) (Part,
 // snapshot is what is written of a store: small things copied, rows by their ids.
 type snapshot struct {
 	contents
+	tables  []*table.Sparse
 	blocks  [][2][]float32 // weights and state
 	ids     [][]uint64
 	waiting [][]table.Waiter
 }
 
-func snapshotOf(store *table.Store) snapshot {
+func snapshotOf(store *table.Store, names []string) snapshot {
 	var s snapshot
 	for _, b := range store.Blocks {
+		if !among(names, b.Param.Name) {
+			continue
+		}
 		w, state, step := b.Values.Snapshot()
 		s.blocks = append(s.blocks, [2][]float32{w, state})
 		s.Blocks = append(s.Blocks, blockInfo{Param: b.Param.Name, Offset: b.Offset, Size: len(w), State: len(state), Step: step})
 	}
 	for _, t := range store.Tables {
+		if !among(names, t.Param().Name) {
+			continue
+		}
 		ids, waiting := t.IDs(), t.Waiters()
+		s.tables = append(s.tables, t)
 		s.ids, s.waiting = append(s.ids, ids), append(s.waiting, waiting)
 		s.Tables = append(s.Tables, tableInfo{Param: t.Param().Name, Dim: t.Param().Dim(), State: stateLen(t), Rows: len(ids),
 			Rated: t.Rated(), Waiting: len(waiting), Clock: t.Clock()})
 	}
 	return s
+}
+
+// among says whether a param is one of those named; without names all are.
+func among(names []string, param string) bool {
+	return len(names) == 0 || slices.Contains(names, param)
 }
 
 func stateLen(t *table.Sparse) int {
@@ -128,8 +142,8 @@ func (c contents) tensors() []safetensors.Tensor {
 	return ts
 }
 
-func writeStore(ctx context.Context, f io.Writer, store *table.Store) (rows int64, err error) {
-	s := snapshotOf(store)
+func writeStore(ctx context.Context, f io.Writer, store *table.Store, names []string) (rows int64, err error) {
+	s := snapshotOf(store, names)
 	meta, err := json.Marshal(s.contents)
 	if err != nil {
 		return 0, err
@@ -147,7 +161,7 @@ func writeStore(ctx context.Context, f io.Writer, store *table.Store) (rows int6
 		}
 	}
 	for i, t := range s.Tables {
-		if err := writeTable(ctx, w, t, store.Tables[i], s.ids[i], store.Step()); err != nil {
+		if err := writeTable(ctx, w, t, s.tables[i], s.ids[i], store.Step()); err != nil {
 			return 0, err
 		}
 		if err := writeWaiters(w, t, s.waiting[i]); err != nil {

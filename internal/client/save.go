@@ -6,21 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // Save implements [backend.Trainer]. It makes the servers write a checkpoint of one cut to dir, which all of them must see: the same steps
 // of every worker are in all its parts, and all steps that this worker has made. When dir has a checkpoint of that very step already,
 // because another worker has saved it, there is nothing to do.
-func (c *Client) Save(ctx context.Context, dir string) error {
+func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 	dir, err := filepath.Abs(dir) // servers have working directories of their own
+	if err == nil {
+		err = checkpoint.CheckParams(c.Layout.Params, params...)
+	}
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, &wire.Save{Dir: dir})
+	return c.write(ctx, &wire.Save{Dir: dir, Params: slices.Sorted(slices.Values(params))})
 }
 
 // write makes the servers write a checkpoint.

@@ -49,6 +49,7 @@ type save struct {
 	id     string
 	worker int
 	dir    string
+	params []string
 	// progress is what a checkpoint of the job's own says beside the weights; nil for others.
 	progress *wire.Progress
 	read     bool
@@ -84,7 +85,8 @@ func (m *Machine) add(msg *wire.Save, worker int, st state) *save {
 		delete(m.saves, m.order[i].id)
 		m.order = slices.Delete(m.order, i, i+1)
 	}
-	s := &save{id: msg.ID, worker: worker, dir: msg.Dir, progress: msg.Progress, read: msg.Read, shrink: msg.Shrink, state: st}
+	s := &save{id: msg.ID, worker: worker, dir: msg.Dir, params: msg.Params, progress: msg.Progress,
+		read: msg.Read, shrink: msg.Shrink, state: st}
 	m.saves[s.id], m.order = s, append(m.order, s)
 	return s
 }

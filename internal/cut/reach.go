@@ -53,13 +53,7 @@ func (m *Machine) same(s *save, step int64) *save {
 	case s.read:
 		return nil
 	case s.shrink == nil:
-		i := slices.IndexFunc(m.order, func(o *save) bool {
-			return o.state == committed && o.shrink == nil && o.dir == s.dir && o.says(s.progress) && o.step == step
-		})
-		if i < 0 {
-			return nil
-		}
-		return m.order[i]
+		return m.sameFiles(s, step)
 	}
 	p := m.period
 	if p == nil || p.step != step || *p.shrink != *s.shrink || slices.Contains(p.told, s.worker) {
@@ -67,6 +61,20 @@ func (m *Machine) same(s *save, step int64) *save {
 	}
 	p.told = append(p.told, s.worker)
 	return p
+}
+
+// sameFiles is the last save into a directory, if it wrote at this step what s is to write.
+func (m *Machine) sameFiles(s *save, step int64) *save {
+	for _, o := range slices.Backward(m.order) {
+		if o.state != committed || o.shrink != nil || o.dir != s.dir || !o.says(s.progress) {
+			continue
+		}
+		if o.step == step && slices.Equal(o.params, s.params) {
+			return o
+		}
+		return nil
+	}
+	return nil
 }
 
 // says whether a save has that progress beside the weights.

@@ -29,11 +29,11 @@ func (t *Trainer) Gather(ctx context.Context, _ string, data []byte) (all [][]by
 }
 
 // Save implements [backend.Trainer]: the copies are the same, and rank 0 writes its own when it calls.
-func (t *Trainer) Save(ctx context.Context, dir string) error {
+func (t *Trainer) Save(ctx context.Context, dir string, params ...string) error {
 	if t.c.Group.Rank != 0 {
 		return nil
 	}
-	return t.WriteCheckpoint(ctx, dir, t.rate())
+	return t.WriteCheckpoint(ctx, dir, t.rate(), params...)
 }
 
 // Saves implements [backend.Trainer]: no job goes on without one of its workers, so that rank 0 is the lowest. When it saves for the last

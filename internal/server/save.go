@@ -160,7 +160,8 @@ func (c *saving) reached() bool {
 // write writes this server's part of a checkpoint.
 func (c *saving) write(msg *wire.Save) {
 	step, factors := c.part.store.Step(), c.rates.saved()
-	p, err := checkpoint.WritePart(context.Background(), msg.Dir, checkpoint.PartName(msg.ID, c.part.index, c.servers), c.part.store)
+	name := checkpoint.PartName(msg.ID, c.part.index, c.servers)
+	p, err := checkpoint.WritePart(context.Background(), msg.Dir, name, c.part.store, msg.Params...)
 	if err == nil {
 		c.log.Info("wrote checkpoint", "dir", msg.Dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)
 	}
@@ -267,7 +268,7 @@ func (c *saving) committing(f *wire.Frame, msg *wire.Save) (over bool, err error
 // manifest is that of a checkpoint whose parts are written.
 func (c *saving) manifest(msg *wire.Save) checkpoint.Manifest {
 	m := checkpoint.Manifest{ID: msg.ID, Rule: c.rule, Step: msg.Parts[0].Step, Steps: msg.Steps,
-		RateFactors: fromWire(msg.Parts[0].RateFactors), Params: checkpoint.Params(c.part.layout.Params),
+		RateFactors: fromWire(msg.Parts[0].RateFactors), Params: checkpoint.Params(c.part.layout.Params, msg.Params...),
 		Progress: (*checkpoint.Progress)(msg.Progress)}
 	for _, p := range msg.Parts {
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})

@@ -137,6 +137,8 @@ type Save struct {
 	// Dir is a directory that the worker names, which OpPlace claims before there is a cut; or, of the job's own checkpoints, the one that
 	// server 0 makes when the cut is held, and says in its answer to OpPlace.
 	Dir string `json:"dir"`
+	// Params are the names of those that are written; none means all.
+	Params []string `json:"params,omitempty"`
 	// Progress is for one of the job's own checkpoints.
 	Progress *Progress `json:"progress,omitempty"`
 	// Shrink drops rows, and nothing is written.
