@@ -89,7 +89,10 @@ func showFinding(f checkpoint.Finding, out io.Writer) {
 		what = "DAMAGED"
 	}
 	kind := "model"
-	if !f.Model {
+	switch {
+	case f.Unfinished():
+		kind = "checkpoint"
+	case !f.Model:
 		kind = fmt.Sprintf("checkpoint of update %d", f.Manifest.Step)
 	}
 	fmt.Fprintf(out, "%s: %s, %s\n", f.Dir, kind, what)
