@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -142,7 +143,9 @@ func TestResumeFails(t *testing.T) {
 
 // TestTwoJobsInOneDirectory: the second is refused by the name of the first, which goes on; when that has ended, the second may. Of what the
 // first has under way nothing is removed until it is old.
-func TestTwoJobsInOneDirectory(t *testing.T) {
+func TestTwoJobsInOneDirectory(t *testing.T) { synctest.Test(t, twoJobs) }
+
+func twoJobs(t *testing.T) {
 	dir := t.TempDir()
 	first, _ := newSeries(dir, 2)
 	check(t, first.Claim(t.Context()))
