@@ -96,7 +96,21 @@ func Examine(ctx context.Context, dir string) (f Finding, err error) {
 	if len(parts) == len(m.Parts) {
 		f.Err = m.covered(parts)
 	}
-	return f, files.Ended(ctx)
+	return f.settled(ctx)
+}
+
+// settled looks again where something is damaged: a job may have replaced or removed the checkpoint while it was read.
+func (f Finding) settled(ctx context.Context) (Finding, error) {
+	if err := files.Ended(ctx); err != nil || f.Damage() == nil {
+		return f, err
+	}
+	switch now, err := Read(f.Dir); {
+	case errors.Is(err, ErrNone):
+		return Finding{Dir: f.Dir, Err: err}, nil
+	case err == nil && now.Sum != f.Manifest.Sum:
+		return Examine(ctx, f.Dir)
+	}
+	return f, nil
 }
 
 // examine reads a part and compares its arrays with its table of contents.

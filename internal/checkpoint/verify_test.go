@@ -108,6 +108,27 @@ func TestExamineCountsWeights(t *testing.T) {
 	}
 }
 
+// TestExamineBesideAJob: what a job removed or replaced while it was read is not damaged.
+func TestExamineBesideAJob(t *testing.T) {
+	dir := t.TempDir()
+	old := save(t, dir, "a", trained(t, 1))
+	read := Finding{Dir: dir, Manifest: old, Files: []files.State{{Name: old.Parts[0].File, Err: ErrDamaged}}}
+	read.Manifest.Sum = "of the one before"
+	if f, err := read.settled(t.Context()); err != nil || f.Damage() != nil || f.Manifest.ID != "a" {
+		t.Errorf("replaced: %v, %v", f.Damage(), err)
+	}
+	now, err := Read(dir)
+	check(t, err)
+	read.Manifest = now
+	if f, err := read.settled(t.Context()); err != nil || f.Damage() == nil {
+		t.Errorf("as it was: %v, %v", f.Damage(), err)
+	}
+	check(t, remove(dir))
+	if f, err := read.settled(t.Context()); err != nil || !f.Unfinished() {
+		t.Errorf("removed: %v, %v", f.Damage(), err)
+	}
+}
+
 func TestExamineEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, "a", trained(t, 1))
