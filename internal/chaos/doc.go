@@ -10,7 +10,8 @@
 //   - Most jobs count: their weights are whole numbers, and each push adds a life's own. At the end they say which pushes of which life
 //     are in the weights, so that a push which was lost or counted twice is seen, and servers which hold different moments.
 //   - The others train wide & deep on some flights. In mode sync they come to the weights of a job that nobody disturbs, bit for bit, or to
-//     those of a job from the checkpoint that they went back to; elsewhere to its test AUC, but for 0.003.
+//     those of a job from the checkpoint that they went back to; elsewhere to its test AUC, but for 0.003, or to a better one where they
+//     went back and trained on some rows twice.
 //
 // A line for each run says its seed, mode and level, what was done, how long after that the next update was applied, and the verdict; one
 // that failed is followed by why, and by the command that plays it again. The exit code is 0 if none failed.
