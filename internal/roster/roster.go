@@ -161,10 +161,26 @@ func (r *Roster) Applied(worker int, life uint32, seq uint64) {
 	m.window.settle()
 }
 
-// Reached says whether every push up to that one of a worker is in the tables, or never will be since the worker is gone.
-func (r *Roster) Reached(worker int, seq uint64) bool {
+// Step numbers a push among those of all lives of its worker: those of a later life come after it. A cut is said in such numbers, since a
+// life that begins while servers agree on one has pushes of its own.
+func Step(life uint32, seq uint64) uint64 { return uint64(life)<<seqBits | seq }
+
+// SeqOf is the push's number in its life.
+func SeqOf(step uint64) uint64 { return step & (1<<seqBits - 1) }
+
+const seqBits = 40
+
+// Last is the [Step] of the highest push of a worker that was applied.
+func (r *Roster) Last(worker int) uint64 {
 	m := &r.members[worker]
-	return m.state != alive || m.window.Reached(seq)
+	return Step(m.life, m.window.Last())
+}
+
+// Reached says whether every push up to that [Step] of a worker is in the tables, or never will be since the worker is gone, or
+// that life of it.
+func (r *Roster) Reached(worker int, step uint64) bool {
+	m, life, seq := &r.members[worker], uint32(step>>seqBits), SeqOf(step)
+	return seq == 0 || m.state != alive || m.life > life || m.life == life && m.window.Reached(seq)
 }
 
 // Positions are how far a worker's threads are in their data with what is in the tables, of all its lives and of what the tables were

@@ -63,7 +63,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 		}
 		p.Applied(number(1), uint32(number(2)), uint64(number(3)))
 	case "reached": // worker, number
-		return yes(p.Reached(number(1), uint64(number(2))))
+		return yes(p.Reached(number(1), Step(p.members[number(1)].life, uint64(number(2)))))
 	case "leave":
 		if p.HasLeft(header()) {
 			return "again"

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -62,7 +64,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 					send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
 				}
 				send(t, s, scanning(t, s, "a"), wire.StatusStale) // steps may be on their way
-				msg.Steps = []uint64{1}
+				msg.Steps = []uint64{roster.Step(1, 1)}
 				for range 2 {
 					send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
 				}
@@ -98,7 +100,7 @@ func TestACutThatWasGivenUpEarly(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		msg := wire.Save{ID: "a", Read: true}
 		send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpFreeze, Life: 1}, msg), wire.StatusOK)
-		msg.Steps = []uint64{1}
+		msg.Steps = []uint64{roster.Step(1, 1)}
 		done := make(chan bool)
 		go func() {
 			send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpSave, Life: 1}, msg), wire.StatusStale)
@@ -145,6 +147,43 @@ func TestNobodyCutsAfterDeath(t *testing.T) {
 		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 		if w := weight(t, s); w != -1 {
 			t.Errorf("the weight is %v, want -1", w)
+		}
+	})
+}
+
+// TestACutWaitsForNoEarlierLife: servers have agreed on steps of a worker's life, of which this one lacks the last, and another process takes
+// the worker's place before it comes: the cut waits for it no more, and holds what the new life pushes.
+func TestACutWaitsForNoEarlierLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := job{strategy: strategy.Async(), workers: 2}.server(t)
+		join := func(process uint64) {
+			b := new(wire.Builder)
+			b.Reset(wire.Header{Op: wire.OpJoin, Worker: 1})
+			if err := b.JSON(wire.Hello{Process: process, Fingerprint: s.c.Fingerprint}); err != nil {
+				t.Fatal(err)
+			}
+			send(t, s, b, wire.StatusOK)
+		}
+		join(2)
+		send(t, s, pushOf(s, wire.Header{Worker: 1, Seq: 1}), wire.StatusOK)
+		freeze, save := wire.Header{Op: wire.OpFreeze, Life: 1}, wire.Header{Op: wire.OpSave, Life: 1}
+		msg := wire.Save{ID: "a", Read: true}
+		send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
+		time.Sleep(10 * time.Second) // worker 1 misses heartbeats
+		join(3)
+		msg.Steps = []uint64{roster.Step(1, 0), roster.Step(1, 2)}
+		send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
+		pushed := make(chan uint16, 1)
+		push := pushOf(s, wire.Header{Worker: 1, Life: 2, Seq: 1})
+		go func() { pushed <- statusOf(t, s, push) }()
+		synctest.Wait()
+		if w := weight(t, s); w != -1 {
+			t.Errorf("the weight is %v while the cut is kept, want -1", w)
+		}
+		msg.Abandon = true
+		send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusOK)
+		if status := <-pushed; status != wire.StatusOK {
+			t.Errorf("the push has status %d", status)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -89,7 +90,7 @@ func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 		return r.JSON(answer)
 	}
 	for w := range c.st.roster.Workers() {
-		answer.Steps = append(answer.Steps, c.st.roster.Window(w).Last())
+		answer.Steps = append(answer.Steps, c.st.roster.Last(w))
 	}
 	return r.JSON(answer)
 }
@@ -267,9 +268,12 @@ func (c *saving) committing(f *wire.Frame, msg *wire.Save) (over bool, err error
 
 // manifest is that of a checkpoint whose parts are written.
 func (c *saving) manifest(msg *wire.Save) checkpoint.Manifest {
-	m := checkpoint.Manifest{ID: msg.ID, Rule: c.rule, Step: msg.Parts[0].Step, Steps: msg.Steps,
+	m := checkpoint.Manifest{ID: msg.ID, Rule: c.rule, Step: msg.Parts[0].Step,
 		RateFactors: fromWire(msg.Parts[0].RateFactors), Params: checkpoint.Params(c.part.layout.Params, msg.Params...),
 		Progress: (*checkpoint.Progress)(msg.Progress)}
+	for _, step := range msg.Steps {
+		m.Steps = append(m.Steps, roster.SeqOf(step))
+	}
 	for _, p := range msg.Parts {
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
 	}

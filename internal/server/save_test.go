@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -41,7 +42,7 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 	for range 2 {
 		send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
 	}
-	msg.Steps = []uint64{1}
+	msg.Steps = []uint64{roster.Step(1, 1)}
 	for range 2 {
 		send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
 	}

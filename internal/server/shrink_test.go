@@ -3,6 +3,7 @@ package server
 import (
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -18,7 +19,7 @@ func TestMessagesOfADayComeTwice(t *testing.T) {
 		for range 2 {
 			send(t, s, saveFrame(t, s, freeze, msg), wire.StatusOK)
 		}
-		msg.Steps = []uint64{1}
+		msg.Steps = []uint64{roster.Step(1, 1)}
 		for range 2 {
 			send(t, s, saveFrame(t, s, save, msg), wire.StatusOK)
 		}

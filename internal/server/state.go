@@ -62,7 +62,7 @@ func (st *state) awaitTurn(f *wire.Frame) error {
 	if err := st.awaitRound(mode.Round(f.Round)); err != nil {
 		return err
 	}
-	free := func() bool { return !st.cut.Holds(int(f.Worker), f.Seq) }
+	free := func() bool { return !st.cut.Holds(int(f.Worker), roster.Step(f.Life, f.Seq)) }
 	holder := func() string { return fmt.Sprintf("for checkpoint %s to be written", st.cut.Holder()) }
 	if err := st.lock.await(free, holder); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -139,7 +140,7 @@ func (c *summing) complete() bool {
 	due := c.st.mode.Missing()
 	for _, w := range due {
 		a := c.waiting[w]
-		if a == nil || a.push != nil && c.st.cut.Holds(w, a.push.seq) {
+		if a == nil || a.push != nil && c.st.cut.Holds(w, roster.Step(a.push.life, a.push.seq)) {
 			return false
 		}
 	}

@@ -149,7 +149,7 @@ type Save struct {
 	Freed Freed `json:"freed,omitzero"`
 	// ID names one save: all its messages carry it, and its files have it in their names.
 	ID string `json:"id"`
-	// Steps is the cut: the last step of each worker that the checkpoint holds.
+	// Steps is the cut: the last step of each worker that the checkpoint holds, numbered through its lives (roster.Step).
 	Steps []uint64 `json:"steps,omitempty"`
 	// Parts are the files the servers have written (OpCommit).
 	Parts []Part `json:"parts,omitempty"`
