@@ -65,7 +65,7 @@ func (w *Window) Enter(seq, acked uint64) (r *Request, seen bool, err error) {
 // Accept takes note that a request counts, and with it what its frame acknowledges.
 func (w *Window) Accept(r *Request) { w.forget(r.acked) }
 
-// Withdraw refuses a request that is to come again, under the same number.
+// Withdraw refuses a request that has changed nothing, and leaves no mark: another may come under the same number.
 func (w *Window) Withdraw(r *Request, why error) {
 	r.Refuse(why)
 	if w.requests[r.seq] == r {

@@ -121,8 +121,12 @@ func (c *membership) leave(f *wire.Frame) error {
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
-	if _, early := f.Blob(); early {
+	_, early := f.Blob()
+	switch {
+	case early:
 		return c.ends(f)
+	case f.Seq > 0 || f.Samples > 0 || len(f.Sections) > 0:
+		return wire.Refuse(wire.StatusRefused, "worker %d says that it has stopped, in a frame that has more than that", f.Worker)
 	}
 	c.log.Info("worker stopped", "worker", f.Worker)
 	c.journal.note(event{Left: &wire.Leave{Worker: int(f.Worker), Life: f.Life}})

@@ -55,7 +55,8 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 
 // admit gives a new gradient to its round. Locked, but given up while it waits for its turn. A gradient that can't be
 // admitted is refused for good: its number stays in the window with the refusal, so that a push that comes again gets the
-// same answer and is not tried again when something has changed.
+// same answer and is not tried again when something has changed. One for a round that is over leaves its number free, which may be
+// that of a push to come.
 func (c *pushing) admit(f *wire.Frame, p *push) {
 	c.pieces.used(p)
 	if p.incomplete != nil {
@@ -101,7 +102,7 @@ func (c *pushing) park(f *wire.Frame) error {
 		err = c.rounds.park(int(f.Worker), f.Life, mode.Round(f.Round), request)
 	}
 	if err != nil {
-		request.Refuse(err)
+		c.st.roster.Window(int(f.Worker)).Withdraw(request, err)
 	}
 	return err
 }

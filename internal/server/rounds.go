@@ -40,7 +40,7 @@ func (c *rounds) push(p *push, r mode.Round) {
 	apply, err := c.st.mode.Push(p.worker, r)
 	if err != nil {
 		c.noted[p.worker] = nil
-		p.request.Refuse(wire.Refuse(wire.StatusStale, "%v", err))
+		c.st.roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
 		return
 	}
 	if len(apply) > 0 { // a gradient that is only noted lets nobody go on

@@ -1,12 +1,16 @@
 package server
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // message is a frame of a sender that carries a control message.
@@ -98,4 +102,58 @@ func TestNamesOfASaveStayInItsDirectory(t *testing.T) {
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
 		t.Errorf("%v are there, error %v; want theirs and the part of the save that waits", files, err)
 	}
+}
+
+// TestFlippedBits repeats each frame of a session with every bit of its header, and of its end, turned over: whatever that frame is
+// answered, the session goes on as one that nobody disturbs.
+func TestFlippedBits(t *testing.T) {
+	quick := strategy.Strategy{Mode: strategy.ModeSync, WaitTimeout: strategy.Duration(100 * time.Microsecond)} // for rounds that never come
+	s, twin := newServer(t, quick), newServer(t, quick)
+	for _, b := range session(s) {
+		send(t, twin, b, wire.StatusOK)
+		send(t, s, b, wire.StatusOK)
+		body := bodyOf(s, b)
+		for i := range body {
+			if i >= 64 && i < len(body)-24 {
+				continue
+			}
+			for bit := range 8 {
+				flipped := bytes.Clone(body)
+				flipped[i] ^= 1 << bit
+				var reply transport.Reply
+				s.door.handle(flipped, &reply)
+				reply.Done()
+			}
+		}
+	}
+	var got, want [4]float32
+	if err := errors.Join(s.part.store.Blocks[0].Values.Pull(got[:]), twin.part.store.Blocks[0].Values.Pull(want[:])); err != nil {
+		t.Fatal(err)
+	}
+	if got != want || want[0] == 0 || s.part.store.Step() != twin.part.store.Step() {
+		t.Errorf("weights %v at update %d, undisturbed %v at %d", got, s.part.store.Step(), want, twin.part.store.Step())
+	}
+	if s.st.lock.failure != nil || len(s.st.roster.Dead()) > 0 {
+		t.Errorf("the job failed: %v, dead %v", s.st.lock.failure, s.st.roster.Dead())
+	}
+}
+
+// session is what worker 0 sends of three epochs of three steps, and each is answered at once.
+func session(s *Server) (all []*wire.Builder) {
+	seq, h := uint64(0), wire.Header{Life: 1, Version: wire.NoDense}
+	for epoch := range uint64(3) {
+		for step := range uint64(3) {
+			seq++
+			h.Seq, h.Acked, h.Round = seq, max(seq, 2)-1, epoch<<32|step
+			push := pushOf(s, h)
+			beat := new(wire.Builder)
+			beat.Reset(wire.Header{Op: wire.OpHeartbeat, Life: 1})
+			all = append(all, push, beat)
+		}
+		seq++
+		park := new(wire.Builder)
+		park.Reset(wire.Header{Op: wire.OpPark, Life: 1, Seq: seq, Acked: seq, Round: epoch<<32 | 3})
+		all = append(all, park)
+	}
+	return all
 }
