@@ -70,7 +70,8 @@ type FastHTTP struct {
 	// Cluster names the job or cluster, so that a process of another one, which has a list of servers from yesterday, is
 	// refused. It must be the same on both sides; empty is a name like any other.
 	Cluster string
-	// Insecure allows plaintext beyond this machine.
+	// Insecure allows plaintext beyond this machine. Who sees that network reads weights, the token and the keys of a job's processes, and
+	// may send what any of them could: nothing but TLS is against that.
 	Insecure bool
 	// Logger receives panics of handlers and refused connections. nil means slog.Default().
 	Logger *slog.Logger

@@ -125,7 +125,7 @@ func TestStrangersMakePlace(t *testing.T) {
 	}
 }
 
-// TestScreen: large requests are judged by how they begin, behind an envelope too, before their bytes take room; small ones are not.
+// TestScreen: large requests are judged by how they begin, behind an envelope and by TLS too, before their bytes take room; small ones are not.
 func TestScreen(t *testing.T) {
 	screen := func(first []byte) error {
 		if len(first) < 64 || !bytes.HasPrefix(first, []byte("friend")) {
@@ -133,10 +133,13 @@ func TestScreen(t *testing.T) {
 		}
 		return nil
 	}
-	for _, name := range []string{"", "none", "s2"} {
-		server := &transport.FastHTTP{MaxInFlight: 5 * mb, Logger: quietLogger()}
+	dir := certificates(t)
+	for _, name := range []string{"", "none", "s2", "tls", "tls none", "tls s2"} {
+		server, client := &transport.FastHTTP{MaxInFlight: 5 * mb, Logger: quietLogger()}, &transport.FastHTTP{}
 		var tr transport.Transport = server
-		client := &transport.FastHTTP{}
+		if strings.HasPrefix(name, "tls") {
+			server.TLSDir, client.TLSDir, name = dir, dir, strings.TrimPrefix(strings.TrimPrefix(name, "tls"), " ")
+		}
 		var caller transport.Transport = client
 		if name != "" {
 			tr, caller = transport.Compressed(server, byName(t, name), 0), transport.Compressed(client, byName(t, name), 0)

@@ -18,7 +18,7 @@ var house = map[string][]string{
 	"internal/certs":            {"internal/files"},
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
-	"internal/stranger":         {"transport/codec"},
+	"internal/stranger":         {"internal/wire", "transport", "transport/codec"},
 
 	"internal/table":      {"internal/kernels", "optimizer"},
 	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},

@@ -74,6 +74,16 @@ func (f Fingerprint) Difference(mine string, other Fingerprint, theirs string) s
 	return ""
 }
 
+// FirstDifferent is the line of that fact, -1 if none differs.
+func (f Fingerprint) FirstDifferent(other Fingerprint) int {
+	for i := range max(len(f), len(other)) {
+		if f.line(i) != other.line(i) {
+			return i
+		}
+	}
+	return -1
+}
+
 // remedies are where processes are told what often differs.
 var remedies = map[string]string{
 	"workers": ": PADDLE_TRAINERS_NUM, or what else tells each process the number of workers",

@@ -44,6 +44,7 @@
 //
 // The workers, and the whole:
 //
+//	differences.go  what processes of another job are told
 //	members.go    they join, live, leave
 //	deaths.go     and die
 //	gather.go     barriers and reductions, on server 0

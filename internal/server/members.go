@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -24,7 +23,7 @@ type membership struct {
 	recovery    *recovery
 	journal     *journaling
 	index       int
-	fingerprint layout.Fingerprint
+	differences *differences
 	ended       chan struct{} // has something when a worker has said that it ends; deaths looks then
 	log         *slog.Logger
 }
@@ -32,8 +31,8 @@ type membership struct {
 // join begins a life of a worker: on server 0 the next one, elsewhere the life that server 0 gave.
 func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 	me, sender := fmt.Sprintf("server %d", c.index), fmt.Sprintf("worker %d", f.Worker)
-	if d := c.fingerprint.Difference(me, hello.Fingerprint, sender); d != "" {
-		return wire.Refuse(wire.StatusMismatch, "%s builds another job than %s: %s", sender, me, d)
+	if err := c.differences.refusal(me, hello.Fingerprint, sender); err != nil {
+		return err
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()

@@ -65,7 +65,9 @@ type Server struct {
 	gathering  *gathering
 	journaling *journaling
 	from       source // of the tables
-	log        *slog.Logger
+	// differences are shared by those who admit workers and servers.
+	differences *differences
+	log         *slog.Logger
 }
 
 // New makes a server with empty tables.
@@ -96,9 +98,10 @@ func New(c Config) (*Server, error) {
 	s.clipping = &clipping{st: s.st, peers: s.peers, journal: s.journaling, by: clip, params: len(c.Layout.Params),
 		norms: newNorms(len(c.Endpoints)),
 		life:  life, limit: c.Strategy.WaitTimeout.Std()}
+	s.differences = &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
 	s.servers = &servers{st: s.st, peers: s.peers, journal: s.journaling, index: c.Index, process: cmp.Or(c.Process, random()),
-		fingerprint: c.Fingerprint,
-		pace:        c.Strategy.HeartbeatInterval.Std(), processes: make([]uint64, len(c.Endpoints)), ended: make([]bool, len(c.Endpoints)),
+		fingerprint: c.Fingerprint, differences: s.differences,
+		pace: c.Strategy.HeartbeatInterval.Std(), processes: make([]uint64, len(c.Endpoints)), ended: make([]bool, len(c.Endpoints)),
 		log: s.log}
 	if c.Index == 0 {
 		g := roster.NewGeneration(s.servers.process, c.Fingerprint.Sum())
@@ -147,7 +150,7 @@ func (s *Server) connect(traits mode.Traits) {
 		rule: c.Rule.Name(), servers: len(c.Endpoints), journal: journal, rebase: s.rebase, log: s.log}
 	s.gathering = &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
 	s.members = &membership{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays, loading: s.loading,
-		recovery: s.recovery, journal: journal, index: c.Index, fingerprint: c.Fingerprint, ended: make(chan struct{}, 1), log: s.log}
+		recovery: s.recovery, journal: journal, index: c.Index, differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
 	s.deaths = &deaths{st: st, peers: s.peers, membership: s.members, rounds: s.rounds, rates: s.rates, clipping: s.clipping,
 		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack, log: s.log}
 

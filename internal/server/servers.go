@@ -36,6 +36,7 @@ type servers struct {
 	index       int
 	process     uint64
 	fingerprint layout.Fingerprint
+	differences *differences
 	pace        time.Duration // of heartbeats
 	journal     *journaling
 	log         *slog.Logger
@@ -271,8 +272,8 @@ func (c *servers) says(msg *wire.Report) error {
 // introduce admits a server's process to the generation, when it is what listens at the server's endpoint. The process before it, if
 // there was one, took its weights along.
 func (c *servers) introduce(msg *wire.Report) error {
-	if d := c.fingerprint.Difference("server 0", msg.Fingerprint, fmt.Sprintf("server %d", msg.Server)); d != "" {
-		return wire.Refuse(wire.StatusMismatch, "server %d builds another job than server 0: %s", msg.Server, d)
+	if err := c.differences.refusal("server 0", msg.Fingerprint, fmt.Sprintf("server %d", msg.Server)); err != nil {
+		return err
 	}
 	if err := c.askBack(msg); err != nil {
 		return err

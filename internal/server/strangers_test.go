@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +103,26 @@ func TestNamesOfASaveStayInItsDirectory(t *testing.T) {
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
 		t.Errorf("%v are there, error %v; want theirs and the part of the save that waits", files, err)
+	}
+}
+
+// TestAStrangerIsToldFewLines steps through the fingerprint as refusals tell it, and is told a few lines of it.
+func TestAStrangerIsToldFewLines(t *testing.T) {
+	s := job{strategy: strategy.Sync(), workers: 2}.server(t)
+	told := map[string]bool{}
+	for i := range s.c.Fingerprint {
+		guess := slices.Clone(s.c.Fingerprint)
+		guess[i] = "?\t?"
+		var reply transport.Reply
+		hello := message(t, wire.Header{Op: wire.OpHello, Worker: 1}, wire.Hello{Process: 9, Fingerprint: guess})
+		s.door.handle(bodyOf(s, hello), &reply)
+		key, value, _ := strings.Cut(s.c.Fingerprint[i], "\t")
+		if strings.Contains(string(bytes.Join(reply.Parts, nil)), key+" "+value) {
+			told[key] = true
+		}
+	}
+	if len(told) == 0 || len(told) > mostTold || len(s.c.Fingerprint) < 2*mostTold {
+		t.Errorf("a stranger was told %d lines of %d: %v", len(told), len(s.c.Fingerprint), told)
 	}
 }
 

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// differences tell processes that build another job in what they differ. Who knows the whole fingerprint may join: so a few of its lines are
+// told, which is what people need who have mistyped something, and the log has the others.
+type differences struct {
+	fingerprint layout.Fingerprint
+	log         *slog.Logger
+
+	mu   sync.Mutex
+	told map[int]bool // by line
+}
+
+// mostTold is how many lines of the fingerprint are told.
+const mostTold = 3
+
+// refusal refuses a process of another job; nil if it is of this one.
+func (c *differences) refusal(mine string, other layout.Fingerprint, theirs string) error {
+	d := c.fingerprint.Difference(mine, other, theirs)
+	if d == "" {
+		return nil
+	}
+	if !c.tells(c.fingerprint.FirstDifferent(other)) {
+		c.log.Warn("refused a process of another job, which was not told the difference", "difference", d)
+		d = "the log of " + mine + " says in what"
+	}
+	return wire.Refuse(wire.StatusMismatch, "%s builds another job than %s: %s", theirs, mine, d)
+}
+
+// tells says whether a line may be told.
+func (c *differences) tells(line int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.told[line] && len(c.told) < mostTold {
+		c.told[line] = true
+	}
+	return c.told[line]
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/codec"
+)
+
+// speaks sends frames as workers and servers do, by somebody who knows how they look and nothing of the job: to be told its fingerprint,
+// to take workers out, to hold pushes, to write files elsewhere, and to fill memory.
+func (s *stranger) speaks() error {
+	c, err := codec.ByName(s.codec)
+	if err != nil {
+		return err
+	}
+	fast := &transport.FastHTTP{}
+	defer fast.CloseIdleConnections()
+	t := transport.Compressed(fast, c, 0)
+	for op, all := range speeches() {
+		for _, msg := range all {
+			for worker := range uint32(2) {
+				s.note(fmt.Sprintf("%v: %s", op, s.say(t, wire.Header{Op: op, Worker: worker, Life: 1, Seq: 1, Samples: 1}, msg)))
+			}
+		}
+	}
+	ones := make([]float32, 6<<20)
+	for seq := range uint64(70) {
+		s.note("piece: " + s.say(t, wire.Header{Op: wire.OpPiece, Life: 1, Seq: seq, Samples: 1}, ones))
+	}
+	return nil
+}
+
+// speeches are what is said of each kind.
+func speeches() map[wire.Op][]any {
+	leave := wire.Leave{Life: 1, Forget: true}
+	evil := wire.Save{ID: "x/../../../evil", Dir: "/tmp/evil", Steps: []uint64{0, 0}}
+	return map[wire.Op][]any{
+		wire.OpHello:  {wire.Hello{Process: 1}},
+		wire.OpJoin:   {wire.Hello{Process: 1}, wire.Hello{Process: 1, Fingerprint: []string{"x"}}},
+		wire.OpReport: {wire.Report{Process: 1}, wire.Report{Server: 1, Process: 1, Ends: true, Status: wire.StatusBack}},
+		wire.OpFence:  {leave}, wire.OpDrop: {leave}, wire.OpLeave: {leave, nil},
+		wire.OpFreeze: {evil}, wire.OpSave: {evil}, wire.OpCommit: {evil},
+		wire.OpGather: {wire.Gather{N: 1, Call: "barrier", Data: make([]byte, 24<<20)}},
+		wire.OpNorms:  {wire.Norms{}}, wire.OpRate: {wire.Rate{Factor: 1e9}}, wire.OpScan: {wire.Scan{Rows: 1 << 30}},
+		wire.OpPeek: {nil}, wire.OpPark: {nil}, wire.OpHeartbeat: {nil},
+	}
+}
+
+// say sends a frame with a message, floats or nothing, and returns what the server says to it.
+func (s *stranger) say(t transport.Transport, h wire.Header, msg any) (answer string) {
+	var b wire.Builder
+	b.Reset(h)
+	switch msg := msg.(type) {
+	case nil:
+	case []float32:
+		b.Piece(wire.Piece{Number: 0, Of: 3})
+		b.Dense(msg)
+	default:
+		if err := b.JSON(msg); err != nil {
+			return err.Error()
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	err := t.Call(ctx, s.to, b.Parts(), func(body []byte) error {
+		var f wire.Frame
+		if err := f.Parse(bytes.Clone(body)); err != nil {
+			return err
+		}
+		if answer = "done!"; f.Refusal() != nil {
+			answer = f.Refusal().Error()
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Sprintf("%.150s", err)
+	}
+	return fmt.Sprintf("%.150s", answer)
+}
