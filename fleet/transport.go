@@ -25,6 +25,7 @@ func (f *Fleet) transport(s strategy.Strategy) (transport.Transport, error) {
 		}
 		fast.Logger = f.log
 		fast.MaxMessage = most + 4<<10 // the envelope of Compressed
+		fast.MaxConns = max(8192, 64*f.id.Workers)
 		t = fast
 	}
 	return transport.Compressed(t, c, most), nil

@@ -14,7 +14,7 @@ func (l *listener) enlist(c *serverConn) bool {
 	if l.stop {
 		return false
 	}
-	if limit := l.f.maxConns(); len(l.conns) >= limit && !l.replace() {
+	if limit := l.f.maxConns(); len(l.conns) >= limit && !l.replace(func(*serverConn) bool { return true }) {
 		l.f.serves.busy.Add(1)
 		l.complaints.say(l.f.logger(), &l.f.serves.busy, l.endpoint, c.raw.RemoteAddr().String(),
 			fmt.Sprintf("there are %d connections already, and each has been served: raise MaxConns if they are the job's", limit))
@@ -24,17 +24,33 @@ func (l *listener) enlist(c *serverConn) bool {
 	return true
 }
 
-// replace closes a connection that was served no request yet. l.mu is held.
-func (l *listener) replace() bool {
+// replace closes one of such connections that was served no request yet. l.mu is held.
+func (l *listener) replace(such func(*serverConn) bool) bool {
 	for c := range l.conns {
-		if !c.served.Load() && c.retire() {
+		if !c.served.Load() && such(c) && c.retire() {
 			delete(l.conns, c)
-			l.complaints.say(l.f.logger(), &l.f.serves.stranger, l.endpoint, c.raw.RemoteAddr().String(),
-				fmt.Sprintf("there are %d connections, and this one has asked for nothing yet that was served", l.f.maxConns()))
+			l.complaints.say(l.f.logger(), &l.f.serves.stranger, l.endpoint, c.raw.RemoteAddr().String(), fmt.Sprintf("its connection was "+
+				"closed to make place: there are %d, and it has asked for nothing yet that was served", len(l.conns)+1))
 			return true
 		}
 	}
 	return false
+}
+
+// rationedBytes are for requests of connections that were served none yet. Beyond it each makes another one of these close.
+const rationedBytes = 64 << 20
+
+// ration charges n bytes of a request, if it is a connection's first.
+func (c *serverConn) ration(n int) {
+	if c.served.Load() {
+		return
+	}
+	c.rationed.Store(int64(n))
+	if c.l.rationed.Add(int64(n)) > rationedBytes {
+		c.l.mu.Lock()
+		defer c.l.mu.Unlock()
+		c.l.replace(func(other *serverConn) bool { return other != c && other.rationed.Load() > 0 })
+	}
 }
 
 func (l *listener) remove(c *serverConn) {

@@ -45,7 +45,7 @@ type FastHTTP struct {
 	// StallTimeout is how long a client has for 64 MiB of a request, or of an answer over 1 MiB; after that, at most twice as late,
 	// its connection is closed, so that one that stopped sending or reading does not hold memory for ever. A new connection, and
 	// one that has begun a request, has as long for the request's head, and as long again for the first 64 KiB of its body, before
-	// which it is given no room. 0 means 60 s.
+	// which it is given no room; connections that were served nothing yet have 64 MiB of such bytes together. 0 means 60 s.
 	StallTimeout time.Duration
 	// IdleTimeout is how long a listener keeps a connection on which nothing is asked, at most twice as long. A client finds out before it
 	// uses the connection again. 0 means 10 min.

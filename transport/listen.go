@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -60,6 +61,7 @@ type listener struct {
 	screen   func(first []byte) error
 
 	complaints complaints
+	rationed   atomic.Int64 // bytes of requests of connections that were served none yet
 
 	served  chan struct{} // closed when Serve has returned
 	closing chan struct{} // closed by Close
@@ -100,7 +102,7 @@ func (l *listener) Endpoint() string { return l.endpoint }
 
 // Serve implements [Listener].
 func (l *listener) Serve(h Handler) error {
-	return l.ServeScreened(h, func([]byte) error { return nil })
+	return l.ServeScreened(h, nil)
 }
 
 // ServeScreened implements [Screener].

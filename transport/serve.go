@@ -29,12 +29,13 @@ type serverConn struct {
 	state    atomic.Int32
 	reply    Reply
 	req      *buffer
-	size     int         // of the answer
-	room     int         // charged for the request; negative for none
-	reads    int         // since the last answer, until there is a whole head
-	pressed  bool        // it has to finish a head in time
-	served   atomic.Bool // it has had an answer that was no refusal
-	used     atomic.Bool // since the listener last looked
+	size     int          // of the answer
+	rationed atomic.Int64 // bytes of a first request
+	room     int          // charged for the request; negative for none
+	reads    int          // since the last answer, until there is a whole head
+	pressed  bool         // it has to finish a head in time
+	served   atomic.Bool  // it has had an answer that was no refusal
+	used     atomic.Bool  // since the listener last looked
 	stall    time.Duration
 	deadline time.Time // of writing; zero until there was a large answer
 }
@@ -185,14 +186,19 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 	ctx.SetBodyStream((*answer)(c), c.size)
 }
 
-// read reads a request. Its first bytes come before it is given room: who announces much and sends little takes none from others. Then
-// it must keep a pace, for it holds what others wait for.
+// read reads a request. Its first bytes come before it is given room: who announces much and sends little takes none from others, and a
+// large request is judged by them where there is somebody who can. Then it must keep a pace, for it holds what others wait for.
 func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
-	if c.req, err = readBuffer(body, min(n, smallMessage)); err != nil {
+	c.ration(min(n, smallMessage))
+	first := min(n, smallMessage)
+	if n > smallMessage && c.l.screen != nil {
+		first = screenedBytes
+	}
+	if c.req, err = readBuffer(body, first); err != nil {
 		return nil, err
 	}
 	c.relax()
-	if n > smallMessage {
+	if n > smallMessage && c.l.screen != nil {
 		if err := c.l.screen(c.req.B); err != nil {
 			return c.l.screened(err), nil
 		}
@@ -202,13 +208,16 @@ func (c *serverConn) read(body io.Reader, n int) (refused *refusal, err error) {
 	}
 	c.room = n
 	c.l.f.serves.begin(n)
-	if n > smallMessage {
+	if n > len(c.req.B) {
 		_ = c.raw.SetReadDeadline(time.Now().Add(c.stall * time.Duration(2+n/piece)))
 		c.req, err = c.req.readOn(body, n)
 		_ = c.raw.SetReadDeadline(time.Time{})
 	}
 	return nil, err
 }
+
+// screenedBytes of a large request are what it is judged by.
+const screenedBytes = 4 << 10
 
 // screened is the refusal of a request by how it begins. The bytes may have been damaged on their way, for which their sum is at the
 // end: so it is one that asks to be repeated.
@@ -259,6 +268,9 @@ func (c *serverConn) finish() {
 	c.reply.Parts, c.reply.Stranger = nil, false
 	c.req.release()
 	c.req = nil
+	if c.rationed.Load() > 0 {
+		c.l.rationed.Add(-c.rationed.Swap(0))
+	}
 	if c.room >= 0 {
 		c.l.leave(c.room)
 		c.l.f.serves.end(c.room)

@@ -120,8 +120,30 @@ func TestStrangersMakePlace(t *testing.T) {
 	if dials := client.Stats().Dials; dials != 1 || calls.Load() != 50 {
 		t.Errorf("a client needed %d connections for %d calls among strangers", dials, calls.Load())
 	}
-	if n := log.count("level=WARN", "there are 4 connections"); n != 1 {
+	if n := log.count("level=WARN", "closed to make place: there are 4"); n != 1 {
 		t.Errorf("%d lines say that there are too many connections:\n%s", n, log.log.String())
+	}
+}
+
+// TestFirstRequestsAreBounded: strangers that begin requests and don't end them give way to each other, and to whoever comes.
+func TestFirstRequestsAreBounded(t *testing.T) {
+	endpoint, calls := start(t, &transport.FastHTTP{Logger: quietLogger()}, "127.0.0.1:0")
+	begun := strings.Repeat("x", 10_000) // so much is read before a request is judged
+	closed := make(chan error, 1100)
+	for range 1100 { // of 64 KiB each, of which 1,024 have room
+		half := dial(t, endpoint, headOf(64<<10)+begun)
+		go func() {
+			_, err := half.Read(make([]byte, 1))
+			closed <- err
+		}()
+	}
+	for range 1100 - 1024 {
+		<-closed
+	}
+	client := &transport.FastHTTP{}
+	defer client.CloseIdleConnections()
+	if _, err := ask(client, endpoint, "x"); err != nil || calls.Load() != 1 {
+		t.Errorf("%d requests were served: %v", calls.Load(), err)
 	}
 }
 

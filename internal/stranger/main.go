@@ -2,24 +2,24 @@
 //
 //	go run ./internal/stranger -to 127.0.0.1:36000 -pid 4711 bombs
 //
-// It is for servers that let everybody on their machine in, without FLEET_TOKEN and FLEET_TLS_DIR: with either, strangers come no further than
-// to the head of a request. Several attacks may be named, or "all". With -pid it reads the server's memory from /proc, before, the most
-// during the attack, and ten seconds after it, and ends with status 1 if one cost more than 300 MB. The attacks are the same whatever
-// the job is. "Before" is what they did before servers judged a request by its head and its first bytes, "now" what one costs a
-// server that has just started and trains meanwhile:
+// It is for servers that let everybody on their machine in, without FLEET_TOKEN and FLEET_TLS_DIR: with either, strangers come no
+// further than to the head of a request. Several attacks may be named, or "all". With -pid it reads the server's memory from /proc,
+// before, the most during the attack, and ten seconds after it, and ends with status 1 if one cost more than 300 MB. The attacks are the
+// same whatever the job is. "Before" is what they did before servers judged a request by its head and its first bytes, "now" what
+// one costs a server that has just started and trains meanwhile:
 //
 //	attack     what it does                                           before                              now
-//	bombs      small messages that decode to 1,000 MB, in every       up to 14.3 GB, 12.6 GB a minute     2 MB, refused
+//	bombs      small messages that decode to 1,000 MB, in every       up to 14.3 GB, 12.6 GB a minute     0 MB, refused
 //	           codec, eight at once                                   later
-//	fits       64 messages in the job's codec (-codec) that decode    64 MB each                          0 MB, refused
+//	fits       64 messages in the job's codec (-codec) that decode    64 MB each                          3 MB, refused
 //	           to as much as a frame of the default size
-//	halves     4,200 requests that announce 1 MiB and stop after      1.3 GB, and training stands still   128 MB, closed after
+//	halves     4,200 requests that announce 1 MiB and stop after      1.3 GB, and training stands still   210 MB, closed after
 //	           30 kB                                                  until they let go                   StallTimeout
-//	announces  200 requests that announce 64 MiB and stop after       room for 64 MiB each                25 MB, closed likewise
+//	announces  200 requests that announce 64 MiB and stop after       room for 64 MiB each                14 MB, closed likewise
 //	           100 kB
 //	stays      10,000 connections that make a request which is        239 MB, never closed                1 MB, closed
 //	           refused, and stay
-//	silent     10,000 connections that say nothing                    96 MB, closed after StallTimeout    110 MB, of 8,192 at most
+//	silent     10,000 connections that say nothing                    96 MB, closed after StallTimeout    138 MB, of 8,192 at most
 //	heads      3,000 with half a head of a request                    closed after StallTimeout           49 MB, closed likewise
 //	garbage    noise, TLS, lengths that are none, 1.6 MB of head      1 MB, refused                       0 MB, refused
 //	speaks     frames of workers and servers without their proof:     orders deaths, holds pushes, has    0 MB, refused by their
