@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -153,10 +154,11 @@ func (g *geo) begin(ctx context.Context) error {
 	})
 }
 
+// state fails once an exchange has failed, or the worker's life has ended: a copy could train on for many steps before its next exchange.
 func (g *geo) state() (begun bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.begun, g.err
+	return g.begun, cmp.Or(g.err, context.Cause(g.w.Context))
 }
 
 // enter waits until no exchange is on its way, and keeps others from beginning until leave.
