@@ -140,6 +140,7 @@ package fleet
 //	restore.go   read
 //	save.go      written, as a checkpoint or a model
 //	recovery.go  checkpoints that are saved by themselves, and progress
+//	position.go  how far a worker is in its data
 //	rows.go      row by row
 //	shrink.go    the end of a period
 //	rate.go      the learning rate

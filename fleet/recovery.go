@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/strategy"
 )
 
 // Progress is how far a job is, as its program says: what a job that is started again wants to know.
 type Progress struct {
-	// Epoch is the one that is under way, from 0. A job that goes back to a checkpoint repeats it from its first row.
+	// Epoch is the one that is under way, from 0. How far each worker is in it is its Position.
 	Epoch int
 	// User is the program's own, at most 64 KiB. It is not copied.
 	User []byte
@@ -21,6 +23,9 @@ type Progress struct {
 
 // maxUser bounds Progress.User: it is in the manifest, and in the answer to each worker that joins.
 const maxUser = 64 << 10
+
+// maxEpoch is the last that a push can name.
+const maxEpoch = math.MaxInt32
 
 // SetProgress says how far this job is, for the checkpoints that [strategy.Recovery] has saved from now on: each has what the worker that
 // saves it has said last. Say that an epoch begins behind a barrier, so that no worker is still in the one before:
@@ -31,17 +36,20 @@ const maxUser = 64 << 10
 //		err = f.SetProgress(fleet.Progress{Epoch: epoch + 1})
 //	}
 //
-// Any goroutine may call it. A worker that says nothing goes on with what the job has begun from.
+// Positions count from there: what is pushed from now on is of that epoch. Any goroutine may call it. A worker that says nothing goes on
+// with what the job has begun from.
 func (f *Fleet) SetProgress(p Progress) error {
-	switch _, err := f.workerCall("SetProgress"); {
+	j, err := f.workerCall("SetProgress")
+	switch {
 	case err != nil:
 		return err
 	case len(p.User) > maxUser:
 		return fmt.Errorf("fleet: SetProgress: User has %d bytes, it can have %d: save what is larger in a file of your own, "+
 			"and put its name there", len(p.User), maxUser)
-	case p.Epoch < 0:
-		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0", p.Epoch)
+	case p.Epoch < 0 || p.Epoch > maxEpoch:
+		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0 to %d", p.Epoch, maxEpoch)
 	}
+	j.backend.Reading().Begin(p.Epoch)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.progress = &p
@@ -62,9 +70,22 @@ func (f *Fleet) Progress() Progress {
 	return Progress{}
 }
 
+// progressed is Progress as checkpoints have it.
+func (f *Fleet) progressed() checkpoint.Progress { return checkpoint.Progress(f.Progress()) }
+
+// goOn begins where the job goes on from, in the epoch that the program begins with.
+func (f *Fleet) goOn(j *job) {
+	reading := j.backend.Reading()
+	reading.Begin(f.Progress().Epoch)
+	reading.Unlike(func(saved, now int) {
+		f.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of training threads",
+			"worker", f.id.Index, "threads then", saved, "threads now", now)
+	})
+}
+
 // Checkpoint saves one of the checkpoints of [strategy.Recovery] at once, beside those that are saved by themselves, and returns when it is
-// whole. It holds what SavePersistables does, and this worker's Progress. Any worker may call it; when several do for the same step with
-// the same progress, one acts. In a collective job worker 0 writes when it calls, and the others' calls do nothing.
+// whole. It holds what SavePersistables does, this worker's Progress, and the Position of each worker. Any worker may call it; when several
+// do for the same step with the same progress, one acts. In a collective job worker 0 writes when it calls, and calls of others do nothing.
 func (f *Fleet) Checkpoint(ctx context.Context) error {
 	j, err := f.worker(ctx, "Checkpoint")
 	if err != nil {
@@ -73,7 +94,7 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 	if j.strategy.Recovery.Dir == "" {
 		return fmt.Errorf("fleet: Checkpoint: no directory for it: set Strategy.Recovery.Dir: %w", ErrOrder)
 	}
-	return named("Checkpoint", j.backend.Checkpoint(ctx, checkpoint.Progress(f.Progress())))
+	return named("Checkpoint", j.backend.Checkpoint(ctx, f.progressed))
 }
 
 // CheckpointInfo is one of the checkpoints that [strategy.Recovery] has saved.
@@ -82,8 +103,9 @@ type CheckpointInfo struct {
 	Dir string
 	// Step is the number of updates in it.
 	Step int64
-	// Progress is how far the job was.
-	Progress Progress
+	// Progress is how far the job was, and Positions each worker's in its data, by worker; none in checkpoints of earlier versions.
+	Progress  Progress
+	Positions []Position
 }
 
 // Latest is the newest whole checkpoint in a Recovery's directory: the one that a job would go on from, if its files are what their
@@ -96,6 +118,13 @@ func Latest(dir string) (CheckpointInfo, error) {
 	c := CheckpointInfo{Dir: newest, Step: m.Step}
 	if m.Progress != nil {
 		c.Progress = Progress(*m.Progress)
+	}
+	for _, at := range m.Positions {
+		p := Position{Epoch: c.Progress.Epoch} // unless a sample of it was trained
+		if last := positionOf(progress.Sum(at)); last.Epoch >= p.Epoch {
+			p = last
+		}
+		c.Positions = append(c.Positions, p)
 	}
 	return c, nil
 }
@@ -229,7 +258,7 @@ func (s *saver) last(ctx context.Context) error {
 
 // save saves one with what the program has said so far.
 func (s *saver) save(ctx context.Context) error {
-	return s.j.backend.Checkpoint(ctx, checkpoint.Progress(s.f.Progress()))
+	return s.j.backend.Checkpoint(ctx, s.f.progressed)
 }
 
 // retry logs a failure, and is how long to wait before the next attempt.

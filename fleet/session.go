@@ -4,18 +4,21 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // ordered holds a training thread to the order of a session's calls: Begin and End alternate, Begin first, and after an error or Close
 // there are none. A step out of order would be pushed again, or make others wait.
 type ordered struct {
-	inner  optimizer.Session
-	worker int
-	begun  bool
-	eval   bool // the step that has begun is an evaluation
-	closed bool
-	err    error
+	inner   optimizer.Session
+	worker  int
+	reading *progress.Tracker
+	leave   func() // that it trains is taken back; nil before it does
+	begun   bool
+	eval    bool // the step that has begun is an evaluation
+	closed  bool
+	err     error
 }
 
 // Begin implements [optimizer.Session].
@@ -25,6 +28,9 @@ func (s *ordered) Begin(ctx context.Context, st *optimizer.Step) error {
 	case s.begun:
 		s.refuse("Begin follows Begin: the step before was not ended")
 	default:
+		if s.leave == nil && !st.Eval {
+			s.leave = s.reading.Enter(st.Thread, st.Threads)
+		}
 		s.err = s.inner.Begin(ctx, st)
 		s.begun, s.eval = s.err == nil, st.Eval
 	}
@@ -54,6 +60,9 @@ func (s *ordered) Close(ctx context.Context) error {
 	s.closed = true
 	if s.err == nil {
 		s.refuse("the session is closed")
+	}
+	if s.leave != nil {
+		defer s.leave()
 	}
 	return s.inner.Close(ctx)
 }

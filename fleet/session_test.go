@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -43,7 +44,7 @@ func TestSessionsKeepTheirOrder(t *testing.T) {
 		{"BECE", 3, "is closed"},
 	} {
 		inner := new(calls)
-		s := &ordered{inner: inner, worker: 3}
+		s := &ordered{inner: inner, worker: 3, reading: new(progress.Tracker)}
 		var err error
 		for _, call := range c.script {
 			st := &optimizer.Step{Eval: call == 'b' || call == 'e'}
@@ -69,7 +70,7 @@ func TestSessionsKeepTheirOrder(t *testing.T) {
 func TestAFailedSessionIsOver(t *testing.T) {
 	broken := errors.New("broken")
 	inner := &calls{fails: broken}
-	s := &ordered{inner: inner}
+	s := &ordered{inner: inner, reading: new(progress.Tracker)}
 	for range 3 {
 		if err := s.Begin(t.Context(), &optimizer.Step{}); err != broken {
 			t.Errorf("got %v, want the first error", err)

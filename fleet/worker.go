@@ -19,6 +19,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if err := j.backend.Join(ctx); err != nil {
 		return named("InitWorker", err)
 	}
+	f.goOn(j)
 	f.beginSaving(ctx, j)
 	return nil
 }

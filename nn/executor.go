@@ -23,7 +23,7 @@ type Executor struct {
 	session optimizer.Session
 	ended   error // why the session is over
 	step    optimizer.Step
-	steps   uint64 // training steps so far
+	steps   uint64 // training steps so far, with those that were passed over
 	culprit culprit
 	counts  *sharedCounts // that it counts into, nil for its own
 	batches [2]*feedBatch
@@ -36,6 +36,11 @@ func NewExecutor(g *Graph) *Executor {
 	e.batches = [2]*feedBatch{{}, {}}
 	return e
 }
+
+// SetThread says that this is the executor of one of a worker's training threads, 0 to threads−1, each with a share of the worker's data of
+// its own: a job that goes on from a checkpoint knows by thread how far a worker was. [TrainThreads] says it of its executors. Several
+// that train at once and don't say it can't be told apart, so that such a job repeats the epoch that was under way.
+func (e *Executor) SetThread(thread, threads int) { e.step.Thread, e.step.Threads = thread, threads }
 
 // Train runs one step on a batch: it computes the loss that was minimised and the fetches, hands the gradients to the trainer
 // and returns the fetched values, as they were computed from the weights before the step. The tensors are valid until the

@@ -73,13 +73,21 @@ func (r *report) finish(res TrainResult) {
 	if r == nil {
 		return
 	}
-	line := fmt.Sprintf("%s%s examples in %s  %s examples/s  loss %.4f%s", r.label(), grouped(res.Samples),
+	line := fmt.Sprintf("%s%s examples%s in %s  %s examples/s  loss %.4f%s", r.label(), grouped(res.Samples), beside(res.Passed),
 		spoken(res.Elapsed), grouped(int(res.Rate())), res.Loss, r.fetches(res))
 	if r.style == live {
 		fmt.Fprintf(r.Out, "\r\x1b[K%s\n", line)
 	}
 	r.rate, r.loss = fading{float64(res.Samples), res.Elapsed.Seconds()}, fading{res.Loss, 1}
 	r.tell(line, r.values(res))
+}
+
+// beside says that examples were passed over, if any were.
+func beside(passed int) string {
+	if passed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (behind %s of the checkpoint's)", grouped(passed))
 }
 
 // draw replaces the live line. Longer ones are cut, since a line that wraps can't be replaced.
@@ -112,13 +120,13 @@ func (r *report) line(res TrainResult) string {
 	var b strings.Builder
 	b.WriteString(r.label())
 	if r.Total > 0 {
-		fmt.Fprintf(&b, "%d%%  ", min(100, 100*res.Samples/r.Total))
+		fmt.Fprintf(&b, "%d%%  ", min(100, 100*(res.Passed+res.Samples)/r.Total))
 	}
 	fmt.Fprintf(&b, "%s examples/s  loss %.4f%s", grouped(int(r.rate.mean())), r.loss.mean(), r.fetches(res))
 	if left, ok := r.left(res); ok {
 		fmt.Fprintf(&b, "  %s left", spoken(left))
 	}
-	fmt.Fprintf(&b, "  %s", grouped(res.Samples))
+	fmt.Fprintf(&b, "  %s", grouped(res.Passed+res.Samples))
 	if r.Total > 0 {
 		fmt.Fprintf(&b, "/%s", grouped(r.Total))
 	}
@@ -161,10 +169,11 @@ func scalar(res TrainResult, at int) (float32, bool) {
 // left is the time that the rest of the examples will take.
 func (r *report) left(res TrainResult) (time.Duration, bool) {
 	rate := r.rate.mean()
-	if r.Total <= 0 || rate <= 0 || res.Samples >= r.Total {
+	left := r.Total - res.Passed - res.Samples
+	if r.Total <= 0 || rate <= 0 || left <= 0 {
 		return 0, false
 	}
-	return time.Duration(float64(r.Total-res.Samples) / rate * float64(time.Second)), true
+	return time.Duration(float64(left) / rate * float64(time.Second)), true
 }
 
 // grouped writes 1234567 as 1,234,567.

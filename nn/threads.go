@@ -24,6 +24,9 @@ import (
 // The result, and what Progress reports, are of all threads, and metrics that run over batches count the examples of all. Other
 // fetches, those of one batch, are the thread's that made the step; the result's are the first thread's that made any. An error
 // of one thread ends the others. A thread may have no batches, if another has some.
+//
+// A job that goes on in the middle of an epoch does so in each thread's share of it, as long as the number of threads is the same;
+// otherwise the worker begins the epoch anew, and says so in its log.
 func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(thread int) iter.Seq2[map[string]*tensor.Dense, error],
 	o TrainOptions) (TrainResult, error) {
 	if threads < 1 {
@@ -38,7 +41,7 @@ func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(threa
 	var running sync.WaitGroup
 	for thread := range threads {
 		running.Go(func() {
-			if err := c.train(ctx, g, &c.loops[thread], batches(thread), o.Fetch); err != nil {
+			if err := c.train(ctx, g, &c.loops[thread], thread, batches(thread), o.Fetch); err != nil {
 				cancel(fmt.Errorf("thread %d: %w", thread, err)) // the first cause stays
 			}
 		})
@@ -70,10 +73,11 @@ type crowd struct {
 }
 
 // train is one thread.
-func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, batches iter.Seq2[map[string]*tensor.Dense, error],
+func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int, batches iter.Seq2[map[string]*tensor.Dense, error],
 	fetch []*Node) error {
 	*l = trainLoop{exe: NewExecutor(g), crowd: c, began: c.began}
 	l.exe.counts = c.counts
+	l.exe.SetThread(thread, len(c.loops))
 	err := l.prepare(fetch)
 	if err == nil {
 		err = l.run(ctx, batches)
@@ -94,6 +98,13 @@ func (c *crowd) step(l *trainLoop, loss float64, samples int) {
 	now := c.res
 	now.Last = l.res.Last
 	c.report.step(now, loss, samples)
+}
+
+// passed counts what a thread has passed over.
+func (c *crowd) passed(samples int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.res.Passed += samples
 }
 
 // keep copies what a thread fetched last, which its executor takes back.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
 )
 
@@ -26,7 +27,7 @@ var ErrNoBatches = errors.New("nn: the epoch had no batches")
 
 // trained says whether there was anything to train on.
 func (o TrainOptions) trained(res TrainResult) error {
-	if res.Steps > 0 || o.MayBeEmpty {
+	if res.Steps > 0 || res.Passed > 0 || o.MayBeEmpty {
 		return nil
 	}
 	return fmt.Errorf("%w: look at the data, or set TrainOptions.MayBeEmpty where there may be none", ErrNoBatches)
@@ -34,8 +35,11 @@ func (o TrainOptions) trained(res TrainResult) error {
 
 // TrainResult is what a training loop did.
 type TrainResult struct {
-	// Steps and Samples count batches and examples.
+	// Steps and Samples count batches and examples that were trained on.
 	Steps, Samples int
+	// Passed counts examples that were passed over, since they are in the weights: the job goes on in the middle of the epoch, and the
+	// other numbers, and metrics, are of the rest alone.
+	Passed int
 	// Elapsed is the time the loop took, with waiting for batches.
 	Elapsed time.Duration
 	// Loss is the mean loss of all examples, each in the step that it was trained in.
@@ -57,6 +61,9 @@ func (r TrainResult) Rate() float64 {
 // TrainFrom trains on every batch, in order, and ends the epoch. It takes one batch ahead, so that the trainer hears of the
 // next step's ids early: a batch has to stay as it is until two more have been yielded. After an error, of the batches or of a
 // step, the result says how far it came; the epoch has not ended then. An epoch without batches is such an error too ([ErrNoBatches]).
+//
+// When the job goes on from a checkpoint that was made in the middle of the epoch, batches that are in its weights are passed over: the
+// first ones, so that they have to come in the order in which they came before.
 func (e *Executor) TrainFrom(
 	ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions,
 ) (TrainResult, error) {
@@ -84,6 +91,7 @@ func (e *Executor) TrainFrom(
 type trainLoop struct {
 	exe    *Executor
 	plan   *plan
+	from   optimizer.Resumer // nil where the job goes on from nothing
 	report *report
 	began  time.Time
 	crowd  *crowd  // the threads that train together with this one and report, nil if there are none
@@ -97,8 +105,24 @@ func (l *trainLoop) prepare(fetch []*Node) (err error) {
 	}
 	if err == nil {
 		l.res.counts = l.plan.counts()
+		_, trainer := l.exe.graph.bound()
+		l.from, _ = trainer.(optimizer.Resumer)
 	}
 	return err
+}
+
+// passed says whether a batch is in the weights already.
+func (l *trainLoop) passed(b *feedBatch) bool {
+	st := &l.exe.step
+	if l.from == nil || !l.from.Passed(st.Thread, st.Threads, b.rows) {
+		return false
+	}
+	l.exe.steps++
+	l.res.Passed += b.rows
+	if l.crowd != nil {
+		l.crowd.passed(b.rows)
+	}
+	return true
 }
 
 func (l *trainLoop) run(ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error]) error {
@@ -110,6 +134,9 @@ func (l *trainLoop) run(ctx context.Context, batches iter.Seq2[map[string]*tenso
 		next := l.exe.spare(current)
 		if err := next.load(l.exe, l.plan, batch); err != nil {
 			return err
+		}
+		if l.passed(next) {
+			continue
 		}
 		if current != nil {
 			if err := l.step(ctx, current, next); err != nil {

@@ -46,6 +46,13 @@ type Trainer interface {
 	EndEpoch(ctx context.Context) error
 }
 
+// A Resumer is a trainer whose job may go on in the middle of an epoch: the weights hold what was trained of it before.
+type Resumer interface {
+	// Passed says whether the next batch of the thread, of so many samples, is in the weights already. A training loop asks it for each
+	// batch of an epoch, in their order, and does not train on one that is.
+	Passed(thread, threads, samples int) bool
+}
+
 // Session is one thread's training: Begin and End alternate, Begin first. After an error of either the session is
 // finished.
 type Session interface {
@@ -66,6 +73,9 @@ type Step struct {
 	Loss float64
 	// Eval marks a step that only reads: no gradients, and no row is born.
 	Eval bool
+	// Thread says which of a worker's Threads makes the step, where several train on shares of the worker's data at once; 0 of 0 is the
+	// only one. How far a worker is in its data is counted by thread.
+	Thread, Threads int
 	// Rows has one entry for each embedding that the objective uses, in the order of Params.
 	Rows []Rows
 }

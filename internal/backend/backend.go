@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -44,9 +45,12 @@ type Trainer interface {
 	// Asked has something when this worker is to save one at once, since a server is about to end.
 	Asked() <-chan struct{}
 	// Checkpoint writes the next of these checkpoints and removes old ones. When the same was saved of this very step, nothing is written.
-	Checkpoint(ctx context.Context, p checkpoint.Progress) error
+	// What the program says of its progress is asked for when no step is made any more that the checkpoint has.
+	Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error
 	// Progress is that of the checkpoint that Join found to go on from, zero without one.
 	Progress() checkpoint.Progress
+	// Reading counts what this worker's threads train on, from where Join found it.
+	Reading() *progress.Tracker
 	// Shrink ends a period of the tables at one point between steps and returns what was dropped, by embedding in the order of params.
 	Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error)
 

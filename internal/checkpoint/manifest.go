@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -33,10 +34,13 @@ type Manifest struct {
 	RateFactors []table.Factor `json:"rate_factors,omitempty"`
 	// Steps is the cut: the last step of each worker that is in the weights.
 	Steps []uint64 `json:"steps,omitempty"`
-	// Progress is how far the job was; nil where nobody said so. What says more of it, such as positions in the data, goes there.
+	// Progress is how far the job was, as its program said; nil where nobody did.
 	Progress *Progress `json:"progress,omitempty"`
-	Params   []Param   `json:"params"`
-	Parts    []Part    `json:"parts"`
+	// Positions are how far each worker's threads were in their data, by worker; in checkpoints that have a Progress, whose epochs they
+	// count.
+	Positions [][]progress.Position `json:"positions,omitempty"`
+	Params    []Param               `json:"params"`
+	Parts     []Part                `json:"parts"`
 	// Sum is the checksum of the manifest as it is written without its spaces, and with an empty checksum.
 	Sum string `json:"xxhash64"`
 	// Absent are the dense params of a store that Load has left as they were.

@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/session"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -45,6 +46,7 @@ type Client struct {
 	sessions *session.Worker
 	from     string              // what this worker was told the servers begin from; empty if it was told nothing
 	progress checkpoint.Progress // of the checkpoint that the job goes on from; since Join
+	reading  progress.Tracker
 
 	stage   atomic.Int32 // of its life: fresh, joining, joined
 	saves   atomic.Int64
@@ -81,6 +83,7 @@ func New(c Config) *Client {
 		Rule:     c.Rule,
 		Strategy: c.Strategy,
 		Servers:  &client.servers,
+		Progress: &client.reading,
 		Context:  client.link.ctx,
 		UseRate:  client.useRate,
 	})
@@ -152,6 +155,7 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 		process = rand.Uint64()
 	}
 	var first origin
+	var at []progress.Position
 	for s := range c.Servers {
 		op := wire.OpHello
 		if s == 0 {
@@ -174,10 +178,19 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 		if err := first.agrees(s, w, c.from); err != nil {
 			return false, err
 		}
+		if s == 0 {
+			at = w.Positions
+		} else {
+			at = progress.Lowest(at, w.Positions)
+		}
 		published = published && w.Published
 	}
+	c.reading.Resume(at, c.progress.Epoch)
 	return published, nil
 }
+
+// Reading implements [backend.Trainer].
+func (c *Client) Reading() *progress.Tracker { return &c.reading }
 
 // pullDense sets W of every dense param to the servers' weights.
 func (c *Client) pullDense(ctx context.Context) error {

@@ -30,8 +30,14 @@ func (c *Client) Asked() <-chan struct{} { return c.link.asked }
 
 // Checkpoint implements [backend.Trainer]: the servers write into a directory that server 0 makes. When another worker has saved this very
 // step with this progress, there is nothing to do.
-func (c *Client) Checkpoint(ctx context.Context, p checkpoint.Progress) error {
-	return c.write(ctx, &wire.Save{Progress: (*wire.Progress)(&p)})
+func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
+	now := func(msg *wire.Save) {
+		p := wire.Progress(progressed())
+		msg.Progress = &p
+	}
+	msg := &wire.Save{}
+	now(msg)
+	return c.write(ctx, msg, now)
 }
 
 // claim has server 0 take the directory that this worker names for the job, before anybody waits for a cut.

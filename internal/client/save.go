@@ -25,11 +25,11 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, &wire.Save{Dir: dir, Params: slices.Sorted(slices.Values(params))})
+	return c.write(ctx, &wire.Save{Dir: dir, Params: slices.Sorted(slices.Values(params))}, func(*wire.Save) {})
 }
 
-// write makes the servers write a checkpoint.
-func (c *Client) write(ctx context.Context, msg *wire.Save) error {
+// write makes the servers write a checkpoint. When they hold pushes, the message is completed.
+func (c *Client) write(ctx context.Context, msg *wire.Save, complete func(*wire.Save)) error {
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (c *Client) write(ctx context.Context, msg *wire.Save) error {
 	defer done()
 	msg.ID = c.saveID()
 	if err = c.claim(ctx, msg); err == nil {
-		if err = c.save(ctx, msg); err != nil {
+		if err = c.save(ctx, msg, complete); err != nil {
 			c.abandon(wire.Save{ID: msg.ID, Dir: msg.Dir})
 		}
 	}
@@ -55,11 +55,12 @@ func (c *Client) saveID() string {
 	return fmt.Sprintf("%s-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), c.Worker, c.saves.Add(1))
 }
 
-func (c *Client) save(ctx context.Context, msg *wire.Save) error {
+func (c *Client) save(ctx context.Context, msg *wire.Save, complete func(*wire.Save)) error {
 	steps, before, err := c.freeze(ctx, *msg)
 	if err != nil || before != nil {
 		return err
 	}
+	complete(msg)
 	if err := c.keep(ctx, msg.ID); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/internal/progress"
 )
 
 // Op is how the ranks' elements become one.
@@ -50,6 +51,8 @@ type Part struct {
 	Ended bool
 	// News says that the rank has something to say, which takes a collective of its own.
 	News bool
+	// At is how far the rank is in its data with the part; zero says nothing.
+	At progress.Position
 }
 
 // Members is what the ranks' parts were together.
@@ -60,6 +63,8 @@ type Members struct {
 	Ended int
 	// News says that some rank has something to say.
 	News bool
+	// At is how far each rank is in its data with its part.
+	At []progress.Position
 }
 
 // factors are the weights as parts of their sum, by rank; all 0 when nobody has any.

@@ -4,12 +4,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/gofleet/gofleet/internal/progress"
 )
 
-// A request is a header of 64 bytes, little-endian, and a body:
+// A request is a header of 80 bytes, little-endian, and a body:
 //
 //	 0  u32  magic "gfc1"
-//	 4  u8   version (1)
+//	 4  u8   version (2)
 //	 5  u8   verb
 //	 6  u8   op
 //	 7  u8   element
@@ -24,11 +26,14 @@ import (
 //	52  u32  1 if the sender has ended its epoch
 //	56  u32  root of a broadcast
 //	60  u32  1 if the sender has news
+//	64  u64  samples of its epoch that the sender has trained on, with its part
+//	72  u32  that epoch
+//	76  u16  the thread that has, and u16 of how many; of 0 says nothing
 //
 // An answer is a header of 32 bytes and a body, which is a text where the status is not 0:
 //
 //	 0  u32  magic "gfc1"
-//	 4  u8   version (1)
+//	 4  u8   version (2)
 //	 5  u8   status
 //	 6  u16  zero
 //	 8  u64  number of the collective that the rank is at; in a join its life; in a gather the bytes of the whole part
@@ -37,8 +42,8 @@ import (
 //	28  u32  zero
 const (
 	magic       = 0x31636667
-	version     = 1
-	requestSize = 64
+	version     = 2
+	requestSize = 80
 	answerSize  = 32
 )
 
@@ -95,7 +100,10 @@ func (r *request) append(b []byte) []byte {
 		r.what.root, int(flag(r.part.News))} {
 		b = le.AppendUint32(b, uint32(v))
 	}
-	return b
+	b = le.AppendUint64(b, r.part.At.Samples)
+	b = le.AppendUint32(b, r.part.At.Epoch)
+	b = le.AppendUint16(b, r.part.At.Thread)
+	return le.AppendUint16(b, r.part.At.Threads)
 }
 
 func (r *request) parse(b []byte) (body []byte, err error) {
@@ -106,7 +114,8 @@ func (r *request) parse(b []byte) (body []byte, err error) {
 	u32 := func(at int) int { return int(le.Uint32(b[at:])) }
 	*r = request{
 		verb: verb(b[5]), generation: le.Uint64(b[8:]), rank: u32(36), ranks: u32(40), chunk: u32(44),
-		part: Part{Weight: uint32(u32(48)), Ended: u32(52) != 0, News: u32(60) != 0},
+		part: Part{Weight: uint32(u32(48)), Ended: u32(52) != 0, News: u32(60) != 0, At: progress.Position{
+			Samples: le.Uint64(b[64:]), Epoch: le.Uint32(b[72:]), Thread: le.Uint16(b[76:]), Threads: le.Uint16(b[78:])}},
 		what: what{op: Op(b[6]), element: element(b[7]), number: le.Uint64(b[16:]), length: int(le.Uint64(b[24:])),
 			cut: u32(32), root: u32(56)},
 	}

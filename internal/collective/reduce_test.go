@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/transporttest"
 )
@@ -152,16 +153,17 @@ func TestMeanOfTheJoinedBatch(t *testing.T) {
 	})
 	mustRun(t, onMemory(t, 3), func(ctx context.Context, g *collective.Group) error {
 		x := tensors(g.Rank(), sizes)
-		m, err := g.Mean(ctx, collective.Part{Weight: weights[g.Rank()], Ended: g.Rank() == 1, News: g.Rank() == 2}, x...)
+		at := progress.Position{Threads: 1, Epoch: 2, Samples: 1<<40 + uint64(g.Rank())}
+		m, err := g.Mean(ctx, collective.Part{Weight: weights[g.Rank()], Ended: g.Rank() == 1, News: g.Rank() == 2, At: at}, x...)
 		if err != nil {
 			return err
 		}
-		if m.Weight != 8 || m.Ended != 1 || !m.News {
+		if m.Weight != 8 || m.Ended != 1 || !m.News || len(m.At) != 3 || m.At[g.Rank()] != at || m.At[2].Samples != 1<<40+2 {
 			t.Errorf("members %+v", m)
 		}
 		same(t, "mean", want, x)
 		m, err = g.Mean(ctx, collective.Part{Ended: true}, x...)
-		if m != (collective.Members{Ended: 3}) || slices.ContainsFunc(x[0], func(v float32) bool { return v != 0 }) {
+		if m.Weight != 0 || m.Ended != 3 || m.News || slices.ContainsFunc(x[0], func(v float32) bool { return v != 0 }) {
 			t.Errorf("the mean of nothing: %+v, %v", m, x[0][:3])
 		}
 		return err

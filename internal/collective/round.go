@@ -149,6 +149,7 @@ func (r *round) members(chunk int) (m Members) {
 			m.Ended++
 		}
 		m.News = m.News || p.News
+		m.At = append(m.At, p.At)
 	}
 	return m
 }

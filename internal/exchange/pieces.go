@@ -40,7 +40,7 @@ func (x *Exchange) limit() int { return x.s.MaxFrame - frameOverhead }
 // fits says whether one frame holds the request to a server and one the answer.
 func (x *Exchange) fits(s int, r *Request) bool {
 	l := &x.lanes[s]
-	up, down := 0, 0
+	up, down := wire.PositionsSize(len(r.Positions)), 0
 	if r.Push.Dense != nil {
 		up += x.s.Payload.DenseSize(x.floats(s))
 	}
@@ -73,7 +73,7 @@ func (x *Exchange) inPieces(ctx context.Context, s int, r *Request) error {
 		if err := x.pushPieces(ctx, s, r); err != nil {
 			return err
 		}
-		after.Push.Samples, after.Seq, after.Acked = 0, 0, 0
+		after.Push.Samples, after.Seq, after.Acked, after.Positions = 0, 0, 0, nil
 		after.Round++ // what is pulled now reflects the push
 	}
 	return x.pullPieces(ctx, s, &after)
@@ -102,6 +102,9 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 		}
 		l.build.Reset(h)
 		l.build.Piece(wire.Piece{Number: i, Of: len(all)})
+		if h.Op == wire.OpStep {
+			l.build.Positions(r.Positions)
+		}
 		if p.dense {
 			l.build.Span(p.from, p.to)
 			x.putDense(s, r.Push.Dense, p.from, p.to)

@@ -3,6 +3,7 @@ package exchange
 import (
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -14,6 +15,8 @@ type Request struct {
 	Acked uint64
 	// Push are the gradients; without samples nothing is pushed.
 	Push gradient.Step
+	// Positions are how far the worker's threads are with what is pushed.
+	Positions []progress.Position
 	// From are the versions of the weights that the gradients were computed on, by server; nil are those of the exchange's
 	// last answers.
 	From []uint64

@@ -71,6 +71,7 @@ func (x *Exchange) write(s int, r *Request) bool {
 	}
 	b.Reset(h)
 	useful := r.All || h.Version != wire.NoDense
+	b.Positions(r.Positions)
 	if r.Push.Dense != nil {
 		x.putDense(s, r.Push.Dense, 0, x.floats(s))
 	}

@@ -18,6 +18,8 @@ type Accumulator struct {
 	sum    bool
 
 	steps  int
+	thread int // that makes the steps, of so many
+	of     int
 	loss   float64
 	total  Step // sums
 	folder Folder
@@ -54,6 +56,7 @@ func (a *Accumulator) Add(st *optimizer.Step) error {
 			kernels.Axpy(n, a.params[i].G, sum)
 		}
 	}
+	a.thread, a.of = st.Thread, st.Threads
 	a.steps++
 	a.total.Samples += st.Samples
 	a.loss += st.Loss * float64(st.Samples)
@@ -104,7 +107,7 @@ func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 			}
 		}
 	}
-	a.step = optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Rows: a.out}
+	a.step = optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Thread: a.thread, Threads: a.of, Rows: a.out}
 	a.steps, a.total.Samples, a.loss = 0, 0, 0
 	return &a.step
 }

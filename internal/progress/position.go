@@ -3,7 +3,7 @@ package progress
 import "slices"
 
 // Position is how far one training thread of a worker is in its data: it has trained on the first Samples of its share of an epoch. The
-// worker has Threads of them, and its shares of the data go by that number.
+// worker has Threads of them, and its shares of the data go by that number; of 0 threads nothing is known.
 type Position struct {
 	Thread  uint16 `json:"thread,omitempty"`
 	Threads uint16 `json:"threads"`
@@ -12,10 +12,13 @@ type Position struct {
 }
 
 // Moved is at, the positions of one worker's threads in their order, with one that came later. A worker that has another number of threads
-// than before has no other positions.
+// than before has no other positions, and one of which nothing is known has none.
 func Moved(at []Position, p Position) []Position {
 	if len(at) > 0 && at[0].Threads != p.Threads {
 		at = at[:0]
+	}
+	if p.Threads == 0 {
+		return at
 	}
 	i, found := slices.BinarySearchFunc(at, p, func(a, b Position) int { return int(a.Thread) - int(b.Thread) })
 	if found {
@@ -35,6 +38,19 @@ func Lowest(a, b []Position) (low []Position) {
 		}
 	}
 	return low
+}
+
+// Sum is how far the threads of a worker are together: in the last epoch that any of them is in.
+func Sum(at []Position) (epoch int, samples uint64) {
+	for _, p := range at {
+		epoch = max(epoch, int(p.Epoch))
+	}
+	for _, p := range at {
+		if int(p.Epoch) == epoch {
+			samples += p.Samples
+		}
+	}
+	return epoch, samples
 }
 
 func behind(p, q Position) Position {

@@ -9,13 +9,14 @@ import (
 // Tracker counts what the threads of a worker train on. The zero one begins at the first sample of epoch 0. Its methods may be called from
 // any goroutine.
 type Tracker struct {
-	// Unlike, if set, is told once that positions are of another number of threads than the worker's, so that none of them counts.
-	Unlike func(saved, now int)
-
 	mu      sync.Mutex
-	epoch   int        // the program's
-	from    []Position // that the worker goes on from, in this epoch or later ones
-	threads []*thread  // that have trained or passed something in this epoch
+	unlike  func(saved, now int)
+	epoch   int              // the program's
+	from    []Position       // that the worker goes on from, in this epoch or later ones
+	threads []*thread        // that have trained or passed something in this epoch
+	seats   map[Position]int // who trains, by thread
+	shared  bool             // several train as the same thread in this epoch: nobody knows on which samples
+	past    []Position       // at the end of the epoch before; of threads that have not trained since
 }
 
 // thread is one thread's place in the epoch.
@@ -42,14 +43,49 @@ func (t *Tracker) forget() {
 	t.from = slices.DeleteFunc(t.from, func(p Position) bool { return int(p.Epoch) < t.epoch })
 }
 
+// Unlike has tell called once if positions turn out to be of another number of threads than the worker's, so that none of them counts.
+func (t *Tracker) Unlike(tell func(saved, now int)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unlike = tell
+}
+
 // Begin takes note that the program is in an epoch now. In the same as before nothing changes.
 func (t *Tracker) Begin(epoch int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if epoch != t.epoch {
-		t.epoch, t.threads = epoch, nil
+		t.past = t.all()
+		t.epoch, t.threads, t.shared = epoch, nil, t.crowded()
 		t.forget()
 	}
+}
+
+// Enter takes note that somebody trains as a thread, until leave is called. While several do, they have no positions in this epoch.
+func (t *Tracker) Enter(number, of int) (leave func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seats == nil {
+		t.seats = map[Position]int{}
+	}
+	seat := Position{Thread: uint16(number), Threads: uint16(max(of, 1))}
+	t.seats[seat]++
+	t.shared = t.shared || t.crowded()
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.seats[seat]--
+	}
+}
+
+// crowded says whether several train as the same thread now. mu is held.
+func (t *Tracker) crowded() bool {
+	for _, n := range t.seats {
+		if n > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // of is a thread of so many. mu is held.
@@ -86,9 +122,9 @@ func (t *Tracker) trained(number, of int) uint64 {
 
 // differs tells that positions are of another number of threads. mu is held.
 func (t *Tracker) differs(saved, now int) {
-	if t.Unlike != nil {
-		t.Unlike(saved, now)
-		t.Unlike = nil
+	if t.unlike != nil {
+		t.unlike(saved, now)
+		t.unlike = nil
 	}
 }
 
@@ -125,18 +161,47 @@ func (t *Tracker) Trained(number, of, samples int) Position {
 
 // position is a thread's, on a push. mu is held.
 func (t *Tracker) position(h *thread) Position {
+	if t.shared {
+		return Position{}
+	}
 	return Position{Thread: uint16(h.number), Threads: uint16(h.of), Epoch: uint32(t.epoch), Samples: h.samples}
 }
 
-// All are the positions of all threads that have trained in this epoch.
-func (t *Tracker) All() (all []Position) {
+// All are the positions of all threads: behind what they have trained last, and where the worker began, behind what was in the weights.
+func (t *Tracker) All() []Position {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, h := range t.threads {
-		all = append(all, t.position(h))
+	return t.all()
+}
+
+// all is All. mu is held.
+func (t *Tracker) all() (all []Position) {
+	if t.shared {
+		return nil
 	}
-	slices.SortFunc(all, func(a, b Position) int { return int(a.Thread) - int(b.Thread) })
+	for _, p := range t.past {
+		if t.fits(p) {
+			all = Moved(all, p)
+		}
+	}
+	for _, h := range t.threads {
+		if h.rest != Everything {
+			p := t.position(h)
+			p.Samples += h.rest
+			all = Moved(all, p)
+		}
+	}
+	for _, p := range t.from {
+		if t.fits(p) {
+			all = Moved(all, p)
+		}
+	}
 	return all
+}
+
+// fits says that the worker has that many threads, as far as is known. mu is held.
+func (t *Tracker) fits(p Position) bool {
+	return len(t.threads) == 0 || t.threads[0].of == int(p.Threads)
 }
 
 // Now is how far all threads are together: with what they have trained, whether it has been pushed or not, and with what was in the
@@ -145,13 +210,8 @@ func (t *Tracker) Now() (epoch int, samples uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	epoch = t.epoch
-	for _, p := range t.from {
-		epoch = max(epoch, int(p.Epoch))
-	}
-	for _, p := range t.from {
-		if int(p.Epoch) == epoch && (len(t.threads) == 0 || t.threads[0].of == int(p.Threads)) {
-			samples += p.Samples
-		}
+	if e, n := Sum(t.from); e >= epoch && len(t.from) > 0 && t.fits(t.from[0]) {
+		epoch, samples = e, n
 	}
 	if epoch == t.epoch {
 		for _, h := range t.threads {

@@ -21,6 +21,9 @@ func TestPositions(t *testing.T) {
 	if a, b := Lowest(at, other), Lowest(other, at); !slices.Equal(a, want) || !slices.Equal(b, want) {
 		t.Errorf("the lowest are %v and %v, want %v", a, b, want)
 	}
+	if got := Moved(slices.Clone(at), Position{}); len(got) > 0 {
+		t.Errorf("where nothing is known they are %v", got)
+	}
 	if got := Moved(at, Position{0, 1, 1, 6}); !slices.Equal(got, []Position{{0, 1, 1, 6}}) {
 		t.Errorf("with another number of threads they are %v", got)
 	}
@@ -92,6 +95,12 @@ func TestTracker(t *testing.T) {
 			t.Errorf("the worker is at sample %d of epoch %d, want %d of %d", n, e, samples, epoch)
 		}
 	}
+	at := func(t *testing.T, k *Tracker, want ...Position) {
+		t.Helper()
+		if !slices.Equal(k.All(), want) {
+			t.Errorf("positions are %v, want %v", k.All(), want)
+		}
+	}
 	half := []Position{{0, 2, 3, 40}, {1, 2, 3, 30}}
 	t.Run("begins where Now said", func(t *testing.T) {
 		var k Tracker
@@ -112,9 +121,11 @@ func TestTracker(t *testing.T) {
 		now(t, &k, 3, 70)
 		k.Trained(1, 2, 5)
 		now(t, &k, 3, 75)
-		if want := []Position{{1, 2, 3, 35}}; !slices.Equal(k.All(), want) {
-			t.Errorf("positions are %v, want %v", k.All(), want)
-		}
+		at(t, &k, Position{0, 2, 3, 40}, Position{1, 2, 3, 35})
+		k.Begin(4)
+		at(t, &k, Position{0, 2, 3, 40}, Position{1, 2, 3, 35})
+		k.Trained(0, 2, 6)
+		at(t, &k, Position{0, 2, 4, 6}, Position{1, 2, 3, 35})
 	})
 	t.Run("an epoch that was over is trained again", func(t *testing.T) {
 		var k Tracker
@@ -128,11 +139,28 @@ func TestTracker(t *testing.T) {
 	})
 	t.Run("another number of threads", func(t *testing.T) {
 		told := 0
-		k := Tracker{Unlike: func(saved, now int) { told = 10*saved + now }}
+		var k Tracker
+		k.Unlike(func(saved, now int) { told = 10*saved + now })
 		k.Resume(half, 3)
 		if k.Passed(0, 1, 5) || told != 21 {
 			t.Errorf("a batch was passed, or told %d, want 21", told)
 		}
+	})
+	t.Run("several as one thread", func(t *testing.T) {
+		var k Tracker
+		leave := k.Enter(0, 0)
+		k.Trained(0, 0, 5)
+		at(t, &k, Position{0, 1, 0, 5})
+		another := k.Enter(0, 1)
+		if p := k.Trained(0, 0, 5); p.Threads != 0 {
+			t.Errorf("the position is %v", p)
+		}
+		leave()
+		at(t, &k)
+		k.Begin(1)
+		k.Trained(0, 0, 5)
+		at(t, &k, Position{0, 1, 1, 5})
+		another()
 	})
 	t.Run("larger batches", func(t *testing.T) {
 		var k Tracker

@@ -31,6 +31,7 @@
 //	open.go      which session trains, and the end of an epoch
 //	session.go   a step that all make together
 //	localsgd.go  steps of its own, and the mean of all copies
+//	progress.go  how far all workers are in their data
 //	merger.go    rows of all workers made one
 //	rows.go      a worker's rows as they travel
 //	rate.go      the learning rate

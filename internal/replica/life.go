@@ -75,6 +75,7 @@ func (t *Trainer) resume(ctx context.Context) error {
 	if origin != "" {
 		t.origin = origin
 	}
+	t.goOn()
 	return errors.Join(err, t.Whole())
 }
 

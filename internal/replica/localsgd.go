@@ -8,6 +8,7 @@ import (
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -30,6 +31,7 @@ type drift struct {
 	snapshot [][]float32 // what they were when all copies were the same
 	d        [][]float32
 	loss     []float32
+	at       progress.Position // of this worker, behind its last step
 	turns    mode.LocalSGD
 }
 
@@ -92,9 +94,11 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 		s.t.group.Fail(ctx, err)
 		return err
 	}
-	if err := s.inner.End(ctx, st); err != nil {
+	own := s.t.Reading().Trained(st.Thread, st.Threads, st.Samples)
+	if err := s.t.Count(func() error { return s.inner.End(ctx, st) }, func() { s.t.movedTo(s.t.c.Group.Rank, own) }); err != nil {
 		return err
 	}
+	s.at = own
 	s.t.Tally.Applied(s.inner, 0)
 	s.loss[0] = float32(st.Loss)
 	if !s.turns.Step() {
@@ -114,7 +118,8 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 		mode.Drift(s.d[i], s.snapshot[i], w)
 	}
 	loss := slices.Clone(s.loss) // becomes the mean
-	m, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: ended, News: s.t.hasNews()}, append(slices.Clone(s.d), loss)...)
+	p := collective.Part{Weight: 1, Ended: ended, News: s.t.hasNews(), At: s.at}
+	m, err := s.t.group.Mean(ctx, p, append(slices.Clone(s.d), loss)...)
 	if err == nil && m.News {
 		err = s.t.takeRate(ctx)
 	}
@@ -124,7 +129,7 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	for i := range s.names {
 		mode.Return(s.snapshot[i], s.d[i])
 	}
-	if err := s.t.Local().SetAllDense(s.names, s.snapshot); err != nil {
+	if err := s.t.Count(func() error { return s.t.Local().SetAllDense(s.names, s.snapshot) }, func() { s.t.moved(m.At) }); err != nil {
 		return false, err
 	}
 	if err := s.turns.Met(s.t.rateOf(s.t.c.Rule, s.turns.Steps()), float64(loss[0])); err != nil {

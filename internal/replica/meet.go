@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -51,11 +52,11 @@ func (t *Trainer) Saves(ctx context.Context, last bool) (bool, error) {
 }
 
 // Checkpoint implements [backend.Trainer], as Save does.
-func (t *Trainer) Checkpoint(ctx context.Context, p checkpoint.Progress) error {
+func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
 	if t.c.Group.Rank != 0 {
 		return nil
 	}
-	return t.WriteNext(ctx, p, t.rate())
+	return t.WriteNext(ctx, progressed, func() [][]progress.Position { return t.at }, t.rate())
 }
 
 // Shrink implements [backend.Trainer]: all end the period of their copies behind a barrier.

@@ -62,7 +62,8 @@ func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	if _, err = s.update(ctx, collective.Part{Weight: s.weight(st)}, own.Rows); err != nil {
+	p := collective.Part{Weight: s.weight(st), At: s.t.Reading().Trained(st.Thread, st.Threads, st.Samples)}
+	if _, err = s.update(ctx, p, own.Rows); err != nil {
 		return err
 	}
 	s.t.Tally.Applied(s.inner, own.NumRows())
@@ -97,7 +98,7 @@ func (s *everyStep) update(ctx context.Context, p collective.Part, rows []gradie
 			return false, s.t.named(err)
 		}
 	}
-	return false, s.inner.End(ctx, &merged)
+	return false, s.t.Count(func() error { return s.inner.End(ctx, &merged) }, func() { s.t.moved(m.At) })
 }
 
 // park takes part in updates until every worker has ended its epoch.

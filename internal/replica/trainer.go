@@ -9,6 +9,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/solo"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -42,6 +43,8 @@ type Trainer struct {
 	trains  *opened // the session that trains
 	parker  session // takes part in others' steps; made when it is first needed
 	drift   *drift  // with LocalSGD
+	// at is how far each rank's threads are in their data with what this copy has of them. Whoever makes an update has it.
+	at [][]progress.Position
 	// wanted is the factor on learning rates that rank 0 is to tell the others of; 0 for none.
 	wanted float64
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -165,6 +166,19 @@ func (c *recovery) satisfied() {
 	}
 }
 
+// goOn has workers go on from the positions of a checkpoint. Another number of workers has other shares of the data.
+func (c *recovery) goOn(dir string, positions [][]progress.Position) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	saved, now := len(positions), c.st.roster.Workers()
+	if saved == now {
+		c.st.roster.Resume(positions)
+	} else if saved > 0 && c.index == 0 {
+		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir", dir,
+			"workers then", saved, "workers now", now, "epoch", c.progress.Epoch)
+	}
+}
+
 // resume loads the newest whole checkpoint, if there is one.
 func (c *recovery) resume(
 	ctx context.Context, load func(ctx context.Context, dir string) (checkpoint.Manifest, error),
@@ -173,6 +187,7 @@ func (c *recovery) resume(
 		m, err := load(ctx, dir)
 		if err == nil && m.Progress != nil {
 			c.progress = wire.Progress(*m.Progress)
+			c.goOn(dir, m.Positions)
 		}
 		return err
 	})

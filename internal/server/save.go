@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -160,14 +162,28 @@ func (c *saving) reached() bool {
 
 // write writes this server's part of a checkpoint.
 func (c *saving) write(msg *wire.Save) {
-	step, factors := c.part.store.Step(), c.rates.saved()
+	step, factors, positions := c.part.store.Step(), c.rates.saved(), c.positions(msg)
 	name := checkpoint.PartName(msg.ID, c.part.index, c.servers)
 	p, err := checkpoint.WritePart(context.Background(), msg.Dir, name, c.part.store, msg.Params...)
 	if err == nil {
 		c.log.Info("wrote checkpoint", "dir", msg.Dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)
 	}
 	c.wrote(msg, wire.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Server: c.part.index, Step: step, Rows: p.Rows,
-		RateFactors: factors}, err)
+		Positions: positions, RateFactors: factors}, err)
+}
+
+// positions are how far workers are in their data at the cut of a checkpoint that says which epoch is under way: what pushes up to it
+// have brought, since those behind it are held.
+func (c *saving) positions(msg *wire.Save) (all [][]progress.Position) {
+	if msg.Progress == nil {
+		return nil
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	for w := range c.st.roster.Workers() {
+		all = append(all, slices.Clone(c.st.roster.Positions(w)))
+	}
+	return all
 }
 
 // shrink ends the period of this server's tables.
@@ -270,11 +286,14 @@ func (c *saving) committing(f *wire.Frame, msg *wire.Save) (over bool, err error
 func (c *saving) manifest(msg *wire.Save) checkpoint.Manifest {
 	m := checkpoint.Manifest{ID: msg.ID, Rule: c.rule, Step: msg.Parts[0].Step,
 		RateFactors: fromWire(msg.Parts[0].RateFactors), Params: checkpoint.Params(c.part.layout.Params, msg.Params...),
-		Progress: (*checkpoint.Progress)(msg.Progress)}
+		Progress: (*checkpoint.Progress)(msg.Progress), Positions: msg.Parts[0].Positions}
 	for _, step := range msg.Steps {
 		m.Steps = append(m.Steps, roster.SeqOf(step))
 	}
 	for _, p := range msg.Parts {
+		for w := range min(len(m.Positions), len(p.Positions)) { // those of a worker that died may differ
+			m.Positions[w] = progress.Lowest(m.Positions[w], p.Positions[w])
+		}
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
 	}
 	return m

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -46,6 +47,7 @@ type asyncSession struct {
 type queued struct {
 	gradient.Step
 	from []uint64 // versions of the weights that the first was computed on, by server
+	at   [1]progress.Position
 }
 
 // ErrSessionClosed says that a session is used after Close.
@@ -130,6 +132,7 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 		g.Set(push)
 		g.from = append(g.from[:0], s.from...)
 	}
+	s.gradients[at].at[0] = s.w.trained(st)
 	var next *pulling
 	if !s.w.Strategy.LookAhead && len(st.Rows) > 0 && knowsNext(st) {
 		next = s.newPulling(st, nextOf)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -18,7 +19,8 @@ type geo struct {
 	exchanging chan struct{} // holds one thing from an exchange's beginning to its end
 	sending    sync.WaitGroup
 	x          *exchange.Exchange
-	delta      gradient.Step // what an exchange takes, in a gradient's place
+	delta      gradient.Step       // what an exchange takes, in a gradient's place
+	at         []progress.Position // of the threads, with all that they had changed when it was taken
 
 	mu      sync.Mutex // guards what follows
 	begun   bool
@@ -75,7 +77,7 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 	if err != nil {
 		return err
 	}
-	number := func() int64 { return s.g.note(own.Samples) }
+	number := func() int64 { return s.g.note(st) }
 	if s.has, err = s.g.model.train(own, number, s.params, s.has); err != nil {
 		return err
 	}
@@ -83,11 +85,12 @@ func (s *geoSession) End(ctx context.Context, st *optimizer.Step) error {
 }
 
 // note counts a step of this worker and returns its number.
-func (g *geo) note(samples int) int64 {
+func (g *geo) note(st *optimizer.Step) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.steps++
-	g.samples += samples
+	g.samples += st.Samples
+	g.w.trained(st)
 	return g.model.store.Advance()
 }
 

@@ -77,13 +77,14 @@ func (g *geo) take(n int) {
 		defer g.mu.Unlock()
 		g.delta.Samples = max(g.samples, 1)
 		g.samples, g.steps = 0, 0
+		g.at = g.w.Progress.All()
 	})
 }
 
 // send makes an exchange of what was taken.
 func (g *geo) send(ctx context.Context) error {
 	step, acked := g.w.Servers.Sequence.Begin()
-	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Push: g.delta, Seq: step, Acked: acked, All: true})
+	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Push: g.delta, Positions: g.at, Seq: step, Acked: acked, All: true})
 	g.w.Servers.Sequence.End(step)
 	if err != nil {
 		return describe(err, "exchanging", g.w)

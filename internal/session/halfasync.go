@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -28,7 +29,8 @@ type meeting struct {
 	err     error  // of a push; the meeting is over then
 	pushing bool   // a push is on its way, whose answer is read into dense
 	dense   [][]float32
-	version int // of dense: counts pushes
+	version int                 // of dense: counts pushes
+	at      []progress.Position // of the push on its way
 }
 
 // halfSession is one training thread's part in the meeting.
@@ -40,6 +42,7 @@ type halfSession struct {
 	x       *exchange.Exchange
 	pull    []exchange.Rows
 	g       gradient.Step
+	at      progress.Position
 	waiting bool // g is delivered, and not pushed yet
 	version int  // of the dense weights in params
 }
@@ -127,6 +130,7 @@ func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func
 		return err
 	}
 	s.g.Set(push)
+	s.at = s.m.w.trained(st)
 	m := s.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,10 +175,10 @@ func (m *meeting) await(ctx context.Context, condition func() bool) error {
 // push sends the sessions' gradients as one, and what may be ready when that is done. mu is held on entry and exit.
 func (m *meeting) push(ctx context.Context, sessions []int) {
 	for len(sessions) > 0 {
-		all := m.merge(sessions)
+		all, at := m.merge(sessions)
 		m.pushing = true
 		m.mu.Unlock()
-		err := m.send(ctx, all)
+		err := m.send(ctx, all, at)
 		m.mu.Lock()
 		m.pushing = false
 		if m.err == nil {
@@ -194,19 +198,21 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 	}
 }
 
-// merge makes one gradient of the sessions', in the first one's memory.
-func (m *meeting) merge(sessions []int) gradient.Step {
+// merge makes one gradient of the sessions', in the first one's memory, with the positions of all.
+func (m *meeting) merge(sessions []int) (gradient.Step, []progress.Position) {
 	all := &m.members[sessions[0]].g
+	m.at = append(m.at[:0], m.members[sessions[0]].at)
 	for _, number := range sessions[1:] {
 		m.merger.Add(all, m.members[number].g)
+		m.at = append(m.at, m.members[number].at)
 	}
-	return *all
+	return *all, m.at
 }
 
-func (m *meeting) send(ctx context.Context, push gradient.Step) error {
+func (m *meeting) send(ctx context.Context, push gradient.Step, at []progress.Position) error {
 	step, acked := m.w.Servers.Sequence.Begin()
 	defer m.w.Servers.Sequence.End(step)
-	r := exchange.Request{Op: wire.OpStep, Push: push, Seq: step, Acked: acked, All: true}
+	r := exchange.Request{Op: wire.OpStep, Push: push, Positions: at, Seq: step, Acked: acked, All: true}
 	return describe(m.x.Run(ctx, r), "pushing", m.w)
 }
 

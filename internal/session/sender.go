@@ -13,6 +13,8 @@ type task struct {
 	mode.Send
 	g *queued  // nil without
 	p *pulling // nil without
+	// seq numbers the push, and below acked all are answered. Pushes are numbered in the order of their steps.
+	seq, acked uint64
 }
 
 // senders are a session's goroutines, and what they are given to do.
@@ -43,6 +45,7 @@ func (s *asyncSession) act() {
 		s.pulls.wanted[next.Pull] = nil
 		if next.Place >= 0 {
 			t.g = s.gradients[next.Place]
+			t.seq, t.acked = s.w.Servers.Sequence.Begin()
 		}
 		s.senders.work <- t
 	}
@@ -82,9 +85,8 @@ func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 	doing := "pulling"
 	if g := t.g; g != nil {
 		doing = "pushing"
-		step, acked := s.w.Servers.Sequence.Begin()
-		defer s.w.Servers.Sequence.End(step)
-		r.Push, r.From, r.Seq, r.Acked = g.Step, g.from, step, acked
+		defer s.w.Servers.Sequence.End(t.seq)
+		r.Push, r.From, r.Positions, r.Seq, r.Acked = g.Step, g.from, g.at[:], t.seq, t.acked
 		r.All = true // a save waits on every server for the same steps
 	}
 	if err := x.Run(s.ctx, r); err != nil {

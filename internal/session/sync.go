@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/gofleet/gofleet/internal/exchange"
-
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -18,6 +18,7 @@ type syncSession struct {
 	pull   []exchange.Rows
 	ahead  fetched
 	came   bool // what ahead has came with the last push
+	at     [1]progress.Position
 }
 
 func newSync(w *Worker, params []*optimizer.Param) *syncSession {
@@ -59,7 +60,8 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 	defer done()
 	seq, acked := s.w.Servers.Sequence.Begin()
 	defer s.w.Servers.Sequence.End(seq)
-	r := exchange.Request{Op: wire.OpStep, Round: s.w.Round(), Seq: seq, Acked: acked, Push: push, All: true}
+	s.at[0] = s.w.trained(st)
+	r := exchange.Request{Op: wire.OpStep, Round: s.w.Round(), Seq: seq, Acked: acked, Push: push, Positions: s.at[:], All: true}
 	if s.came = false; knowsNext(st) {
 		s.ahead.want(s.w, st, nextOf)
 		r.Pull = s.ahead.rows

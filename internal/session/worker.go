@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -22,6 +24,8 @@ type Config struct {
 	Rule            optimizer.Rule
 	Strategy        strategy.Strategy // with its defaults filled in
 	Servers         *exchange.Servers
+	// Progress counts what the worker's threads train on; nil counts for nobody.
+	Progress *progress.Tracker
 	// Context ends with the worker; its cause says why.
 	Context context.Context
 	// UseRate gives use the factor on learning rates that servers have. No other factor is set before it returns.
@@ -61,6 +65,7 @@ var ErrClosed = errors.New("worker has left the job")
 
 // New is a worker whose sessions can be opened once it has begun.
 func New(c Config) *Worker {
+	c.Progress = cmp.Or(c.Progress, new(progress.Tracker))
 	return &Worker{Config: c, mode: mode.Of(c.Strategy.Mode), turn: make(chan struct{}, 1), Frozen: newFrozen(c.Layout)}
 }
 
@@ -79,6 +84,11 @@ func (w *Worker) Leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.left = true
+}
+
+// trained counts a step, and is how far its thread is with it.
+func (w *Worker) trained(st *optimizer.Step) progress.Position {
+	return w.Progress.Trained(st.Thread, st.Threads, st.Samples)
 }
 
 // closed forgets a session.

@@ -5,6 +5,8 @@ import (
 	"context"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // saved is what a checkpoint holds.
@@ -20,6 +22,35 @@ func (s *saved) is(o *saved) bool {
 		s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User)
 }
 
+// Count makes an update and then counts the samples of its gradients, at one point between two checkpoints.
+func (t *Trainer) Count(update func() error, count func()) error {
+	t.counting.RLock()
+	defer t.counting.RUnlock()
+	err := update()
+	if err == nil {
+		count()
+	}
+	return err
+}
+
+func (t *Trainer) trained(st *optimizer.Step) { t.reading.Trained(st.Thread, st.Threads, st.Samples) }
+
+// GoOn makes this worker, one of so many, go on from where the checkpoint that was loaded says. Another number of workers has other shares
+// of the data.
+func (t *Trainer) GoOn(worker, workers int) {
+	if saved := len(t.positions); saved == workers {
+		t.reading.Resume(t.positions[worker], t.progress.Epoch)
+		return
+	} else if saved > 0 && worker == 0 {
+		t.series.Log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers",
+			"workers then", saved, "workers now", workers, "epoch", t.progress.Epoch)
+	}
+	t.reading.Resume(nil, t.progress.Epoch)
+}
+
+// Positions are those that the job goes on from, by worker.
+func (t *Trainer) Positions() [][]progress.Position { return t.positions }
+
 // Resume loads the newest whole checkpoint of the series, and says in words what was loaded; "" if there is none. Files are looked at
 // before a weight is changed: where all checkpoints are damaged, training begins with the weights that there are.
 func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
@@ -29,7 +60,7 @@ func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
 			return err
 		}
 		if origin, err = t.Load(ctx, dir, checkpoint.Selection{}); err == nil && m.Progress != nil {
-			t.progress = *m.Progress
+			t.progress, t.positions = *m.Progress, m.Positions
 		}
 		return err
 	})
@@ -48,6 +79,9 @@ func (t *Trainer) Release() {
 // Progress implements [backend.Trainer].
 func (t *Trainer) Progress() checkpoint.Progress { return t.progress }
 
+// Reading implements [backend.Trainer].
+func (t *Trainer) Reading() *progress.Tracker { return &t.reading }
+
 // Saves implements [backend.Trainer].
 func (t *Trainer) Saves(context.Context, bool) (bool, error) { return true, nil }
 
@@ -55,16 +89,21 @@ func (t *Trainer) Saves(context.Context, bool) (bool, error) { return true, nil 
 func (t *Trainer) Asked() <-chan struct{} { return nil }
 
 // Checkpoint implements [backend.Trainer].
-func (t *Trainer) Checkpoint(ctx context.Context, p checkpoint.Progress) error {
-	return t.WriteNext(ctx, p, t.local.RateFactor())
+func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
+	own := func() [][]progress.Position { return [][]progress.Position{t.reading.All()} }
+	return t.WriteNext(ctx, progressed, own, t.local.RateFactor())
 }
 
-// WriteNext is Checkpoint with the factor on learning rates that a job goes on with.
-func (t *Trainer) WriteNext(ctx context.Context, p checkpoint.Progress, rate float64) error {
+// WriteNext is Checkpoint with the positions of all workers and the factor on learning rates that a job goes on with.
+func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress, positions func() [][]progress.Position,
+	rate float64) error {
 	if err := t.Whole(); err != nil {
 		return err
 	}
+	t.counting.Lock()
+	defer t.counting.Unlock()
 	return t.local.Still(func() error {
+		p := progressed()
 		now := &saved{t.Store().Step(), rate, p}
 		t.mu.Lock()
 		before := t.saved
@@ -76,7 +115,7 @@ func (t *Trainer) WriteNext(ctx context.Context, p checkpoint.Progress, rate flo
 		if err != nil {
 			return err
 		}
-		if err := t.write(ctx, dir, rate, &p); err != nil {
+		if err := t.write(ctx, dir, rate, &p, positions()); err != nil {
 			return err
 		}
 		t.mu.Lock()

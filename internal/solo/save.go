@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -25,11 +26,12 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64,
 	if err := t.places.Take(ctx, dir); err != nil {
 		return err
 	}
-	return t.local.Still(func() error { return t.write(ctx, dir, rate, nil, params...) })
+	return t.local.Still(func() error { return t.write(ctx, dir, rate, nil, nil, params...) })
 }
 
 // write writes a checkpoint between two updates.
-func (t *Trainer) write(ctx context.Context, dir string, rate float64, p *checkpoint.Progress, params ...string) error {
+func (t *Trainer) write(ctx context.Context, dir string, rate float64, p *checkpoint.Progress, positions [][]progress.Position,
+	params ...string) error {
 	store := t.Store()
 	id := fmt.Sprintf("%d-%s", store.Step(), rand.Text()[:8])
 	part, err := checkpoint.WritePart(ctx, dir, checkpoint.PartName(id, 0, 1), store, params...)
@@ -37,7 +39,7 @@ func (t *Trainer) write(ctx context.Context, dir string, rate float64, p *checkp
 		return err
 	}
 	return checkpoint.Commit(dir, checkpoint.Manifest{ID: id, Rule: t.rule.Name(), Step: store.Step(), RateFactors: store.RateFactors(rate),
-		Progress: p, Params: checkpoint.Params(t.params, params...), Parts: []checkpoint.Part{part}})
+		Progress: p, Positions: positions, Params: checkpoint.Params(t.params, params...), Parts: []checkpoint.Part{part}})
 }
 
 // Shrink implements [backend.Trainer].

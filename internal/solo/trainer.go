@@ -9,6 +9,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
@@ -23,10 +24,14 @@ type Trainer struct {
 	params []*optimizer.Param
 	rule   optimizer.Rule
 	policy strategy.NotFinite
-	// series are the checkpoints that this process makes by itself, and progress that of the one it goes on from.
-	series   *checkpoint.Series
-	places   checkpoint.Claims // where Save writes
-	progress checkpoint.Progress
+	// series are the checkpoints that this process makes by itself, and progress and positions those of the one it goes on from.
+	series    *checkpoint.Series
+	places    checkpoint.Claims // where Save writes
+	progress  checkpoint.Progress
+	positions [][]progress.Position
+	reading   progress.Tracker
+	// counting is read-locked while a step is made and counted.
+	counting sync.RWMutex
 
 	mu sync.Mutex
 	// torn is why a load has left parts of two models.
@@ -62,6 +67,7 @@ func (t *Trainer) Join(ctx context.Context) error {
 		return err
 	}
 	_, err := t.Resume(ctx)
+	t.GoOn(0, 1)
 	return errors.Join(err, t.Whole())
 }
 

@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/gofleet/gofleet/internal/progress"
 )
 
 // Hello is the blob of OpHello and OpJoin.
@@ -27,6 +29,8 @@ type Welcome struct {
 	Origin string `json:"origin,omitempty"`
 	// Progress is that of the checkpoint from which a job that was started again goes on.
 	Progress Progress `json:"progress,omitzero"`
+	// Positions are how far the worker's threads are in their data with what this server has of its lives before, or of that checkpoint.
+	Positions []progress.Position `json:"positions,omitempty"`
 }
 
 // Progress is how far a job is, as its program says.
@@ -183,6 +187,8 @@ type Part struct {
 	Server int    `json:"server"`
 	Step   int64  `json:"step"`
 	Rows   int64  `json:"rows"`
+	// Positions are, by worker, how far its threads are in their data with what the part holds.
+	Positions [][]progress.Position `json:"positions,omitempty"`
 	// RateFactors multiply the learning rates of the updates.
 	RateFactors []RateFactor `json:"rate_factors,omitempty"`
 }

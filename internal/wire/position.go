@@ -50,7 +50,7 @@ func (f *Frame) Positions(dst []progress.Position) ([]progress.Position, error) 
 	for i := range n {
 		b := s.data[i*positionSize:]
 		p := progress.Position{Thread: le.Uint16(b), Threads: le.Uint16(b[2:]), Epoch: le.Uint32(b[4:]), Samples: le.Uint64(b[8:])}
-		if p.Thread >= p.Threads {
+		if p.Thread >= max(p.Threads, 1) {
 			return dst, fmt.Errorf("wire: a position of thread %d of %d: %w", p.Thread, p.Threads, ErrFrame)
 		}
 		dst = append(dst, p)

@@ -1,0 +1,32 @@
+package replica
+
+import (
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/progress"
+)
+
+// goOn begins where the checkpoint says that was loaded, if one was.
+func (t *Trainer) goOn() {
+	rank, ranks := t.c.Group.Rank, len(t.c.Group.Endpoints)
+	t.GoOn(rank, ranks)
+	t.at = make([][]progress.Position, ranks)
+	if saved := t.Positions(); len(saved) == ranks {
+		for r := range t.at {
+			t.at[r] = slices.Clone(saved[r])
+		}
+	}
+}
+
+// moved takes note of how far all ranks are with an update: those that had a part in it.
+func (t *Trainer) moved(at []progress.Position) {
+	for rank, p := range at {
+		t.movedTo(rank, p)
+	}
+}
+
+func (t *Trainer) movedTo(rank int, p progress.Position) {
+	if p.Threads > 0 {
+		t.at[rank] = progress.Moved(t.at[rank], p)
+	}
+}
