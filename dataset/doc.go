@@ -26,7 +26,14 @@
 //
 // No method changes a dataset, and no order is left to chance: an order is a function of a seed and [Dataset.Epoch].
 // Workers that shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap,
-// and a worker that comes back goes on with [Dataset.Skip].
+// and a worker that comes back goes on with [Dataset.Skip], or leaves that to the training loop.
+//
+// What comes in the same order again, so that a job goes on in the middle of an epoch: every [Dataset], whatever is done to it; files
+// that stream by, as a [QueueDataset] has them, as long as the list and the files are the same; an [InMemoryDataset] that has loaded the
+// same files and made its LocalShuffle with the same number ([InMemoryDataset.SetShuffles]). Rows that GlobalShuffle has moved from worker
+// to worker are where the exchanges so far have left them: load them anew for each epoch, or give GlobalShuffle a list that is the same on
+// all workers. A Generate, Source or PipeCommand that draws lots comes in another order, and so does a MultiSlotDataGenerator that does.
+// Where the order is another, as many samples are left out, but not the same.
 //
 // [Dataset.RandomShard] gives each worker random rows of files that are too long for memory.
 //

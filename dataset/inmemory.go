@@ -109,6 +109,10 @@ func (d *InMemoryDataset) LocalShuffle(seed uint64) error {
 	return nil
 }
 
+// SetShuffles says that LocalShuffle was called so often before, in a process that has ended: the next call puts the rows in the order that
+// the call after those did. In a loop that shuffles once an epoch that is the epoch from which the job goes on.
+func (d *InMemoryDataset) SetShuffles(n int) { d.shuffles = n }
+
 // Batches passes over the rows in memory; see [Dataset.Batches].
 func (d *InMemoryDataset) Batches() iter.Seq2[Batch, error] {
 	if d.shuffled == nil {

@@ -67,6 +67,15 @@ func TestInMemoryDataset(t *testing.T) {
 	if slices.Equal(orders[0], orders[1]) || slices.Equal(orders[0], whole) {
 		t.Errorf("two shuffles: %v", orders)
 	}
+	for i, want := range orders { // as in a process that is started again
+		d.SetShuffles(i)
+		if err := d.LocalShuffle(1); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := batchXs(t, d.Batches()); !slices.Equal(got, want) {
+			t.Errorf("shuffle %d again: %v, it was %v", i, got, want)
+		}
+	}
 	if got, _ := batchXs(t, d.Rows().Shard(1, 2).Batches(9)); len(got) != 3 || got[0] != orders[1][1] {
 		t.Errorf("a shard of %v is %v", orders[1], got)
 	}

@@ -30,7 +30,7 @@ func positionOf(epoch int, samples uint64) Position {
 // job goes on, or, for a worker that is started again while the others train on, of what it pushed before. Then each training step
 // moves it.
 //
-// The training loops of package nn go on behind it by themselves. A program that takes its steps one by one leaves out as many samples,
+// The training loops of package nn go on after it by themselves. A program that takes its steps one by one leaves out as many samples,
 // of rows that come in the same order again:
 //
 //	rows := train.Shuffle(seed).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum())

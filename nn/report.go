@@ -87,7 +87,7 @@ func beside(passed int) string {
 	if passed == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (behind %s of the checkpoint's)", grouped(passed))
+	return fmt.Sprintf(" (after %s in the checkpoint)", grouped(passed))
 }
 
 // draw replaces the live line. Longer ones are cut, since a line that wraps can't be replaced.

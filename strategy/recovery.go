@@ -14,6 +14,9 @@ import (
 // from the whole one with the highest number, or from nothing where there is none; what a program gives to Restore or InitServer counts
 // only then. The lowest worker that lives has one saved every Every, and when it stops. When the context of InitWorker or RunServer
 // ends, as on SIGTERM, one is saved too before the role ends: by the worker in Fleet.Close, for a server by the lowest worker.
+//
+// A checkpoint has each worker's position in its data, after the last push that is in its weights. A job that is started again goes on
+// there, also in the middle of an epoch: training loops of package nn by themselves, others as Fleet.Position of package fleet says.
 type Recovery struct {
 	// Dir is where checkpoints go: a directory that all servers share, or all workers of a job without servers. While a job lives another
 	// is refused there, by name (fleet.ErrTaken): it would go on from the first one's checkpoints.

@@ -1,5 +1,5 @@
 // Package progress is how far a worker is in its data: which samples of its share of an epoch are in the weights, so that a job which is
-// started again goes on behind them.
+// started again goes on after them.
 //
 //	position.go  one thread's place, as pushes and checkpoints have it
 //	tracker.go   a worker's threads, as they train

@@ -56,12 +56,12 @@ func (t Training) Play(ctx context.Context, f *fleet.Fleet, work func(ctx contex
 // finished. The result is that of the last epoch. rows gives the rows of an epoch; they have to be of a known number.
 //
 // With -checkpoint each epoch ends behind a barrier, with a checkpoint, and a job that is started again goes on with the epoch that was
-// under way: from its first row, so that rows which were in the checkpoint count twice.
+// under way, behind the rows that are in the checkpoint.
 func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func(epoch int) *dataset.Dataset, out io.Writer,
 	fetch ...*nn.Node) (last nn.TrainResult, err error) {
 	exe := nn.NewExecutor(g)
-	if epoch := f.Progress().Epoch; epoch > 0 {
-		fmt.Fprintf(out, "worker %d goes on after epoch %d/%d\n", f.WorkerIndex(), epoch, c.Epochs)
+	if epoch, p := f.Progress().Epoch, f.Position(); epoch > 0 || p.Samples > 0 {
+		fmt.Fprintf(out, "worker %d goes on after epoch %d/%d and %d examples\n", f.WorkerIndex(), epoch, c.Epochs, p.Samples)
 	}
 	for epoch := f.Progress().Epoch; epoch < c.Epochs; epoch++ {
 		exe.ResetMetrics()
