@@ -38,7 +38,7 @@ func positionOf(epoch int, samples uint64) Position {
 //
 // So a job that goes back to a checkpoint counts each sample of an epoch once, in every mode but geo. What was on its way when the
 // checkpoint was made is in neither the weights nor the position. Samples of another thread than the first are counted apart where
-// [nn.TrainThreads] trains; executors of one's own say which thread they are (SetThread), or the epoch begins anew.
+// TrainThreads of package nn trains; executors of one's own say which thread they are (SetThread), or the epoch begins anew.
 //
 // A worker that is started again alone, in async and half_async, trains again on what was on its way when it ended, and what had arrived
 // of that counts twice: for each of its threads, in async at most (send_queue_size + thread_pool_size) × max_merge_var_num batches, in
