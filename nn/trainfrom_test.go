@@ -3,15 +3,19 @@ package nn
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
 	"gorgonia.org/tensor"
 )
 
@@ -289,6 +293,54 @@ func TestGrouped(t *testing.T) {
 	for d, want := range map[time.Duration]string{1500 * time.Millisecond: "1.5s", 83 * time.Second: "1m23s"} {
 		if got := spoken(d); got != want {
 			t.Errorf("spoken(%d) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+// resuming is a trainer whose weights have so many samples of each thread's share.
+type resuming struct {
+	*local.Trainer
+	mu      sync.Mutex
+	trained map[int]int
+}
+
+func (r *resuming) Passed(thread, _, samples int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.trained[thread] < samples {
+		return false
+	}
+	r.trained[thread] -= samples
+	return true
+}
+
+// TestTrainFromTheMiddle: batches that are in the weights are passed over, also when they are all, and results and reports say so.
+func TestTrainFromTheMiddle(t *testing.T) {
+	for trained, want := range map[int]TrainResult{0: {Steps: 3, Samples: 6}, 4: {Steps: 1, Samples: 2, Passed: 4}, 6: {Passed: 6}} {
+		for threads := 1; threads <= 2; threads++ {
+			n := newToy(1)
+			trainer, err := local.New(n.loss.Params(), optimizer.SGD{LR: 0.1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.loss.Bind(&resuming{Trainer: trainer, trained: map[int]int{0: trained, 1: trained}})
+			var out bytes.Buffer
+			o := TrainOptions{Progress: &Progress{Out: &out, Total: 6 * threads, Steps: 1}}
+			batches := func(int) stream { return recycled(n.batches(2, 2, 2)) }
+			var got TrainResult
+			if threads == 1 {
+				got, err = NewExecutor(n.g).TrainFrom(t.Context(), batches(0), o)
+			} else {
+				got, err = TrainThreads(t.Context(), n.g, threads, batches, o)
+			}
+			if err != nil || got.Steps != threads*want.Steps || got.Samples != threads*want.Samples || got.Passed != threads*want.Passed {
+				t.Errorf("%d threads after %d samples: %+v, error %v", threads, trained, got, err)
+			}
+			said := out.String()
+			if strings.Contains(said, fmt.Sprintf("(after %d in the checkpoint)", threads*trained)) != (trained > 0) ||
+				strings.Contains(said, "100%") != (want.Steps > 0) {
+				t.Errorf("%d threads after %d samples: the report is %q", threads, trained, said)
+			}
 		}
 	}
 }
