@@ -11,11 +11,11 @@
 //	attack     what it does                                           before                              now
 //	bombs      small messages that decode to 1,000 MB, in every       up to 14.3 GB, 12.6 GB a minute     0 MB, refused
 //	           codec, eight at once                                   later
-//	fits       64 messages in the job's codec (-codec) that decode    64 MB each                          3 MB, refused
+//	fits       64 messages in the job's codec (-codec) that decode    not measured                        3 MB, refused
 //	           to as much as a frame of the default size
 //	halves     4,200 requests that announce 1 MiB and stop after      1.3 GB, and training stands still   210 MB, closed after
 //	           30 kB                                                  until they let go                   StallTimeout
-//	announces  200 requests that announce 64 MiB and stop after       room for 64 MiB each                14 MB, closed likewise
+//	announces  200 requests that announce 64 MiB and stop after       not measured                        14 MB, closed likewise
 //	           100 kB
 //	stays      10,000 connections that make a request which is        239 MB, never closed                1 MB, closed
 //	           refused, and stay
