@@ -344,3 +344,78 @@ func TestALostJournalSendsAllBack(t *testing.T) {
 		})
 	}
 }
+
+// TestEverythingDies kills all roles of a job with a journal at once. Where workers go in step, those that are started again are none of the
+// lives that the servers know, so that all go back to the last checkpoint; elsewhere they go on with what the servers have.
+func TestEverythingDies(t *testing.T) {
+	for _, mode := range strategy.Modes() {
+		t.Run(string(mode), func(t *testing.T) {
+			s, err := strategy.Factory(string(mode))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = journaled(s, t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				network := transport.NewMemory()
+				cluster := trial.Cluster(2, 2)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				var seen [2][]float32
+				all := func(after time.Duration) map[string]error {
+					return cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+						_, err := live(ctx, f, network, after, func(ctx context.Context, f *fleet.Fleet) error {
+							return twoEpochs(ctx, f, s, &seen)
+						})
+						return err
+					})
+				}
+				all(700 * time.Millisecond)
+				lockstep := mode == strategy.ModeSync || mode == strategy.ModeSSP
+				for role, err := range all(0) {
+					// A worker that has not joined yet when the others go back waits for the next server 0, which is not started here.
+					waits := err != nil && strings.Contains(err.Error(), "nobody listens there") && strings.HasPrefix(role, "worker")
+					if lockstep && !errors.Is(err, fleet.ErrWentBack) && !waits || !lockstep && err != nil {
+						t.Errorf("started again, %s: %v", role, err)
+					}
+				}
+				if lockstep {
+					for role, err := range all(0) {
+						if err != nil {
+							t.Errorf("started once more, %s: %v", role, err)
+						}
+					}
+				}
+				least := float32(2 * 2 * 10)
+				if mode == strategy.ModeSync {
+					least = 2 * 10
+				}
+				if len(seen[0]) == 0 || !slices.Equal(seen[0], seen[1]) || seen[0][0] < least {
+					t.Errorf("workers see %v and %v, want the same, %v at least", seen[0], seen[1], least)
+				}
+			})
+		})
+	}
+}
+
+// twoEpochs counts in two epochs with a barrier behind each, to which worker 1 comes late, and has what each worker sees then.
+func twoEpochs(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, seen *[2][]float32) error {
+	c := trial.CounterFor(s)
+	return c.Play(ctx, f, s, func() error {
+		return c.InSession(ctx, func(session optimizer.Session) error {
+			for range 2 {
+				for range 10 {
+					if err := c.Steps(ctx, session, 1); err != nil {
+						return err
+					}
+					time.Sleep(time.Duration(20+20*f.WorkerIndex()) * time.Millisecond)
+				}
+				if err := errors.Join(c.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx)); err != nil {
+					return err
+				}
+			}
+			values, err := c.Seen(ctx, session)
+			seen[f.WorkerIndex()] = values
+			return err
+		})
+	})
+}

@@ -45,6 +45,11 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 	if err == nil {
 		err = c.begin(int(f.Worker), life)
 	}
+	if refusal, refused := refusalOf(err); refused && refusal.Status == wire.StatusRefused && c.pieces.returned {
+		// Its life has ended while this server was away, as those of others may have: what is left is no job.
+		c.st.lock.fail(wire.Refuse(wire.StatusBack, "%v", err))
+		err = c.st.lock.failure
+	}
 	if err != nil {
 		return err
 	}
