@@ -50,6 +50,7 @@ ips:
 log_dir: log
 max_restart: 0
 nproc_per_node: None
+restart_servers: 0
 selected_gpus: 
 server_num: 2
 servers: 

@@ -22,10 +22,10 @@ type crew struct {
 }
 
 // run starts the roles and stays until the last one has ended. It returns the exit code of the job.
-func (c *crew) run(signals <-chan os.Signal, grace time.Duration, restarts int) (int, error) {
+func (c *crew) run(signals <-chan os.Signal, grace time.Duration, restarts, returns int) (int, error) {
 	c.procs = map[role]*process{}
 	c.exits = make(chan exit, len(c.job.here))
-	k := newKeeper(c.job, grace, restarts, c.con.say)
+	k := newKeeper(c.job, grace, restarts, returns, c.con.say)
 	if c.job.collective() {
 		c.con.say("Please check workers logs in %s", filepath.Join(c.logDir, "workerlog.*"))
 	} else {
@@ -49,24 +49,43 @@ func (c *crew) run(signals <-chan os.Signal, grace time.Duration, restarts int) 
 
 // start starts all roles, for the first time or again.
 func (c *crew) start(k *keeper) error {
-	shown, _ := c.job.first(worker)
 	for _, r := range c.job.here {
 		log, err := openLog(c.logDir, r, k.attempt, k.attempts)
+		if err == nil {
+			err = c.startRole(r, log)
+		}
 		if err != nil {
 			return fmt.Errorf("cannot start %v: %w", r, err)
 		}
-		cmd := exec.Command(c.program, c.args...)
-		cmd.Env = c.job.withToken(inherit(os.Environ(), c.job.environment(r)))
-		var on *console
-		if r == shown {
-			on = c.con
-		}
-		p, err := startProcess(cmd, r, log, on)
-		if err != nil {
-			return err
-		}
-		c.procs[r] = p
-		go func() { c.exits <- p.wait() }()
+	}
+	return nil
+}
+
+// startRole starts a role, which writes to a log.
+func (c *crew) startRole(r role, log *os.File) error {
+	cmd := exec.Command(c.program, c.args...)
+	cmd.Env = c.job.withToken(inherit(os.Environ(), c.job.environment(r)))
+	var on *console
+	if shown, _ := c.job.first(worker); r == shown {
+		on = c.con
+	}
+	p, err := startProcess(cmd, r, log, on)
+	if err != nil {
+		return err
+	}
+	c.procs[r] = p
+	go func() { c.exits <- p.wait() }()
+	return nil
+}
+
+// startAgain starts a role anew whose log goes on.
+func (c *crew) startAgain(r role) error {
+	log, err := goOnWithLog(c.logDir, r, "started again alone")
+	if err == nil {
+		err = c.startRole(r, log)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot start %v again: %w", r, err)
 	}
 	return nil
 }
@@ -92,6 +111,10 @@ func (c *crew) watch(k *keeper, signals <-chan os.Signal) error {
 		switch {
 		case o.stop == start:
 			if err := c.start(k); err != nil {
+				return err
+			}
+		case o.stop == startAgain:
+			if err := c.startAgain(o.role); err != nil {
 				return err
 			}
 		case k.phase == pausing:

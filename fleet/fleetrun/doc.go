@@ -26,6 +26,7 @@
 //	--nproc_per_node N    the workers of one machine. Where all run here it is another way to say --worker_num; with
 //	                      --workers it is checked against what the list gives this machine
 //	--max_restart N       when a role fails, start all roles again, at most N times (0)
+//	--restart_servers N   when a server fails, start it again alone, at most N times (0)
 //	--log_dir DIR         where logs go (log)
 //	--grace DURATION      how long roles may take to end when asked to, before they are killed (10s)
 //	--ips LIST            the machines of a collective job, "ip,ip", each with --nproc_per_node workers
@@ -90,6 +91,10 @@
 // -checkpoint) goes on from the last one. A role that ends with 2, which is a command line that makes no sense, is not started again, but
 // after a panic; nor is a job that a signal has ended. Logs go on after a line that says which attempt begins. On several machines give
 // all the same --max_restart: roles whose job has lost one elsewhere fail, and are started again too.
+//
+// With --restart_servers=N a server that fails is started again alone and at once, up to N times in all: for programs whose servers keep a
+// journal (strategy.Recovery; the examples' -journal), and go on where they were while the others wait. One that ends with 75 has lost
+// its weights, and then --max_restart says what follows.
 //
 // An interrupt (^C), SIGTERM or SIGHUP to fleetrun asks all roles to end, which may save a checkpoint before, as long as the grace period
 // lasts; a second one kills them. The exit code is 130, 143

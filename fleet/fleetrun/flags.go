@@ -22,7 +22,7 @@ type options struct {
 	runMode                       string
 	logDir                        string
 	grace                         time.Duration
-	restarts                      int
+	restarts, returns             int
 	program                       string
 	args                          []string // the program's
 
@@ -76,6 +76,7 @@ func (o *options) define() {
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
 	f.IntVar(&o.restarts, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` times")
+	f.IntVar(&o.returns, "restart_servers", 0, "start a server that fails again alone, at most `N` times: for programs whose servers keep a journal")
 	for i, name := range deviceFlags {
 		f.StringVar(&o.devices[i], name, "", "a `list` whose length alone may count: gofleet computes on CPUs")
 	}
@@ -99,6 +100,9 @@ func (o *options) check() error {
 	}
 	if o.restarts < 0 {
 		return fmt.Errorf("--max_restart=%d: it counts from 0", o.restarts)
+	}
+	if o.returns < 0 {
+		return fmt.Errorf("--restart_servers=%d: it counts from 0", o.returns)
 	}
 	if o.logDir == "" {
 		return errors.New("--log_dir is empty: name a directory, or drop the flag for \"log\"")

@@ -17,6 +17,7 @@ type keeper struct {
 
 	roles    []role
 	restarts int // that are left
+	returns  int // of servers alone, that are left
 	attempt  int // that runs, from 1
 	attempts int // that there may be
 
@@ -42,6 +43,7 @@ const (
 type order struct {
 	stop stop
 	wait time.Duration // 0 leaves the timer as it is
+	role role          // of startAgain
 }
 
 type stop int
@@ -50,7 +52,8 @@ const (
 	carryOn stop = iota
 	terminate
 	kill
-	start // all roles, none of which is alive
+	start      // all roles, none of which is alive
+	startAgain // one role, beside the others
 )
 
 // patience is how long servers may be gone before workers without servers are worth a word.
@@ -62,9 +65,9 @@ const (
 	longestPause = time.Minute
 )
 
-func newKeeper(j *job, grace time.Duration, restarts int, say func(string, ...any)) *keeper {
+func newKeeper(j *job, grace time.Duration, restarts, returns int, say func(string, ...any)) *keeper {
 	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, roles: j.here, restarts: restarts,
-		attempts: restarts + 1}
+		returns: returns, attempts: restarts + 1}
 	k.begin()
 	return k
 }
@@ -87,12 +90,32 @@ func (k *keeper) exited(e exit) order {
 	switch {
 	case k.phase == ending:
 		return k.rest()
+	case k.comesBack(e):
+		return k.startAgain(e)
 	case e.code != 0:
 		return k.fail(e)
 	case e.role.kind == worker:
 		return k.workerLeft()
 	}
 	return k.serverLeft(e.role)
+}
+
+// exitWentBack is the exit code of a role whose job goes back to its last checkpoint (fleet.ExitWentBack).
+const exitWentBack = 75
+
+// comesBack says whether a role that has ended is started again alone: a server that goes on where it was. One that ends with
+// exitWentBack sends the whole job back.
+func (k *keeper) comesBack(e exit) bool {
+	usage := e.code == exitUsage && !e.panicked
+	return e.role.kind == server && e.code != 0 && e.code != exitWentBack && !usage && k.returns > 0
+}
+
+// startAgain has a server started again.
+func (k *keeper) startAgain(e exit) order {
+	k.returns--
+	k.alive[e.role] = true
+	k.say("%v failed: %s. It is started again alone, and may be %d times more", e.role, e.how, k.returns)
+	return order{stop: startAgain, role: e.role}
 }
 
 func (k *keeper) fail(e exit) order {
@@ -163,7 +186,7 @@ func (k *keeper) signalled(s os.Signal) order {
 // end asks everybody to end.
 func (k *keeper) end() order {
 	k.phase = ending
-	return order{terminate, max(k.grace, 1)}
+	return order{stop: terminate, wait: max(k.grace, 1)}
 }
 
 // expired takes note that the time of the last order is over.

@@ -28,19 +28,24 @@ func createLog(dir string, r role) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND|os.O_TRUNC, 0o666)
 }
 
-// attemptLine begins the line in a log behind which a later attempt writes.
-const attemptLine = "---- fleetrun: attempt"
+// attemptLine begins the line in a log behind which a role writes that was started again.
+const attemptLine = "---- fleetrun:"
 
 // openLog is createLog for the first attempt at a job, and goes on with the log behind a line for later ones.
 func openLog(dir string, r role, attempt, of int) (*os.File, error) {
 	if attempt == 1 {
 		return createLog(dir, r)
 	}
+	return goOnWithLog(dir, r, fmt.Sprintf("attempt %d of %d", attempt, of))
+}
+
+// goOnWithLog goes on with a log, behind a line that says why.
+func goOnWithLog(dir string, r role, why string) (*os.File, error) {
 	f, err := os.OpenFile(logPath(dir, r), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Fprintf(f, attemptLine+" %d of %d, %s\n", attempt, of, time.Now().Format(time.DateTime)); err != nil {
+	if _, err := fmt.Fprintf(f, attemptLine+" %s, %s\n", why, time.Now().Format(time.DateTime)); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("the log can't be gone on with: %w", err)
 	}

@@ -19,7 +19,8 @@ import (
 )
 
 // TestAJobSurvives kills a role of a real job with kill -9 when its second epoch has ended: fleetrun starts all again, they go on behind
-// an epoch that all had ended, and come to the weights of a job that nobody disturbed, bit for bit.
+// an epoch that all had ended, and come to the weights of a job that nobody disturbed, bit for bit. A server with a journal is started
+// again alone, and the others never notice.
 func TestAJobSurvives(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a model several times, as processes")
@@ -42,15 +43,34 @@ func TestAJobSurvives(t *testing.T) {
 			if !regexp.MustCompile(`worker 0 goes on after epoch [1-6]/6`).MatchString(o.stdout) {
 				t.Errorf("worker 0 said\n%s", o.stdout)
 			}
-			if o.auc != undisturbed.auc || !bytes.Equal(o.weights, undisturbed.weights) {
-				t.Errorf("test AUC %s, undisturbed %s; the same weights: %t", o.auc, undisturbed.auc, bytes.Equal(o.weights, undisturbed.weights))
+			o.equals(t, undisturbed)
+		})
+	}
+	for _, victim := range []string{"server 0", "server 1"} {
+		t.Run(victim+" with a journal", func(t *testing.T) {
+			o := survivor{bin: bin, victim: victim, journal: true}.run(t)
+			again := regexp.MustCompile(victim + ` failed: killed \(signal 9\).* It is started again alone`)
+			if !again.MatchString(o.stderr) || strings.Contains(o.stderr, "attempt") {
+				t.Errorf("fleetrun said\n%s", o.stderr)
 			}
+			o.equals(t, undisturbed)
 		})
 	}
 }
 
+// equals fails the test unless both jobs came to the same model.
+func (o survived) equals(t *testing.T, other survived) {
+	t.Helper()
+	if same := bytes.Equal(o.weights, other.weights); o.auc != other.auc || !same {
+		t.Errorf("%s, undisturbed %s; the same weights: %t", o.auc, other.auc, same)
+	}
+}
+
 // survivor is a job of which a role may be killed.
-type survivor struct{ bin, victim string }
+type survivor struct {
+	bin, victim string
+	journal     bool // servers come back alone
+}
 
 // survived is what became of it.
 type survived struct {
@@ -64,8 +84,13 @@ func (s survivor) run(t *testing.T) (o survived) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.bin+"/fleetrun", "--max_restart=3", "--grace=2s", "--server_num=2", "--worker_num=2", s.bin+"/wide_and_deep",
-		"-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64", "-checkpoint="+dir+"/checkpoints", "-checkpoint_every=1h", "-out="+dir+"/out")
+	restarts, program := "--max_restart=3", []string{s.bin + "/wide_and_deep", "-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64",
+		"-checkpoint=" + dir + "/checkpoints", "-checkpoint_every=1h", "-out=" + dir + "/out"}
+	if s.journal {
+		restarts, program = "--restart_servers=3", append(program, "-journal="+dir+"/journal")
+	}
+	args := append([]string{restarts, "--grace=2s", "--server_num=2", "--worker_num=2"}, program...)
+	cmd := exec.CommandContext(ctx, s.bin+"/fleetrun", args...)
 	cmd.Dir = dir
 	cmd.Env = append(inherit(os.Environ(), nil), "GOMAXPROCS=1")
 	var stderr bytes.Buffer

@@ -84,6 +84,9 @@ func TestEveryFlagActs(t *testing.T) {
 		{"-checkpoint=" + dir + "/ckpt -checkpoint_every=5m -epochs=2", "checkpoint_every", func(l learnt) bool {
 			return strings.Contains(l.said, "goes on after epoch 1/2") && l.strategy.Recovery.Every == strategy.Duration(5*time.Minute)
 		}},
+		{"-checkpoint=" + dir + "/ckpt -journal=" + dir + "/journal", "journal", func(l learnt) bool {
+			return l.strategy.Recovery.Journal == strategy.JournalProcess && l.strategy.Recovery.JournalDir == dir+"/journal"
+		}},
 	}
 	shown := map[string]bool{}
 	for _, e := range effects {
