@@ -76,7 +76,7 @@ func (o *options) define() {
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
 	f.IntVar(&o.restarts, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` times")
-	f.IntVar(&o.returns, "restart_servers", 0, "start a server that fails again alone, at most `N` times: for programs whose servers keep a journal")
+	f.IntVar(&o.returns, "restart_servers", 0, "start a server that fails again alone, at most `N` times: it keeps a journal")
 	for i, name := range deviceFlags {
 		f.StringVar(&o.devices[i], name, "", "a `list` whose length alone may count: gofleet computes on CPUs")
 	}

@@ -50,8 +50,8 @@ func (c *Flags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.Load, "load", c.Load, "checkpoint to go on from, of a job with any number of servers, such as output/mnist/checkpoint")
 	fs.StringVar(&c.Checkpoint, "checkpoint", c.Checkpoint, "directory for checkpoints, at each epoch's end and in between; a job "+
 		"that is started again goes on from the newest whole one, which comes before -load")
-	fs.StringVar(&c.journal, "journal", "", "directory on each server's local disk for what it does between checkpoints: one that is killed and "+
-		"started again goes on where it was, as with fleetrun --restart_servers; with -checkpoint")
+	fs.StringVar(&c.journal, "journal", "", "directory on each server's local disk for what it does between checkpoints: a server that is "+
+		"killed and started again goes on where it was, as with fleetrun --restart_servers; with -checkpoint")
 	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 is 1m")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for the model; empty saves none")
 }
