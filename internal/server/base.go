@@ -53,52 +53,55 @@ type machines struct {
 }
 
 // base is this server's now, with tables from that source.
-func (s *Server) base(from source, state *machines) base {
-	b := base{Job: s.job(), Server: s.c.Index, Process: s.servers.process, Key: s.st.generation.Load(), From: from, State: state}
-	if s.c.Index == 0 {
-		b.Processes = s.servers.processes
+func (c *returning) base(from source, state *machines) base {
+	b := base{Job: c.job(), Server: c.config.Index, Process: c.servers.process, Key: c.st.generation.Load(), From: from, State: state}
+	if c.config.Index == 0 {
+		b.Processes = c.servers.processes
 	}
 	return b
 }
 
 // job names the job and the place in it that a journal is good for.
-func (s *Server) job() string {
-	return fmt.Sprintf("%016x %d workers, server %d of %d", s.c.Fingerprint.Sum(), s.c.Workers, s.c.Index, len(s.c.Endpoints))
+func (c *returning) job() string {
+	of := &c.config
+	return fmt.Sprintf("%016x %d workers, server %d of %d", of.Fingerprint.Sum(), of.Workers, of.Index, len(of.Endpoints))
 }
 
 // machines are this server's now. Locked, and nothing is being applied.
-func (s *Server) machines() *machines {
-	m := &machines{Published: s.st.published, Origin: s.loading.origin, Told: s.loading.from, Progress: s.recovery.progress,
-		Mode: s.st.mode.State(), Counts: s.rounds.counts, Roster: s.st.roster.Save(), Stopping: s.recovery.stopping,
-		Gathers: s.gathering.completed(), Norms: s.clipping.completed(), Period: s.st.cut.Period()}
-	for _, c := range s.rates.coming {
-		m.Coming = append(m.Coming, rateRecord{Round: uint64(c.round), Factor: c.factor})
+func (c *returning) machines() *machines {
+	loading, recovery := c.members.loading, c.members.recovery
+	m := &machines{Published: c.st.published, Origin: loading.origin, Told: loading.from, Progress: recovery.progress,
+		Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(), Stopping: recovery.stopping,
+		Gathers: c.gathering.completed(), Norms: c.deaths.clipping.completed(), Period: c.st.cut.Period()}
+	for _, r := range c.deaths.rates.coming {
+		m.Coming = append(m.Coming, rateRecord{Round: uint64(r.round), Factor: r.factor})
 	}
 	return m
 }
 
 // resume makes the machines what they were. Where workers train copies, all rows are new to them. Locked.
-func (s *Server) resume(m *machines) error {
-	s.st.published, s.loading.origin, s.loading.from, s.recovery.progress = m.Published, m.Origin, m.Told, m.Progress
-	s.st.mode.Resume(m.Mode)
-	s.st.roster.Return(m.Roster, s.st.clock.Now())
-	copy(s.rounds.counts, m.Counts)
-	copy(s.recovery.stopping, m.Stopping)
-	for _, c := range m.Coming {
-		s.rates.coming = append(s.rates.coming, rateChange{mode.Round(c.Round), c.Factor})
+func (c *returning) resume(m *machines) error {
+	c.st.published, c.members.recovery.progress = m.Published, m.Progress
+	c.members.loading.origin, c.members.loading.from = m.Origin, m.Told
+	c.st.mode.Resume(m.Mode)
+	c.st.roster.Return(m.Roster, c.st.clock.Now())
+	copy(c.members.rounds.counts, m.Counts)
+	copy(c.members.recovery.stopping, m.Stopping)
+	for _, r := range m.Coming {
+		c.deaths.rates.coming = append(c.deaths.rates.coming, rateChange{mode.Round(r.Round), r.Factor})
 	}
 	for i := range m.Gathers {
-		s.gathering.recall(&m.Gathers[i])
+		c.gathering.recall(&m.Gathers[i])
 	}
 	for i := range m.Norms {
-		if err := s.clipping.recall(&m.Norms[i]); err != nil {
+		if err := c.deaths.clipping.recall(&m.Norms[i]); err != nil {
 			return err
 		}
 	}
-	s.st.cut.Recall(m.Period)
-	for w := range s.c.Workers {
-		if _, lives := s.st.roster.Living(w); lives {
-			if err := s.members.changed.begin(w); err != nil {
+	c.st.cut.Recall(m.Period)
+	for w := range c.config.Workers {
+		if _, lives := c.st.roster.Living(w); lives {
+			if err := c.members.changed.begin(w); err != nil {
 				return err
 			}
 		}
@@ -107,41 +110,41 @@ func (s *Server) resume(m *machines) error {
 }
 
 // begun begins the journal of a server that has not come back.
-func (s *Server) begun() error {
-	if !s.journaling.on() || len(s.journaling.journal.Segments()) > 0 {
+func (c *returning) begun() error {
+	if !c.journal.on() || len(c.journal.journal.Segments()) > 0 {
 		return nil
 	}
-	return s.segment(s.base(s.from, nil))
+	return c.segment(c.base(c.from, nil))
 }
 
 // segment begins a segment of the journal.
-func (s *Server) segment(b base) error {
+func (c *returning) segment(b base) error {
 	head, err := json.Marshal(b)
 	if err == nil {
-		err = s.journaling.journal.Next(head)
+		err = c.journal.journal.Next(head)
 	}
 	if err != nil {
-		return fmt.Errorf("server %d: %w", s.c.Index, err)
+		return fmt.Errorf("server %d: %w", c.config.Index, err)
 	}
 	return nil
 }
 
 // rebase begins a segment at a checkpoint whose part has been written, while its cut still holds pushes. What lies before a whole
 // checkpoint is not needed any more. Locked.
-func (s *Server) rebase(msg *wire.Save) {
-	if !s.journaling.on() || msg.Progress == nil {
+func (c *returning) rebase(msg *wire.Save) {
+	if !c.journal.on() || msg.Progress == nil {
 		return
 	}
-	if err := s.segment(s.base(source{Dir: msg.Dir, ID: msg.ID}, s.machines())); err != nil {
-		s.journaling.failed(err)
+	if err := c.segment(c.base(source{Dir: msg.Dir, ID: msg.ID}, c.machines())); err != nil {
+		c.journal.failed(err)
 		return
 	}
-	all := s.journaling.journal.Segments()
+	all := c.journal.journal.Segments()
 	for _, seg := range slices.Backward(all[:len(all)-1]) {
 		var b base
 		if json.Unmarshal(seg.Head, &b) == nil && b.From.ID != "" && b.From.whole() == nil {
-			if err := s.journaling.journal.Forget(seg.Number); err != nil {
-				s.log.Warn("a part of the journal that is not needed any more is left", "error", err)
+			if err := c.journal.journal.Forget(seg.Number); err != nil {
+				c.log.Warn("a part of the journal that is not needed any more is left", "error", err)
 			}
 			return
 		}
@@ -158,33 +161,33 @@ func (f source) whole() error {
 }
 
 // fill fills the tables from what the segment of a journal begins from.
-func (s *Server) fill(ctx context.Context, b base) error {
+func (c *returning) fill(ctx context.Context, b base) error {
 	f := b.From
 	if f.Dir == "" {
-		return s.loading.begin(ctx)
+		return c.members.loading.begin(ctx)
 	}
 	if f.ID != "" {
 		if err := f.whole(); err != nil {
 			return err
 		}
 	}
-	m, err := s.loading.fill(ctx, f.Dir, f.What, f.Told)
+	m, err := c.members.loading.fill(ctx, f.Dir, f.What, f.Told)
 	if err == nil && m.Progress != nil {
-		s.recovery.progress = wire.Progress(*m.Progress)
+		c.members.recovery.progress = wire.Progress(*m.Progress)
 	}
 	return err
 }
 
 // newest is the newest segment that a process can begin from.
-func (s *Server) newest() (number int, b base, err error) {
+func (c *returning) newest() (number int, b base, err error) {
 	err = errNoJournal
-	for _, seg := range slices.Backward(s.journaling.journal.Segments()) {
+	for _, seg := range slices.Backward(c.journal.journal.Segments()) {
 		var b base
 		why := json.Unmarshal(seg.Head, &b)
 		switch {
 		case why != nil:
-		case b.Job != s.job():
-			why = fmt.Errorf("it is of another job (%s), and this is %s", b.Job, s.job())
+		case b.Job != c.job():
+			why = fmt.Errorf("it is of another job (%s), and this is %s", b.Job, c.job())
 		case b.From.ID != "":
 			why = b.From.whole()
 		}

@@ -51,7 +51,7 @@ func TestACutIsKeptForReading(t *testing.T) {
 			s.st.lock.Lock()
 			defer s.st.lock.Unlock()
 			s.st.roster.Drop(0, 1)
-			s.members.depart(0, false)
+			s.deaths.membership.depart(0, false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestNobodyCutsAfterDeath(t *testing.T) {
 		synctest.Wait()
 		s.st.lock.Lock()
 		s.st.roster.Drop(1, 1)
-		s.members.depart(1, false)
+		s.deaths.membership.depart(1, false)
 		s.st.lock.Unlock()
 		send(t, s, saveFrame(t, s, commit, wire.Save{ID: "a", Abandon: true}), wire.StatusOK)
 		if status := <-frozen; status != wire.StatusStale {

@@ -54,7 +54,7 @@ func TestPiecesAreOnePush(t *testing.T) {
 	if step := s.part.store.Step(); step != 1 {
 		t.Errorf("step %d after one push", step)
 	}
-	if n := len(s.members.pieces.stages[0]); n != 0 {
+	if n := len(s.deaths.membership.pieces.stages[0]); n != 0 {
 		t.Errorf("%d pushes are still being collected", n)
 	}
 }

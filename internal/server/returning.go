@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/gradient"
@@ -24,35 +25,49 @@ import (
 // In rounds the tables come to the very bits that they had, since updates follow each other. Elsewhere updates were applied beside each
 // other, and are played one after the other: in an order in which they could have come.
 
-// Return opens the journal of this server, where the strategy asks for one, and comes back to the state that it has. returned is false
+// returning has the states that a server comes back to: what a segment of its journal begins from, and what it plays.
+type returning struct {
+	config    Config
+	st        *state
+	part      *part
+	members   *membership
+	deaths    *deaths
+	gathering *gathering
+	servers   *servers
+	journal   *journaling
+	from      source // of the tables
+	log       *slog.Logger
+}
+
+// comeBack opens the journal of this server, where the strategy asks for one, and comes back to the state that it has. returned is false
 // where it has none. An error that wraps [ErrNoReturn] says that there was a state which can't be come back to: the journal was removed,
 // and this server is of no use.
-func (s *Server) Return(ctx context.Context) (returned bool, err error) {
-	o := s.c.Strategy.Recovery
+func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
+	o := c.config.Strategy.Recovery
 	if o.Journal == "" {
 		return false, nil
 	}
-	j, err := openJournal(ctx, journal.Options{Dir: o.JournalDir, Name: fmt.Sprintf("server-%d-of-%d", s.c.Index, len(s.c.Endpoints)),
-		Durable: o.Journal == strategy.JournalMachine})
+	name := fmt.Sprintf("server-%d-of-%d", c.config.Index, len(c.config.Endpoints))
+	j, err := openJournal(ctx, journal.Options{Dir: o.JournalDir, Name: name, Durable: o.Journal == strategy.JournalMachine})
 	if err != nil {
-		return false, fmt.Errorf("server %d: %w", s.c.Index, err)
+		return false, fmt.Errorf("server %d: %w", c.config.Index, err)
 	}
-	s.journaling.journal = j
+	c.journal.journal = j
 	if len(j.Segments()) == 0 {
 		return false, nil
 	}
 	began := time.Now()
-	records, err := s.playAll(ctx)
+	records, err := c.playAll(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		j.Close()
-		return false, fmt.Errorf("server %d: coming back: %w", s.c.Index, context.Cause(ctx))
+		return false, fmt.Errorf("server %d: coming back: %w", c.config.Index, context.Cause(ctx))
 	case err != nil:
-		s.journaling.void()
+		c.journal.void()
 		j.Close()
-		return false, fmt.Errorf("server %d: %w: %w", s.c.Index, ErrNoReturn, err)
+		return false, fmt.Errorf("server %d: %w: %w", c.config.Index, ErrNoReturn, err)
 	}
-	s.log.Info("server has come back to where it was", "records", records, "updates", s.part.store.Step(),
+	c.log.Info("server has come back to where it was", "records", records, "updates", c.part.store.Step(),
 		"in", time.Since(began).Round(time.Millisecond))
 	return true, nil
 }
@@ -79,58 +94,54 @@ func openJournal(ctx context.Context, o journal.Options) (*journal.Journal, erro
 const lockPatience = 10 * time.Second
 
 // playAll comes to the state that the journal has.
-func (s *Server) playAll(ctx context.Context) (records int, err error) {
-	from, b, err := s.newest()
+func (c *returning) playAll(ctx context.Context) (records int, err error) {
+	from, b, err := c.newest()
 	if err != nil {
 		return 0, err
 	}
-	if err := s.fill(ctx, b); err != nil {
+	if err := c.fill(ctx, b); err != nil {
 		return 0, err
 	}
-	s.st.lock.Lock()
-	defer s.st.lock.Unlock()
-	s.identify(b)
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.identify(b)
 	if b.State != nil {
-		if err := s.resume(b.State); err != nil {
+		if err := c.resume(b.State); err != nil {
 			return 0, err
 		}
 	}
-	s.journaling.playing = true
-	defer func() { s.journaling.playing = false }()
-	s.pieces.returned = true
-	p := player{s}
-	err = s.journaling.journal.Play(from, func(kind journal.Kind, body []byte) error {
+	c.journal.playing = true
+	defer func() { c.journal.playing = false }()
+	c.members.pieces.returned = true
+	err = c.journal.journal.Play(from, func(kind journal.Kind, body []byte) error {
 		records++
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return p.play(kind, body)
+		return c.play(kind, body)
 	})
-	s.part.store.SetStep(s.part.store.Last())
-	s.part.updates.SetVersion(s.journaling.journal.Last() * wire.Incarnation)
-	s.st.roster.Awake(s.st.clock.Now())
+	c.part.store.SetStep(c.part.store.Last())
+	c.part.updates.SetVersion(c.journal.journal.Last() * wire.Incarnation)
+	c.st.roster.Awake(c.st.clock.Now())
 	return records, err
 }
 
 // identify makes this process the one that a journal is of. Locked.
-func (s *Server) identify(b base) {
-	s.servers.process = b.Process
-	copy(s.servers.processes, b.Processes)
+func (c *returning) identify(b base) {
+	c.servers.process = b.Process
+	copy(c.servers.processes, b.Processes)
 	if b.Key != nil {
-		s.st.generation.Store(b.Key)
+		c.st.generation.Store(b.Key)
 	}
 }
 
-// player plays records.
-type player struct{ s *Server }
-
-func (p player) play(kind journal.Kind, body []byte) error {
+func (c *returning) play(kind journal.Kind, body []byte) error {
 	if kind == kindEvent {
 		var e event
 		if err := json.Unmarshal(body, &e); err != nil {
 			return err
 		}
-		return p.event(&e)
+		return c.event(&e)
 	}
 	var f wire.Frame
 	if err := f.Parse(body); err != nil {
@@ -138,57 +149,56 @@ func (p player) play(kind journal.Kind, body []byte) error {
 	}
 	switch kind {
 	case kindUpdate:
-		return p.update(&f)
+		return c.update(&f)
 	case kindPublish:
-		return p.s.loading.take(&f)
+		return c.members.loading.take(&f)
 	case kindFrozen:
-		w, err := p.s.frozenOf(&f)
+		w, err := c.frozenOf(&f)
 		if err != nil {
 			return err
 		}
-		return p.s.frozen.put(w)
+		return c.members.loading.frozen.put(w)
 	}
 	return fmt.Errorf("a record of kind %d: it was written by another build", kind)
 }
 
 // event makes a change anew.
-func (p player) event(e *event) error {
-	s := p.s
-	now := s.st.clock.Now()
+func (c *returning) event(e *event) error {
+	now := c.st.clock.Now()
 	switch {
 	case e.Generation != nil:
-		s.st.generation.Store(e.Generation)
+		c.st.generation.Store(e.Generation)
 	case e.Server != nil:
-		s.servers.processes[e.Server.Server] = e.Server.Process
+		c.servers.processes[e.Server.Server] = e.Server.Process
 	case e.Life != nil:
-		s.st.roster.Recall(*e.Life, now)
+		c.st.roster.Recall(*e.Life, now)
 	case e.Begin != nil:
-		return s.members.begin(e.Begin.Worker, e.Begin.Life)
+		return c.members.begin(e.Begin.Worker, e.Begin.Life)
 	case e.Park != nil:
-		_, err := s.st.mode.Park(e.Park.Worker, mode.Round(e.Park.Round))
-		p.count(e.Park.counting, false)
+		_, err := c.st.mode.Park(e.Park.Worker, mode.Round(e.Park.Round))
+		c.count(e.Park.counting, false)
 		return err
 	case e.Rate != nil:
-		p.rate(e.Rate)
+		c.rate(e.Rate)
 	case e.Left != nil:
-		s.st.roster.Leave(e.Left.Worker)
-		s.members.depart(e.Left.Worker, false)
+		c.st.roster.Leave(e.Left.Worker)
+		c.members.depart(e.Left.Worker, false)
 	case e.Ends != nil:
-		s.st.roster.End(e.Ends.Worker, e.Ends.Why)
+		c.st.roster.End(e.Ends.Worker, e.Ends.Why)
 	case e.Fence != nil:
-		s.st.roster.Fence(e.Fence.Worker, e.Fence.Life, e.Fence.Why)
+		c.st.roster.Fence(e.Fence.Worker, e.Fence.Life, e.Fence.Why)
 	case e.Drop != nil:
-		s.deaths.takeOut(*e.Drop)
+		c.deaths.takeOut(*e.Drop)
 	case e.Stopping != nil:
-		s.recovery.stopping[e.Stopping.Worker] = e.Stopping.Life
+		c.members.recovery.stopping[e.Stopping.Worker] = e.Stopping.Life
 	case e.Gathered != nil:
-		s.gathering.recall(e.Gathered)
+		c.gathering.recall(e.Gathered)
 	case e.Norms != nil:
-		return s.clipping.recall(e.Norms)
+		return c.deaths.clipping.recall(e.Norms)
 	case e.Shrink != nil:
-		return p.shrink(e.Shrink)
+		return c.shrink(e.Shrink)
 	case e.Period != nil:
-		s.st.cut.Recall(e.Period)
+		c.st.cut.Recall(e.Period)
 	default:
 		return errors.New("an event of which nothing is known: it was written by another build")
 	}
@@ -196,29 +206,28 @@ func (p player) event(e *event) error {
 }
 
 // count has a request count in its worker's window.
-func (p player) count(q counting, push bool) {
-	p.s.st.roster.Recount(q.Worker, q.Life, q.SavedRequest, push)
+func (c *returning) count(q counting, push bool) {
+	c.st.roster.Recount(q.Worker, q.Life, q.SavedRequest, push)
 }
 
 // rate makes a factor on learning rates count as it did.
-func (p player) rate(r *rateRecord) {
-	p.s.rates.set(mode.Round(r.Round), r.Factor)
+func (c *returning) rate(r *rateRecord) {
+	c.deaths.rates.set(mode.Round(r.Round), r.Factor)
 	if r.Factors != nil {
-		p.s.part.store.SetRateFactors(fromWire(r.Factors))
+		c.part.store.SetRateFactors(fromWire(r.Factors))
 	}
 	if r.Seq > 0 {
-		p.count(r.counting, false)
+		c.count(r.counting, false)
 	}
 }
 
 // shrink ends a period of the tables again.
-func (p player) shrink(r *shrinkRecord) error {
-	return p.s.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
+func (c *returning) shrink(r *shrinkRecord) error {
+	return c.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
 }
 
 // update applies an update again.
-func (p player) update(f *wire.Frame) error {
-	s := p.s
+func (c *returning) update(f *wire.Frame) error {
 	var r updateRecord
 	if err := f.JSON(&r); err != nil {
 		return err
@@ -227,18 +236,18 @@ func (p player) update(f *wire.Frame) error {
 	if err != nil {
 		return err
 	}
-	s.rates.begin(mode.Round(r.Round))
-	s.part.store.AdvanceTo(r.Step)
-	if err := s.part.updates.Play(a); err != nil {
+	c.deaths.rates.begin(mode.Round(r.Round))
+	c.part.store.AdvanceTo(r.Step)
+	if err := c.part.updates.Play(a); err != nil {
 		return err
 	}
-	s.part.store.Finish(r.Step)
-	on := s.part.updates.Changed()
+	c.part.store.Finish(r.Step)
+	on := c.part.updates.Changed()
 	for _, q := range r.Pushes {
 		q.Outcome.On = on
-		p.count(q.counting, true)
-		s.st.mode.Played([]int{q.Worker}, mode.Round(q.Round))
-		s.rounds.counts[q.Worker] = mode.Round(r.Round) + 1
+		c.count(q.counting, true)
+		c.st.mode.Played([]int{q.Worker}, mode.Round(q.Round))
+		c.members.rounds.counts[q.Worker] = mode.Round(r.Round) + 1
 	}
 	return nil
 }
@@ -272,8 +281,8 @@ func appliedOf(f *wire.Frame, r *updateRecord) (a update.Applied, err error) {
 }
 
 // frozenOf are the frozen dense values in a frame.
-func (s *Server) frozenOf(f *wire.Frame) ([]float32, error) {
-	w, _, _, err := s.part.dense(f, s.part.frozenFloats(), new([]float32))
+func (c *returning) frozenOf(f *wire.Frame) ([]float32, error) {
+	w, _, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
 	return w, err
 }
 

@@ -45,26 +45,19 @@ type Config struct {
 
 // Server is one parameter server: its parts, each with the fields that it needs, and the life of the whole.
 type Server struct {
-	c          Config
-	st         *state
-	part       *part
-	peers      *peers
-	rounds     *rounds
-	clipping   *clipping
-	saving     *saving
-	loading    *loading
-	frozen     *frozen
-	pieces     *pieces
-	recovery   *recovery
-	members    *membership
-	deaths     *deaths
-	servers    *servers
-	stopping   *stopping
-	door       *door
-	rates      *rates
-	gathering  *gathering
-	journaling *journaling
-	from       source // of the tables
+	c         Config
+	st        *state
+	part      *part
+	rounds    *rounds
+	clipping  *clipping
+	saving    *saving
+	loading   *loading
+	recovery  *recovery
+	deaths    *deaths
+	servers   *servers
+	stopping  *stopping
+	door      *door
+	returning *returning
 	// differences are shared by those who admit workers and servers.
 	differences *differences
 	log         *slog.Logger
@@ -91,15 +84,15 @@ func New(c Config) (*Server, error) {
 	life, end := context.WithCancel(context.Background())
 	s.st = newState(c, traits, s.part.frozenFloats(), s.log, end)
 	s.door = newDoor(s.st, c.Index, c.Fingerprint.Sum(), s.log)
-	s.journaling = &journaling{st: s.st, index: c.Index, asked: journals,
+	journal := &journaling{st: s.st, index: c.Index, asked: journals,
 		durably: c.Strategy.Recovery.Journal == strategy.JournalMachine, log: s.log}
-	s.peers = &peers{st: s.st, index: c.Index, endpoints: c.Endpoints, transport: c.Transport,
+	peers := &peers{st: s.st, index: c.Index, endpoints: c.Endpoints, transport: c.Transport,
 		timeout: c.Strategy.WorkerTimeout.Std(), away: c.Strategy.ServerTimeout().Std(), lost: make([]bool, len(c.Endpoints))}
-	s.clipping = &clipping{st: s.st, peers: s.peers, journal: s.journaling, by: clip, params: len(c.Layout.Params),
+	s.clipping = &clipping{st: s.st, peers: peers, journal: journal, by: clip, params: len(c.Layout.Params),
 		norms: newNorms(len(c.Endpoints)),
 		life:  life, limit: c.Strategy.WaitTimeout.Std()}
 	s.differences = &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
-	s.servers = &servers{st: s.st, peers: s.peers, journal: s.journaling, index: c.Index, process: cmp.Or(c.Process, random()),
+	s.servers = &servers{st: s.st, peers: peers, journal: journal, index: c.Index, process: cmp.Or(c.Process, random()),
 		fingerprint: c.Fingerprint, differences: s.differences,
 		pace: c.Strategy.HeartbeatInterval.Std(), processes: make([]uint64, len(c.Endpoints)), ended: make([]bool, len(c.Endpoints)),
 		log: s.log}
@@ -107,7 +100,7 @@ func New(c Config) (*Server, error) {
 		g := roster.NewGeneration(s.servers.process, c.Fingerprint.Sum())
 		s.st.generation.Store(&g)
 	}
-	s.connect(traits)
+	s.connect(traits, journal)
 	return s, nil
 }
 
@@ -119,15 +112,13 @@ func random() uint64 {
 }
 
 // connect makes the parts that answer requests, each with those below that it needs, and gives them to the door.
-func (s *Server) connect(traits mode.Traits) {
+func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	c, st, part := s.c, s.st, s.part
-	journal := s.journaling
-	s.rates = &rates{st: st, store: part.store, rounds: traits.Rounds, journal: journal, log: s.log}
-	s.rounds = newRounds(st, part, s.rates, s.clipping, journal)
+	rates := &rates{st: st, store: part.store, rounds: traits.Rounds, journal: journal, log: s.log}
+	s.rounds = newRounds(st, part, rates, s.clipping, journal)
 	summing := newSumming(st, part, c.Strategy, traits.Rounds)
 	summing.note = s.rounds.push
 	pieces := &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
-	s.pieces = pieces
 	changed := &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)}
 	delays := &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats, pulled: make([][]float32, c.Workers)}
 	foresight := newForesight(c.Strategy, c.Workers, part.floats)
@@ -137,7 +128,6 @@ func (s *Server) connect(traits mode.Traits) {
 	steps := &steps{st: st, pieces: pieces, pushing: pushing, reading: reading, foresight: foresight,
 		pushes: sync.Pool{New: func() any { return new(push) }}}
 	frozen := &frozen{st: st, part: part, known: map[int]bool{}, journaling: journal}
-	s.frozen = frozen
 	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule.Name(), log: s.log, journal: journal,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
@@ -146,27 +136,31 @@ func (s *Server) connect(traits mode.Traits) {
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, log: s.log}
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
-	s.saving = &saving{st: st, part: part, frozen: frozen, rates: s.rates, recovery: s.recovery,
-		rule: c.Rule.Name(), servers: len(c.Endpoints), journal: journal, rebase: s.rebase, log: s.log}
-	s.gathering = &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
-	s.members = &membership{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays, loading: s.loading,
+	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, recovery: s.recovery,
+		rule: c.Rule.Name(), servers: len(c.Endpoints), journal: journal, log: s.log}
+	gathering := &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
+	members := &membership{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays, loading: s.loading,
 		recovery: s.recovery, journal: journal, index: c.Index, differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
-	s.deaths = &deaths{st: st, peers: s.peers, membership: s.members, rounds: s.rounds, rates: s.rates, clipping: s.clipping,
+	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: rates, clipping: s.clipping,
 		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack, log: s.log}
 
+	s.returning = &returning{config: c, st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
+		journal: journal, log: s.log}
+	s.saving.rebase = s.returning.rebase
+
 	s.door.handlers = []handler{
-		wire.OpHello:     journal.recorded(control(s.members.join)),
-		wire.OpJoin:      journal.recorded(control(s.members.join)),
-		wire.OpHeartbeat: s.members.heartbeat,
-		wire.OpLeave:     journal.recorded(silent(s.members.leave)),
+		wire.OpHello:     journal.recorded(control(members.join)),
+		wire.OpJoin:      journal.recorded(control(members.join)),
+		wire.OpHeartbeat: members.heartbeat,
+		wire.OpLeave:     journal.recorded(silent(members.leave)),
 		wire.OpPublish:   journal.recorded(silent(s.loading.handle)),
 		wire.OpStep:      steps.step,
 		wire.OpPeek:      steps.peek,
 		wire.OpPiece:     silent(pieces.handle),
 		wire.OpPark:      journal.recorded(silent(pushing.park)),
-		wire.OpRate:      journal.recorded(control(s.rates.handle)),
+		wire.OpRate:      journal.recorded(control(rates.handle)),
 		wire.OpScan:      control(reading.scan),
-		wire.OpGather:    journal.recorded(control(s.gathering.handle)),
+		wire.OpGather:    journal.recorded(control(gathering.handle)),
 		wire.OpFreeze:    s.saving.checked(s.saving.freeze),
 		wire.OpSave:      journal.recorded(s.saving.checked(s.saving.save)),
 		wire.OpCommit:    journal.recorded(s.saving.checked(s.saving.commit)),
@@ -239,10 +233,10 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
 	}
 	defer s.recovery.release()
-	if err := s.begun(); err != nil {
+	if err := s.returning.begun(); err != nil {
 		return err
 	}
-	if !s.journaling.on() { // else nothing is lost
+	if !s.returning.journal.on() { // else nothing is lost
 		longer, release := s.stopping.outlast(ctx)
 		defer release()
 		ctx = longer
@@ -308,21 +302,21 @@ func (s *Server) farewell(err error) {
 
 // leavesJournal says whether a server that ends can be started again where it is. Locked.
 func (s *Server) leavesJournal(err error) bool {
-	return err != nil && s.journaling.on() && s.st.lock.failure == nil && !s.st.done()
+	return err != nil && s.returning.journal.on() && s.st.lock.failure == nil && !s.st.done()
 }
 
 // endJournal closes the journal of a server that has ended, and removes one that nobody will come back to.
 func (s *Server) endJournal() {
-	if !s.journaling.on() {
+	if !s.returning.journal.on() {
 		return
 	}
 	s.st.lock.Lock()
 	over := s.st.done() || s.st.lock.failure != nil
 	s.st.lock.Unlock()
 	if over {
-		s.journaling.void()
+		s.returning.journal.void()
 	}
-	s.journaling.journal.Close()
+	s.returning.journal.journal.Close()
 }
 
 // stopped is what a server says that is stopped while it has weights of a job. Locked.
@@ -373,6 +367,12 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	}
 }
 
+// Return comes back to the state that the journal of this server has, where the strategy asks for one; returned is false where it has
+// none. An error that wraps [ErrNoReturn] says that there was a state which can't be come back to, and this server is of no use.
+func (s *Server) Return(ctx context.Context) (returned bool, err error) {
+	return s.returning.comeBack(ctx)
+}
+
 // Refused is how many requests were answered with an error, other than that it is too early for them.
 func (s *Server) Refused() int64 { return s.door.refused.Load() }
 
@@ -381,7 +381,7 @@ func (s *Server) Store() *table.Store { return s.part.store }
 
 // Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
 func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
-	s.from = source{Dir: dir, Told: checkpoint.From(dir, what), What: what}
+	s.returning.from = source{Dir: dir, Told: checkpoint.From(dir, what), What: what}
 	return s.loading.restore(ctx, dir, what)
 }
 
@@ -390,7 +390,7 @@ func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Select
 func (s *Server) Resume(ctx context.Context, told string) (found bool, err error) {
 	found, err = s.recovery.resume(ctx, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
 		m, err := s.loading.fill(ctx, dir, checkpoint.Selection{}, told)
-		s.from = source{Dir: dir, Told: told, ID: m.ID}
+		s.returning.from = source{Dir: dir, Told: told, ID: m.ID}
 		return m, err
 	})
 	if !found {
@@ -403,6 +403,6 @@ func (s *Server) Resume(ctx context.Context, told string) (found bool, err error
 
 // Begin gives the tables the rows that their params begin with.
 func (s *Server) Begin(ctx context.Context) error {
-	s.from = source{}
+	s.returning.from = source{}
 	return s.loading.begin(ctx)
 }
