@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,7 @@ func TestClosingWithAnEndedContext(t *testing.T) {
 				th := open(t, c)
 				th.train(1, []uint64{1}, nil)
 				synctest.Wait()
-				net.deaf = true
+				net.deaf.Store(true)
 				ctx, interrupt := context.WithTimeout(t.Context(), time.Second)
 				defer interrupt()
 				st := th.step(1, []uint64{1}, nil)
@@ -44,11 +45,11 @@ func TestClosingWithAnEndedContext(t *testing.T) {
 // deaf is a network on which, from some time on, no answer comes.
 type deaf struct {
 	transport.Transport
-	deaf bool
+	deaf atomic.Bool
 }
 
 func (d *deaf) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	if d.deaf {
+	if d.deaf.Load() {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
