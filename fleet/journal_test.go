@@ -419,3 +419,30 @@ func twoEpochs(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, seen *[
 		})
 	})
 }
+
+// TestTablesMadeTwice: a server that makes its tables anew before it serves has its journal to itself.
+func TestTablesMadeTwice(t *testing.T) {
+	s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		for role, err := range trial.Cluster(1, 1).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			c := trial.NewCounter(5)
+			if err := trial.Minimize(f, c, optimizer.SGD{LR: 1}, s); err != nil {
+				return err
+			}
+			if f.IsServer() {
+				if err := f.InitServer(ctx, ""); err != nil {
+					return err
+				}
+			}
+			return trial.Begin(ctx, f, "", func() error { return errors.Join(c.Train(ctx, 3), c.Holds(ctx, 3)) })
+		}) {
+			if err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

@@ -49,6 +49,7 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 	if limit := cgroup.LimitCollector(); limit > 0 {
 		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
 	}
+	f.release()
 	s, err := f.newServer(j)
 	if err == nil {
 		s, err = f.fill(ctx, j, s, dir, what)
@@ -68,6 +69,15 @@ func (f *Fleet) initServer(ctx context.Context, call, dir string, what checkpoin
 func (f *Fleet) newServer(j *job) (*server.Server, error) {
 	return server.New(server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
 		Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport, Logger: f.log})
+}
+
+// release lets go of the journal of tables that were made before, unless these are being served.
+func (f *Fleet) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.server != nil && !f.serving {
+		f.server.Release()
+	}
 }
 
 // fill gives a server what its tables have: what they had, if there is a journal of that, else what the job begins with. It returns the

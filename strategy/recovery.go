@@ -27,7 +27,8 @@ type Recovery struct {
 	Keep int `json:"keep,omitempty"`
 	// Journal has each server record on a local disk what it does between checkpoints, so that a server that is killed and started
 	// again goes on where it was: nothing that was answered is lost, and the others wait for it. What the journal survives is what this
-	// says; empty is no journal, and then every role goes back to the last checkpoint when a server is lost.
+	// says; empty is no journal, and then every role goes back to the last checkpoint when a server is lost. A journal that has grown
+	// beyond 1 GiB, and beyond twice the server's part of a checkpoint, has one saved before Every is over.
 	Journal Journal `json:"journal,omitempty"`
 	// JournalDir is where a server's journal is: a directory of a local disk, or of a volume that comes back with the server. Several
 	// servers of a job may share it; two jobs may not.

@@ -49,6 +49,7 @@
 //	deaths.go     and die
 //	gather.go     barriers and reductions, on server 0
 //	base.go       what a segment of the journal begins from
+//	growth.go     a journal that has become large has a checkpoint saved
 //	returning.go  a server that is started again comes back to where its journal ends
 //	handle.go     a request in, a reply out
 //	server.go     what a server is made of, and Run

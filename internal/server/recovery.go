@@ -28,7 +28,7 @@ type recovery struct {
 
 	// Guarded by the state's lock:
 	stopping []uint32 // by worker: the life that saves a last time
-	wanted   bool     // one is to be saved at once, since a server is about to end
+	wanted   bool     // one is to be saved at once, since a server is about to end or its journal is large
 	begun    string   // the save that was begun since then
 	whole    int      // that were wanted, and have been saved
 
@@ -135,11 +135,16 @@ func (c *recovery) holds(f *wire.Frame, id string) error {
 // answer is how many were wanted and saved; if so wanted, the next is asked for, which then need not wait long for steps of a worker
 // that has died: the job ends in any case. Locked.
 func (c *recovery) answer(wanted bool) (whole int) {
-	if wanted && c.series.Dir != "" {
-		c.wanted = true
+	if wanted && c.want() {
 		c.st.roster.Hurry()
 	}
 	return c.whole
+}
+
+// want has a checkpoint saved at once; false in a job that saves none. Locked.
+func (c *recovery) want() bool {
+	c.wanted = c.wanted || c.series.Dir != ""
+	return c.wanted
 }
 
 // asks says whether a worker is to save one at once. Locked.

@@ -35,6 +35,7 @@ type returning struct {
 	gathering *gathering
 	servers   *servers
 	journal   *journaling
+	growth    *growth
 	from      source // of the tables
 	log       *slog.Logger
 }

@@ -28,7 +28,7 @@ type saving struct {
 	rule     string
 	servers  int
 	journal  *journaling
-	rebase   func(*wire.Save) // begins the journal anew at a part that was written; locked
+	rebase   func(*wire.Save, any) // begins the journal anew at a part that was written; locked
 	log      *slog.Logger
 }
 
@@ -215,7 +215,7 @@ func (c *saving) wrote(msg *wire.Save, answer any, err error) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	if err == nil {
-		c.rebase(msg)
+		c.rebase(msg, answer)
 	}
 	if c.st.cut.Wrote(msg.ID, answer, err) {
 		if err := remove(msg, answer); err != nil {

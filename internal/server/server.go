@@ -145,7 +145,8 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack, log: s.log}
 
 	s.returning = &returning{config: c, st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
-		journal: journal, log: s.log}
+		journal: journal, log: s.log,
+		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase = s.returning.rebase
 
 	s.door.handlers = []handler{
@@ -252,6 +253,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.deaths.watch(watchCtx) })
 	watching.Go(func() { s.servers.watch(watchCtx) })
+	watching.Go(func() { s.returning.growth.watch(watchCtx) })
 
 	err = s.awaitEnd(ctx, served)
 	stopWatching()
@@ -371,6 +373,13 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 // none. An error that wraps [ErrNoReturn] says that there was a state which can't be come back to, and this server is of no use.
 func (s *Server) Return(ctx context.Context) (returned bool, err error) {
 	return s.returning.comeBack(ctx)
+}
+
+// Release lets go of the journal of a server that will not run.
+func (s *Server) Release() {
+	if s.returning.journal.on() {
+		s.returning.journal.journal.Close()
+	}
 }
 
 // Refused is how many requests were answered with an error, other than that it is too early for them.

@@ -247,6 +247,9 @@ func (c *servers) heard(msg *wire.Report) (whole int, err error) {
 	if err := c.says(msg); err != nil {
 		return 0, err
 	}
+	if msg.Grown {
+		c.recovery.want()
+	}
 	return c.recovery.answer(msg.Stops), nil
 }
 
@@ -392,4 +395,21 @@ func (c *servers) part(ctx context.Context, to int, attempt func(context.Context
 		}
 		return peer.Pause, err
 	})
+}
+
+// tell makes a report to server 0, once, and says how many checkpoints that has had saved for servers that stop.
+func (c *servers) tell(ctx context.Context, msg wire.Report) (whole int, err error) {
+	g := c.st.generation.Load()
+	if g == nil {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.peers.timeout/10)
+	defer cancel()
+	var answer wire.Reported
+	msg.Server, msg.Process = c.index, c.process
+	attempt, err := c.peers.attempt(0, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, &answer)
+	if err == nil {
+		_, err = attempt(ctx)
+	}
+	return answer.Whole, err
 }

@@ -72,17 +72,5 @@ func (c *stopping) ask(ctx context.Context, wanted bool) (whole int, err error) 
 		defer c.st.lock.Unlock()
 		return c.recovery.answer(wanted), nil
 	}
-	g := c.st.generation.Load()
-	if g == nil {
-		return 0, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.servers.peers.timeout/10)
-	defer cancel()
-	var answer wire.Reported
-	msg := wire.Report{Server: c.servers.index, Process: c.servers.process, Stops: wanted}
-	attempt, err := c.servers.peers.attempt(0, wire.Header{Op: wire.OpReport, Job: g.Servers()}, msg, &answer)
-	if err == nil {
-		_, err = attempt(ctx)
-	}
-	return answer.Whole, err
+	return c.servers.tell(ctx, wire.Report{Stops: wanted})
 }

@@ -96,6 +96,8 @@ type Report struct {
 	Why    string `json:"why,omitempty"`
 	// Stops says that the sender is about to end and wants a checkpoint saved before.
 	Stops bool `json:"stops,omitempty"`
+	// Grown says that the sender's journal has become large, and wants a checkpoint saved.
+	Grown bool `json:"grown,omitempty"`
 }
 
 // Reported answers it: the generation that the server is one of now.

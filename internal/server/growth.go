@@ -1,0 +1,64 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// growth has a checkpoint saved when the journal of this server has become large, by the worker that server 0 asks: what lies before a
+// checkpoint is not needed, and without one a journal takes the room of all that was ever pushed.
+type growth struct {
+	st       *state
+	journal  *journaling
+	servers  *servers
+	recovery *recovery
+	part     atomic.Int64 // bytes of the last checkpoint's part
+	asked    int          // the segment that a checkpoint was asked for
+}
+
+// leastJournal is how large a segment may be however small checkpoints are; else it may be twice as large as the last one's part.
+const leastJournal = 1 << 30
+
+// watch looks again and again until ctx ends.
+func (c *growth) watch(ctx context.Context) {
+	if !c.journal.on() {
+		return
+	}
+	tick := time.NewTicker(c.servers.pace)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if c.due(leastJournal) && c.ask(ctx) != nil {
+			c.asked = 0 // and again
+		}
+	}
+}
+
+// ask has server 0 want a checkpoint.
+func (c *growth) ask(ctx context.Context) error {
+	if c.servers.index > 0 {
+		_, err := c.servers.tell(ctx, wire.Report{Grown: true})
+		return err
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.recovery.want()
+	return nil
+}
+
+// due says, once for a segment, that it is larger than it should be.
+func (c *growth) due(least int64) bool {
+	all := c.journal.journal.Segments()
+	if len(all) == 0 || all[len(all)-1].Number == c.asked || c.journal.journal.Size() <= max(least, 2*c.part.Load()) {
+		return false
+	}
+	c.asked = all[len(all)-1].Number
+	return true
+}

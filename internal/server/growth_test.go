@@ -1,0 +1,39 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/journal"
+)
+
+// TestLargeJournals: a checkpoint is asked for once in each segment that has become larger than allowed, and than two checkpoints.
+func TestLargeJournals(t *testing.T) {
+	j, err := journal.Open(journal.Options{Dir: t.TempDir(), Name: "j"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	c := &growth{journal: &journaling{journal: j}}
+	step := func(bytes int, want bool) {
+		t.Helper()
+		if err := j.Append(kindEvent, make([]byte, bytes)); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.due(10_000); got != want {
+			t.Errorf("a segment of %d bytes, and checkpoints of %d: due %t", j.Size(), c.part.Load(), got)
+		}
+	}
+	if c.due(10_000) {
+		t.Error("a journal that has not begun is too large")
+	}
+	for _, part := range []int64{0, 20_000} {
+		if err := j.Next(nil); err != nil {
+			t.Fatal(err)
+		}
+		c.part.Store(part)
+		step(5_000, false)
+		step(10_000, part == 0)
+		step(30_000, part > 0)
+		step(10_000, false)
+	}
+}
