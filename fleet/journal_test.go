@@ -59,7 +59,9 @@ func live(ctx context.Context, f *fleet.Fleet, network transport.Transport, afte
 		})
 		defer kill.Stop()
 	}
-	err = play(ctx, again)
+	if err = play(ctx, again); err == nil {
+		return true, nil // also when it was killed a moment later
+	}
 	select {
 	case <-killed:
 		return false, nil
@@ -444,5 +446,46 @@ func TestTablesMadeTwice(t *testing.T) {
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("it took %v", took)
 		}
+	})
+}
+
+// TestSavesWhileServersComeBack: a checkpoint that a program asks for is made anew when a server was killed in the middle of it.
+func TestSavesWhileServersComeBack(t *testing.T) {
+	trial.EachSeed(t, 8, func(seed trial.Seed) {
+		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
+			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			r := rand.New(rand.NewPCG(seed.N, 9))
+			synctest.Test(t, func(t *testing.T) {
+				network := trial.Latent(5 * time.Millisecond)(transport.NewMemory())
+				cluster := trial.Cluster(2, 1)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				deaths := [2][]time.Duration{}
+				for i := range deaths {
+					deaths[i] = []time.Duration{time.Duration(1 + r.Int64N(int64(time.Second))), time.Duration(1 + r.Int64N(int64(time.Second)))}
+				}
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					play := func(ctx context.Context, f *fleet.Fleet) error {
+						c := trial.NewCounter(5)
+						return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
+							for range 12 {
+								if err := errors.Join(c.Train(ctx, 1), f.Checkpoint(ctx)); err != nil {
+									return err
+								}
+							}
+							return c.Holds(ctx, 12)
+						})
+					}
+					if f.IsServer() {
+						return lives(ctx, f, network, deaths[f.ServerIndex()], []time.Duration{time.Second / 10, time.Second / 10}, play)
+					}
+					return play(ctx, f)
+				}) {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+		})
 	})
 }

@@ -584,9 +584,9 @@ func effectsOnRecovery() map[string]effect {
 			set: set(strategy.Recovery{Every: strategy.Duration(time.Minute)}),
 			in:  trial.Places,
 			shows: func(t *testing.T, x trial.Trial) {
-				often := len(numbers(t, x, strategy.Recovery{Every: strategy.Duration(10 * time.Second), Keep: 100}))
+				often := len(numbers(t, x, strategy.Recovery{Every: strategy.Duration(9 * time.Second), Keep: 100}))
 				if seldom := len(numbers(t, x, strategy.Recovery{Keep: 100})); seldom < 1 || seldom > 2 || often > 16 || often < 10 {
-					t.Errorf("%d in two minutes, and %d every 10 s", seldom, often)
+					t.Errorf("%d in two minutes, and %d every 9 s", seldom, often)
 				}
 			},
 		},

@@ -107,7 +107,8 @@ const exitWentBack = 75
 // exitWentBack sends the whole job back.
 func (k *keeper) comesBack(e exit) bool {
 	usage := e.code == exitUsage && !e.panicked
-	return e.role.kind == server && e.code != 0 && e.code != exitWentBack && !usage && k.returns > 0
+	over := k.phase == finishing && k.whole // there is nobody to come back to
+	return e.role.kind == server && e.code != 0 && e.code != exitWentBack && !usage && !over && k.returns > 0
 }
 
 // startAgain has a server started again.

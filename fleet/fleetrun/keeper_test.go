@@ -97,6 +97,7 @@ func TestKeeper(t *testing.T) {
 		{"a server comes back", 2, 1, false, "s1=137:start(s1) s1=137:start(s1) w0:-/10s s0:- s1:-", 0, "server 1 failed: exit code 137. It is started again alone, and may be 1 times more", 0, 2},
 		{"a server comes back too often", 2, 1, false, "s1=137:start(s1) s1=137:terminate/10s w0:- s0:-", 137, "may be 0 times more|server 1 failed: exit code 137. Ending the others", 0, 1},
 		{"a server that went back does not come back", 1, 1, false, "s0=75:terminate/10s w0=75:-/1s time:start w0:-/10s s0:-", 0, "all roles are started again", 1, 5},
+		{"a server has nobody to come back to", 2, 1, false, "w0:-/10s s1=137:terminate/10s s0:-", 137, "server 1 failed", 0, 5},
 		{"a worker does not come back alone", 1, 1, false, "w0=137:terminate/10s s0:-", 137, "worker 0 failed", 0, 5},
 	}
 	for _, tt := range tests {

@@ -38,17 +38,27 @@ func (c *Client) write(ctx context.Context, msg *wire.Save, complete func(*wire.
 		return err
 	}
 	defer done()
-	msg.ID = c.saveID()
-	if err = c.claim(ctx, msg); err == nil {
-		if err = c.save(ctx, msg, complete); err != nil {
-			c.abandon(wire.Save{ID: msg.ID, Dir: msg.Dir})
+	for try := 1; ; try++ {
+		now := *msg
+		now.ID = c.saveID()
+		if err = c.claim(ctx, &now); err == nil {
+			if err = c.save(ctx, &now, complete); err != nil {
+				c.abandon(wire.Save{ID: now.ID, Dir: now.Dir})
+			}
+		}
+		switch {
+		case err == nil:
+			return nil
+		case try < mostSaves && c.Strategy.Recovery.Journal != "" && errors.Is(err, wire.ErrStale):
+			c.link.log.Info("a save is made anew, since a server was started again meanwhile", "said", err)
+		default:
+			return fmt.Errorf("saving %s: %w", cmp.Or(msg.Dir, "a checkpoint"), err)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("saving %s: %w", cmp.Or(msg.Dir, "a checkpoint"), err)
-	}
-	return nil
 }
+
+// mostSaves is how often a save is begun that servers know nothing of, since they were started again in the middle of it.
+const mostSaves = 5
 
 // saveID names a save of this worker apart from all others.
 func (c *Client) saveID() string {

@@ -75,7 +75,7 @@ func (p *peers) ask(ctx context.Context, op wire.Op, msg, answer any) error {
 	err = peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		answered, err := attempt(ctx)
 		switch {
-		case answered:
+		case answered && !errors.Is(err, wire.ErrNotReady): // else it is about to be started again
 			return peer.Done, err
 		case errors.Is(err, context.DeadlineExceeded): // it may be waiting for others
 			reached = time.Now()

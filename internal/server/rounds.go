@@ -144,6 +144,9 @@ func (c *rounds) apply(u *closing) {
 	c.part.store.Finish(u.what.Step)
 	st.lock.Lock()
 	st.applying--
+	if err != nil && c.journal.on() && isClosed(st.lock.closing) {
+		return // the pushes have no answer, and come again to the process that comes back
+	}
 	before := c.part.updates.Changed()
 	st.mode.Applied(u.workers)
 	for _, p := range u.pushes {
