@@ -146,6 +146,8 @@ func TestAModelStreams(t *testing.T) {
 			if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
 				return err
 			}
+			mu.Lock() // heartbeats travel too
+			defer mu.Unlock()
 			if more := int64(most - before); more > bound {
 				return fmt.Errorf("%d bytes more were in use, want at most %d: the table has %d", more, bound, 4*rows*dim)
 			}
