@@ -30,6 +30,7 @@ func TestSkippedLinesAreTold(t *testing.T) {
 		}
 	}
 	memory := &InMemoryDataset{FileList: paths, Format: xFormat{}, SkipBad: 2}
+	ahead := &InMemoryDataset{FileList: paths, Format: xFormat{}, SkipBad: 2} // its own, since the passes below come in any order
 	queue := &QueueDataset{FileList: paths, Format: xFormat{}, SkipBad: 2}
 	for name, pass := range map[string]func() error{
 		"files": func() error {
@@ -51,7 +52,7 @@ func TestSkippedLinesAreTold(t *testing.T) {
 			}
 			return err
 		},
-		"preload": func() error { return errors.Join(memory.PreloadIntoMemory(t.Context()), memory.WaitPreloadDone()) },
+		"preload": func() error { return errors.Join(ahead.PreloadIntoMemory(t.Context()), ahead.WaitPreloadDone()) },
 		"a global shuffle": func() error {
 			return (&InMemoryDataset{FileList: paths, Format: xFormat{}, SkipBad: 2}).GlobalShuffle(t.Context(), workerOf{0, 1}, 1)
 		},
@@ -65,7 +66,7 @@ func TestSkippedLinesAreTold(t *testing.T) {
 			t.Errorf("%s logs %q", name, log)
 		}
 	}
-	lines, first := memory.Skipped()
+	lines, first := ahead.Skipped()
 	holds("preloaded", lines, first)
 	lines, first = queue.Skipped()
 	holds("queue", lines, first)

@@ -4,18 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/procs"
 )
 
 // TestAJobSurvives kills a role of a real job with kill -9 when its second epoch has ended: fleetrun starts all again, they go on behind
@@ -126,38 +125,11 @@ func (s survivor) run(t *testing.T) (o survived) {
 // kill kills the victim among the children of a fleetrun.
 func (s survivor) kill(t *testing.T, fleetrun int) {
 	t.Helper()
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", fleetrun))
-	if err != nil {
-		t.Fatal(err)
+	pid, lives := procs.Of(fleetrun)[s.victim]
+	if !lives {
+		t.Fatalf("there is no %s", s.victim)
 	}
-	for _, file := range tasks {
-		children, _ := os.ReadFile(file) // a thread may have ended
-		for child := range strings.FieldsSeq(string(children)) {
-			if pid, err := strconv.Atoi(child); err == nil && roleOf(pid) == s.victim {
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-					t.Error(err)
-				}
-				return
-			}
-		}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Error(err)
 	}
-	t.Errorf("there is no %s", s.victim)
-}
-
-// roleOf is what a process was told that it is: "server 1"; "" if it has gone.
-func roleOf(pid int) string {
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	env := map[string]string{}
-	for entry := range strings.SplitSeq(string(data), "\x00") {
-		name, value, _ := strings.Cut(entry, "=")
-		env[name] = value
-	}
-	switch env["TRAINING_ROLE"] {
-	case "PSERVER":
-		own := env["POD_IP"] + ":" + env["PADDLE_PORT"]
-		return fmt.Sprint("server ", slices.Index(strings.Split(env["PADDLE_PSERVERS_IP_PORT_LIST"], ","), own))
-	case "TRAINER":
-		return "worker " + env["PADDLE_TRAINER_ID"]
-	}
-	return ""
 }

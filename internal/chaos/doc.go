@@ -24,7 +24,7 @@ package main
 //	stage.go   what all runs share
 //	run.go     a run, and how it must end
 //	job.go     a fleetrun, what is done to it and its roles, and its end
-//	process.go, signal_unix.go, signal_other.go  roles found, and struck
+//	signal_unix.go, signal_other.go  roles struck
 //
 // Jobs that count:
 //

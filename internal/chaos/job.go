@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/procs"
 )
 
 // bound is how long a job may take, with all that is done to it.
@@ -105,7 +107,7 @@ func (j *job) once(ctx context.Context, o *outcome) (again bool) {
 
 // giveUp ends a job that hangs: its roles write where they are to their logs.
 func (j *job) giveUp(fleetrun *os.Process) {
-	for _, pid := range rolesOf(fleetrun.Pid) {
+	for _, pid := range procs.Of(fleetrun.Pid) {
 		_ = signalTo(pid, "SIGCONT")
 		_ = signalTo(pid, "SIGQUIT")
 	}
@@ -167,7 +169,7 @@ func (j *job) processLocked(whom string) int {
 	if whom == "fleetrun" {
 		return j.fleetrun.Pid
 	}
-	return rolesOf(j.fleetrun.Pid)[whom]
+	return procs.Of(j.fleetrun.Pid)[whom]
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
