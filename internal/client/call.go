@@ -78,7 +78,7 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 // reason is why a server's door did not let a request in. A large request is turned away before it is read, in words of the transport; to
 // a small one the server says what has happened to the job.
 func (l *link) reason(server int, err error) error {
-	if l.life > 0 {
+	if l.life.number > 0 {
 		if says := l.ping(server); isRefusal(says) {
 			return says
 		}
@@ -170,7 +170,7 @@ func (l *link) attempt(ctx context.Context, patience time.Duration, server int, 
 // once makes one attempt and says whether the server answered it.
 func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
 	return peer.Once(ctx, l.transport, l.servers[server], req, func(f *wire.Frame) error {
-		if f.Job != l.job {
+		if f.Job != l.life.job {
 			return fmt.Errorf("the answer is not of this worker's run of the job: %w", wire.ErrMismatch)
 		}
 		l.heard.now(server)

@@ -44,12 +44,14 @@ type Client struct {
 	link     *link
 	servers  exchange.Servers // what sessions know of the link
 	sessions *session.Worker
+	cuts     *cuts
+	frozen   *frozen
+	saving   *saving
 	from     string              // what this worker was told the servers begin from; empty if it was told nothing
 	progress checkpoint.Progress // of the checkpoint that the job goes on from; since Join
 	reading  progress.Tracker
 
 	stage   atomic.Int32 // of its life: fresh, joining, joined
-	saves   atomic.Int64
 	gathers atomic.Uint64
 	rating  sync.Mutex // held while all servers are told of another rate
 }
@@ -88,6 +90,9 @@ func New(c Config) *Client {
 		UseRate:  client.useRate,
 	})
 	client.link.round = client.sessions.Round
+	client.cuts = &cuts{link: client.link}
+	client.frozen = &frozen{link: client.link, layout: c.Layout, values: &client.sessions.Frozen, most: client.servers.MaxFrame / 2}
+	client.saving = &saving{link: client.link, cuts: client.cuts, frozen: client.frozen}
 	return client
 }
 
@@ -102,7 +107,7 @@ func (c *Client) Join(ctx context.Context) error {
 		return backend.ErrJoined
 	}
 	if err := c.join(ctx); err != nil {
-		if c.Close(); c.link.life > 0 {
+		if c.Close(); c.link.life.number > 0 {
 			c.link.farewell()
 		}
 		return fmt.Errorf("worker %d: %w", c.Worker, err)
@@ -140,7 +145,7 @@ func (c *Client) join(ctx context.Context) error {
 	if err := c.pullDense(ctx); err != nil {
 		return err
 	}
-	if err := c.bring(ctx); err != nil {
+	if err := c.frozen.bring(ctx); err != nil {
 		return err
 	}
 	c.sessions.Begin()
@@ -170,7 +175,7 @@ func (c *Client) hello(ctx context.Context) (published bool, err error) {
 				return false, fmt.Errorf("joining: server 0 (%s) gave this worker no number for its frames: "+
 					"do all roles run the same build? %w", c.Servers[0], wire.ErrMismatch)
 			}
-			c.link.life, c.link.job = w.Life, w.Job
+			c.link.life.number, c.link.life.job = w.Life, w.Job
 			c.progress = checkpoint.Progress(w.Progress)
 			c.sessions.Resume(mode.Round(w.Round))
 		}
@@ -221,6 +226,14 @@ func (c *Client) settle(ctx context.Context) error {
 		return err
 	}
 	return c.sessions.Settle(ctx)
+}
+
+// turn settles and takes this worker's turn, as [session.Worker.InTurn] says, for a cut.
+func (c *Client) turn(ctx context.Context, what string) (done func(), err error) {
+	if err := c.settle(ctx); err != nil {
+		return nil, err
+	}
+	return c.sessions.InTurn(ctx, what)
 }
 
 // refresh makes a worker's copy of the model, in mode geo, what the servers have.

@@ -19,27 +19,24 @@ type cut struct {
 // Cut implements [backend.Trainer]: it makes the servers hold back pushes at the same steps of every worker, has do read the weights, and
 // lets pushes go on.
 func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error {
-	if err := c.settle(ctx); err != nil {
-		return err
-	}
-	done, err := c.sessions.InTurn(ctx, "reading the model")
+	done, err := c.turn(ctx, "reading the model")
 	if err != nil {
 		return err
 	}
 	defer done()
-	msg := wire.Save{ID: c.saveID(), Read: true}
-	defer c.abandon(msg)
-	if msg.Steps, _, err = c.freeze(ctx, msg); err != nil {
+	msg := wire.Save{ID: c.cuts.id(), Read: true}
+	defer c.cuts.abandon(msg)
+	if msg.Steps, _, err = c.cuts.freeze(ctx, msg); err != nil {
 		return err
 	}
-	reached := func(s int) error { return c.link.control(ctx, s, wire.OpSave, msg, nil) }
-	if err := c.link.together(reached); err != nil {
+	reached := func() error { return c.cuts.reach(ctx, &msg, func(int) any { return nil }) }
+	if err := reached(); err != nil {
 		return err
 	}
 	if err := do(&cut{c, msg.ID}); err != nil {
 		return err
 	}
-	return c.link.together(reached) // as it has been all the time
+	return reached() // as it has been all the time
 }
 
 // Dense brings what [Client.Dense] does.

@@ -14,10 +14,11 @@
 //
 // What works on all servers at one point between steps:
 //
+//	cuts.go       all servers held at the same steps
 //	save.go       checkpoints
 //	recovery.go   those that a job makes by itself, and goes on from
 //	shrink.go     the end of a period
-//	cut.go        a cut that is kept for reading
+//	cut.go        the weights of a cut, read
 //	scan.go       rows of a table, page after page
 //
 // Every request may be repeated: a push carries a number that the server counts once, everything else has the same effect

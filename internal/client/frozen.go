@@ -6,42 +6,54 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/session"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
+// frozen are this worker's values of params that no rule changes, on their way to a checkpoint and from it.
+type frozen struct {
+	link   *link
+	layout *layout.Layout
+	values *session.Frozen
+	most   int // bytes of values in a frame: an answer names params beside them
+}
+
 // SetDense implements [backend.Trainer]. This worker's sessions see the values from their next step on, and a checkpoint or a model that
 // it saves has them.
-func (c *Client) SetDense(name string, w []float32) error {
-	for _, b := range c.Layout.Frozen.Blocks {
+func (c *Client) SetDense(name string, w []float32) error { return c.frozen.set(name, w) }
+
+func (z *frozen) set(name string, w []float32) error {
+	for _, b := range z.layout.Frozen.Blocks {
 		if b.Name != name {
 			continue
 		}
 		if len(w) != b.Size {
 			return fmt.Errorf("%d values for param %q, which has %d", len(w), name, b.Size)
 		}
-		c.sessions.Frozen.Set(b.Param, w)
+		z.values.Set(b.Param, w)
 		return nil
 	}
 	return fmt.Errorf("param %q is not dense and frozen: servers have its weights", name)
 }
 
-// frozenRuns cuts the frozen values into what half a frame holds of them: an answer names params beside them.
-func (c *Client) frozenRuns() func(yield func(from, to int) bool) {
-	return exchange.Runs(c.Layout.Frozen.Floats, wire.Float32.DenseFit(c.servers.MaxFrame/2))
+// runs cuts the values into what a frame holds of them.
+func (z *frozen) runs() func(yield func(from, to int) bool) {
+	return exchange.Runs(z.layout.Frozen.Floats, wire.Float32.DenseFit(z.most))
 }
 
 // keep gives server 0 this worker's frozen values, for the cut of a save.
-func (c *Client) keep(ctx context.Context, id string) error {
-	all := c.sessions.Frozen.Values()
+func (z *frozen) keep(ctx context.Context, id string) error {
+	all := z.values.Values()
 	var b wire.Builder
-	for from, to := range c.frozenRuns() {
-		b.Reset(c.link.header(wire.OpKeep))
+	for from, to := range z.runs() {
+		b.Reset(z.link.header(wire.OpKeep))
 		if err := b.JSON(wire.Save{ID: id}); err != nil {
 			return err
 		}
 		b.Span(from, to)
 		b.Dense(all[from:to])
-		if err := c.link.call(ctx, c.link.patience(), 0, b.Parts(), nil); err != nil {
+		if err := z.link.call(ctx, z.link.patience(), 0, b.Parts(), nil); err != nil {
 			return err
 		}
 	}
@@ -49,14 +61,14 @@ func (c *Client) keep(ctx context.Context, id string) error {
 }
 
 // bring takes the frozen values that a checkpoint has, if there are any. Others stay as they are.
-func (c *Client) bring(ctx context.Context) error {
-	all := make([]float32, c.Layout.Frozen.Floats)
+func (z *frozen) bring(ctx context.Context) error {
+	all := make([]float32, z.layout.Frozen.Floats)
 	var kept wire.Kept
 	var b wire.Builder
-	for from, to := range c.frozenRuns() {
-		b.Reset(c.link.header(wire.OpBring))
+	for from, to := range z.runs() {
+		b.Reset(z.link.header(wire.OpBring))
 		b.Span(from, to)
-		err := c.link.call(ctx, c.link.patience(), 0, b.Parts(), func(f *wire.Frame) error {
+		err := z.link.call(ctx, z.link.patience(), 0, b.Parts(), func(f *wire.Frame) error {
 			kept = wire.Kept{}
 			if err := f.JSON(&kept); err != nil || len(kept.Params) == 0 {
 				return err
@@ -70,7 +82,7 @@ func (c *Client) bring(ctx context.Context) error {
 			return nil
 		}
 	}
-	c.takeFrozen(kept, all)
+	z.take(kept, all)
 	return nil
 }
 
@@ -91,11 +103,11 @@ func readFrozen(f *wire.Frame, to []float32) error {
 }
 
 // takeFrozen makes values that came this worker's.
-func (c *Client) takeFrozen(kept wire.Kept, all []float32) {
-	for _, b := range c.Layout.Frozen.Blocks {
+func (z *frozen) take(kept wire.Kept, all []float32) {
+	for _, b := range z.layout.Frozen.Blocks {
 		if slices.Contains(kept.Params, b.Param) {
-			c.sessions.Frozen.Set(b.Param, all[b.At:][:b.Size])
+			z.values.Set(b.Param, all[b.At:][:b.Size])
 		}
 	}
-	c.sessions.Frozen.Install(c.Layout.Params, 0)
+	z.values.Install(z.layout.Params, 0)
 }

@@ -82,7 +82,7 @@ func (j *job) client(worker int, t transport.Transport) *Client {
 	c := New(Config{Worker: worker, Workers: j.workers, Servers: j.endpoints, Layout: l, Rule: rule, Strategy: j.strategy, Fingerprint: l.Fingerprint(rule, "test"),
 		Transport: t, Logger: slog.New(slog.NewTextHandler(j.log, nil))})
 	if _, ok := t.(*script); ok {
-		c.link.job = 0 // it has answers of no job
+		c.link.life.job = 0 // it has answers of no job
 	}
 	j.t.Cleanup(c.Close)
 	return c

@@ -18,8 +18,7 @@ import (
 type link struct {
 	worker    int
 	servers   []string // endpoints
-	job       uint64   // that frames carry: the fingerprint's until server 0 has numbered the life
-	life      uint32   // of the worker, counted by server 0
+	life      life
 	strategy  strategy.Strategy
 	transport transport.Transport
 	log       *slog.Logger
@@ -36,12 +35,18 @@ type link struct {
 	end context.CancelCauseFunc
 }
 
+// life is the worker's life in the job.
+type life struct {
+	number uint32 // counted by server 0; 0 before it has
+	job    uint64 // that frames carry: the fingerprint's until server 0 has numbered the life
+}
+
 func newLink(c Config) *link {
 	ctx, end := context.WithCancelCause(context.Background())
 	l := &link{
 		worker:    c.Worker,
 		servers:   c.Servers,
-		job:       c.Fingerprint.Sum(),
+		life:      life{job: c.Fingerprint.Sum()},
 		strategy:  c.Strategy,
 		transport: c.Transport,
 		log:       c.Logger.With("worker", c.Worker),
@@ -82,7 +87,7 @@ func (l *link) farewell() {
 
 // header begins a frame of the worker.
 func (l *link) header(op wire.Op) wire.Header {
-	return wire.Header{Op: op, Job: l.job, Worker: uint32(l.worker), Life: l.life, Version: wire.NoDense}
+	return wire.Header{Op: op, Job: l.life.job, Worker: uint32(l.worker), Life: l.life.number, Version: wire.NoDense}
 }
 
 // together does something for every server at once and returns the first error, in the servers' order.

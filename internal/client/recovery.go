@@ -40,24 +40,5 @@ func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Pr
 	return c.write(ctx, msg, now)
 }
 
-// claim has server 0 take the directory that this worker names for the job, before anybody waits for a cut.
-func (c *Client) claim(ctx context.Context, msg *wire.Save) error {
-	if msg.Dir == "" {
-		return nil
-	}
-	return c.link.control(ctx, 0, wire.OpPlace, wire.Save{ID: msg.ID, Dir: msg.Dir}, new(wire.Save))
-}
-
-// place has server 0 make a directory for a checkpoint of the job's own.
-func (c *Client) place(ctx context.Context, msg *wire.Save) error {
-	if msg.Dir != "" {
-		return nil
-	}
-	var at wire.Save
-	err := c.link.control(ctx, 0, wire.OpPlace, wire.Save{ID: msg.ID}, &at)
-	msg.Dir = at.Dir
-	return err
-}
-
 // Progress implements [backend.Trainer].
 func (c *Client) Progress() checkpoint.Progress { return c.progress }

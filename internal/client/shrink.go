@@ -16,19 +16,16 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	if mode.Of(c.Strategy.Mode).Copies {
 		return nil, errors.New("mode geo keeps every row on every worker, and servers can't drop those")
 	}
-	if err := c.settle(ctx); err != nil {
-		return nil, err
-	}
-	done, err := c.sessions.InTurn(ctx, "shrinking")
+	done, err := c.turn(ctx, "shrinking")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	msg := wire.Save{ID: c.saveID(), Shrink: &wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}
+	msg := wire.Save{ID: c.cuts.id(), Shrink: &wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}
 	freed, err := c.shrink(ctx, msg)
 	c.sessions.EndPeriod() // rows that were fetched ahead may be gone
 	if err != nil {
-		c.abandon(msg)
+		c.cuts.abandon(msg)
 		return nil, fmt.Errorf("shrinking: %w", err)
 	}
 	all := make([]table.Shrunk, len(c.Layout.Embeddings))
@@ -39,7 +36,7 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 }
 
 func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) {
-	steps, before, err := c.freeze(ctx, msg)
+	steps, before, err := c.cuts.freeze(ctx, msg)
 	if err != nil {
 		return wire.Freed{}, err
 	}
@@ -48,24 +45,21 @@ func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) 
 	}
 	msg.Steps = steps
 	parts := make([]wire.Freed, len(c.Servers))
-	err = c.link.together(func(s int) error {
-		if err := c.link.control(ctx, s, wire.OpSave, msg, &parts[s]); err != nil {
-			return err
-		}
-		return c.checkFreed(s, parts[s])
-	})
-	if err != nil {
+	if err := c.cuts.reach(ctx, &msg, func(s int) any { return &parts[s] }); err != nil {
 		return wire.Freed{}, err
 	}
 	n := len(c.Layout.Embeddings)
 	msg.Freed = wire.Freed{Rows: make([]int, n), Waiting: make([]int, n)}
-	for _, p := range parts {
+	for s, p := range parts {
+		if err := c.checkFreed(s, p); err != nil {
+			return wire.Freed{}, err
+		}
 		for e := range n {
 			msg.Freed.Rows[e] += p.Rows[e]
 			msg.Freed.Waiting[e] += p.Waiting[e]
 		}
 	}
-	return msg.Freed, c.link.control(ctx, 0, wire.OpCommit, msg, nil)
+	return msg.Freed, c.cuts.commit(ctx, &msg)
 }
 
 func (c *Client) checkFreed(server int, f wire.Freed) error {

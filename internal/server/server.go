@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -111,22 +110,42 @@ func random() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// connect makes the parts that answer requests, each with those below that it needs, and gives them to the door.
-func (s *Server) connect(traits mode.Traits, journal *journaling) {
+// training are the parts that answer steps.
+type training struct {
+	rates   *rates
+	pieces  *pieces
+	changed *changed
+	delays  *delays
+	pushing *pushing
+	reading *reading
+	steps   *steps
+}
+
+// connectTraining makes the parts that answer steps, each with those below that it needs.
+func (s *Server) connectTraining(traits mode.Traits, journal *journaling) training {
 	c, st, part := s.c, s.st, s.part
-	rates := &rates{st: st, store: part.store, rounds: traits.Rounds, journal: journal, log: s.log}
-	s.rounds = newRounds(st, part, rates, s.clipping, journal)
+	t := training{
+		rates:   &rates{st: st, store: part.store, rounds: traits.Rounds, journal: journal, log: s.log},
+		changed: &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)},
+		delays:  &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats, pulled: make([][]float32, c.Workers)},
+	}
+	s.rounds = newRounds(st, part, t.rates, s.clipping, journal)
 	summing := newSumming(st, part, c.Strategy, traits.Rounds)
 	summing.note = s.rounds.push
-	pieces := &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
-	changed := &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)}
-	delays := &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats, pulled: make([][]float32, c.Workers)}
+	t.pieces = &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
 	foresight := newForesight(c.Strategy, c.Workers, part.floats)
-	pushing := &pushing{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays}
-	reading := &reading{st: st, part: part, changed: changed, delays: delays, maxFrame: c.Strategy.MaxFrame, foreseeing: foresight.on,
-		scanned: map[uint32][]uint64{}}
-	steps := &steps{st: st, pieces: pieces, pushing: pushing, reading: reading, foresight: foresight,
+	t.pushing = &pushing{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays}
+	t.reading = &reading{st: st, part: part, changed: t.changed, delays: t.delays, maxFrame: c.Strategy.MaxFrame,
+		foreseeing: foresight.on, scanned: map[uint32][]uint64{}}
+	t.steps = &steps{st: st, pieces: t.pieces, pushing: t.pushing, reading: t.reading, foresight: foresight,
 		pushes: sync.Pool{New: func() any { return new(push) }}}
+	return t
+}
+
+// connect makes the other parts that answer requests, and gives all to the door.
+func (s *Server) connect(traits mode.Traits, journal *journaling) {
+	c, st, part := s.c, s.st, s.part
+	t := s.connectTraining(traits, journal)
 	frozen := &frozen{st: st, part: part, known: map[int]bool{}, journaling: journal}
 	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule.Name(), log: s.log, journal: journal,
 		pieces: make([]int, c.Workers)}
@@ -136,31 +155,35 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, log: s.log}
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
-	s.saving = &saving{st: st, part: part, frozen: frozen, rates: rates, recovery: s.recovery,
+	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
 		rule: c.Rule.Name(), servers: len(c.Endpoints), journal: journal, log: s.log}
 	gathering := &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
-	members := &membership{st: st, rounds: s.rounds, pieces: pieces, changed: changed, delays: delays, loading: s.loading,
+	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
 		recovery: s.recovery, journal: journal, index: c.Index, differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
-	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: rates, clipping: s.clipping,
+	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
 		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack, log: s.log}
 
 	s.returning = &returning{config: c, st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
 		journal: journal, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase = s.returning.rebase
+	s.answer(t, members, frozen, gathering, journal)
+}
 
+// answer has the door give each request to the part that answers it.
+func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, journal *journaling) {
 	s.door.handlers = []handler{
 		wire.OpHello:     journal.recorded(control(members.join)),
 		wire.OpJoin:      journal.recorded(control(members.join)),
 		wire.OpHeartbeat: members.heartbeat,
 		wire.OpLeave:     journal.recorded(silent(members.leave)),
 		wire.OpPublish:   journal.recorded(silent(s.loading.handle)),
-		wire.OpStep:      steps.step,
-		wire.OpPeek:      steps.peek,
-		wire.OpPiece:     silent(pieces.handle),
-		wire.OpPark:      journal.recorded(silent(pushing.park)),
-		wire.OpRate:      journal.recorded(control(rates.handle)),
-		wire.OpScan:      control(reading.scan),
+		wire.OpStep:      t.steps.step,
+		wire.OpPeek:      t.steps.peek,
+		wire.OpPiece:     silent(t.pieces.handle),
+		wire.OpPark:      journal.recorded(silent(t.pushing.park)),
+		wire.OpRate:      journal.recorded(control(t.rates.handle)),
+		wire.OpScan:      control(t.reading.scan),
 		wire.OpGather:    journal.recorded(control(gathering.handle)),
 		wire.OpFreeze:    s.saving.checked(s.saving.freeze),
 		wire.OpSave:      journal.recorded(s.saving.checked(s.saving.save)),
@@ -213,160 +236,6 @@ func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
 		return optimizer.Unlimited(rule)
 	}
 	return rule
-}
-
-// ErrListen says that a server could not begin.
-var ErrListen = errors.New("can't listen")
-
-// ErrWorkersDied says that the job ended with fewer workers than it began with.
-var ErrWorkersDied = errors.New("workers died")
-
-// ErrWentBack says that the weights of a server are lost, so that no role can go on.
-var ErrWentBack = wire.ErrWentBack
-
-// Run serves until every worker has stopped or died, or ctx ends; in a job that saves checkpoints by itself, until one was saved then.
-//
-// It closes from the inside out: first who looks for deaths, then whoever waits, with an error that says so, then the
-// listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing of
-// the server runs any more.
-func (s *Server) Run(ctx context.Context) error {
-	if err := s.recovery.claim(ctx); err != nil {
-		return fmt.Errorf("server %d: %w", s.c.Index, err)
-	}
-	defer s.recovery.release()
-	if err := s.returning.begun(); err != nil {
-		return err
-	}
-	if !s.returning.journal.on() { // else nothing is lost
-		longer, release := s.stopping.outlast(ctx)
-		defer release()
-		ctx = longer
-	}
-	l, err := s.listen(ctx)
-	if err != nil {
-		return fmt.Errorf("server %d %w: %w", s.c.Index, ErrListen, err)
-	}
-	s.log.Info("server listening", "endpoint", l.Endpoint())
-	served := make(chan error, 1)
-	go func() { served <- transport.ServeScreened(l, s.door.handle, s.door.screen) }()
-	watchCtx, stopWatching := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() { s.deaths.watch(watchCtx) })
-	watching.Go(func() { s.servers.watch(watchCtx) })
-	watching.Go(func() { s.returning.growth.watch(watchCtx) })
-
-	err = s.awaitEnd(ctx, served)
-	stopWatching()
-	watching.Wait()
-	s.farewell(err)
-	close(s.st.lock.closing)
-	s.st.lock.end()
-	defer s.endJournal()
-	defer s.rounds.waiting.Wait()
-	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
-	defer cancel()
-	return errors.Join(err, l.Close(closeCtx))
-}
-
-// farewell tells everybody that this server ends: the other servers at once, and workers, if the job can't go on, when they ask for
-// something, which they do at each heartbeat.
-func (s *Server) farewell(err error) {
-	s.st.lock.Lock()
-	if s.leavesJournal(err) {
-		s.st.lock.Unlock()
-		s.log.Info("stopped; the others wait for this server to be started again", "for", s.c.Strategy.ServerTimeout())
-		return
-	}
-	if err != nil && !s.st.done() && s.st.lock.failure == nil {
-		s.st.lock.fail(s.stopped())
-	}
-	failure := s.st.lock.failure
-	s.st.lock.Unlock()
-	s.servers.farewell(failure)
-	if failure == nil {
-		return
-	}
-	beat := time.NewTimer(s.c.Strategy.HeartbeatInterval.Std() * 3 / 2)
-	defer beat.Stop()
-	s.st.lock.Lock()
-	defer s.st.lock.Unlock()
-	for over := false; s.st.roster.Alive() && !over; {
-		changed := s.st.lock.change()
-		s.st.lock.Unlock()
-		select {
-		case <-changed:
-		case <-beat.C:
-			over = true
-		}
-		s.st.lock.Lock()
-	}
-}
-
-// leavesJournal says whether a server that ends can be started again where it is. Locked.
-func (s *Server) leavesJournal(err error) bool {
-	return err != nil && s.returning.journal.on() && s.st.lock.failure == nil && !s.st.done()
-}
-
-// endJournal closes the journal of a server that has ended, and removes one that nobody will come back to.
-func (s *Server) endJournal() {
-	if !s.returning.journal.on() {
-		return
-	}
-	s.st.lock.Lock()
-	over := s.st.done() || s.st.lock.failure != nil
-	s.st.lock.Unlock()
-	if over {
-		s.returning.journal.void()
-	}
-	s.returning.journal.journal.Close()
-}
-
-// stopped is what a server says that is stopped while it has weights of a job. Locked.
-func (s *Server) stopped() error {
-	status, lost := wire.StatusFailed, ""
-	if s.st.roster.Begun() {
-		status, lost = wire.StatusBack, ", and its weights are lost: start the job again from its last checkpoint"
-	}
-	return wire.Refuse(status, "%s was stopped%s", s.servers.name(s.c.Index), lost)
-}
-
-// listen claims this server's endpoint, whose name has StartTimeout to resolve.
-func (s *Server) listen(ctx context.Context) (transport.Listener, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.c.Strategy.StartTimeout.Std())
-	defer cancel()
-	return transport.ListenWait(ctx, s.c.Transport, s.c.Endpoints[s.c.Index], s.log)
-}
-
-// closeGrace is how long Run waits for replies in flight when it closes.
-const closeGrace = 5 * time.Second
-
-// awaitEnd returns when the job is over, with what went wrong.
-func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
-	for {
-		s.st.lock.Lock()
-		over, failure, ending := s.st.done(), s.st.lock.failure, s.st.lock.ending
-		deaths := s.st.roster.Dead()
-		s.st.lock.Unlock()
-		switch {
-		case failure != nil && len(deaths) > 0:
-			return fmt.Errorf("server %d: the job ended without worker %v: %w: %w", s.c.Index, deaths, ErrWorkersDied, failure)
-		case failure != nil:
-			return fmt.Errorf("server %d: %w", s.c.Index, failure)
-		case over && len(deaths) > 0:
-			return fmt.Errorf("server %d: the job ended without worker %v, which fell silent or ended early: %w",
-				s.c.Index, deaths, ErrWorkersDied)
-		case over:
-			s.log.Info("every worker has stopped")
-			return nil
-		}
-		select {
-		case <-ending:
-		case <-ctx.Done():
-			return fmt.Errorf("server %d: %w", s.c.Index, context.Cause(ctx))
-		case err := <-served:
-			return fmt.Errorf("server %d stopped listening: %w", s.c.Index, err)
-		}
-	}
 }
 
 // Return comes back to the state that the journal of this server has, where the strategy asks for one; returned is false where it has

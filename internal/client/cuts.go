@@ -1,0 +1,83 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// cuts makes servers hold back pushes at the same steps of every worker, so that something can be done on all of them at one point
+// between steps.
+type cuts struct {
+	link *link
+	made atomic.Int64
+}
+
+// id names a cut of this worker apart from all others.
+func (k *cuts) id() string {
+	return fmt.Sprintf("%s-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), k.link.worker, k.made.Add(1))
+}
+
+// freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has done
+// at this step what the cut is for.
+func (k *cuts) freeze(ctx context.Context, msg wire.Save) (steps []uint64, before *wire.Held, err error) {
+	held := make([]wire.Held, len(k.link.servers))
+	for s := range held { // server 0 first: it lets one through at a time
+		if err := k.link.control(ctx, s, wire.OpFreeze, msg, &held[s]); err != nil {
+			return nil, nil, err
+		}
+		if held[s].Saved {
+			return nil, &held[s], nil
+		}
+	}
+	return furthest(held), nil, nil
+}
+
+// furthest is, for each worker, the last step that any server has.
+func furthest(held []wire.Held) []uint64 {
+	var steps []uint64
+	for _, f := range held {
+		if steps == nil {
+			steps = make([]uint64, len(f.Steps))
+		}
+		for w := range min(len(steps), len(f.Steps)) {
+			steps[w] = max(steps[w], f.Steps[w])
+		}
+	}
+	return steps
+}
+
+// reach waits until all servers have the steps of a cut, and has them do what it is for. Each gives its answer, nil for none.
+func (k *cuts) reach(ctx context.Context, msg *wire.Save, answer func(server int) any) error {
+	return k.link.together(func(s int) error { return k.link.control(ctx, s, wire.OpSave, msg, answer(s)) })
+}
+
+// commit has server 0 say to whoever comes at this step that it has been done.
+func (k *cuts) commit(ctx context.Context, msg *wire.Save) error {
+	return k.link.control(ctx, 0, wire.OpCommit, msg, nil)
+}
+
+// abandon lets pushes go on after a cut that failed. Parts of a checkpoint that were written are removed when it is sure that nobody
+// commits them: they would take the room that the next save needs.
+func (k *cuts) abandon(msg wire.Save) {
+	ctx, cancel := context.WithTimeout(k.link.ctx, k.link.strategy.WorkerTimeout.Std())
+	defer cancel()
+	msg.Abandon = true
+	end := func(s int) error { return k.link.control(ctx, s, wire.OpCommit, msg, nil) }
+	if err := k.link.together(end); err != nil {
+		if !errors.Is(err, wire.ErrWentBack) { // else the job is over, as other messages say
+			k.link.log.Warn("a failed save still holds pushes", "error", err)
+		}
+		return
+	}
+	if msg.Discard = msg.Shrink == nil && !msg.Read; msg.Discard {
+		if err := k.link.together(end); err != nil {
+			k.link.log.Warn("parts of a failed save may be left", "dir", msg.Dir, "error", err)
+		}
+	}
+}

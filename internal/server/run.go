@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// ErrListen says that a server could not begin.
+var ErrListen = errors.New("can't listen")
+
+// ErrWorkersDied says that the job ended with fewer workers than it began with.
+var ErrWorkersDied = errors.New("workers died")
+
+// ErrWentBack says that the weights of a server are lost, so that no role can go on.
+var ErrWentBack = wire.ErrWentBack
+
+// Run serves until every worker has stopped or died, or ctx ends; in a job that saves checkpoints by itself, until one was saved then.
+//
+// It closes from the inside out: first who looks for deaths, then whoever waits, with an error that says so, then the
+// listener, which lets answers leave for a while, and last the updates that were made beside their pushes. Then nothing of
+// the server runs any more.
+func (s *Server) Run(ctx context.Context) error {
+	if err := s.recovery.claim(ctx); err != nil {
+		return fmt.Errorf("server %d: %w", s.c.Index, err)
+	}
+	defer s.recovery.release()
+	if err := s.returning.begun(); err != nil {
+		return err
+	}
+	if !s.returning.journal.on() { // else nothing is lost
+		longer, release := s.stopping.outlast(ctx)
+		defer release()
+		ctx = longer
+	}
+	l, err := s.listen(ctx)
+	if err != nil {
+		return fmt.Errorf("server %d %w: %w", s.c.Index, ErrListen, err)
+	}
+	s.log.Info("server listening", "endpoint", l.Endpoint())
+	served := make(chan error, 1)
+	go func() { served <- transport.ServeScreened(l, s.door.handle, s.door.screen) }()
+	watchCtx, stopWatching := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { s.deaths.watch(watchCtx) })
+	watching.Go(func() { s.servers.watch(watchCtx) })
+	watching.Go(func() { s.returning.growth.watch(watchCtx) })
+
+	err = s.awaitEnd(ctx, served)
+	stopWatching()
+	watching.Wait()
+	s.farewell(err)
+	close(s.st.lock.closing)
+	s.st.lock.end()
+	defer s.endJournal()
+	defer s.rounds.waiting.Wait()
+	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+	defer cancel()
+	return errors.Join(err, l.Close(closeCtx))
+}
+
+// farewell tells everybody that this server ends: the other servers at once, and workers, if the job can't go on, when they ask for
+// something, which they do at each heartbeat.
+func (s *Server) farewell(err error) {
+	s.st.lock.Lock()
+	if s.leavesJournal(err) {
+		s.st.lock.Unlock()
+		s.log.Info("stopped; the others wait for this server to be started again", "for", s.c.Strategy.ServerTimeout())
+		return
+	}
+	if err != nil && !s.st.done() && s.st.lock.failure == nil {
+		s.st.lock.fail(s.stopped())
+	}
+	failure := s.st.lock.failure
+	s.st.lock.Unlock()
+	s.servers.farewell(failure)
+	if failure == nil {
+		return
+	}
+	beat := time.NewTimer(s.c.Strategy.HeartbeatInterval.Std() * 3 / 2)
+	defer beat.Stop()
+	s.st.lock.Lock()
+	defer s.st.lock.Unlock()
+	for over := false; s.st.roster.Alive() && !over; {
+		changed := s.st.lock.change()
+		s.st.lock.Unlock()
+		select {
+		case <-changed:
+		case <-beat.C:
+			over = true
+		}
+		s.st.lock.Lock()
+	}
+}
+
+// leavesJournal says whether a server that ends can be started again where it is. Locked.
+func (s *Server) leavesJournal(err error) bool {
+	return err != nil && s.returning.journal.on() && s.st.lock.failure == nil && !s.st.done()
+}
+
+// endJournal closes the journal of a server that has ended, and removes one that nobody will come back to.
+func (s *Server) endJournal() {
+	if !s.returning.journal.on() {
+		return
+	}
+	s.st.lock.Lock()
+	over := s.st.done() || s.st.lock.failure != nil
+	s.st.lock.Unlock()
+	if over {
+		s.returning.journal.void()
+	}
+	s.returning.journal.journal.Close()
+}
+
+// stopped is what a server says that is stopped while it has weights of a job. Locked.
+func (s *Server) stopped() error {
+	status, lost := wire.StatusFailed, ""
+	if s.st.roster.Begun() {
+		status, lost = wire.StatusBack, ", and its weights are lost: start the job again from its last checkpoint"
+	}
+	return wire.Refuse(status, "%s was stopped%s", s.servers.name(s.c.Index), lost)
+}
+
+// listen claims this server's endpoint, whose name has StartTimeout to resolve.
+func (s *Server) listen(ctx context.Context) (transport.Listener, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.c.Strategy.StartTimeout.Std())
+	defer cancel()
+	return transport.ListenWait(ctx, s.c.Transport, s.c.Endpoints[s.c.Index], s.log)
+}
+
+// closeGrace is how long Run waits for replies in flight when it closes.
+const closeGrace = 5 * time.Second
+
+// awaitEnd returns when the job is over, with what went wrong.
+func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
+	for {
+		s.st.lock.Lock()
+		over, failure, ending := s.st.done(), s.st.lock.failure, s.st.lock.ending
+		deaths := s.st.roster.Dead()
+		s.st.lock.Unlock()
+		switch {
+		case failure != nil && len(deaths) > 0:
+			return fmt.Errorf("server %d: the job ended without worker %v: %w: %w", s.c.Index, deaths, ErrWorkersDied, failure)
+		case failure != nil:
+			return fmt.Errorf("server %d: %w", s.c.Index, failure)
+		case over && len(deaths) > 0:
+			return fmt.Errorf("server %d: the job ended without worker %v, which fell silent or ended early: %w",
+				s.c.Index, deaths, ErrWorkersDied)
+		case over:
+			s.log.Info("every worker has stopped")
+			return nil
+		}
+		select {
+		case <-ending:
+		case <-ctx.Done():
+			return fmt.Errorf("server %d: %w", s.c.Index, context.Cause(ctx))
+		case err := <-served:
+			return fmt.Errorf("server %d stopped listening: %w", s.c.Index, err)
+		}
+	}
+}
