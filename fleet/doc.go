@@ -99,7 +99,8 @@
 //	save(mode=0, 1, 2, 3)                          0: SavePersistables; 2, for serving: SaveInferenceModel; 3, at a day's end:
 //	                                               SavePersistables, then Shrink; 1, a delta of 2, has no counterpart
 //	save_one_table(id, dir), save_dense_params     SavePersistables(ctx, dir, params...)
-//	load_model(dir), load_one_table(id, dir)       LoadModel(ctx, dir, params...), on each server before it serves
+//	load_model(dir), load_one_table(id, dir)       LoadModel(ctx, dir, params...), by a worker while servers run, or on each server
+//	                                               before it serves
 //	a sparse table's text files                    ExportText, Rows
 //	DistributedInfer                               nothing: Executor.Eval sees the servers' weights and gives missing rows no life
 //	shrink                                         Shrink

@@ -78,7 +78,7 @@ func TestCallsOutOfOrder(t *testing.T) {
 		{worker, true, "StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows ExportText", fleet.ErrOrder, "InitWorker"},
 		{server, true, "RunServer", fleet.ErrOrder, "InitServer"},
 		{worker, true, "InitServer RunServer", fleet.ErrRole, "InitWorker"},
-		{worker, true, "LoadModel", fleet.ErrRole, "InitServer"},
+		{worker, true, "LoadModel", fleet.ErrRole, "InitWorker"},
 		{server, true, "InitWorker StopWorker BarrierWorker SavePersistables SaveInferenceModel Rows ExportText", fleet.ErrRole, "InitServer"},
 		{server, false, "LoadModel", fleet.ErrOrder, "Minimize"},
 		{server, true, "LoadModel", fleet.ErrOrder, "InitServer"},

@@ -21,9 +21,8 @@ type RestoreOptions struct {
 }
 
 // Restore has the job begin from what is in dir: a checkpoint of SavePersistables, written by any number of servers or by none, or a model
-// of SaveInferenceModel, which has weights and rows alone. Every role of a job of any kind calls it, with the same directory and
-// options, after Minimize and before InitServer or InitWorker. An empty dir restores nothing, as a program wants whose -load was
-// not given.
+// of SaveInferenceModel, which has weights and rows alone. Every role of a job of any kind calls it, with the same directory and options,
+// after Minimize and before InitServer or InitWorker. An empty dir restores nothing, as a program wants whose -load was not given.
 //
 // Whoever keeps weights reads the directory: each server its share, so that it must be visible to all of them, a process that trains
 // alone, and each worker of a collective job. A worker of servers reads nothing; its InitWorker fails unless every server was told the
@@ -72,24 +71,48 @@ func (f *Fleet) restoreOnce() error {
 	return nil
 }
 
-// LoadModel fills the tables of a process that keeps weights from what [Fleet.Restore] reads, at other times: those of a process that
-// trains alone, between two steps (moving averages of batch norm stay in an executor that has trained already; close it and begin another);
-// those of a worker of a collective job, where each loads the same, before InitWorker; those of a server, where each loads the same,
-// between InitServer and RunServer. Workers of servers get the weights by InitWorker, and rows when they touch them; for them it is an
-// error. With params, only those are loaded.
+// LoadModel gives the weights what [Fleet.Restore] reads, with state and counts, at other times, or with params those of that name alone:
+//
+//   - A worker of servers that run calls it after InitWorker, while the others train or not. All servers, of any number, read dir first,
+//     which they must see; then all take it in one cut between steps, for which pushes wait: the same for all, or nothing. A server
+//     needs room for both meanwhile. Whoever is to begin with it waits for it at a barrier: the worker that calls has it at its next
+//     step, and others at the first step after BarrierWorker, or a call of Util, that they come to behind it. A gradient that another
+//     worker has computed before is added to it. In mode geo, where workers train copies, it is an error.
+//   - A process that trains alone calls it between two steps. Moving averages of batch norm stay in an executor that has trained
+//     already; close it and begin another.
+//   - In a collective job each worker loads the same, before InitWorker.
+//   - Each server may load the same between InitServer and RunServer.
+//
+// While servers run, a call that fails has changed nothing. If the worker ends, or a server, while servers take what they have read, every
+// role ends with [ErrWentBack]. In a job with a [strategy.Recovery] a checkpoint is saved right behind it: a role that is started again
+// before that goes on from the one before, or with a journal reads dir again.
+//
+// All params of a checkpoint bring its number of updates and its factor on learning rates, as Restore does; some, or a saved model, take
+// part as if they had been updated last now.
 func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) error {
 	if f.IsServer() {
 		return f.loadServer(ctx, dir, params)
 	}
-	j, err := f.worker(ctx, "LoadModel")
+	b, err := f.between(ctx, "LoadModel")
 	if err != nil {
 		return err
 	}
-	if _, holds := j.backend.(backend.Holder); !holds {
-		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call Restore with %s on every role, give it to InitServer, "+
-			"or have every server call LoadModel before RunServer: %w", dir, ErrRole)
+	if err = errors.Join(checkDir(dir), files.CheckLocal(dir)); err == nil {
+		err = b.Load(ctx, dir, checkpoint.Selection{Params: params})
 	}
-	return named("LoadModel", j.backend.Restore(ctx, dir, checkpoint.Selection{Params: params}))
+	if errors.Is(err, backend.ErrNotJoined) {
+		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call it after InitWorker, when they run, call Restore with %s on "+
+			"every role, give it to InitServer, or have every server call LoadModel before RunServer: %w", dir, ErrRole)
+	}
+	return named("LoadModel", err)
+}
+
+// checkDir refuses a directory without a name.
+func checkDir(dir string) error {
+	if dir == "" {
+		return fmt.Errorf("the directory's name is empty: %w", checkpoint.ErrNone)
+	}
+	return nil
 }
 
 // loadServer replaces the tables of a server that does not serve yet by those of a checkpoint.
@@ -100,11 +123,11 @@ func (f *Fleet) loadServer(ctx context.Context, dir string, params []string) err
 	f.mu.Lock()
 	made := f.server != nil
 	f.mu.Unlock()
-	switch {
-	case !made:
+	if !made {
 		return fmt.Errorf("fleet: LoadModel: call InitServer first: %w", ErrOrder)
-	case dir == "":
-		return fmt.Errorf("fleet: LoadModel: the directory's name is empty: %w", checkpoint.ErrNone)
+	}
+	if err := checkDir(dir); err != nil {
+		return named("LoadModel", err)
 	}
 	return f.initServer(ctx, "LoadModel", dir, checkpoint.Selection{Params: params})
 }

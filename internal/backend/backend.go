@@ -37,6 +37,10 @@ type Trainer interface {
 
 	// Restore has the job begin from a checkpoint or a saved model: whoever keeps weights reads it.
 	Restore(ctx context.Context, dir string, what checkpoint.Selection) error
+	// Load gives the weights that are trained now those of a checkpoint or a saved model, at one point between steps, with their state and
+	// counts. After an error they are as they were, or the trainer refuses to go on. Where each worker has all weights it comes before
+	// Join, where servers have them after it.
+	Load(ctx context.Context, dir string, what checkpoint.Selection) error
 	// Save writes a checkpoint of one cut, or of these params of it. When other workers save the same step to dir, one writes.
 	Save(ctx context.Context, dir string, params ...string) error
 	// Saves says whether it is for this worker to save the checkpoints of Strategy.Recovery: the lowest that lives saves. With last it is

@@ -53,6 +53,7 @@ type Client struct {
 
 	stage   atomic.Int32 // of its life: fresh, joining, joined
 	gathers atomic.Uint64
+	loads   loads
 	rating  sync.Mutex // held while all servers are told of another rate
 }
 
@@ -148,6 +149,7 @@ func (c *Client) join(ctx context.Context) error {
 	if err := c.frozen.bring(ctx); err != nil {
 		return err
 	}
+	c.sessions.Frozen.Install(c.Layout.Params, 0)
 	c.sessions.Begin()
 	return nil
 }

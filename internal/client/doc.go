@@ -18,6 +18,7 @@
 //	save.go       checkpoints
 //	recovery.go   those that a job makes by itself, and goes on from
 //	shrink.go     the end of a period
+//	load.go       weights that are replaced while they are trained
 //	cut.go        the weights of a cut, read
 //	scan.go       rows of a table, page after page
 //

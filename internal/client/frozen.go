@@ -102,12 +102,11 @@ func readFrozen(f *wire.Frame, to []float32) error {
 	return fmt.Errorf("%d frozen values were asked for, none came", len(to))
 }
 
-// takeFrozen makes values that came this worker's.
+// take makes values that came this worker's.
 func (z *frozen) take(kept wire.Kept, all []float32) {
 	for _, b := range z.layout.Frozen.Blocks {
 		if slices.Contains(kept.Params, b.Param) {
 			z.values.Set(b.Param, all[b.At:][:b.Size])
 		}
 	}
-	z.values.Install(z.layout.Params, 0)
 }

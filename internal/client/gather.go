@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -10,7 +9,10 @@ import (
 
 // Barrier implements [backend.Trainer]. In mode geo this worker's copy is then what the servers have.
 func (c *Client) Barrier(ctx context.Context) error {
-	if err := errors.Join(c.settle(ctx), c.EndEpoch(ctx)); err != nil {
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
+	if err := c.EndEpoch(ctx); err != nil {
 		return err
 	}
 	if _, err := c.gather(ctx, "BarrierWorker", nil); err != nil {
@@ -38,6 +40,9 @@ func (c *Client) gather(ctx context.Context, call string, data []byte) ([][]byte
 		part := data[:min(len(data), most)]
 		data = data[len(part):]
 		got, err := c.gatherRound(ctx, wire.Gather{Call: call, Data: part, More: len(data) > 0})
+		if err == nil {
+			err = c.renew(ctx, got.Loads)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -165,8 +165,10 @@ func check(t *testing.T, err error) {
 type tap struct {
 	transport.Transport
 	before, after func(endpoint string, h wire.Header) error
-	calls         atomic.Int64
-	idleClosed    atomic.Int64
+	// later and afterwards take their places behind what a test begins with.
+	later, afterwards func(endpoint string, h wire.Header) error
+	calls             atomic.Int64
+	idleClosed        atomic.Int64
 }
 
 func (p *tap) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {

@@ -7,7 +7,7 @@
 // ends a period of theirs (drops rows), or keeps the cut while the worker reads.
 //
 //	           freeze            save, with steps      the steps are in the tables
-//	(unknown) ────────> Freezing ───────────────> Reaching ──────────┬────────> Reading
+//	(unknown) ────────> Freezing ───────────────> Reaching ──────────┬────────> Reading ──> Taken
 //	                       │                         │               │             │
 //	pushes:    free        │   all wait              │  wait beyond  │  all wait   │  all wait
 //	                       │                         │  those steps  ▼             │
@@ -19,6 +19,9 @@
 //	                       │ the worker is gone      ▼               ▼             │     all parts are there
 //	                       └───────────────────> GivenUp <───────────┴─────────────┘
 //
+// In Taken the tables have become others, at the word of the worker that reads: what it gives up then is torn, since other servers may have
+// the tables from before. End, its last word, is giving up without harm.
+//
 // Pushes are free again in Written, Committed and GivenUp. A save that is given up while its steps are waited for or its part is
 // written holds pushes until that has ended, since tables are being read; its result is then refused.
 //
@@ -27,6 +30,7 @@
 //	machine.go  saves, and what ends them
 //	reach.go    from freezing to reading or writing
 //	commit.go   what is written becomes whole
+//	take.go     tables that become others in a cut that is read
 //	period.go   the end of a period that was committed last
 //
 // # Invariants

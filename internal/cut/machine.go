@@ -39,6 +39,7 @@ const (
 	reaching
 	writing
 	reading
+	taken
 	written
 	committed
 	givenUp
@@ -59,8 +60,9 @@ type save struct {
 	upTo []uint64
 	// values are the first so many of the saving worker's frozen dense values, which come in pieces.
 	values []float32
-	// rows are, while the cut is read, the ids of the tables that were asked for.
-	rows map[uint32][]uint64
+	// rows are, while the cut is read, the ids of the tables that were asked for, and aside what the tables may become.
+	rows  map[uint32][]uint64
+	aside any
 	// answer is what this server says of its part when it is written, and err why there is none.
 	answer any
 	err    error
@@ -117,37 +119,39 @@ func (m *Machine) UpTo(worker int) uint64 { return m.holder.upTo[worker] }
 
 // release ends the hold of a save, and lets go of what was kept with it.
 func (m *Machine) release(s *save) {
-	s.upTo, s.values, s.rows = nil, nil, nil
+	s.upTo, s.values, s.rows, s.aside = nil, nil, nil, nil
 	if m.holder == s {
 		m.holder = nil
 	}
 }
 
-// GiveUp takes note that a worker gives up its save; one that was not known can't begin any more.
-func (m *Machine) GiveUp(msg *wire.Save, worker int) {
+// GiveUp takes note that a worker gives up its save; one that was not known can't begin any more. torn says that the tables are others
+// since it began, and perhaps on this server alone.
+func (m *Machine) GiveUp(msg *wire.Save, worker int) (torn bool) {
 	s := m.saves[msg.ID]
 	if s == nil {
 		s = m.add(msg, worker, givenUp)
 	}
-	if s.worker == worker {
-		m.drop(s)
-	}
+	return s.worker == worker && m.drop(s)
 }
 
-// Leave takes note that a worker has gone, or that another process is in its place: nobody goes on with what it has begun.
-func (m *Machine) Leave(worker int) {
+// Leave takes note that a worker has gone, or that another process is in its place: nobody goes on with what it has begun. torn is as of
+// [Machine.GiveUp].
+func (m *Machine) Leave(worker int) (torn bool) {
 	for _, s := range []*save{m.holder, m.open} {
 		if s != nil && s.worker == worker {
-			m.drop(s)
+			torn = m.drop(s) || torn
 		}
 	}
+	return torn
 }
 
 // drop gives a save up, unless it is committed. What is being done to the tables for it is finished first.
-func (m *Machine) drop(s *save) {
+func (m *Machine) drop(s *save) (torn bool) {
 	if s.state == committed {
-		return
+		return false
 	}
+	torn = s.state == taken
 	busy := s.state == reaching || s.state == writing || s.state == givenUp
 	if s.state = givenUp; !busy {
 		m.release(s)
@@ -155,6 +159,7 @@ func (m *Machine) drop(s *save) {
 	if m.open == s {
 		m.open = nil
 	}
+	return torn
 }
 
 // Discard says that the file of a save that was given up is not wanted, and returns the answer that names it, nil if there is

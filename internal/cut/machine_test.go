@@ -43,8 +43,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	case "open":
 		return p.Open()
 	case "leave":
-		p.Leave(number(1))
-		return ""
+		return torn(p.Leave(number(1)))
 	}
 	id := words[1]
 	msg := p.saves[id]
@@ -102,8 +101,13 @@ func (p *player) play(t *testing.T, l script.Line) string {
 			freed.Rows = []int{number(3)}
 		}
 		p.Committed(int64(number(2)), freed, err)
+	case "take":
+		first, err := p.Take(id)
+		return said(map[bool]string{true: "first", false: "again"}[first], err)
+	case "end":
+		p.End(id)
 	case "giveup": // id, worker
-		p.GiveUp(&msg, number(2))
+		return torn(p.GiveUp(&msg, number(2)))
 	case "discard":
 		if answer := p.Discard(&msg); answer != nil {
 			return "remove " + fmt.Sprint(answer)
@@ -126,6 +130,8 @@ func meant(t *testing.T, id string, words []string) wire.Save {
 	}
 	return wire.Save{ID: id, Read: true}
 }
+
+func torn(b bool) string { return map[bool]string{true: "torn"}[b] }
 
 func yes(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
 

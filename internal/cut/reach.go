@@ -158,9 +158,8 @@ func (m *Machine) Lost(id string) {
 // Rows are the ids of tables that were listed since a cut is read, for the caller to add to. They go with the cut.
 func (m *Machine) Rows(id string) (map[uint32][]uint64, error) {
 	s := m.saves[id]
-	if s == nil || s.state != reading {
-		return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent for too long): "+
-			"read again", id)
+	if err := m.Kept(id); err != nil {
+		return nil, err
 	}
 	if s.rows == nil {
 		s.rows = make(map[uint32][]uint64)

@@ -20,7 +20,7 @@ func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selec
 	if claimed {
 		return backend.ErrJoined
 	}
-	origin, err := t.Load(ctx, dir, what)
+	origin, err := t.Fill(ctx, dir, what)
 	if err != nil {
 		return err
 	}
@@ -29,6 +29,11 @@ func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selec
 	}
 	t.origin = origin
 	return nil
+}
+
+// Load implements [backend.Trainer]: before Join it is Restore. Later each worker would load at another step.
+func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
+	return t.Restore(ctx, dir, what)
 }
 
 // Join implements [backend.Trainer]: it finds the other workers, compares with them what is trained, and takes the dense weights of rank 0.

@@ -41,6 +41,7 @@
 //	recovery.go   checkpoints that the job makes by itself: who saves, where, which stay
 //	stopping.go   a last one before a server ends that was asked to
 //	save.go       the server's part of a checkpoint, the end of a period of the tables, a cut that is read
+//	reload.go     tables that become a checkpoint's while the job runs
 //
 // The workers, and the whole:
 //

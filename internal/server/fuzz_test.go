@@ -58,6 +58,7 @@ func frames(t testing.TB, s *Server) (all []*wire.Builder) {
 		wire.OpHello: wire.Hello{Process: 1, Fingerprint: s.c.Fingerprint}, wire.OpJoin: wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint},
 		wire.OpGather: wire.Gather{Call: "barrier", N: 1, Data: []byte("x")}, wire.OpScan: wire.Scan{Param: 1, Rows: 10},
 		wire.OpKeep: wire.Save{ID: "a"}, wire.OpFence: wire.Leave{Worker: 0, Life: 1}, wire.OpDrop: wire.Leave{Worker: 0, Life: 1, Forget: true}, wire.OpReport: wire.Report{Server: 0, Process: 1},
+		wire.OpLoad: wire.Load{ID: "a", Dir: t.TempDir()},
 	} {
 		b := bare(op)
 		if err := b.JSON(msg); err != nil {

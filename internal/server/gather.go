@@ -60,7 +60,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	case g.err != nil:
 		return g.err
 	}
-	return r.JSON(wire.Gathered{Data: g.data, More: g.more})
+	return r.JSON(wire.Gathered{Data: g.data, More: g.more, Loads: c.st.loads})
 }
 
 // differ refuses a collective in which a worker makes another call than the first, for all who are in it. Whoever has its answer

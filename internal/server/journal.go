@@ -57,6 +57,7 @@ type event struct {
 	Norms      *wire.Norms        `json:"norms,omitempty"`
 	Shrink     *shrinkRecord      `json:"shrink,omitempty"`
 	Period     *cut.Period        `json:"period,omitempty"` // committed by server 0
+	Load       *loadRecord        `json:"load,omitempty"`
 }
 
 // counting names a worker's request that counts.
@@ -96,6 +97,13 @@ type gatherRecord struct {
 type shrinkRecord struct {
 	How     wire.Shrink `json:"how"`
 	Dropped [][]uint64  `json:"dropped"` // rows, by table
+}
+
+// loadRecord is what the tables became while the job ran: that directory's, of those params, which was then what Origin says.
+type loadRecord struct {
+	Dir    string   `json:"dir"`
+	Params []string `json:"params,omitempty"`
+	Origin string   `json:"origin"`
 }
 
 // updateRecord is an update beside its gradient.

@@ -88,7 +88,7 @@ func (c *membership) begin(worker int, life uint32) error {
 		return err
 	}
 	c.journal.note(event{Begin: &wire.Leave{Worker: worker, Life: life}})
-	c.st.cut.Leave(worker)
+	c.st.leaveCut(worker)
 	c.rounds.begin(worker)
 	c.pieces.forget(worker)
 	c.delays.forget(worker)
@@ -162,7 +162,7 @@ func (c *membership) ends(f *wire.Frame) error {
 func (c *membership) depart(worker int, forget bool) {
 	c.pieces.forget(worker)
 	c.changed.end(worker)
-	c.st.cut.Leave(worker)
+	c.st.leaveCut(worker)
 	c.rounds.leave(worker, forget)
 	c.st.lock.broadcast()
 }

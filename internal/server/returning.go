@@ -36,6 +36,7 @@ type returning struct {
 	servers   *servers
 	journal   *journaling
 	growth    *growth
+	reloading *reloading
 	from      source // of the tables
 	log       *slog.Logger
 }
@@ -119,7 +120,7 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return c.play(kind, body)
+		return c.play(ctx, kind, body)
 	})
 	c.part.store.SetStep(c.part.store.Last())
 	c.part.updates.SetVersion(c.journal.journal.Last() * wire.Incarnation)
@@ -136,13 +137,13 @@ func (c *returning) identify(b base) {
 	}
 }
 
-func (c *returning) play(kind journal.Kind, body []byte) error {
+func (c *returning) play(ctx context.Context, kind journal.Kind, body []byte) error {
 	if kind == kindEvent {
 		var e event
 		if err := json.Unmarshal(body, &e); err != nil {
 			return err
 		}
-		return c.event(&e)
+		return c.event(ctx, &e)
 	}
 	var f wire.Frame
 	if err := f.Parse(body); err != nil {
@@ -164,7 +165,7 @@ func (c *returning) play(kind journal.Kind, body []byte) error {
 }
 
 // event makes a change anew.
-func (c *returning) event(e *event) error {
+func (c *returning) event(ctx context.Context, e *event) error {
 	now := c.st.clock.Now()
 	switch {
 	case e.Generation != nil:
@@ -200,6 +201,8 @@ func (c *returning) event(e *event) error {
 		return c.shrink(e.Shrink)
 	case e.Period != nil:
 		c.st.cut.Recall(e.Period)
+	case e.Load != nil:
+		return c.reloading.again(ctx, e.Load)
 	default:
 		return errors.New("an event of which nothing is known: it was written by another build")
 	}

@@ -274,7 +274,9 @@ func (c *saving) committing(f *wire.Frame, msg *wire.Save) (over bool, err error
 	case !msg.Abandon:
 		return cut.Commit(msg)
 	}
-	cut.GiveUp(msg, int(f.Worker))
+	if cut.GiveUp(msg, int(f.Worker)) {
+		c.st.torn(int(f.Worker))
+	}
 	c.st.lock.broadcast()
 	if msg.Discard {
 		err = remove(msg, cut.Discard(msg))

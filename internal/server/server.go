@@ -163,8 +163,10 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
 		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack, log: s.log}
 
+	reloading := &reloading{st: st, part: part, rule: c.Rule.Name(), rounds: s.rounds, frozen: frozen, delays: t.delays,
+		recovery: s.recovery, journal: journal, log: s.log}
 	s.returning = &returning{config: c, st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
-		journal: journal, log: s.log,
+		journal: journal, reloading: reloading, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase = s.returning.rebase
 	s.answer(t, members, frozen, gathering, journal)
@@ -196,6 +198,7 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpDrop:      journal.recorded(control(s.deaths.drop)),
 		wire.OpNorms:     journal.recorded(control(s.clipping.handle)),
 		wire.OpReport:    journal.recorded(control(s.servers.handle)),
+		wire.OpLoad:      journal.recorded(control(s.returning.reloading.handle)),
 	}
 }
 

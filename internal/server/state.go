@@ -27,6 +27,7 @@ type state struct {
 	cut        *cut.Machine
 	applying   int  // updates being applied right now
 	published  bool // the dense weights are there
+	loads      wire.Loads
 }
 
 // done says that every worker has gone and what they pushed is in the tables. Locked.
@@ -34,6 +35,20 @@ func (st *state) done() bool { return st.applying == 0 && st.roster.Over() }
 
 // sender checks that a request comes from the current life of a worker, and notes that it lives. Locked.
 func (st *state) sender(f *wire.Frame) error { return st.roster.Sender(&f.Header, st.clock.Now()) }
+
+// leaveCut ends the cut of a worker that has gone, if it has one. If other servers may have taken another model in it than this one, the
+// job can't go on. Locked.
+func (st *state) leaveCut(worker int) {
+	if st.cut.Leave(worker) {
+		st.torn(worker)
+	}
+}
+
+// torn ends a job whose servers may have two models. Locked.
+func (st *state) torn(worker int) {
+	st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d ended while it had the servers load a model, which some may have and others not: "+
+		"start the job again from its last checkpoint", worker))
+}
 
 // enter lets a frame without gradients in once what it must reflect has been applied. What it then reads may be newer:
 // updates go on beside it. A worker that trains in rounds sees none of them, since the next one needs its own gradient.

@@ -8,9 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -222,6 +224,15 @@ func (s *asyncSession) drain(ctx context.Context) error {
 		}
 	}
 	return s.failure()
+}
+
+// renew brings them beside the senders.
+func (s *asyncSession) renew(ctx context.Context) error {
+	err := s.staging.exchange(s.w.Servers).Run(ctx, exchange.Request{Op: wire.OpStep})
+	if err == nil {
+		s.staging.arrived()
+	}
+	return describe(err, "bringing weights", s.w)
 }
 
 // Close implements [optimizer.Session]. What has not been sent when ctx ends is dropped, with the requests under way.

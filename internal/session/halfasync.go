@@ -229,4 +229,33 @@ func (s *halfSession) Close(ctx context.Context) error {
 
 func (s *halfSession) drain(context.Context) error { return nil }
 
+func (s *halfSession) renew(ctx context.Context) error { return s.m.renew(ctx) }
+
+// renew brings dense weights for all threads. A push meanwhile brings newer ones.
+func (m *meeting) renew(ctx context.Context) error {
+	m.mu.Lock()
+	version := m.version
+	m.mu.Unlock()
+	x := exchange.New(m.w.Servers)
+	x.Dense = make([][]float32, len(m.dense))
+	for i, w := range m.dense {
+		if w != nil {
+			x.Dense[i] = make([]float32, len(w))
+		}
+	}
+	if err := x.Run(ctx, exchange.Request{Op: wire.OpStep}); err != nil {
+		return describe(err, "bringing weights", m.w)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pushing || m.version != version {
+		return nil
+	}
+	for i, w := range x.Dense {
+		copy(m.dense[i], w)
+	}
+	m.version++
+	return nil
+}
+
 func (s *halfSession) stop() {}

@@ -83,4 +83,7 @@ func (s *syncSession) Close(context.Context) error {
 
 func (s *syncSession) drain(context.Context) error { return nil }
 
+// renew does nothing: without rows that were fetched ahead a step begins with a pull.
+func (s *syncSession) renew(context.Context) error { return nil }
+
 func (s *syncSession) stop() {}

@@ -56,6 +56,8 @@ type session interface {
 	optimizer.Session
 	// drain waits until what it was given has been applied.
 	drain(ctx context.Context) error
+	// renew has the next step begin with the dense weights that servers have now.
+	renew(ctx context.Context) error
 	// stop ends its goroutines.
 	stop()
 }
@@ -160,6 +162,16 @@ func (w *Worker) copied() *geo {
 
 // EndPeriod says that rows which were fetched ahead may be gone.
 func (w *Worker) EndPeriod() { w.periods.Add(1) }
+
+// Renew has every session begin its next step with what the servers have now.
+func (w *Worker) Renew(ctx context.Context) error {
+	w.EndPeriod()
+	var errs []error
+	for _, s := range w.open() {
+		errs = append(errs, s.renew(ctx))
+	}
+	return errors.Join(errs...)
+}
 
 // Weights are W of params.
 func Weights(params []*optimizer.Param) [][]float32 {

@@ -59,7 +59,7 @@ func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
 		if err != nil {
 			return err
 		}
-		if origin, err = t.Load(ctx, dir, checkpoint.Selection{}); err == nil && m.Progress != nil {
+		if origin, err = t.Fill(ctx, dir, checkpoint.Selection{}); err == nil && m.Progress != nil {
 			t.progress, t.positions = *m.Progress, m.Positions
 		}
 		return err

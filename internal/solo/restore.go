@@ -9,13 +9,18 @@ import (
 
 // Restore implements [backend.Trainer]. It may come at any time between two steps.
 func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
-	_, err := t.Load(ctx, dir, what)
+	_, err := t.Fill(ctx, dir, what)
 	return err
 }
 
-// Load is Restore that says in words what was loaded, so that workers can compare it. When it fails midway the tables hold parts of two
+// Load implements [backend.Trainer].
+func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
+	return t.Restore(ctx, dir, what)
+}
+
+// Fill is Restore that says in words what was loaded, so that workers can compare it. When it fails midway the tables hold parts of two
 // models, and until a load of everything nothing is done with them.
-func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selection) (origin string, err error) {
+func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selection) (origin string, err error) {
 	everything := func(int, uint64) bool { return true }
 	var m checkpoint.Manifest
 	err = t.local.Still(func() (err error) {

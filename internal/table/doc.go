@@ -78,6 +78,7 @@
 // Who gets a row, and who keeps it:
 //
 //	begin.go    rows that a param begins with
+//	become.go   tables that are filled beside those in use, and take their place
 //	entry.go    ids that must earn one
 //	play.go     pushes and shrinks of a process before this one, made again
 //	waiting.go  what is known of them

@@ -61,6 +61,8 @@ type Gather struct {
 // Gathered answers it: what each worker sent, nothing for one that is gone.
 type Gathered struct {
 	Data [][]byte `json:"data"`
+	// Loads are for workers that have not seen the last of them, and bring their weights anew.
+	Loads Loads `json:"loads,omitzero"`
 	// More are the workers whose parts go on in the next collective.
 	More []int `json:"more,omitempty"`
 }
@@ -163,6 +165,32 @@ type Save struct {
 	Abandon bool `json:"abandon,omitempty"`
 	// Discard comes after Abandon, when server 0 can commit no more: what was written for the save is removed.
 	Discard bool `json:"discard,omitempty"`
+}
+
+// Load is the blob of OpLoad, in a cut that its worker keeps for reading. A server reads what it owns of a checkpoint or a saved model
+// into tables beside those in use; with Take, when all have read the same, they are the tables; with End, when all have taken them, pushes
+// go on.
+type Load struct {
+	// ID is the cut's.
+	ID  string `json:"id"`
+	Dir string `json:"dir,omitempty"`
+	// Params are the names of those that are read; none means all.
+	Params []string `json:"params,omitempty"`
+	Take   bool     `json:"take,omitempty"`
+	End    bool     `json:"end,omitempty"`
+}
+
+// Loaded answers it: what was found in the directory, in words that are the same for all who have read the same.
+type Loaded struct {
+	Origin string `json:"origin,omitempty"`
+	// Loads are those of the server, with this one when it has been taken.
+	Loads Loads `json:"loads,omitzero"`
+}
+
+// Loads is how often weights were loaded into servers that run, and frozen ones among them.
+type Loads struct {
+	All    int64 `json:"all,omitempty"`
+	Frozen int64 `json:"frozen,omitempty"`
 }
 
 // Shrink says which rows are dropped at the end of a period.

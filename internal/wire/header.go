@@ -35,6 +35,7 @@ const (
 	OpSaver                   // server 0: is it this worker that saves the job's checkpoints?
 	OpPlace                   // server 0: a directory for a checkpoint, claimed for the job
 	OpReport                  // between servers: here I am, of this generation; are you still there, and the same?
+	OpLoad                    // in a cut that is kept: read a checkpoint beside the tables, make it the tables, end the cut
 	opEnd
 )
 
@@ -62,6 +63,7 @@ var opNames = [...]string{
 	OpSaver:     "saver",
 	OpPlace:     "place",
 	OpReport:    "report",
+	OpLoad:      "load",
 }
 
 func (o Op) String() string {

@@ -1,0 +1,74 @@
+package table
+
+import "github.com/gofleet/gofleet/optimizer"
+
+// Like returns a store with an empty block or table beside each of s's whose param is wanted, in the same order, at the same update. It is
+// for what s may become.
+func (s *Store) Like(wanted func(*optimizer.Param) bool) (*Store, error) {
+	o := new(Store)
+	for _, b := range s.Blocks {
+		if !wanted(b.Param) {
+			continue
+		}
+		b.Values = NewDense(b.Values.Len(), b.Values.rule)
+		if err := o.AddBlock(b); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range s.Tables {
+		if !wanted(t.param) {
+			continue
+		}
+		if err := o.AddTable(t.like()); err != nil {
+			return nil, err
+		}
+	}
+	o.SetStep(s.Step())
+	o.SetRateFactors(s.Factors())
+	return o, nil
+}
+
+// Become makes blocks and tables of s those of o, which s has made by Like and which is not to be used any more; a block that keep names
+// stays. Nothing may be pushed meanwhile; who reads has rows and chunks from before or after.
+func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
+	for _, b := range o.Blocks {
+		if own, is := s.Block(b.Name); is && !keep(b.Param) {
+			own.Values.become(b.Values)
+		}
+	}
+	for _, t := range o.Tables {
+		if own, is := s.Table(t.param.Name); is {
+			own.become(t)
+		}
+	}
+}
+
+// like is an empty table whose shards are for the same ids as t's.
+func (t *Sparse) like() *Sparse {
+	o := &Sparse{layout: t.layout, param: t.param, rule: t.rule, sweeps: t.sweeps, rester: t.rester, counts: t.counts, draws: t.draws,
+		telling: t.telling, seed: t.seed}
+	o.shards = newShards(len(t.shards), t.stride, t.param.MaxBytes, t.counts)
+	o.calls.New = t.calls.New
+	return o
+}
+
+func (t *Sparse) become(o *Sparse) {
+	for i := range t.shards {
+		s, n := &t.shards[i], &o.shards[i]
+		s.Lock()
+		s.index, s.arena, s.waiting, s.hot = n.index, n.arena, n.waiting, n.hot
+		s.Unlock()
+	}
+	t.clock.Store(o.clock.Load())
+}
+
+func (d *Dense) become(o *Dense) {
+	for i := range d.chunks {
+		c, n := &d.chunks[i], &o.chunks[i]
+		c.Lock()
+		copy(c.w, n.w)
+		copy(c.state, n.state)
+		c.step = n.step
+		c.Unlock()
+	}
+}
