@@ -10,8 +10,10 @@ import (
 
 // SavePersistables writes a checkpoint to dir: weights, the rule's state and step counters, as one consistent cut. The servers
 // write, each its part, so dir must be a directory that all of them share; it is complete when the call returns, and the one
-// that was there before stays until then. Any worker may call it; when several do for the same step, one acts. In a collective job,
-// where all workers have the same weights, worker 0 writes when it calls, and the others' calls do nothing.
+// that was there before stays until then. Steps of other threads and workers wait some milliseconds, until servers have an image of
+// their tables, and go on while it is written; what they change meanwhile is copied first, and takes memory until then. Any worker
+// may call it; when several do for the same step, one acts. In a collective job, where all workers have the same weights, worker 0 writes
+// when it calls, and the others' calls do nothing.
 //
 // As long as a job lives, the directories that it has saved into (the last 16) are its own: another job's call is refused, with an error
 // that wraps ErrTaken and names the first. A process that trains alone has one to itself while it writes.

@@ -44,6 +44,13 @@ const contentsKey = "gofleet"
 // disk is where checkpoints are written; tests have one that fails, or remembers.
 var disk files.FS = files.OS{}
 
+// UseDisk has checkpoints written elsewhere, for tests of other packages, until restore is called.
+func UseDisk(on files.FS) (restore func()) {
+	before := disk
+	disk = on
+	return func() { disk = before }
+}
+
 func (b blockInfo) weights() string {
 	return fmt.Sprintf("%s[%d:%d]", b.Param, b.Offset, b.Offset+b.Size)
 }
@@ -55,9 +62,20 @@ func (t tableInfo) steps() string   { return t.Param + ".step" }
 func (t tableInfo) seen() string    { return t.Param + ".seen" }
 func (t tableInfo) updates() string { return t.Param + ".updates" }
 
-// WritePart writes all of store to dir/file, or the params of those names alone. Nothing may push to the store meanwhile; rows born while
-// it writes are left out. A ctx that ends ends it.
+// WritePart writes all of store to dir/file, or the params of those names alone, as they are when it is called. A ctx that ends ends it.
 func WritePart(ctx context.Context, dir, file string, store *table.Store, names ...string) (Part, error) {
+	image := ImageOf(store, names...)
+	defer image.Close()
+	return WriteImage(ctx, dir, file, image)
+}
+
+// ImageOf is an image of a store for a part: of all params, or of those of these names alone.
+func ImageOf(store *table.Store, names ...string) *table.Image {
+	return store.Image(func(param string) bool { return among(names, param) })
+}
+
+// WriteImage writes an image of a store to dir/file, while the store is used. A ctx that ends ends it.
+func WriteImage(ctx context.Context, dir, file string, image *table.Image) (Part, error) {
 	if err := files.Ended(ctx); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
 	}
@@ -68,7 +86,7 @@ func WritePart(ctx context.Context, dir, file string, store *table.Store, names 
 	if err != nil {
 		return Part{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	rows, err := writeStore(ctx, f, store, names)
+	rows, err := writeImage(ctx, f, image)
 	if err != nil {
 		f.Abandon()
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
@@ -79,36 +97,16 @@ func WritePart(ctx context.Context, dir, file string, store *table.Store, names 
 	return Part{File: file, Bytes: f.Size(), Sum: f.Sum(), Rows: rows}, nil
 }
 
-// snapshot is what is written of a store: small things copied, rows by their ids.
-type snapshot struct {
-	contents
-	tables  []*table.Sparse
-	blocks  [][2][]float32 // weights and state
-	ids     [][]uint64
-	waiting [][]table.Waiter
-}
-
-func snapshotOf(store *table.Store, names []string) snapshot {
-	var s snapshot
-	for _, b := range store.Blocks {
-		if !among(names, b.Param.Name) {
-			continue
-		}
-		w, state, step := b.Values.Snapshot()
-		s.blocks = append(s.blocks, [2][]float32{w, state})
-		s.Blocks = append(s.Blocks, blockInfo{Param: b.Param.Name, Offset: b.Offset, Size: len(w), State: len(state), Step: step})
+// contentsOf says what of an image lies where.
+func contentsOf(image *table.Image) (c contents) {
+	for _, b := range image.Blocks {
+		c.Blocks = append(c.Blocks, blockInfo{Param: b.Param.Name, Offset: b.Offset, Size: b.Len(), State: b.StateLen(), Step: b.Step()})
 	}
-	for _, t := range store.Tables {
-		if !among(names, t.Param().Name) {
-			continue
-		}
-		ids, waiting := t.IDs(), t.Waiters()
-		s.tables = append(s.tables, t)
-		s.ids, s.waiting = append(s.ids, ids), append(s.waiting, waiting)
-		s.Tables = append(s.Tables, tableInfo{Param: t.Param().Name, Dim: t.Param().Dim(), State: stateLen(t), Rows: len(ids),
-			Rated: t.Rated(), Waiting: len(waiting), Clock: t.Clock()})
+	for _, t := range image.Tables {
+		c.Tables = append(c.Tables, tableInfo{Param: t.Table.Param().Name, Dim: t.Table.Param().Dim(), State: stateLen(t.Table),
+			Rows: len(t.IDs()), Rated: t.Table.Rated(), Waiting: len(t.Waiters()), Clock: t.Clock})
 	}
-	return s
+	return c
 }
 
 // among says whether a param is one of those named; without names all are.
@@ -142,29 +140,26 @@ func (c contents) tensors() []safetensors.Tensor {
 	return ts
 }
 
-func writeStore(ctx context.Context, f io.Writer, store *table.Store, names []string) (rows int64, err error) {
-	s := snapshotOf(store, names)
-	meta, err := json.Marshal(s.contents)
+func writeImage(ctx context.Context, f io.Writer, image *table.Image) (rows int64, err error) {
+	c := contentsOf(image)
+	meta, err := json.Marshal(c)
 	if err != nil {
 		return 0, err
 	}
-	w, err := safetensors.NewWriter(f, s.tensors(), map[string]string{contentsKey: string(meta)})
+	w, err := safetensors.NewWriter(f, c.tensors(), map[string]string{contentsKey: string(meta)})
 	if err != nil {
 		return 0, err
 	}
-	for i, b := range s.Blocks {
-		if err := safetensors.Put(w, b.weights(), s.blocks[i][0]); err != nil {
-			return 0, err
-		}
-		if err := safetensors.Put(w, b.state(), s.blocks[i][1]); err != nil {
+	for i, b := range c.Blocks {
+		if err := writeBlock(w, b, image.Blocks[i]); err != nil {
 			return 0, err
 		}
 	}
-	for i, t := range s.Tables {
-		if err := writeTable(ctx, w, t, s.tables[i], s.ids[i], store.Step()); err != nil {
+	for i, t := range c.Tables {
+		if err := writeTable(ctx, w, t, image.Tables[i]); err != nil {
 			return 0, err
 		}
-		if err := writeWaiters(w, t, s.waiting[i]); err != nil {
+		if err := writeWaiters(w, t, image.Tables[i].Waiters()); err != nil {
 			return 0, err
 		}
 		rows += int64(t.Rows)
@@ -172,14 +167,23 @@ func writeStore(ctx context.Context, f io.Writer, store *table.Store, names []st
 	return rows, w.Close()
 }
 
+func writeBlock(w *safetensors.Writer, b blockInfo, from *table.BlockImage) error {
+	err := from.EachWeight(func(weights []float32) error { return safetensors.Put(w, b.weights(), weights) })
+	if err != nil {
+		return err
+	}
+	return from.EachState(func(state []float32) error { return safetensors.Put(w, b.state(), state) })
+}
+
 // writeTable streams a table's rows; what is known of each row is kept until they are through.
-func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *table.Sparse, ids []uint64, step int64) error {
+func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *table.TableImage) error {
+	ids := from.IDs()
 	if err := safetensors.Put(w, t.ids(), ids); err != nil {
 		return err
 	}
 	steps, seen, updates := make([]int64, 0, len(ids)), make([]uint32, 0, len(ids)), make([]uint32, 0, len(ids))
 	var show, click []float32
-	for r := range from.RowsOf(ids, step) {
+	for r := range from.Rows() {
 		if err := files.Ended(ctx); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -28,13 +29,14 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 
 // write makes the servers write a checkpoint. When they hold pushes, the message is completed.
 func (c *Client) write(ctx context.Context, msg *wire.Save, complete func(*wire.Save)) error {
-	done, err := c.turn(ctx, "saving")
-	if err != nil {
-		return err
-	}
-	defer done()
 	for try := 1; ; try++ {
-		err := c.saving.once(ctx, *msg, complete)
+		done, err := c.turn(ctx, "saving")
+		if err != nil {
+			return err
+		}
+		done = sync.OnceFunc(done)
+		err = c.saving.once(ctx, *msg, complete, done)
+		done()
 		switch {
 		case err == nil:
 			return nil
@@ -56,13 +58,13 @@ type saving struct {
 	frozen *frozen
 }
 
-// once makes one attempt, in a cut of its own.
-func (s *saving) once(ctx context.Context, msg wire.Save, complete func(*wire.Save)) error {
+// once makes one attempt, in a cut of its own. When servers write what they have taken, it calls taken: this worker's steps may go on.
+func (s *saving) once(ctx context.Context, msg wire.Save, complete func(*wire.Save), taken func()) error {
 	msg.ID = s.cuts.id()
 	if err := s.claim(ctx, &msg); err != nil {
 		return err
 	}
-	err := s.save(ctx, &msg, complete)
+	err := s.save(ctx, &msg, complete, taken)
 	if err != nil {
 		s.cuts.abandon(wire.Save{ID: msg.ID, Dir: msg.Dir})
 	}
@@ -77,7 +79,7 @@ func (s *saving) claim(ctx context.Context, msg *wire.Save) error {
 	return s.link.control(ctx, 0, wire.OpPlace, wire.Save{ID: msg.ID, Dir: msg.Dir}, new(wire.Save))
 }
 
-func (s *saving) save(ctx context.Context, msg *wire.Save, complete func(*wire.Save)) error {
+func (s *saving) save(ctx context.Context, msg *wire.Save, complete func(*wire.Save), taken func()) error {
 	steps, before, err := s.cuts.freeze(ctx, *msg)
 	if err != nil || before != nil {
 		return err
@@ -90,12 +92,23 @@ func (s *saving) save(ctx context.Context, msg *wire.Save, complete func(*wire.S
 		return err
 	}
 	msg.Steps = steps
-	parts := make([]wire.Part, len(s.link.servers))
-	if err := s.cuts.reach(ctx, msg, func(server int) any { return &parts[server] }); err != nil {
+	if err := s.cuts.reach(ctx, msg, func(int) any { return nil }); err != nil {
 		return err
 	}
-	msg.Parts = parts
+	taken()
+	if msg.Parts, err = s.parts(ctx, msg.ID); err != nil {
+		return err
+	}
 	return s.cuts.commit(ctx, msg)
+}
+
+// parts waits until all servers have written theirs.
+func (s *saving) parts(ctx context.Context, id string) ([]wire.Part, error) {
+	all := make([]wire.Part, len(s.link.servers))
+	err := s.link.together(func(server int) error {
+		return s.link.control(ctx, server, wire.OpPart, wire.Save{ID: id}, &all[server])
+	})
+	return all, err
 }
 
 // place has server 0 make a directory for a checkpoint of the job's own.

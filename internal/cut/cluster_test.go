@@ -23,7 +23,9 @@ func TestClustersByDice(t *testing.T) {
 			c.leave(w)
 		}
 		for i, m := range c.servers {
-			c.settle(i)
+			for range 3 {
+				c.settle(i)
+			}
 			if m.Holder() != "" || m.Open() != "" {
 				t.Fatalf("seed %d: %q holds pushes on server %d, %q is open, and every worker has gone", seed, m.Holder(), i, m.Open())
 			}
@@ -157,9 +159,12 @@ func (c *diceCluster) ask(server int, d *diceWorker) {
 	}
 }
 
-// settle has a server do what is ready: the steps of a cut are there, or a part is written.
+// settle has a server do what is ready: the steps of a cut are there, a part is taken aside, or written, which may take long.
 func (c *diceCluster) settle(i int) {
 	m := c.servers[i]
+	if m.writer != nil && (c.r.IntN(5) == 0 || c.over()) {
+		m.Wrote(m.writer.id, "part", nil)
+	}
 	id := m.Holder()
 	if id == "" {
 		return
@@ -167,10 +172,15 @@ func (c *diceCluster) settle(i int) {
 	switch s := m.saves[id]; {
 	case s.state == writing:
 		c.written[i][id] = slices.Clone(c.applied[i])
-		m.Wrote(id, "part", nil)
+		m.Aside(id)
 	case s.upTo != nil && c.reached(i, m):
 		_ = m.Reached(id) // fails if it was given up
 	}
+}
+
+// over says whether every worker has gone.
+func (c *diceCluster) over() bool {
+	return !slices.ContainsFunc(c.workers, func(d diceWorker) bool { return !d.gone })
 }
 
 // reached says whether the steps of a cut are in the tables; those of workers that are gone never will be.

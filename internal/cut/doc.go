@@ -9,8 +9,9 @@
 //	           freeze            save, with steps      the steps are in the tables
 //	(unknown) ────────> Freezing ───────────────> Reaching ──────────┬────────> Reading ──> Taken
 //	                       │                         │               │             │
-//	pushes:    free        │   all wait              │  wait beyond  │  all wait   │  all wait
-//	                       │                         │  those steps  ▼             │
+//	pushes:    free        │   all wait              │  wait beyond  │  wait until │  all wait
+//	                       │                         │  those steps  │  it is aside│
+//	                       │                         │               ▼             │
 //	                       │                         │            Writing          │
 //	                       │                         │               │ wrote       │
 //	                       │                         │               ▼             │
@@ -22,8 +23,9 @@
 // In Taken the tables have become others, at the word of the worker that reads: what it gives up then is torn, since other servers may have
 // the tables from before. End, its last word, is giving up without harm.
 //
-// Pushes are free again in Written, Committed and GivenUp. A save that is given up while its steps are waited for or its part is
-// written holds pushes until that has ended, since tables are being read; its result is then refused.
+// Pushes are free again when what a part is to have is taken aside, which a server does of its tables before it writes them, and in
+// Written, Committed and GivenUp. A save that is given up while its steps are waited for, or its work is done, goes on to that end: no
+// other begins before, and its result is refused.
 //
 // # Files
 //
@@ -38,7 +40,7 @@
 //   - At most one save holds pushes on a server, and on server 0 at most one is open, from freeze to commit or giving up. Saves
 //     freeze server 0 first, so that no two of them hold pushes on different servers and wait for each other.
 //   - Which steps a cut holds is said once, by [Machine.Reach]; pushes beyond them are held from freeze until the part is
-//     written. So all parts hold the same steps of each worker.
+//     taken or written. So all parts hold the same steps of each worker.
 //   - A message that comes twice gets the same answer, and one that comes late begins nothing: a save that is over stays
 //     over, and is remembered longer than its messages travel.
 //   - Only what is written can be committed, and only server 0 commits, one save at a time: two manifests that are written at

@@ -23,6 +23,8 @@ type Machine struct {
 	order []*save          // the same, oldest first
 	// holder is the save whose cut holds pushes; nil lets them pass.
 	holder *save
+	// writer is the save whose part is being written of what was taken aside.
+	writer *save
 	// open is, on server 0, the save under way from its freeze until it is committed or given up.
 	open *save
 	// committing is the save whose manifest is being written.
@@ -83,7 +85,9 @@ func New(o Options) *Machine { return &Machine{o: o, saves: map[string]*save{}} 
 // add takes up a save that is not known yet, in place of the oldest that is over.
 func (m *Machine) add(msg *wire.Save, worker int, st state) *save {
 	if len(m.order) >= remembered {
-		i := slices.IndexFunc(m.order, func(s *save) bool { return s != m.holder && s != m.open && s != m.committing })
+		i := slices.IndexFunc(m.order, func(s *save) bool {
+			return s != m.holder && s != m.writer && s != m.open && s != m.committing
+		})
 		delete(m.saves, m.order[i].id)
 		m.order = slices.Delete(m.order, i, i+1)
 	}
@@ -122,6 +126,9 @@ func (m *Machine) release(s *save) {
 	s.upTo, s.values, s.rows, s.aside = nil, nil, nil, nil
 	if m.holder == s {
 		m.holder = nil
+	}
+	if m.writer == s {
+		m.writer = nil
 	}
 }
 

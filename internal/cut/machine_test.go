@@ -71,6 +71,10 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	case "reached":
 		err := p.Reached(id)
 		return said(map[bool]string{true: "read", false: "write"}[msg.Read], err)
+	case "aside":
+		p.Aside(id)
+	case "writing":
+		return yes(p.Writing(id))
 	case "lost":
 		p.Lost(id)
 	case "wrote", "failed":

@@ -9,7 +9,7 @@ import (
 
 // Free says whether a save need not wait for another one before it freezes: it can begin, has begun, or is over.
 func (m *Machine) Free(id string) bool {
-	return m.saves[id] != nil || m.holder == nil && m.open == nil
+	return m.saves[id] != nil || m.holder == nil && m.writer == nil && m.open == nil
 }
 
 // Freeze begins a save that is Free: pushes are held from here on. A freeze that comes again changes nothing, and one of a
@@ -103,12 +103,14 @@ func (m *Machine) Keep(id string, worker, from int, w []float32) error {
 	return nil
 }
 
-// Busy says that another request of a save has its cut reached, or its part written: what comes of it is the answer to this
-// one too.
+// Busy says that another request of a save has its cut reached, or its work done: what comes of it is the answer to this one too.
 func (m *Machine) Busy(id string) bool {
 	s := m.saves[id]
-	return s != nil && (s.state == reaching || s.state == writing)
+	return s != nil && (s.state == reaching || s.state == writing && s != m.writer)
 }
+
+// Writing says that the part of a save is not there yet.
+func (m *Machine) Writing(id string) bool { return m.Busy(id) || m.writer.name() == id }
 
 // Reach says which steps the cut of a save holds. The request that is first has them come into the tables and then calls
 // [Machine.Reached] or [Machine.Lost]; others, which come when the save isn't Busy, find in [Machine.Answer] what became of it.
@@ -146,6 +148,15 @@ func (m *Machine) Reached(id string) error {
 		s.state = writing
 	}
 	return nil
+}
+
+// Aside says that what the part of a save is to have was taken aside: pushes go on while it is written.
+func (m *Machine) Aside(id string) {
+	s := m.saves[id]
+	if m.holder == s {
+		m.holder = nil
+	}
+	m.writer = s
 }
 
 // Lost says that the steps of a save won't come into the tables.

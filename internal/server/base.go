@@ -129,18 +129,15 @@ func (c *returning) segment(b base) error {
 	return nil
 }
 
-// rebase begins a segment at a checkpoint whose part has been written, while its cut still holds pushes. What lies before a whole
+// rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written. What lies before a whole
 // checkpoint is not needed any more. Locked.
-func (c *returning) rebase(msg *wire.Save, answer any) {
+func (c *returning) rebase(msg *wire.Save) {
 	if !c.journal.on() || msg.Progress == nil {
 		return
 	}
 	if err := c.segment(c.base(source{Dir: msg.Dir, ID: msg.ID}, c.machines())); err != nil {
 		c.journal.failed(err)
 		return
-	}
-	if p, ok := answer.(wire.Part); ok {
-		c.growth.part.Store(p.Bytes)
 	}
 	all := c.journal.journal.Segments()
 	for _, seg := range slices.Backward(all[:len(all)-1]) {

@@ -112,10 +112,8 @@ func (c *rates) latest() (factor float64, round uint64) {
 	return c.factor(), round
 }
 
-// saved are the factors that a job which goes on from here needs: with the one that was set last, which may wait for its round.
+// saved are the factors that a job which goes on from here needs: with the one that was set last, which may wait for its round. Locked.
 func (c *rates) saved() (all []wire.RateFactor) {
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
 	return toWire(c.store.RateFactors(c.factor()))
 }
 

@@ -59,6 +59,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.st.lock.end()
 	defer s.endJournal()
 	defer s.rounds.waiting.Wait()
+	defer s.saving.under.Wait()
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return errors.Join(err, l.Close(closeCtx))

@@ -1,11 +1,12 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
@@ -18,7 +19,7 @@ import (
 // period of its tables, and on server 0 commits what all have written. It has the files; whether a push waits is the
 // machine's to say.
 //
-// Tables are written without the lock, while pushes wait for the cut: no update begins then, and reads may go on.
+// Pushes wait until an image of the tables is taken, which is as fast as locking each shard once, and go on while it is written.
 type saving struct {
 	st       *state
 	part     *part
@@ -28,7 +29,9 @@ type saving struct {
 	rule     string
 	servers  int
 	journal  *journaling
-	rebase   func(*wire.Save, any) // begins the journal anew at a part that was written; locked
+	rebase   func(*wire.Save) // begins the journal anew at the cut of a checkpoint; locked
+	size     *atomic.Int64    // of the last part
+	under    sync.WaitGroup   // parts that are being written
 	log      *slog.Logger
 }
 
@@ -97,8 +100,8 @@ func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	return r.JSON(answer)
 }
 
-// save brings the tables to the cut, does what it is for, and lets pushes go on, unless its worker reads: once, however often
-// it is asked to.
+// save brings the tables to the cut, does what it is for, or begins to, and lets pushes go on, unless its worker reads: once, however
+// often it is asked to.
 func (c *saving) save(f *wire.Frame, msg *wire.Save, r *reply) error {
 	first, err := c.reach(f, msg)
 	switch {
@@ -107,15 +110,41 @@ func (c *saving) save(f *wire.Frame, msg *wire.Save, r *reply) error {
 	case first && msg.Shrink != nil:
 		c.shrink(msg)
 	case first && !msg.Read:
-		c.write(msg)
+		c.take(msg)
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	answer, err := c.st.cut.Answer(msg.ID)
-	if err != nil || msg.Read {
+	if err != nil || msg.Shrink == nil {
 		return err
 	}
 	return r.JSON(answer)
+}
+
+// answer answers with this server's part when it is written.
+func (c *saving) answer(f *wire.Frame, msg *wire.Save, r *reply) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil {
+		return err
+	}
+	if err := c.written(msg.ID); err != nil {
+		return err
+	}
+	part, err := c.st.cut.Answer(msg.ID)
+	if err == nil && part == nil {
+		err = wire.Refuse(wire.StatusStale, "checkpoint %s is not being written here: save again", msg.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return r.JSON(part)
+}
+
+// written waits until the part of a save is written. Locked.
+func (c *saving) written(id string) error {
+	return c.st.lock.await(func() bool { return !c.st.cut.Writing(id) },
+		func() string { return fmt.Sprintf("for checkpoint %s to be written", id) })
 }
 
 // reach lets the pushes of the cut through and waits until they are applied. The first who asks for a save is to do its work, and
@@ -131,8 +160,8 @@ func (c *saving) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 	if err := st.sender(f); err != nil {
 		return false, err
 	}
-	written := func() string { return fmt.Sprintf("for checkpoint %s to be written", msg.ID) }
-	if err := st.lock.await(func() bool { return !st.cut.Busy(msg.ID) }, written); err != nil {
+	other := func() string { return fmt.Sprintf("for the cut of checkpoint %s", msg.ID) }
+	if err := st.lock.await(func() bool { return !st.cut.Busy(msg.ID) }, other); err != nil {
 		return false, err
 	}
 	if first, err = st.cut.Reach(msg); err != nil || !first {
@@ -160,26 +189,37 @@ func (c *saving) reached() bool {
 	return c.st.applying == 0
 }
 
-// write writes this server's part of a checkpoint.
-func (c *saving) write(msg *wire.Save) {
-	step, factors, positions := c.part.store.Step(), c.rates.saved(), c.positions(msg)
+// take takes this server's part of a checkpoint aside, and has it written.
+func (c *saving) take(msg *wire.Save) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	part := wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg), RateFactors: c.rates.saved()}
+	image := checkpoint.ImageOf(c.part.store, msg.Params...)
+	c.rebase(msg)
+	c.st.cut.Aside(msg.ID)
+	c.st.lock.broadcast()
+	c.under.Go(func() { c.write(msg, part, image) })
+}
+
+// write writes a part that was taken aside.
+func (c *saving) write(msg *wire.Save, part wire.Part, image *table.Image) {
+	defer image.Close()
 	name := checkpoint.PartName(msg.ID, c.part.index, c.servers)
-	p, err := checkpoint.WritePart(context.Background(), msg.Dir, name, c.part.store, msg.Params...)
+	p, err := checkpoint.WriteImage(c.recovery.life, msg.Dir, name, image)
 	if err == nil {
 		c.log.Info("wrote checkpoint", "dir", msg.Dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)
+		c.size.Store(p.Bytes)
 	}
-	c.wrote(msg, wire.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Server: c.part.index, Step: step, Rows: p.Rows,
-		Positions: positions, RateFactors: factors}, err)
+	part.File, part.Bytes, part.Sum, part.Rows = p.File, p.Bytes, p.Sum, p.Rows
+	c.wrote(msg, part, err)
 }
 
 // positions are how far workers are in their data at the cut of a checkpoint that says which epoch is under way: what pushes up to it
-// have brought, since those behind it are held.
+// have brought, since those behind it are held. Locked.
 func (c *saving) positions(msg *wire.Save) (all [][]progress.Position) {
 	if msg.Progress == nil {
 		return nil
 	}
-	c.st.lock.Lock()
-	defer c.st.lock.Unlock()
 	for w := range c.st.roster.Workers() {
 		all = append(all, slices.Clone(c.st.roster.Positions(w)))
 	}
@@ -214,9 +254,6 @@ func shrinkOf(how *wire.Shrink) table.Shrink {
 func (c *saving) wrote(msg *wire.Save, answer any, err error) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	if err == nil {
-		c.rebase(msg, answer)
-	}
 	if c.st.cut.Wrote(msg.ID, answer, err) {
 		if err := remove(msg, answer); err != nil {
 			c.log.Warn("the part of a checkpoint that was given up is left", "dir", msg.Dir, "error", err)

@@ -21,9 +21,10 @@ func saveFrame(t *testing.T, s *Server, h wire.Header, msg wire.Save) *wire.Buil
 	return b
 }
 
-// partOf is what a server says of its part of a save.
+// partOf is what a server says of its part of a save, when it is written.
 func partOf(t *testing.T, s *Server, id string) wire.Part {
 	t.Helper()
+	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpPart, Life: 1}, wire.Save{ID: id}), wire.StatusOK)
 	answer, err := s.st.cut.Answer(id)
 	part, ok := answer.(wire.Part)
 	if !ok || err != nil {
@@ -80,7 +81,7 @@ func TestStrangersWriteNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	dir := t.TempDir()
 	msg := wire.Save{Dir: dir, ID: "a", Steps: []uint64{0}, Parts: []wire.Part{{File: "part-a-000-of-001.safetensors"}}}
-	for _, op := range []wire.Op{wire.OpFreeze, wire.OpKeep, wire.OpSave, wire.OpCommit} {
+	for _, op := range []wire.Op{wire.OpFreeze, wire.OpKeep, wire.OpSave, wire.OpPart, wire.OpCommit} {
 		for name, c := range map[string]struct {
 			h    wire.Header
 			want uint16
@@ -97,8 +98,9 @@ func TestStrangersWriteNothing(t *testing.T) {
 			})
 		}
 	}
-	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpSave, Life: 1}, msg), wire.StatusStale)
-	send(t, s, saveFrame(t, s, wire.Header{Op: wire.OpCommit, Life: 1}, msg), wire.StatusStale)
+	for _, op := range []wire.Op{wire.OpSave, wire.OpPart, wire.OpCommit} {
+		send(t, s, saveFrame(t, s, wire.Header{Op: op, Life: 1}, msg), wire.StatusStale)
+	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
 		t.Errorf("%d files were written, error %v", len(files), err)
 	}
@@ -133,6 +135,7 @@ func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
 				gone := wire.Save{Dir: msg.Dir, ID: msg.ID, Abandon: true, Discard: discard}
 				send(t, s, saveFrame(t, s, commit, gone), wire.StatusOK)
 			}
+			s.saving.under.Wait()
 			if files, err := os.ReadDir(msg.Dir); err != nil || len(files) != c.files {
 				t.Errorf("%v are there, error %v; want %d files", files, err, c.files)
 			}
@@ -150,7 +153,8 @@ func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
 			t.Fatalf("the cut is reached: %v, error %v", first, err)
 		}
 		send(t, s, saveFrame(t, s, commit, wire.Save{Dir: msg.Dir, ID: "a", Abandon: true, Discard: true}), wire.StatusOK)
-		s.saving.write(&msg)
+		s.saving.take(&msg)
+		s.saving.under.Wait()
 		if files, err := os.ReadDir(msg.Dir); err != nil || len(files) != 0 {
 			t.Errorf("%v are there, error %v; want none", files, err)
 		}

@@ -168,7 +168,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.returning = &returning{config: c, st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
 		journal: journal, reloading: reloading, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
-	s.saving.rebase = s.returning.rebase
+	s.saving.rebase, s.saving.size = s.returning.rebase, &s.returning.growth.part
 	s.answer(t, members, frozen, gathering, journal)
 }
 
@@ -189,6 +189,7 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpGather:    journal.recorded(control(gathering.handle)),
 		wire.OpFreeze:    s.saving.checked(s.saving.freeze),
 		wire.OpSave:      journal.recorded(s.saving.checked(s.saving.save)),
+		wire.OpPart:      s.saving.checked(s.saving.answer),
 		wire.OpCommit:    journal.recorded(s.saving.checked(s.saving.commit)),
 		wire.OpSaver:     journal.recorded(control(s.recovery.saver)),
 		wire.OpPlace:     control(s.recovery.place),

@@ -85,13 +85,14 @@ func TestNamesOfASaveStayInItsDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"", "x/../../../evil", "..", "a.b", "a b", "a\x00", "ä", string(make([]byte, 65))} {
-		for _, op := range []wire.Op{wire.OpFreeze, wire.OpSave, wire.OpCommit} {
+		for _, op := range []wire.Op{wire.OpFreeze, wire.OpSave, wire.OpPart, wire.OpCommit} {
 			send(t, s, message(t, wire.Header{Op: op, Life: 1}, wire.Save{Dir: dir, ID: id, Steps: []uint64{0}}), wire.StatusRefused)
 		}
 	}
 	mine := wire.Save{Dir: dir, ID: "mine-1", Steps: []uint64{0}}
 	send(t, s, message(t, wire.Header{Op: wire.OpFreeze, Life: 1}, mine), wire.StatusOK)
 	send(t, s, message(t, wire.Header{Op: wire.OpSave, Life: 1}, mine), wire.StatusOK)
+	partOf(t, s, mine.ID)
 	for _, parts := range [][]wire.Part{
 		{{File: filepath.Base(other), Bytes: 6}},
 		{{File: "../b/" + filepath.Base(other), Bytes: 6}},

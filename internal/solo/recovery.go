@@ -3,6 +3,7 @@ package solo
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
@@ -18,7 +19,7 @@ type saved struct {
 
 // is says whether another checkpoint would hold the same.
 func (s *saved) is(o *saved) bool {
-	return s != nil && s.step == o.step && s.rate == o.rate &&
+	return o != nil && s.step == o.step && s.rate == o.rate &&
 		s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User)
 }
 
@@ -100,28 +101,40 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 	if err := t.Whole(); err != nil {
 		return err
 	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	c, now := t.takeNext(progressed, positions, rate)
+	if now.is(t.saved) {
+		return nil
+	}
+	dir, err := t.series.Make(ctx)
+	if err != nil {
+		c.image.Close()
+		return err
+	}
+	if err := c.write(ctx, dir); err != nil {
+		return err
+	}
+	t.saved = now
+	t.series.Prune()
+	return nil
+}
+
+// takeNext takes the next checkpoint aside, and says what it holds; there is none if the last one holds the same.
+func (t *Trainer) takeNext(progressed func() checkpoint.Progress, positions func() [][]progress.Position,
+	rate float64) (c taken, now *saved) {
 	t.counting.Lock()
 	defer t.counting.Unlock()
-	return t.local.Still(func() error {
+	_ = t.local.Still(func() error {
 		p := progressed()
-		now := &saved{t.Store().Step(), rate, p}
-		t.mu.Lock()
-		before := t.saved
-		t.mu.Unlock()
-		if before.is(now) {
-			return nil
+		if now = (&saved{t.Store().Step(), rate, p}); !now.is(t.saved) {
+			c = t.take(rate)
+			c.manifest.Progress = &p
+			for _, at := range positions() { // they move on while it is written
+				c.manifest.Positions = append(c.manifest.Positions, slices.Clone(at))
+			}
 		}
-		dir, err := t.series.Make(ctx)
-		if err != nil {
-			return err
-		}
-		if err := t.write(ctx, dir, rate, &p, positions()); err != nil {
-			return err
-		}
-		t.mu.Lock()
-		t.saved = now
-		t.mu.Unlock()
-		t.series.Prune()
 		return nil
 	})
+	return c, now
 }

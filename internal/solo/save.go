@@ -8,7 +8,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
-	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -26,20 +25,42 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64,
 	if err := t.places.Take(ctx, dir); err != nil {
 		return err
 	}
-	return t.local.Still(func() error { return t.write(ctx, dir, rate, nil, nil, params...) })
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	var c taken
+	if err := t.local.Still(func() error { c = t.take(rate, params...); return nil }); err != nil {
+		return err
+	}
+	return c.write(ctx, dir)
 }
 
-// write writes a checkpoint between two updates.
-func (t *Trainer) write(ctx context.Context, dir string, rate float64, p *checkpoint.Progress, positions [][]progress.Position,
-	params ...string) error {
+// taken is a checkpoint that was taken aside between two updates, and is written while steps go on.
+type taken struct {
+	image    *table.Image
+	manifest checkpoint.Manifest
+}
+
+// take takes one. Nobody else does until it is written.
+func (t *Trainer) take(rate float64, params ...string) taken {
 	store := t.Store()
-	id := fmt.Sprintf("%d-%s", store.Step(), rand.Text()[:8])
-	part, err := checkpoint.WritePart(ctx, dir, checkpoint.PartName(id, 0, 1), store, params...)
+	return taken{checkpoint.ImageOf(store, params...), checkpoint.Manifest{
+		ID:          fmt.Sprintf("%d-%s", store.Step(), rand.Text()[:8]),
+		Rule:        t.rule.Name(),
+		Step:        store.Step(),
+		RateFactors: store.RateFactors(rate),
+		Params:      checkpoint.Params(t.params, params...),
+	}}
+}
+
+// write writes it.
+func (c taken) write(ctx context.Context, dir string) error {
+	defer c.image.Close()
+	part, err := checkpoint.WriteImage(ctx, dir, checkpoint.PartName(c.manifest.ID, 0, 1), c.image)
 	if err != nil {
 		return err
 	}
-	return checkpoint.Commit(dir, checkpoint.Manifest{ID: id, Rule: t.rule.Name(), Step: store.Step(), RateFactors: store.RateFactors(rate),
-		Progress: p, Positions: positions, Params: checkpoint.Params(t.params, params...), Parts: []checkpoint.Part{part}})
+	c.manifest.Parts = []checkpoint.Part{part}
+	return checkpoint.Commit(dir, c.manifest)
 }
 
 // Shrink implements [backend.Trainer].

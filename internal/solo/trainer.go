@@ -33,11 +33,13 @@ type Trainer struct {
 	// counting is read-locked while a step is made and counted.
 	counting sync.RWMutex
 
+	// writing is held while a checkpoint is written; it guards saved, which is what the last one of the series holds.
+	writing sync.Mutex
+	saved   *saved
+
 	mu sync.Mutex
 	// torn is why a load has left parts of two models.
 	torn error
-	// saved is what the last checkpoint of the series holds.
-	saved *saved
 }
 
 var (

@@ -39,8 +39,7 @@ func (t *Sparse) Clear() {
 		s.Lock()
 		for row := range s.arena.rows {
 			if h := s.arena.at(row); h.step != isFree {
-				_, hash := t.shardOf(h.id)
-				s.drop(hash, row, h)
+				s.drop(t, row, h)
 			}
 		}
 		s.waiting = waiting{}

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/gofleet/gofleet/optimizer"
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // tally sweeps: the first weight of a row sums its gradients, the second counts its steps, with a gradient or without.

@@ -29,6 +29,7 @@ type chunk struct {
 	w, state []float32
 	step     int64
 	memo     optimizer.State
+	image    *chunkImage // that wants a copy of the chunk as it is
 }
 
 // NewDense returns a block of n weights, all zero. A nil rule makes a block that is only set and read (a frozen variable's).
@@ -88,6 +89,7 @@ func (d *Dense) SetAt(at int, w []float32) error {
 	return d.span("set", at, w, func(c *chunk, at int, w []float32) {
 		c.Lock()
 		defer c.Unlock()
+		c.keep()
 		copy(c.w[at:], w)
 	})
 }
@@ -149,6 +151,7 @@ func (c *chunk) push(d *Dense, g, w []float32, step int64) {
 }
 
 func (c *chunk) update(d *Dense, g []float32, step int64) {
+	c.keep()
 	if step == 0 {
 		step = c.step + 1
 	}

@@ -101,4 +101,10 @@
 //	edit.go      all of it, changed in place
 //	foresee.go   what it will be when momentum has gone on
 //	snapshot.go  copied, and put back
+//
+// What is saved while steps go on:
+//
+//	image.go       a store as it was at one moment
+//	tableimage.go  a sparse table in it
+//	denseimage.go  a dense block in it
 package table

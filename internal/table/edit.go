@@ -6,6 +6,7 @@ func (d *Dense) Edit(do func(at int, w, state []float32)) {
 	for i := range d.chunks {
 		c := &d.chunks[i]
 		c.Lock()
+		c.keep()
 		do(at, c.w, c.state)
 		c.Unlock()
 		at += len(c.w)

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gofleet/gofleet/optimizer"
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // factored is a store of a block and a table, and its twin, which is trained by rules whose own rate is the factored one.

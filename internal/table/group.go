@@ -31,8 +31,9 @@ type call struct {
 	res    Result
 	err    error
 
-	out    []Row // what read fills
-	buffer []float32
+	out     []Row // what read fills
+	buffer  []float32
+	largest uint64 // of the ids that are read
 
 	played *played // of a push that is played again
 }

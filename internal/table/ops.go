@@ -47,6 +47,7 @@ func (c *call) marks(it item) marks {
 }
 
 func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
+	s.image.keep(t, b)
 	for i, it := range b.items {
 		h := b.rows[i]
 		if h == nil {
@@ -63,7 +64,10 @@ func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
 	}
 }
 
-func (t *Sparse) peekBlock(_ *shard, c *call, b *block) {
+func (t *Sparse) peekBlock(s *shard, c *call, b *block) {
+	if t.sweeps {
+		s.image.keep(t, b)
+	}
 	for i, it := range b.items {
 		h, w := b.rows[i], c.row(it, t.dim)
 		if h == nil {
@@ -87,6 +91,7 @@ func (t *Sparse) missing(w []float32, id uint64) {
 }
 
 func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
+	s.image.keep(t, b)
 	for i, it := range b.items {
 		h := b.rows[i]
 		if h == nil {

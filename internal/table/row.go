@@ -38,6 +38,11 @@ func newLayout(dim, state int, marked, numbered bool) layout {
 	return layout{dim, state, n + n&1, marked, numbered} // headers hold 8-byte numbers
 }
 
+// floats are all of a row.
+func (l layout) floats(h *header) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(h)), l.stride)
+}
+
 func (l layout) weights(h *header) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Add(unsafe.Pointer(h), unsafe.Sizeof(header{}))), l.dim)
 }

@@ -53,12 +53,17 @@ func (t *Sparse) Rows(step int64) iter.Seq[Row] {
 // (a cut holds pushes). A row that is not there, as it was dropped meanwhile, is yielded as it would be
 // born.
 func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
+	return t.rowsBy(ids, step, (*Sparse).readBlock)
+}
+
+// rowsBy is RowsOf by that way of reading a block.
+func (t *Sparse) rowsBy(ids []uint64, step int64, do blockFunc) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		const batch = 1024
 		buffer := make([]float32, batch*(t.dim+t.state))
 		rows := make([]Row, batch)
 		for ids := range slices.Chunk(ids, batch) {
-			t.read(ids, rows, buffer, step)
+			t.read(ids, rows, buffer, step, do)
 			for _, r := range rows[:len(ids)] {
 				if !yield(r) {
 					return
@@ -69,30 +74,38 @@ func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 }
 
 // read copies rows that exist.
-func (t *Sparse) read(ids []uint64, rows []Row, buffer []float32, step int64) {
+func (t *Sparse) read(ids []uint64, rows []Row, buffer []float32, step int64, do blockFunc) {
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
-	c.group(ids, len(t.shards), t.seed)
+	c.largest = c.group(ids, len(t.shards), t.seed)
 	c.begin(nil, Clicks{}, step, 0)
 	c.out, c.buffer = rows, buffer
 	for i := range t.shards {
-		t.runShard(i, c, (*Sparse).readBlock)
+		t.runShard(i, c, do)
 	}
 	c.out, c.buffer = nil, nil
 }
 
-func (t *Sparse) readBlock(_ *shard, c *call, b *block) {
-	for i, it := range b.items {
-		space := c.buffer[int(it.at)*(t.dim+t.state):][:t.dim+t.state]
-		r := Row{ID: it.id, W: space[:t.dim], State: space[t.dim:]}
-		if h := b.rows[i]; h != nil {
-			t.readRow(c, h, &r)
-		} else {
-			t.param.InitRow(r.W, it.id)
-			t.initSlots(r.State)
-		}
-		c.out[it.at] = r
+func (t *Sparse) readBlock(s *shard, c *call, b *block) {
+	if t.sweeps {
+		s.image.keep(t, b)
 	}
+	for i, it := range b.items {
+		c.out[it.at] = t.readOut(c, it, b.rows[i])
+	}
+}
+
+// readOut copies a row, which is nil if it is not there.
+func (t *Sparse) readOut(c *call, it item, h *header) Row {
+	space := c.buffer[int(it.at)*(t.dim+t.state):][:t.dim+t.state]
+	r := Row{ID: it.id, W: space[:t.dim], State: space[t.dim:]}
+	if h != nil {
+		t.readRow(c, h, &r)
+	} else {
+		t.param.InitRow(r.W, it.id)
+		t.initSlots(r.State)
+	}
+	return r
 }
 
 func (t *Sparse) readRow(c *call, h *header, r *Row) {

@@ -17,7 +17,8 @@ type shard struct {
 	hot     hot
 	watches []watching
 	old     *oldRows
-	_       [64]byte // keeps two shards' locks off one cache line
+	image   *shardImage // nil where there is none
+	_       [64]byte    // keeps two shards' locks off one cache line
 }
 
 // newShards returns n empty shards, or fewer that share the bytes of a budget.
@@ -88,6 +89,7 @@ func (s *shard) born(t *Sparse, it item) *header {
 	if t.numbered {
 		*t.number(h) = row
 	}
+	s.image.born(it.id)
 	s.index.insert(it.hash, row)
 	return h
 }
@@ -95,6 +97,7 @@ func (s *shard) born(t *Sparse, it item) *header {
 // given is the row of an item that is set explicitly; nil if it has none and there is no room.
 func (s *shard) given(t *Sparse, it item) *header {
 	if h := s.index.find(&s.arena, it.hash, it.id); h != nil {
+		s.image.keepRow(t, h)
 		return h
 	}
 	if !s.room(it.hash) {
@@ -105,7 +108,9 @@ func (s *shard) given(t *Sparse, it item) *header {
 }
 
 // drop takes a row out of the table.
-func (s *shard) drop(hash, row uint32, h *header) {
+func (s *shard) drop(t *Sparse, row uint32, h *header) {
+	_, hash := t.shardOf(h.id)
+	s.image.drop(t, h)
 	s.hot.forget(h.id)
 	for _, w := range s.watches {
 		w.rows.clear(row)

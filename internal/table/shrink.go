@@ -88,14 +88,14 @@ func (s *shard) shrink(t *Sparse, o Shrink, from uint32, drops func(h *header, l
 		}
 		low := false
 		if o.byScore() {
+			s.image.keepRow(t, h)
 			low = o.low(t, t.marks(h))
 		}
 		if drops(h, low) {
 			if done.Rows++; t.telling {
 				t.dropped = append(t.dropped, h.id)
 			}
-			_, hash := t.shardOf(h.id)
-			s.drop(hash, row, h)
+			s.drop(t, row, h)
 		}
 	}
 	return end < s.arena.rows

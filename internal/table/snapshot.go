@@ -29,6 +29,7 @@ func (d *Dense) Restore(w, state []float32, step int64) error {
 	for i := range d.chunks {
 		c := &d.chunks[i]
 		c.Lock()
+		c.keep()
 		copy(c.w, w[at:])
 		c.initState(d.rule)
 		if len(state) > 0 {

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gofleet/gofleet/optimizer"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 func embedding(height, dim int) *optimizer.Param {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -23,6 +24,8 @@ type Store struct {
 	blocks map[string]int
 	tables map[string]int
 	steps  progress
+
+	imaging sync.Mutex // held while there is an image
 }
 
 // AddBlock adds a dense block. Its name must be new.

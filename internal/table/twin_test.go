@@ -8,9 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gofleet/gofleet/optimizer"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // testEntries are policies that let some of 50 ids in and keep some out within a few pushes.

@@ -18,15 +18,21 @@ type Waiter struct {
 func (t *Sparse) Waiters() []Waiter {
 	var all []Waiter
 	for i := range t.shards {
-		all = t.shards[i].appendWaiters(all)
+		s := &t.shards[i]
+		s.Lock()
+		all = s.appendWaiters(all)
+		s.Unlock()
 	}
-	slices.SortFunc(all, func(a, b Waiter) int { return cmp.Compare(a.ID, b.ID) })
+	sortWaiters(all)
 	return all
 }
 
+func sortWaiters(all []Waiter) {
+	slices.SortFunc(all, func(a, b Waiter) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// appendWaiters appends those of a shard. Locked.
 func (s *shard) appendWaiters(all []Waiter) []Waiter {
-	s.Lock()
-	defer s.Unlock()
 	s.waiting.each(func(id uint64, w *waiter) bool {
 		all = append(all, Waiter{id, w.pushes, w.seen, w.show, w.click})
 		return false

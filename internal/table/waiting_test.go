@@ -3,8 +3,9 @@ package table
 import (
 	"testing"
 
-	"github.com/gofleet/gofleet/optimizer"
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // Ids that are met once must not pile up, and ids that are met again and again must not be forgotten among them.

@@ -138,9 +138,9 @@ type Norms struct {
 	Sums []byte `json:"sums"`
 }
 
-// Save is the blob of OpFreeze and OpKeep (which need its ID alone), OpPlace, OpSave and OpCommit: of what all servers do in one cut
-// between steps, which is to write a checkpoint, with Shrink to end a period of the tables, or with Read to let the worker read until it
-// abandons the cut.
+// Save is the blob of OpFreeze, OpKeep and OpPart (which need its ID alone), OpPlace, OpSave and OpCommit: of what all servers do in one
+// cut between steps, which is to write a checkpoint, with Shrink to end a period of the tables, or with Read to let the worker read until
+// it abandons the cut.
 type Save struct {
 	// Dir is a directory that the worker names, which OpPlace claims before there is a cut; or, of the job's own checkpoints, the one that
 	// server 0 makes when the cut is held, and says in its answer to OpPlace.

@@ -22,7 +22,7 @@ const (
 	OpHeartbeat               // still here
 	OpGather                  // server 0: everybody's blob, once all have sent theirs
 	OpFreeze                  // hold pushes for a checkpoint's cut
-	OpSave                    // write this server's part
+	OpSave                    // bring the tables to the cut, and begin to write this server's part
 	OpCommit                  // server 0: all parts are there, write the manifest
 	OpScan                    // a page of a table's rows
 	OpFence                   // between servers: a worker is dead, what do you have of it?
@@ -36,6 +36,7 @@ const (
 	OpPlace                   // server 0: a directory for a checkpoint, claimed for the job
 	OpReport                  // between servers: here I am, of this generation; are you still there, and the same?
 	OpLoad                    // in a cut that is kept: read a checkpoint beside the tables, make it the tables, end the cut
+	OpPart                    // this server's part, when it is written
 	opEnd
 )
 
@@ -64,6 +65,7 @@ var opNames = [...]string{
 	OpPlace:     "place",
 	OpReport:    "report",
 	OpLoad:      "load",
+	OpPart:      "part",
 }
 
 func (o Op) String() string {

@@ -1,0 +1,47 @@
+package table
+
+// Image is what a store was at one moment, for who saves it while steps go on: it takes no longer to make than to lock every shard once.
+// What is about to be changed and has not been read is copied first, each row and each chunk of a dense block once; a row that has
+// been read is copied no more. So an image takes the memory of what was changed before it was read.
+//
+// An image has a store to itself: another is made when it is closed.
+type Image struct {
+	// Step is the update up to which all are in the image.
+	Step   int64
+	Blocks []*BlockImage
+	Tables []*TableImage
+
+	store *Store
+}
+
+// Image makes an image of the blocks and tables whose params which names. No update may be under way, as a cut sees to.
+func (s *Store) Image(which func(param string) bool) *Image {
+	s.imaging.Lock()
+	m := &Image{Step: s.Step(), store: s}
+	for _, b := range s.Blocks {
+		if which(b.Param.Name) {
+			m.Blocks = append(m.Blocks, &BlockImage{Block: b, image: b.Values.image()})
+		}
+	}
+	for _, t := range s.Tables {
+		if which(t.param.Name) {
+			m.Tables = append(m.Tables, t.image(m.Step))
+		}
+	}
+	return m
+}
+
+// Close ends an image, read or not. It may be called twice.
+func (m *Image) Close() {
+	if m.store == nil {
+		return
+	}
+	for _, b := range m.Blocks {
+		b.image.close()
+	}
+	for _, t := range m.Tables {
+		t.close()
+	}
+	m.store.imaging.Unlock()
+	m.store = nil
+}
