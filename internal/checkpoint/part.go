@@ -183,19 +183,18 @@ func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *t
 	}
 	steps, seen, updates := make([]int64, 0, len(ids)), make([]uint32, 0, len(ids)), make([]uint32, 0, len(ids))
 	var show, click []float32
-	for r := range from.Rows() {
+	for rows, floats := range from.Rows() {
 		if err := files.Ended(ctx); err != nil {
 			return err
 		}
-		if err := safetensors.Put(w, t.rows(), r.W); err != nil {
+		if err := safetensors.Put(w, t.rows(), floats); err != nil {
 			return err
 		}
-		if err := safetensors.Put(w, t.rows(), r.State); err != nil {
-			return err
-		}
-		steps, seen, updates = append(steps, r.Step), append(seen, r.Seen), append(updates, r.Updates)
-		if t.Rated {
-			show, click = append(show, r.Show), append(click, r.Click)
+		for _, r := range rows {
+			steps, seen, updates = append(steps, r.Step), append(seen, r.Seen), append(updates, r.Updates)
+			if t.Rated {
+				show, click = append(show, r.Show), append(click, r.Click)
+			}
 		}
 	}
 	puts := []func() error{

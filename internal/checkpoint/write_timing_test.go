@@ -11,10 +11,10 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// BenchmarkPart writes and loads a part of a gigabyte, rows of 16 under Adam, beside as many bytes that are written to a file and synced,
+// BenchmarkPart writes and loads a part of 220 MB, rows of 16 under Adam, beside as many bytes that are written to a file and synced,
 // and read, by themselves.
 func BenchmarkPart(b *testing.B) {
-	const dim, mostRows = 16, 5_000_000
+	const dim, mostRows = 16, 1_000_000
 	emb := &optimizer.Param{Name: "emb", Shape: []int{mostRows, dim}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}
 	fresh := func() *table.Store {
 		s := new(table.Store)

@@ -20,7 +20,12 @@ type File struct {
 	tmp  Temp
 	sum  *Hash
 	size int64
+	sent int64 // of these the system was told to begin to write
 }
+
+// early is after how many bytes the system is told to write them, beside what is written to the file next: else all of a large file waits
+// for Sync.
+const early = 8 << 20
 
 // Create begins a file of that name.
 func Create(name string) (*File, error) { return CreateOn(OS{}, name) }
@@ -41,7 +46,10 @@ type counter struct{ f *File }
 
 func (c counter) Write(b []byte) (int, error) {
 	n, err := c.f.tmp.Write(b)
-	c.f.size += int64(n)
+	if c.f.size += int64(n); c.f.size-c.f.sent >= early {
+		writeBack(c.f.tmp, c.f.sent, c.f.size-c.f.sent)
+		c.f.sent = c.f.size
+	}
 	c.f.sum.Write(b[:n])
 	return n, err
 }

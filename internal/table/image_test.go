@@ -166,11 +166,11 @@ func (j *imageJob) read() (is imaged) {
 	}
 	t.IDs()
 	j.change(20)
-	for r := range t.Rows() {
-		is.Rows = append(is.Rows, cloned(r))
-		if j.r.IntN(10) == 0 {
-			j.change(1)
+	for rows := range t.Rows() {
+		for _, r := range rows {
+			is.Rows = append(is.Rows, cloned(r))
 		}
+		j.change(5)
 	}
 	return is
 }
@@ -206,10 +206,12 @@ func TestImagesBesideWriters(t *testing.T) {
 		})
 	}
 	rows := 0
-	for r := range m.Tables[0].Rows() {
-		rows++
-		if r.W[0] != 1 || r.W[2] != 1 || r.Updates != 1 {
-			t.Fatalf("row %d: %v after %d updates", r.ID, r.W, r.Updates)
+	for some := range m.Tables[0].Rows() {
+		rows += len(some)
+		for _, r := range some {
+			if r.W[0] != 1 || r.W[2] != 1 || r.Updates != 1 {
+				t.Fatalf("row %d: %v after %d updates", r.ID, r.W, r.Updates)
+			}
 		}
 	}
 	writers.Wait()

@@ -53,18 +53,11 @@ func (t *Sparse) Rows(step int64) iter.Seq[Row] {
 // (a cut holds pushes). A row that is not there, as it was dropped meanwhile, is yielded as it would be
 // born.
 func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
-	return t.rowsBy(ids, step, (*Sparse).readBlock)
-}
-
-// rowsBy is RowsOf by that way of reading a block.
-func (t *Sparse) rowsBy(ids []uint64, step int64, do blockFunc) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
-		const batch = 1024
-		buffer := make([]float32, batch*(t.dim+t.state))
-		rows := make([]Row, batch)
+		b := t.newBatch()
 		for ids := range slices.Chunk(ids, batch) {
-			t.read(ids, rows, buffer, step, do)
-			for _, r := range rows[:len(ids)] {
+			t.read(ids, &b, step, (*Sparse).readBlock)
+			for _, r := range b.rows {
 				if !yield(r) {
 					return
 				}
@@ -73,13 +66,27 @@ func (t *Sparse) rowsBy(ids []uint64, step int64, do blockFunc) iter.Seq[Row] {
 	}
 }
 
-// read copies rows that exist.
-func (t *Sparse) read(ids []uint64, rows []Row, buffer []float32, step int64, do blockFunc) {
+// batch is how many rows are read at a time.
+const batch = 1024
+
+// batchOf are rows that were read together, with the floats of all: the weights and the state of one row after the other.
+type batchOf struct {
+	rows   []Row
+	floats []float32
+}
+
+func (t *Sparse) newBatch() batchOf {
+	return batchOf{make([]Row, batch), make([]float32, batch*(t.dim+t.state))}
+}
+
+// read copies rows into a batch.
+func (t *Sparse) read(ids []uint64, into *batchOf, step int64, do blockFunc) {
+	into.rows, into.floats = into.rows[:len(ids)], into.floats[:len(ids)*(t.dim+t.state)]
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
 	c.largest = c.group(ids, len(t.shards), t.seed)
 	c.begin(nil, Clicks{}, step, 0)
-	c.out, c.buffer = rows, buffer
+	c.out, c.buffer = into.rows, into.floats
 	for i := range t.shards {
 		t.runShard(i, c, do)
 	}
@@ -140,13 +147,14 @@ func (t *Sparse) Restore(r Row) error {
 	s, hash := t.shardOf(r.ID)
 	s.Lock()
 	defer s.Unlock()
-	h := s.given(t, item{id: r.ID, hash: hash})
+	h := s.givenBy(t, item{id: r.ID, hash: hash}, s.bare)
 	if h == nil {
 		return t.full(r.ID)
 	}
 	copy(t.weights(h), r.W)
-	t.initState(h)
-	copy(t.slots(h), r.State)
+	if copy(t.slots(h), r.State) == 0 {
+		t.initState(h)
+	}
 	h.step, h.seen, h.updates = r.Step, r.Seen, r.Updates
 	if t.marked {
 		*t.marks(h) = marks{r.Show, r.Click}

@@ -79,10 +79,16 @@ func (s *shard) verify(b *block) {
 
 // born makes the row of an item that has none.
 func (s *shard) born(t *Sparse, it item) *header {
-	row, h := s.arena.add()
-	*h = header{id: it.id}
+	h := s.bare(t, it)
 	t.param.InitRow(t.weights(h), it.id)
 	t.initState(h)
+	return h
+}
+
+// bare makes a row whose weights and state hold anything.
+func (s *shard) bare(t *Sparse, it item) *header {
+	row, h := s.arena.add()
+	*h = header{id: it.id}
 	if t.marked {
 		*t.marks(h) = marks{}
 	}
@@ -95,7 +101,10 @@ func (s *shard) born(t *Sparse, it item) *header {
 }
 
 // given is the row of an item that is set explicitly; nil if it has none and there is no room.
-func (s *shard) given(t *Sparse, it item) *header {
+func (s *shard) given(t *Sparse, it item) *header { return s.givenBy(t, it, s.born) }
+
+// givenBy is given with the way to make a row.
+func (s *shard) givenBy(t *Sparse, it item, make func(*Sparse, item) *header) *header {
 	if h := s.index.find(&s.arena, it.hash, it.id); h != nil {
 		s.image.keepRow(t, h)
 		return h
@@ -104,7 +113,7 @@ func (s *shard) given(t *Sparse, it item) *header {
 		return nil
 	}
 	s.waiting.forget(it.id)
-	return s.born(t, it)
+	return make(t, it)
 }
 
 // drop takes a row out of the table.

@@ -56,9 +56,40 @@ func (m *TableImage) IDs() []uint64 {
 	return m.ids
 }
 
-// Rows yields all rows by ascending id, once. A yielded row's slices are valid until the next.
-func (m *TableImage) Rows() iter.Seq[Row] {
-	return m.Table.rowsBy(m.IDs(), m.step, (*Sparse).readImage)
+// Rows yields all rows by ascending id, once, some at a time: these, and the weights and the state of each, one row after the other, as one
+// slice. While some are used the next are read; they are valid until then.
+func (m *TableImage) Rows() iter.Seq2[[]Row, []float32] {
+	return func(yield func([]Row, []float32) bool) {
+		t := m.Table
+		free, full, over := make(chan *batchOf, 2), make(chan *batchOf, 2), make(chan struct{})
+		defer func() {
+			close(over)
+			for range full { // the image is not read any more when this returns
+			}
+		}()
+		for range 2 {
+			b := t.newBatch()
+			free <- &b
+		}
+		go func() {
+			defer close(full)
+			for ids := range slices.Chunk(m.IDs(), batch) {
+				select {
+				case b := <-free:
+					t.read(ids, b, m.step, (*Sparse).readImage)
+					full <- b
+				case <-over:
+					return
+				}
+			}
+		}()
+		for b := range full {
+			if !yield(b.rows, b.floats) {
+				return
+			}
+			free <- b
+		}
+	}
 }
 
 // shardImage is what an image knows of a shard, guarded by the shard's lock.
