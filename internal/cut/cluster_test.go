@@ -172,7 +172,7 @@ func (c *diceCluster) settle(i int) {
 	switch s := m.saves[id]; {
 	case s.state == writing:
 		c.written[i][id] = slices.Clone(c.applied[i])
-		m.Aside(id)
+		m.Imaged(id)
 	case s.upTo != nil && c.reached(i, m):
 		_ = m.Reached(id) // fails if it was given up
 	}

@@ -10,7 +10,7 @@
 //	(unknown) ────────> Freezing ───────────────> Reaching ──────────┬────────> Reading ──> Taken
 //	                       │                         │               │             │
 //	pushes:    free        │   all wait              │  wait beyond  │  wait until │  all wait
-//	                       │                         │  those steps  │  it is aside│
+//	                       │                         │  those steps  │  imaged     │
 //	                       │                         │               ▼             │
 //	                       │                         │            Writing          │
 //	                       │                         │               │ wrote       │
@@ -23,7 +23,7 @@
 // In Taken the tables have become others, at the word of the worker that reads: what it gives up then is torn, since other servers may have
 // the tables from before. End, its last word, is giving up without harm.
 //
-// Pushes are free again when what a part is to have is taken aside, which a server does of its tables before it writes them, and in
+// Pushes are free again when there is an image of what a part is to have, which is then written, and in
 // Written, Committed and GivenUp. A save that is given up while its steps are waited for, or its work is done, goes on to that end: no
 // other begins before, and its result is refused.
 //

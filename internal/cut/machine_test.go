@@ -71,8 +71,8 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	case "reached":
 		err := p.Reached(id)
 		return said(map[bool]string{true: "read", false: "write"}[msg.Read], err)
-	case "aside":
-		p.Aside(id)
+	case "imaged":
+		p.Imaged(id)
 	case "writing":
 		return yes(p.Writing(id))
 	case "lost":

@@ -150,8 +150,8 @@ func (m *Machine) Reached(id string) error {
 	return nil
 }
 
-// Aside says that what the part of a save is to have was taken aside: pushes go on while it is written.
-func (m *Machine) Aside(id string) {
+// Imaged says that there is an image of what the part of a save is to have: pushes go on while it is written.
+func (m *Machine) Imaged(id string) {
 	s := m.saves[id]
 	if m.holder == s {
 		m.holder = nil

@@ -196,7 +196,7 @@ func (c *saving) take(msg *wire.Save) {
 	part := wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg), RateFactors: c.rates.saved()}
 	image := checkpoint.ImageOf(c.part.store, msg.Params...)
 	c.rebase(msg)
-	c.st.cut.Aside(msg.ID)
+	c.st.cut.Imaged(msg.ID)
 	c.st.lock.broadcast()
 	c.under.Go(func() { c.write(msg, part, image) })
 }
