@@ -39,7 +39,7 @@ type Series struct {
 
 	mu   sync.Mutex
 	base int          // the number of the one that the job began from, 0 for none
-	own  map[int]bool // numbers that this process has made
+	own  map[int]bool // numbers that this process has made, or the one whose place it has taken
 }
 
 const (
@@ -154,6 +154,32 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 	return false, nil
 }
 
+// GoOn is for a process that takes the place of one of this job: the series goes on from a checkpoint as if this process had begun from it.
+func (s *Series) GoOn(dir string) {
+	if n, is := numberOf(filepath.Base(dir)); is {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.base = n
+	}
+}
+
+// Own is for such a process: that directory was made by the other.
+func (s *Series) Own(dir string) {
+	if n, is := numberOf(filepath.Base(dir)); is {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.owns(n)
+	}
+}
+
+// owns takes note of a directory that is this process's. mu is held.
+func (s *Series) owns(n int) {
+	if s.own == nil {
+		s.own = map[int]bool{}
+	}
+	s.own[n] = true
+}
+
 // Claim takes Dir for this job, before it trains. The error is another job that has it; a directory that can't be written now is told of,
 // since each checkpoint tries again.
 func (s *Series) Claim(ctx context.Context) error {
@@ -195,10 +221,7 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 		dir = filepath.Join(root, name(n))
 		switch err := disk.Mkdir(dir); {
 		case err == nil:
-			if s.own == nil {
-				s.own = map[int]bool{}
-			}
-			s.own[n] = true
+			s.owns(n)
 			if err := disk.SyncDir(root); err != nil { // files in it are durable when its own name is
 				return "", fmt.Errorf("checkpoint: %w", err)
 			}

@@ -80,6 +80,34 @@ func TestTheLastCheckpointsStay(t *testing.T) {
 	}
 }
 
+// TestASeriesGoesOn: a process that takes the place of another removes what that one would have removed, also what it left torn, and
+// nothing of others.
+func TestASeriesGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := newSeries(dir, 2)
+	saveTo(t, s)
+	saveTo(t, s)
+	last := saveTo(t, s)
+	torn, err := s.Make(t.Context())
+	check(t, err)
+	others := filepath.Join(dir, "ckpt-000005")
+	check(t, os.Mkdir(others, 0o755))
+	s.Release() // as the system does for a process that was killed
+	next, said := newSeries(dir, 2)
+	next.GoOn(filepath.Join(dir, last))
+	next.Own(torn)
+	if got := saveTo(t, next); got != "ckpt-000006" {
+		t.Errorf("the next is %s", got)
+	}
+	next.Release()
+	if got, want := listed(t, dir), []string{last, filepath.Base(others), "ckpt-000006"}; !slices.Equal(got, want) {
+		t.Errorf("there are %v, want %v", got, want)
+	}
+	if said.Len() > 0 {
+		t.Errorf("the log has %s", said)
+	}
+}
+
 func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
 
 // TestTornCheckpointsArePassedOver: without a manifest, with half of one, with parts that are missing or short, or as loading finds.

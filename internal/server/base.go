@@ -170,6 +170,7 @@ func (c *returning) fill(ctx context.Context, b base) error {
 		if err := f.whole(); err != nil {
 			return err
 		}
+		c.members.recovery.series.GoOn(f.Dir)
 	}
 	m, err := c.members.loading.fill(ctx, f.Dir, f.What, f.Told)
 	if err == nil && m.Progress != nil {

@@ -92,6 +92,9 @@ func (c *recovery) place(f *wire.Frame, msg *wire.Save, r *reply) error {
 		}
 		clear(c.places) // server 0 takes one save at a time: others are over
 		c.places[msg.ID] = dir
+		c.st.lock.Lock()
+		c.journal.note(event{Made: dir})
+		c.st.lock.Unlock()
 	}
 	return r.JSON(wire.Save{ID: msg.ID, Dir: dir})
 }
@@ -132,10 +135,10 @@ func (c *recovery) holds(f *wire.Frame, id string) error {
 	return nil
 }
 
-// answer is how many were wanted and saved; if so wanted, the next is asked for, which then need not wait long for steps of a worker
-// that has died: the job ends in any case. Locked.
+// answer is how many were wanted and saved; if so wanted, the next is asked for. It then need not wait long for steps of a worker that has
+// died where the job ends in any case. Locked.
 func (c *recovery) answer(wanted bool) (whole int) {
-	if wanted && c.want() {
+	if wanted && c.want() && !c.journal.comesBack() {
 		c.st.roster.Hurry()
 	}
 	return c.whole

@@ -199,6 +199,8 @@ func (c *returning) event(ctx context.Context, e *event) error {
 		return c.deaths.clipping.recall(e.Norms)
 	case e.Shrink != nil:
 		return c.shrink(e.Shrink)
+	case e.Made != "":
+		c.members.recovery.series.Own(e.Made)
 	case e.Period != nil:
 		c.st.cut.Recall(e.Period)
 	case e.Load != nil:
