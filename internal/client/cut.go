@@ -24,6 +24,11 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 		return err
 	}
 	defer done()
+	return c.cuts.repeat(func() error { return c.cut(ctx, do) })
+}
+
+// cut makes one attempt.
+func (c *Client) cut(ctx context.Context, do func(backend.Weights) error) (err error) {
 	msg := wire.Save{ID: c.cuts.id(), Read: true}
 	defer c.cuts.abandon(msg)
 	if msg.Steps, _, err = c.cuts.freeze(ctx, msg); err != nil {

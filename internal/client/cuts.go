@@ -23,6 +23,20 @@ func (k *cuts) id() string {
 	return fmt.Sprintf("%s-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), k.link.worker, k.made.Add(1))
 }
 
+// repeat does what needs a cut, again where servers know nothing of it since one was started again in the middle of it.
+func (k *cuts) repeat(do func() error) error {
+	for try := 1; ; try++ {
+		err := do()
+		if try == mostCuts || k.link.strategy.Recovery.Journal == "" || !errors.Is(err, wire.ErrStale) {
+			return err
+		}
+		k.link.log.Info("a cut through all servers is made anew, since one of them was started again meanwhile", "said", err)
+	}
+}
+
+// mostCuts is how often.
+const mostCuts = 5
+
 // freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has done
 // at this step what the cut is for.
 func (k *cuts) freeze(ctx context.Context, msg wire.Save) (steps []uint64, before *wire.Held, err error) {

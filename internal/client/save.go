@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -29,27 +28,20 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 
 // write makes the servers write a checkpoint. When they hold pushes, the message is completed.
 func (c *Client) write(ctx context.Context, msg *wire.Save, complete func(*wire.Save)) error {
-	for try := 1; ; try++ {
+	err := c.cuts.repeat(func() error {
 		done, err := c.turn(ctx, "saving")
 		if err != nil {
 			return err
 		}
 		done = sync.OnceFunc(done)
-		err = c.saving.once(ctx, *msg, complete, done)
-		done()
-		switch {
-		case err == nil:
-			return nil
-		case try < mostSaves && c.Strategy.Recovery.Journal != "" && errors.Is(err, wire.ErrStale):
-			c.link.log.Info("a save is made anew, since a server was started again meanwhile", "said", err)
-		default:
-			return fmt.Errorf("saving %s: %w", cmp.Or(msg.Dir, "a checkpoint"), err)
-		}
+		defer done()
+		return c.saving.once(ctx, *msg, complete, done)
+	})
+	if err != nil {
+		return fmt.Errorf("saving %s: %w", cmp.Or(msg.Dir, "a checkpoint"), err)
 	}
+	return nil
 }
-
-// mostSaves is how often a save is begun that servers know nothing of, since they were started again in the middle of it.
-const mostSaves = 5
 
 // saving is how servers write one checkpoint.
 type saving struct {

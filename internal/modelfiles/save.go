@@ -44,10 +44,11 @@ func (s *Save) Write(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	s.files = append(s.files, named{f, name})
 	if err := write(f); err != nil {
+		f.Abandon() // it may be written anew
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
+	s.files = append(s.files, named{f, name})
 	return nil
 }
 
