@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,6 +118,9 @@ func TestServersComeBack(t *testing.T) {
 				})
 				if left := entries(t, s.Recovery.JournalDir); len(left) > 0 {
 					t.Errorf("a job that has ended well leaves %q", left)
+				}
+				if left := names(t, s.Recovery.Dir); len(left) > strategy.DefaultKeep {
+					t.Errorf("of the checkpoints the last %d are to stay, there are %q", strategy.DefaultKeep, left)
 				}
 			})
 		})
@@ -399,6 +403,99 @@ func TestEverythingDies(t *testing.T) {
 	}
 }
 
+// TestAllWorkersDie kills all workers of a job with a journal, and nobody starts them again before servers give them up. Where workers don't go
+// in step, the servers that are started with the next workers have what they had.
+func TestAllWorkersDie(t *testing.T) {
+	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+		t.Run(string(mode), func(t *testing.T) {
+			s, err := strategy.Factory(string(mode))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s = journaled(s, t.TempDir(), strategy.JournalProcess); mode == strategy.ModeGeo {
+				s.KSteps = 2
+			}
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				network := transport.NewMemory()
+				cluster := trial.Cluster(2, 2)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				var seen [2][]float32
+				all := func(after time.Duration) map[string]error {
+					return cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+						dies := after
+						if f.IsServer() {
+							dies = 0
+						}
+						_, err := live(ctx, f, network, dies, func(ctx context.Context, f *fleet.Fleet) error {
+							return twoEpochs(ctx, f, s, &seen)
+						})
+						return err
+					})
+				}
+				for role, err := range all(700 * time.Millisecond) {
+					if strings.HasPrefix(role, "server") && !errors.Is(err, fleet.ErrWorkersDied) {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+				for role, err := range all(0) {
+					if err != nil {
+						t.Errorf("started again, %s: %v", role, err)
+					}
+				}
+				const again = 2 * 2 * 10 // twoEpochs begins anew
+				if got := slices.Max(slices.Concat(seen[0], seen[1])); got < again+10 {
+					t.Errorf("workers see %v, want %v at least", got, again+10)
+				}
+			})
+		})
+	}
+}
+
+// TestAJobWithAJournalIsAskedToEnd, all of it, in the middle of an epoch. Where workers go in step, a checkpoint is saved first, since they
+// can't go on with what servers have; nowhere does a role wait for others that are not there any more.
+func TestAJobWithAJournalIsAskedToEnd(t *testing.T) {
+	for _, mode := range strategy.Modes() {
+		t.Run(string(mode), func(t *testing.T) {
+			roles := []string{"server 0", "server 1", "worker 0", "worker 1"}
+			j := &enduring{Job: trial.Jobs(t)[string(mode)], epochs: 4, recovery: strategy.Recovery{Dir: t.TempDir(),
+				Every: strategy.Duration(time.Hour), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}}
+			var once sync.Once
+			var asked time.Time
+			j.within = func(_ *fleet.Fleet, epoch, step int) error {
+				if epoch == 2 && step == 2 {
+					once.Do(func() {
+						asked = time.Now()
+						for _, role := range roles {
+							j.ends[role](errTerminated)
+						}
+					})
+				}
+				return nil
+			}
+			j.run(t)
+			for _, role := range roles {
+				if took := j.ended[role].Sub(asked); took > stepTime+5*time.Second {
+					t.Errorf("%s has ended %v later", role, took)
+				}
+			}
+			latest, err := fleet.Latest(j.recovery.Dir)
+			if saved := err == nil && latest.Progress.Epoch == 2; inStep(mode) && !saved {
+				t.Errorf("the latest is of epoch %d, error %v\n%s", latest.Progress.Epoch, err, j.log.String())
+			}
+			again := j.again().run(t)
+			if slices.ContainsFunc(roles, func(role string) bool { return again.errs[role] != nil }) && inStep(mode) {
+				again = j.again().run(t) // everybody went back, which takes another start
+			}
+			for role, err := range again.errs {
+				if err != nil {
+					t.Errorf("started again, %s: %v", role, err)
+				}
+			}
+		})
+	}
+}
+
 // twoEpochs counts in two epochs with a barrier behind each, to which worker 1 comes late, and has what each worker sees then.
 func twoEpochs(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, seen *[2][]float32) error {
 	c := trial.CounterFor(s)
@@ -420,6 +517,38 @@ func twoEpochs(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, seen *[
 			return err
 		})
 	})
+}
+
+// TestAWorkerLeavesAServerThatIsAway: a worker that has done its work says so to a server too that is being started again.
+func TestAWorkerLeavesAServerThatIsAway(t *testing.T) {
+	for _, mode := range strategy.Modes() {
+		t.Run(string(mode), func(t *testing.T) {
+			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				network := transport.NewMemory()
+				cluster := trial.Cluster(2, 1)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					play := func(ctx context.Context, f *fleet.Fleet) error {
+						c := trial.CounterFor(s)
+						return c.Play(ctx, f, s, func() error {
+							defer time.Sleep(10 * time.Second)
+							return errors.Join(c.Train(ctx, 3), f.Checkpoint(ctx))
+						})
+					}
+					if f.ServerIndex() == 1 {
+						return lives(ctx, f, network, []time.Duration{9 * time.Second}, []time.Duration{6 * time.Second}, play)
+					}
+					return play(ctx, f)
+				}) {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+		})
+	}
 }
 
 // TestTablesMadeTwice: a server that makes its tables anew before it serves has its journal to itself.
@@ -449,12 +578,13 @@ func TestTablesMadeTwice(t *testing.T) {
 	})
 }
 
-// TestSavesWhileServersComeBack: a checkpoint that a program asks for is made anew when a server was killed in the middle of it.
+// TestSavesWhileServersComeBack: a checkpoint, or a model, that a program asks for is made anew when a server was killed in the middle of it.
 func TestSavesWhileServersComeBack(t *testing.T) {
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)
+			model := t.TempDir()
 			r := rand.New(rand.NewPCG(seed.N, 9))
 			synctest.Test(t, func(t *testing.T) {
 				network := trial.Latent(5 * time.Millisecond)(transport.NewMemory())
@@ -468,8 +598,14 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 					play := func(ctx context.Context, f *fleet.Fleet) error {
 						c := trial.NewCounter(5)
 						return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
-							for range 12 {
-								if err := errors.Join(c.Train(ctx, 1), f.Checkpoint(ctx)); err != nil {
+							for i := range 12 {
+								err := c.Train(ctx, 1)
+								if err == nil && (i+int(seed.N))%2 == 0 {
+									err = f.Checkpoint(ctx)
+								} else if err == nil {
+									err = f.SaveInferenceModel(ctx, model, c)
+								}
+								if err != nil {
 									return err
 								}
 							}
@@ -486,6 +622,9 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 					}
 				}
 			})
+			if left := names(t, s.Recovery.Dir); len(left) > strategy.DefaultKeep {
+				t.Errorf("of the checkpoints the last %d are to stay, there are %q", strategy.DefaultKeep, left)
+			}
 		})
 	})
 }

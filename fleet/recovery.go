@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/strategy"
@@ -223,6 +224,9 @@ const rescueTime = time.Minute
 func (s *saver) rescue() {
 	if s.told.Err() == nil {
 		return
+	}
+	if waits, is := s.j.backend.(backend.Hurried); is { // servers may have been asked to end too, and then nobody starts them again
+		waits.Hurry()
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.told), rescueTime)
 	defer cancel()

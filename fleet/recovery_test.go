@@ -92,6 +92,7 @@ func (j *enduring) play(ctx context.Context, f *fleet.Fleet, dir string) error {
 	j.ends[roleName(f)] = end
 	j.mu.Unlock()
 	defer func() {
+		f.Close() // as programs do
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.ended[roleName(f)] = time.Now()

@@ -58,7 +58,8 @@ type Trainer interface {
 	// Shrink ends a period of the tables at one point between steps and returns what was dropped, by embedding in the order of params.
 	Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error)
 
-	// Cut calls do with the weights as they are between two steps, the same ones of every worker; steps wait until it returns.
+	// Cut calls do with the weights as they are between two steps, the same ones of every worker; steps wait until it returns. When a
+	// server that comes back was lost meanwhile, do is called anew, and what it was told before does not count.
 	Cut(ctx context.Context, do func(Weights) error) error
 	// Rows calls do with some rows of an embedding after the other, while training goes on. Slices are valid until do returns.
 	Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error
@@ -76,6 +77,12 @@ type Trainer interface {
 // Holder has tables of the model in its own process.
 type Holder interface {
 	Store() *table.Store
+}
+
+// Hurried waits for others that may come back.
+type Hurried interface {
+	// Hurry has calls wait no longer than a moment for who is gone, since this process is about to end.
+	Hurry()
 }
 
 // Weights are those of a cut.

@@ -67,7 +67,7 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	a.out.note(err)
 	a.l.waits.note(a.server, err)
 	switch silent := min(time.Since(a.out.began), a.l.heard.since(a.server)); {
-	case a.out.gone() && a.l.leaving.Load():
+	case a.out.gone(a.l.goneAfter()) && a.l.leaving.Load(), a.out.gone(endedAfter) && a.l.hurried.Load():
 		return peer.Done, a.l.name(a.server, errGone)
 	case silent > a.l.strategy.ServerTimeout().Std():
 		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
@@ -92,7 +92,7 @@ func (a *asking) slow() (peer.Verdict, error) {
 	switch {
 	case !time.Now().Before(a.limit):
 		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer within %v: %w", st.WaitTimeout.Std(), context.DeadlineExceeded))
-	case silent > st.WorkerTimeout.Std():
+	case silent > st.ServerTimeout().Std():
 		return peer.Done, a.l.name(a.server, fmt.Errorf("it takes requests and has answered none for %v: %w",
 			silent.Round(time.Millisecond), context.DeadlineExceeded))
 	}
@@ -115,6 +115,14 @@ var pauses = peer.Pauses{First: 10 * time.Millisecond, Last: time.Second}
 // server that is busy.
 const goneAfter = 300 * time.Millisecond
 
+// goneAfter is the same for a worker that leaves: a server with a journal that has ended comes back, and wants to be told.
+func (l *link) goneAfter() time.Duration {
+	if l.strategy.Recovery.Journal != "" {
+		return l.strategy.WorkerTimeout.Std()
+	}
+	return goneAfter
+}
+
 // outage is a run of failed attempts.
 type outage struct {
 	began       time.Time
@@ -134,8 +142,10 @@ func (o *outage) note(err error) {
 	}
 }
 
-// gone says that nobody listens there any more.
-func (o *outage) gone() bool { return !o.unreachable.IsZero() && time.Since(o.unreachable) > goneAfter }
+// gone says that nobody has listened there for so long.
+func (o *outage) gone(after time.Duration) bool {
+	return !o.unreachable.IsZero() && time.Since(o.unreachable) > after
+}
 
 // patience is how long to wait for an answer before the request is sent again, and by how much longer each time.
 type patience struct{ wait, grow time.Duration }

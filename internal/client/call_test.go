@@ -174,7 +174,7 @@ func TestOutage(t *testing.T) {
 			if i%5 == 4 {
 				err = errLost
 			}
-			if o.note(err); o.gone() {
+			if o.note(err); o.gone(goneAfter) {
 				t.Fatalf("gone after %v, though every fifth attempt found somebody", time.Since(o.began))
 			}
 			<-time.After(50 * time.Millisecond)
@@ -183,7 +183,7 @@ func TestOutage(t *testing.T) {
 			o.note(transport.ErrUnreachable)
 			<-time.After(50 * time.Millisecond)
 		}
-		if !o.gone() {
+		if !o.gone(goneAfter) {
 			t.Error("not gone though nobody has listened for 350 ms")
 		}
 	})

@@ -57,7 +57,10 @@ type Client struct {
 	rating  sync.Mutex // held while all servers are told of another rate
 }
 
-var _ backend.Trainer = (*Client)(nil)
+var (
+	_ backend.Trainer = (*Client)(nil)
+	_ backend.Hurried = (*Client)(nil)
+)
 
 const (
 	fresh = iota

@@ -53,6 +53,29 @@ func (h *halfOpen) Call(ctx context.Context, endpoint string, req [][]byte, read
 	return h.Transport.Call(ctx, endpoint, req, read)
 }
 
+// TestAServerThatStandsStill: a server with a journal is waited for as long as one that has ended, also where it takes requests and answers
+// none, as the system does for a process that is stopped.
+func TestAServerThatStandsStill(t *testing.T) {
+	s := strategy.Async()
+	s.WorkerTimeout = strategy.Duration(30 * time.Second)
+	s.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 2, 2, s)
+		j.serve(0, 1)
+		net := newHalfOpen(j)
+		c, other := j.join(0, net), j.join(1, nil)
+		th := open(t, c)
+		net.answerNone(wire.OpStep, wire.OpHeartbeat)
+		time.AfterFunc(4*s.WorkerTimeout.Std(), func() { net.answerNone() })
+		st := th.step(1, []uint64{1, 2, 3, 4}, nil)
+		check(t, th.Begin(t.Context(), st))
+		check(t, th.End(t.Context(), st))
+		check(t, th.Close(t.Context()))
+		check(t, c.Leave(t.Context()))
+		check(t, other.Leave(t.Context()))
+	})
+}
+
 // TestHalfOpenServers: a server that takes requests and answers none costs the worker timeout, not the wait timeout, whatever
 // it is asked.
 func TestHalfOpenServers(t *testing.T) {

@@ -28,6 +28,7 @@ type link struct {
 	waits   *waits
 	asked   chan struct{} // has something when a server wants a checkpoint saved
 	leaving atomic.Bool   // servers may be gone
+	hurried atomic.Bool   // servers that are gone are not waited for
 	stopped atomic.Bool
 	beat    sync.WaitGroup
 

@@ -25,6 +25,9 @@ func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 	return answer.Yours, nil
 }
 
+// Hurry implements [backend.Hurried].
+func (c *Client) Hurry() { c.link.hurried.Store(true) }
+
 // Asked implements [backend.Trainer]: server 0 asks the worker that saves.
 func (c *Client) Asked() <-chan struct{} { return c.link.asked }
 

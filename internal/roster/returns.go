@@ -106,10 +106,12 @@ func (r *Roster) Recount(worker int, life uint32, q SavedRequest, push bool) {
 	m.window.settle()
 }
 
-// Awake makes now the time at which every member was last seen.
+// Awake makes now the time at which every member was last seen. Where the job had ended since workers had died, others are waited for.
 func (r *Roster) Awake(now time.Time) {
+	over := r.Over()
 	for w := range r.members {
-		r.members[w].seen = now
+		m := &r.members[w]
+		m.seen, m.awaited = now, over && m.state == dead
 	}
 }
 

@@ -40,8 +40,10 @@ type member struct {
 	fenced bool
 	why    string // it was fenced
 	ends   string // why, if it has said that it ends before its work is done
-	seen   time.Time
-	window Window
+	// awaited means that it is dead, as all others are who had not stopped, and that another life is to go on.
+	awaited bool
+	seen    time.Time
+	window  Window
 }
 
 type state uint8
@@ -248,8 +250,8 @@ func (r *Roster) Drop(worker int, life uint32) bool {
 // Gone says that a member has left or is dead.
 func (m *member) Gone() bool { return m.state == left || m.state == dead }
 
-// Gone says that a worker has left or is dead.
-func (r *Roster) Gone(worker int) bool { return r.members[worker].Gone() }
+// Gone says that a worker has left, or is dead and nobody waits for another life of it.
+func (r *Roster) Gone(worker int) bool { return r.members[worker].Gone() && !r.members[worker].awaited }
 
 // Over says whether every worker has been here and gone.
 func (r *Roster) Over() bool {
@@ -278,6 +280,8 @@ func (r *Roster) Describe(w int, now time.Time) string {
 		return fmt.Sprintf("worker %d (has not joined)", w)
 	case left:
 		return fmt.Sprintf("worker %d (has stopped)", w)
+	case dead:
+		return fmt.Sprintf("worker %d (died, and was not started again)", w)
 	default:
 		return fmt.Sprintf("worker %d (last seen %v ago)", w, now.Sub(m.seen).Round(time.Millisecond))
 	}
@@ -306,11 +310,12 @@ func (r *Roster) Hopeless(started, now time.Time) error {
 	last, waiting := started, false
 	for w := range r.members {
 		m := &r.members[w]
-		if m.state == absent && now.Sub(started) > r.o.Start {
+		missing := m.state == absent || m.awaited
+		if missing && now.Sub(started) > r.o.Start {
 			return wire.Refuse(wire.StatusFailed, "%s within %v of the server's start: is it running, and does it know server %s?",
 				r.Describe(w, now), r.o.Start, r.o.Endpoint)
 		}
-		waiting = waiting || m.state == absent
+		waiting = waiting || missing
 		if m.seen.After(last) {
 			last = m.seen
 		}

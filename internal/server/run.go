@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -33,7 +34,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.returning.begun(); err != nil {
 		return err
 	}
-	if !s.returning.journal.on() { // else nothing is lost
+	if !s.returning.journal.on() || s.lockstep() { // else nothing is lost
 		longer, release := s.stopping.outlast(ctx)
 		defer release()
 		ctx = longer
@@ -64,6 +65,10 @@ func (s *Server) Run(ctx context.Context) error {
 	defer cancel()
 	return errors.Join(err, l.Close(closeCtx))
 }
+
+// lockstep says that no worker goes on without the others: one that was started again can't, so that all go back to the last checkpoint,
+// though servers have kept what came after it.
+func (s *Server) lockstep() bool { return mode.Of(s.c.Strategy.Mode).Lockstep }
 
 // farewell tells everybody that this server ends: the other servers at once, and workers, if the job can't go on, when they ask for
 // something, which they do at each heartbeat.
@@ -110,12 +115,23 @@ func (s *Server) endJournal() {
 		return
 	}
 	s.st.lock.Lock()
-	over := s.st.done() || s.st.lock.failure != nil
+	over := s.forGood()
 	s.st.lock.Unlock()
 	if over {
 		s.returning.journal.void()
 	}
 	s.returning.journal.journal.Close()
+}
+
+// forGood says whether nobody can go on from where a server has ended: the job was done, everybody goes back, or none of those who go in
+// step comes again. Workers that have died elsewhere may. Locked.
+func (s *Server) forGood() bool {
+	failure := s.st.lock.failure
+	if s.lockstep() {
+		return failure != nil || s.st.done()
+	}
+	refusal, refused := refusalOf(failure)
+	return refused && refusal.Status == wire.StatusBack || failure == nil && s.st.done() && len(s.st.roster.Dead()) == 0
 }
 
 // stopped is what a server says that is stopped while it has weights of a job. Locked.
