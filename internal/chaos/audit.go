@@ -65,6 +65,10 @@ func (a audit) wrong() (bad []string) {
 		bad = append(bad, a.judge(l)...)
 	}
 	bad = append(bad, a.sums(got.Dense, lives)...)
+	bad = append(bad, a.samples(lives)...)
+	if back := a.wentBack(lives); back != "" && !a.mayGoBack(a.struck) {
+		bad = append(bad, "BACK: "+back)
+	}
 	if a.level.saves {
 		if text := lastSaved(filepath.Join(a.dir, "checkpoints"), epochs); text != "" {
 			bad = append(bad, text)
@@ -83,8 +87,8 @@ func rowsByLife(rows map[uint64]float32) map[uint64][]float32 {
 	return all
 }
 
-// lives are those of workers. What a life had acknowledged is in the weights. Where servers began again after it, and keep nothing, what it
-// had acknowledged when the last checkpoint before was asked for is; without checkpoints nothing is.
+// lives are those of workers. What a life had acknowledged is in the weights. Where everybody went back after it, what it had acknowledged
+// when the last checkpoint before was asked for is; without checkpoints nothing is.
 func (a audit) lives() map[uint64]*life {
 	lives := map[uint64]*life{}
 	asked := map[uint64]int64{} // acknowledged when the last checkpoint was asked for, by life
@@ -96,12 +100,12 @@ func (a audit) lives() map[uint64]*life {
 				l.saved = l.acked
 			}
 		}
-		if e.Life == 0 {
-			if e.What == begins && !a.level.keeps {
-				for _, l := range lives {
-					l.goBack(a.level)
-				}
+		if a.goesBack(e) {
+			for _, l := range lives {
+				l.goBack(a.level)
 			}
+		}
+		if e.Life == 0 {
 			continue
 		}
 		l := lives[e.Life]
@@ -135,6 +139,25 @@ func (a audit) lives() map[uint64]*life {
 	return lives
 }
 
+// goesBack says whether everybody goes back by what an entry says: where servers keep what was acknowledged, some role has ended with that
+// word, elsewhere a server begins.
+func (a audit) goesBack(e entry) bool {
+	if a.level.keeps {
+		return e.What == back
+	}
+	return e.What == begins && e.Life == 0
+}
+
+// wentBack says what a life has lost since everybody went back.
+func (a audit) wentBack(lives map[uint64]*life) string {
+	for _, l := range lives {
+		if l.back && l.acked > l.least {
+			return fmt.Sprintf("all went back to a checkpoint with %d of %d steps of %v, though servers keep them", l.least, l.acked, l)
+		}
+	}
+	return ""
+}
+
 // asked is when a process was asked to end, where nothing else was done that could have kept the job from saving a checkpoint then.
 func (a audit) asked() (at time.Time) {
 	if len(a.struck) == 1 && a.struck[0].do == term && a.level.saves {
@@ -143,7 +166,7 @@ func (a audit) asked() (at time.Time) {
 	return at
 }
 
-// goBack is what follows for a life when servers begin again that keep nothing.
+// goBack is what follows for a life when everybody goes back.
 func (l *life) goBack(at level) {
 	switch {
 	case l.back:
@@ -155,17 +178,25 @@ func (l *life) goBack(at level) {
 	l.back = true
 }
 
-// judge compares a life with its rows, each of which has 2 of each of its steps, in sync 1 where both workers were in the round. In geo an
-// exchange that its worker's death cut off may have left some.
+// each is what a step leaves in each row of its life, at least and at most: 2, and in sync 1 where both workers were in the round.
+func (a audit) each() (each, most float32) {
+	switch {
+	case a.mode != strategy.ModeSync:
+		return 2, 2
+	case a.stay():
+		return 1, 1
+	}
+	return 1, 2
+}
+
+// stay says that each worker had one life.
+func (a audit) stay() bool { return a.level.keeps && !taken(a.struck) }
+
+// judge compares a life with its rows. In geo an exchange that its worker's death cut off may have left some.
 func (a audit) judge(l *life) (bad []string) {
-	each, most := float32(2), float32(2)
-	switch a.mode {
-	case strategy.ModeSync:
-		each = 1
-	case strategy.ModeGeo:
-		if !l.stopped {
-			l.least = 0
-		}
+	each, most := a.each()
+	if a.mode == strategy.ModeGeo && !l.stopped {
+		l.least = 0
 	}
 	if l.in.high > most*float32(l.sent) {
 		bad = append(bad, fmt.Sprintf("DOUBLED: %v has made %d steps, and its rows have %v", l, l.sent, l.in))
@@ -179,6 +210,36 @@ func (a audit) judge(l *life) (bad []string) {
 	}
 	return bad
 }
+
+// samples compares all lives of a worker with the samples that it has, each of which counts once. Those that were on their way when a life
+// ended may count twice, and in geo not at all.
+func (a audit) samples(lives map[uint64]*life) (bad []string) {
+	const all = epochs * steps
+	each, most := a.each()
+	for worker := range workers {
+		var rows span
+		repeated := 0
+		for _, l := range lives {
+			if l.worker != worker {
+				continue
+			}
+			rows.low, rows.high = rows.low+l.in.low, rows.high+l.in.high
+			if !l.stopped {
+				repeated += onTheWay
+			}
+		}
+		if rows.low < each*all && a.mode != strategy.ModeGeo {
+			bad = append(bad, fmt.Sprintf("MISSED: worker %d has %d samples, and the rows of its lives %v", worker, all, rows))
+		}
+		if rows.high > most*float32(all+repeated) {
+			bad = append(bad, fmt.Sprintf("REPEATED: worker %d has %d samples, and the rows of its lives %v", worker, all, rows))
+		}
+	}
+	return bad
+}
+
+// onTheWay is the most samples of a life that may be on their way: async lets a step wait and another travel.
+const onTheWay = 2
 
 // sums compares the dense weights, which all steps have changed, with the rows of all lives.
 func (a audit) sums(dense []float32, lives map[uint64]*life) (bad []string) {

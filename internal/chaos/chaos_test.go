@@ -42,6 +42,7 @@ func TestSomeRuns(t *testing.T) {
 		{strategy.ModeSync, "checkpoints", event{do: kill, whom: "server 1", after: allSteps / 2}},
 		{strategy.ModeAsync, "checkpoints", event{do: kill, whom: "worker 0", after: allSteps / 2}},
 		{strategy.ModeSSP, "none", event{do: term, whom: "fleetrun", after: allSteps / 4}},
+		{strategy.ModeSync, "process", event{do: kill, whom: "server 0", after: allSteps / 2}},
 	} {
 		p := draw(1, c.mode, c.level)
 		p.flights, p.restarts, p.events = false, 5, []event{c.event}
@@ -55,20 +56,22 @@ func TestSomeRuns(t *testing.T) {
 
 // TestAudit: an audit passes the weights that a diary tells of, and sees what was lost, doubled or mixed.
 func TestAudit(t *testing.T) {
-	const first, second = 1 << 8, 2<<8 | 1<<4
+	const first, second, all = 1 << 8, 2<<8 | 1<<4, epochs * steps
 	tell := []entry{{Who: "server 0", What: begins}, {Life: first, What: begins}, {Life: second, What: begins},
-		{Life: first, What: trains, Sent: 5, Acked: 5}, {Life: second, What: trains, Sent: 4, Acked: 3},
-		{Life: first, What: stops, Sent: 5, Acked: 5}}
+		{Life: first, What: trains, Sent: all, Acked: all},
+		{Life: second, What: trains, Sent: all + 1, Acked: all}, {Life: first, What: stops, Sent: all, Acked: all}}
 	for name, c := range map[string]struct {
 		firsts, seconds, dense []float32 // rows; then the dense weights of either worker, and those of both
 		want                   string
 	}{
-		"well":             {[]float32{10, 10}, []float32{6, 6}, []float32{10, 6, 8}, ""},
-		"an unanswered":    {[]float32{10, 10}, []float32{6, 8}, []float32{10, 8, 9}, ""},
-		"lost":             {[]float32{10, 10}, []float32{4, 4}, []float32{10, 4, 7}, "LOST"},
-		"doubled":          {[]float32{12, 12}, []float32{6, 6}, []float32{12, 6, 9}, "DOUBLED"},
-		"two states":       {[]float32{10, 10}, []float32{6, 0}, []float32{10, 3, 7}, "MIXED"},
-		"other dense ones": {[]float32{10, 10}, []float32{6, 6}, []float32{8, 6, 8}, "MIXED"},
+		"well":             {[]float32{300, 300}, []float32{300, 300}, []float32{300, 300, 300}, ""},
+		"an unanswered":    {[]float32{300, 300}, []float32{300, 302}, []float32{300, 302, 301}, ""},
+		"lost":             {[]float32{300, 300}, []float32{298, 298}, []float32{300, 298, 299}, "LOST"},
+		"missed":           {[]float32{300, 300}, []float32{298, 298}, []float32{300, 298, 299}, "MISSED"},
+		"doubled":          {[]float32{302, 302}, []float32{300, 300}, []float32{302, 300, 301}, "DOUBLED"},
+		"repeated":         {[]float32{302, 302}, []float32{300, 300}, []float32{302, 300, 301}, "REPEATED"},
+		"two states":       {[]float32{300, 300}, []float32{300, 0}, []float32{300, 150, 225}, "MIXED"},
+		"other dense ones": {[]float32{300, 300}, []float32{300, 300}, []float32{298, 300, 300}, "MIXED"},
 	} {
 		dir := t.TempDir()
 		got := counts{Dense: c.dense, Rows: map[uint64]float32{}}
@@ -103,6 +106,34 @@ func TestAuditOfSIGTERM(t *testing.T) {
 	}
 }
 
+// TestAuditOfJournals: what was acknowledged outlives servers that keep a journal. Everybody may go back only where workers go in step and
+// one was taken out, and only if a role says so.
+func TestAuditOfJournals(t *testing.T) {
+	const only = 1 << 8
+	tell := []entry{{Life: only, What: begins}, {Life: only, What: trains, Sent: 5, Acked: 5}, {Who: "server 0", What: begins}}
+	said := slices.Insert(slices.Clone(tell), 2, entry{Life: only, What: back, Sent: 5, Acked: 5})
+	for name, c := range map[string]struct {
+		mode    strategy.Mode
+		entries []entry
+		struck  event
+		least   int64
+		may     bool
+	}{
+		"a server":           {strategy.ModeSync, tell, event{do: kill, whom: "server 0"}, 5, false},
+		"nobody says so":     {strategy.ModeSync, tell, event{do: kill, whom: "worker 0"}, 5, true},
+		"a worker in step":   {strategy.ModeSync, said, event{do: kill, whom: "worker 0"}, 0, true},
+		"a short stop":       {strategy.ModeSSP, said, event{do: pause, whom: "worker 0", stops: timeout / 4}, 0, false},
+		"a long stop":        {strategy.ModeSSP, said, event{do: pause, whom: "worker 0", stops: timeout * 2}, 0, true},
+		"a worker elsewhere": {strategy.ModeAsync, said, event{do: kill, whom: "worker 0"}, 0, false},
+	} {
+		a := audit{plan{mode: c.mode, level: levels[2]}, c.entries, outcome{struck: []struck{{event: c.struck}}}}
+		lives := a.lives()
+		if got, lost := lives[only].least, a.wentBack(lives) != ""; got != c.least || lost != (c.least == 0) || a.mayGoBack(a.struck) != c.may {
+			t.Errorf("%s: %d steps must be in the weights, lost some: %t, may go back: %t", name, got, lost, a.mayGoBack(a.struck))
+		}
+	}
+}
+
 // TestResumed: the time from what was done to the end of the longest pause behind it.
 func TestResumed(t *testing.T) {
 	began := time.Now()
@@ -111,8 +142,8 @@ func TestResumed(t *testing.T) {
 	for i, ms := range []int{0, 10, 20, 1500, 1510, 1520} {
 		tell = append(tell, entry{At: after(ms), Life: 1, Acked: int64(i + 1)})
 	}
-	got := resumed(tell, []struck{{at: after(15)}, {at: after(1505)}, {at: after(1600)}})
-	if want := []time.Duration{1485 * time.Millisecond, 5 * time.Millisecond}; !slices.Equal(got, want) {
+	got := resumed(tell, []struck{{event: event{do: kill}, at: after(15)}, {event: event{do: term}, at: after(1505)}, {at: after(1600)}})
+	if want := []resumption{{kill, 1485 * time.Millisecond}, {term, 5 * time.Millisecond}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

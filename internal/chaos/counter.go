@@ -136,9 +136,14 @@ func count(ctx context.Context, a counterArgs) error {
 		return err
 	}
 	if f.IsServer() {
-		return c.serve(ctx)
+		err = c.serve(ctx)
+	} else {
+		err = c.work(ctx, a)
 	}
-	return c.work(ctx, a)
+	if errors.Is(err, fleet.ErrWentBack) {
+		err = errors.Join(err, c.diary.note(back, c.sent, f.Counts().Steps))
+	}
+	return err
 }
 
 func (c *counter) serve(ctx context.Context) error {
@@ -199,13 +204,13 @@ func (c *counter) fill() {
 	c.step = &optimizer.Step{Samples: 1, Rows: []optimizer.Rows{r}}
 }
 
-// epoch trains one, behind which all meet, and has it saved.
+// epoch trains one, but for the steps that are in the weights already, has all meet behind it, and has it saved.
 func (c *counter) epoch(ctx context.Context, epoch int) error {
 	s, err := c.trainer.Open(c.Params())
 	if err != nil {
 		return err
 	}
-	for range steps {
+	for range steps - min(steps, c.f.Position().In(epoch)) {
 		if err := c.train(ctx, s); err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ const (
 	saves  what = "saves"  // a checkpoint is asked for
 	saved  what = "saved"  // it is whole
 	stops  what = "stops"  // StopWorker, or RunServer, has ended well
+	back   what = "back"   // it has ended with ErrWentBack: everybody goes back
 )
 
 // diary adds entries of one process to a file.

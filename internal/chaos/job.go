@@ -23,7 +23,8 @@ type job struct {
 	stage    *stage
 	dir      string
 	args     []string // the program's, with its name
-	restarts int
+	restarts int      // of all roles
+	returns  int      // of servers alone
 	events   []event
 	far      func() int64 // how far the job is, in steps
 
@@ -74,7 +75,8 @@ func (j *job) play(ctx context.Context) (o outcome) {
 
 // once runs a fleetrun; again is true if it was ended by what was done to it.
 func (j *job) once(ctx context.Context, o *outcome) (again bool) {
-	args := append([]string{"--max_restart=" + strconv.Itoa(j.restarts), "--grace=3s", "--server_num=2", "--worker_num=2"}, j.args...)
+	args := append([]string{"--max_restart=" + strconv.Itoa(j.restarts), "--restart_servers=" + strconv.Itoa(j.returns),
+		"--grace=3s", "--server_num=2", "--worker_num=2"}, j.args...)
 	cmd := exec.Command(filepath.Join(j.stage.bin, "fleetrun"), args...)
 	cmd.Dir = j.dir
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")

@@ -22,9 +22,22 @@ type level struct {
 // levels are all there are.
 var levels = []level{
 	{name: "none", recovery: func(string) (r strategy.Recovery) { return r }},
-	{name: "checkpoints", saves: true, recovery: func(dir string) strategy.Recovery {
-		return strategy.Recovery{Dir: dir + "/checkpoints", Every: strategy.Duration(700 * time.Millisecond), Keep: 5}
-	}},
+	{name: "checkpoints", saves: true, recovery: checkpoints},
+	{name: "process", saves: true, keeps: true, recovery: journal(strategy.JournalProcess)},
+	{name: "machine", saves: true, keeps: true, recovery: journal(strategy.JournalMachine)},
+}
+
+func checkpoints(dir string) strategy.Recovery {
+	return strategy.Recovery{Dir: dir + "/checkpoints", Every: strategy.Duration(700 * time.Millisecond), Keep: 5}
+}
+
+// journal is checkpoints, and a journal that survives what it is told.
+func journal(survives strategy.Journal) func(dir string) strategy.Recovery {
+	return func(dir string) strategy.Recovery {
+		r := checkpoints(dir)
+		r.Journal, r.JournalDir, r.RestartTimeout = survives, dir+"/journal", strategy.Duration(15*time.Second)
+		return r
+	}
 }
 
 func names(all []level) (out []string) {
@@ -60,13 +73,21 @@ func (e event) String() string {
 	return fmt.Sprintf("%s at step %d + %dms", text, e.after, e.late.Milliseconds())
 }
 
+// takes says whether it takes a worker out of the job: at once, or since it is silent for too long.
+func (e event) takes() bool {
+	if e.do == pause {
+		return strings.HasPrefix(e.whom, "worker") && e.stops >= timeout
+	}
+	return !strings.HasPrefix(e.whom, "server")
+}
+
 // plan is what a run is to be.
 type plan struct {
 	seed     uint64
 	mode     strategy.Mode
 	level    level
 	flights  bool // the job trains wide & deep
-	restarts int  // that fleetrun has
+	restarts int  // that fleetrun has, of all roles
 	events   []event
 }
 
@@ -92,6 +113,26 @@ const (
 	timeout   = 2 * time.Second
 )
 
+// returns are how often fleetrun starts a server again alone.
+func (p plan) returns() int {
+	if !p.level.keeps {
+		return 0
+	}
+	return 2 * p.restarts
+}
+
+// mayGoBack says whether everybody may go back to the last checkpoint after what was done: where servers keep what was acknowledged only
+// if workers go in step, and one was taken out.
+func (p plan) mayGoBack(done []struck) bool {
+	inStep := p.mode == strategy.ModeSync || p.mode == strategy.ModeSSP
+	return !p.level.keeps || inStep && taken(done)
+}
+
+// taken says whether a worker was taken out of the job.
+func taken(done []struck) bool {
+	return slices.ContainsFunc(done, func(s struck) bool { return s.takes() })
+}
+
 // draw draws a plan. Modes and levels that are not given take turns.
 func draw(seed uint64, mode strategy.Mode, name string) plan {
 	r := rand.New(rand.NewPCG(seed, 12))
@@ -107,23 +148,50 @@ func draw(seed uint64, mode strategy.Mode, name string) plan {
 	if r.IntN(5) == 0 {
 		p.restarts = 0
 	}
-	first := drawEvent(r, "")
+	first := drawEvent(r, others(""))
 	p.events = []event{first}
-	if r.IntN(4) == 0 {
-		second := drawEvent(r, first.whom)
-		second.after, second.late = first.after, first.late+time.Duration(r.IntN(3))*50*time.Millisecond
-		p.events = append(p.events, second)
+	if p.level.keeps {
+		p.drawMore(r, first)
+	} else if r.IntN(4) == 0 {
+		p.drawAt(r, first, others(first.whom))
 	}
 	return p
 }
 
-// drawEvent draws one that is done to another process than that.
-func drawEvent(r *rand.Rand, than string) event {
-	e := event{do: []deed{kill, kill, term, pause, pause}[r.IntN(5)]}
-	whom := []string{"server 0", "server 1", "worker 0", "worker 1", "fleetrun"}
-	for e.whom = than; e.whom == than; {
-		e.whom = whom[r.IntN(len(whom))]
+// servers, and others, are whom something may be done to; others are those but that.
+var servers = []string{"server 0", "server 1"}
+
+func others(than string) []string {
+	all := append(slices.Clone(servers), "worker 0", "worker 1", "fleetrun")
+	return slices.DeleteFunc(all, func(whom string) bool { return whom == than })
+}
+
+// drawMore draws, for half of the runs whose servers come back, what happens beside the first event or while the server comes back.
+func (p *plan) drawMore(r *rand.Rand, first event) {
+	switch r.IntN(6) {
+	case 0:
+		p.drawAt(r, first, servers)
+	case 1:
+		p.drawAt(r, first, []string{"server 0", "server 1", "worker 0", "worker 1"})
+	case 2:
+		p.drawAt(r, first, others(first.whom))
 	}
+}
+
+// drawAt draws an event that happens at about the time of the first.
+func (p *plan) drawAt(r *rand.Rand, first event, whom []string) {
+	second := drawEvent(r, whom)
+	second.after, second.late = first.after, first.late+time.Duration(r.IntN(3))*50*time.Millisecond
+	if second.whom == first.whom {
+		second.late += time.Duration(10+r.IntN(20)) * 10 * time.Millisecond
+	}
+	p.events = append(p.events, second)
+}
+
+// drawEvent draws one that is done to one of these.
+func drawEvent(r *rand.Rand, whom []string) event {
+	e := event{do: []deed{kill, kill, term, pause, pause}[r.IntN(5)]}
+	e.whom = whom[r.IntN(len(whom))]
 	if e.after = r.Int64N(allSteps+allSteps/10) - allSteps/10; e.after < 0 {
 		e.after = 0
 	}

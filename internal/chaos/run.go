@@ -12,11 +12,11 @@ import (
 
 // verdict is what became of a run.
 type verdict struct {
-	dir   string
-	took  time.Duration
-	back  []time.Duration // from each thing done to it to the next applied update, where there was one
-	end   string          // in words
-	wrong []string        // why it failed
+	dir     string
+	took    time.Duration
+	resumed []resumption
+	end     string   // in words
+	wrong   []string // why it failed
 }
 
 func (v *verdict) fail(format string, args ...any) {
@@ -51,7 +51,7 @@ func (s *stage) playCounter(ctx context.Context, p plan, v *verdict) {
 		_ = all.read() // it is read again when the job has ended
 		return all.made()
 	}
-	j := &job{stage: s, dir: v.dir, restarts: p.restarts, events: p.events, far: far,
+	j := &job{stage: s, dir: v.dir, restarts: p.restarts, returns: p.returns(), events: p.events, far: far,
 		args: []string{s.self, counterName, "-dir=" + v.dir, "-mode=" + string(p.mode), "-level=" + p.level.name}}
 	o := j.play(ctx)
 	v.ended(p, o)
@@ -59,7 +59,7 @@ func (s *stage) playCounter(ctx context.Context, p plan, v *verdict) {
 		v.fail("%v", err)
 		return
 	}
-	v.back = resumed(all.entries, o.struck)
+	v.resumed = resumed(all.entries, o.struck)
 	if o.code == 0 && !o.hung {
 		v.wrong = append(v.wrong, audit{p, all.entries, o}.wrong()...)
 	}
@@ -76,7 +76,12 @@ func (v *verdict) ended(p plan, o outcome) {
 	}
 	v.end = fmt.Sprintf("exit %d", o.code)
 	if n := strings.Count(o.said, " begins\n"); n > 0 {
-		v.end += fmt.Sprintf(", %d restarts", n)
+		if v.end += fmt.Sprintf(", %d restarts", n); p.level.keeps && !taken(o.struck) {
+			v.fail("all roles were started again, though servers keep a journal and no worker was taken out")
+		}
+	}
+	if n := strings.Count(o.said, "started again alone"); n > 0 {
+		v.end += fmt.Sprintf(", %d returns", n)
 	}
 	if o.code == 0 {
 		return
@@ -99,9 +104,15 @@ func namesSomebody(o outcome) bool {
 	return false
 }
 
+// resumption is how long after a deed the next update was applied.
+type resumption struct {
+	deed
+	after time.Duration
+}
+
 // resumed is, for each event, how long after it updates were applied again: the end of the longest time without any that it is part of or
 // that came later. An event behind the last update has none.
-func resumed(entries []entry, done []struck) (back []time.Duration) {
+func resumed(entries []entry, done []struck) (all []resumption) {
 	var at []time.Time
 	of := map[uint64]int64{}
 	for _, e := range entries {
@@ -120,8 +131,8 @@ func resumed(entries []entry, done []struck) (back []time.Duration) {
 			}
 		}
 		if longest > 0 {
-			back = append(back, end.Sub(e.at))
+			all = append(all, resumption{e.do, end.Sub(e.at)})
 		}
 	}
-	return back
+	return all
 }

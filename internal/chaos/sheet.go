@@ -13,30 +13,41 @@ type sheet struct {
 	began  time.Time
 	runs   int
 	failed int
-	back   map[string][]time.Duration // by level
+	levels map[string]*levelSheet
+}
+
+// levelSheet is what is known of the runs of a level.
+type levelSheet struct {
+	runs, failed int
+	resumed      []resumption
 }
 
 const columns = "%5s  %-10s %-11s %-8s %-6s %-8s %s\n"
 
 func newSheet(out io.Writer) *sheet {
 	fmt.Fprintf(out, columns, "seed", "mode", "level", "job", "took", "resumed", "what was done: how it ended")
-	return &sheet{out: out, began: time.Now(), back: map[string][]time.Duration{}}
+	s := &sheet{out: out, began: time.Now(), levels: map[string]*levelSheet{}}
+	for _, l := range levels {
+		s.levels[l.name] = new(levelSheet)
+	}
+	return s
 }
 
 // line prints a run.
 func (s *sheet) line(p plan, v verdict) {
-	s.runs++
-	s.back[p.level.name] = append(s.back[p.level.name], v.back...)
+	at := s.levels[p.level.name]
+	s.runs, at.runs = s.runs+1, at.runs+1
+	at.resumed = append(at.resumed, v.resumed...)
 	job, result, back := "counts", "ok", "-"
 	if p.flights {
 		job = "flights"
 	}
 	if len(v.wrong) > 0 {
-		s.failed++
+		s.failed, at.failed = s.failed+1, at.failed+1
 		result = "FAILED"
 	}
-	if len(v.back) > 0 {
-		back = seconds(slices.Max(v.back))
+	if all := sorted(v.resumed, ""); len(all) > 0 {
+		back = seconds(all[len(all)-1])
 	}
 	how := fmt.Sprintf("%s: %s, %s", p.deeds(), v.end, result)
 	fmt.Fprintf(s.out, columns, fmt.Sprint(p.seed), p.mode, p.level.name, job, seconds(v.took), back, how)
@@ -51,14 +62,37 @@ func (s *sheet) line(p plan, v verdict) {
 // end prints the whole, and is the exit code.
 func (s *sheet) end(now time.Time) int {
 	for _, l := range levels {
-		all := s.back[l.name]
-		if slices.Sort(all); len(all) > 0 {
-			fmt.Fprintf(s.out, "%s: from what was done to the next update p50 %s, max %s, of %d\n", l.name, seconds(all[len(all)/2]),
-				seconds(all[len(all)-1]), len(all))
+		at := s.levels[l.name]
+		if at.runs == 0 {
+			continue
 		}
+		fmt.Fprintf(s.out, "%s: %d runs, %d failed; to the next update %s", l.name, at.runs, at.failed, middle(sorted(at.resumed, "")))
+		for _, do := range []deed{kill, term, pause} {
+			fmt.Fprintf(s.out, "; after %s %s", do, middle(sorted(at.resumed, do)))
+		}
+		fmt.Fprintln(s.out)
 	}
 	fmt.Fprintf(s.out, "%d runs in %s, %d failed\n", s.runs, seconds(now.Sub(s.began)), s.failed)
 	return min(s.failed, 1)
+}
+
+// sorted are the times after a deed; "" stands for any.
+func sorted(all []resumption, do deed) (times []time.Duration) {
+	for _, r := range all {
+		if do == "" || r.deed == do {
+			times = append(times, r.after)
+		}
+	}
+	slices.Sort(times)
+	return times
+}
+
+// middle is the median of sorted times, and the longest.
+func middle(times []time.Duration) string {
+	if len(times) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("p50 %s, max %s, of %d", seconds(times[len(times)/2]), seconds(times[len(times)-1]), len(times))
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }
