@@ -58,7 +58,7 @@ type event struct {
 	Shrink     *shrinkRecord      `json:"shrink,omitempty"`
 	Period     *cut.Period        `json:"period,omitempty"` // committed by server 0
 	Load       *loadRecord        `json:"load,omitempty"`
-	Made       string             `json:"made,omitempty"`   // directory for a checkpoint, by server 0
+	Made       string             `json:"made,omitempty"` // directory for a checkpoint, by server 0
 }
 
 // counting names a worker's request that counts.
