@@ -32,6 +32,15 @@ func now(s *Store) (is imaged) {
 	return is
 }
 
+// diff says where another differs; its many dense weights are compared first, and left out of the words.
+func (is imaged) diff(o imaged) string {
+	if !slices.Equal(is.W, o.W) || !slices.Equal(is.State, o.State) {
+		return "dense weights or their state differ"
+	}
+	is.W, is.State, o.W, o.State = nil, nil, nil, nil
+	return cmp.Diff(is, o)
+}
+
 func cloned(r Row) Row {
 	r.W, r.State = slices.Clone(r.W), slices.Clone(r.State)
 	return r
@@ -55,19 +64,17 @@ func TestImages(t *testing.T) {
 		"whole": {rule: optimizer.SGD{LR: .1}, dense: optimizer.Lamb{LR: .1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range uint64(5) {
 				if c.dense == nil {
 					c.dense = c.rule
 				}
 				j := newImageJob(t, c.rule, c.dense, c.entry, c.o, seed)
 				j.change(200)
-				want := now(j.store)
-				got := j.read()
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Fatalf("seed %d: %s", seed, diff)
-				}
-				if want := now(j.store); !cmp.Equal(want, j.read()) { // and the next, beside other changes
-					t.Fatalf("seed %d: the second image differs", seed)
+				for range 2 {
+					want := now(j.store)
+					if diff := want.diff(j.read()); diff != "" {
+						t.Fatalf("seed %d: %s", seed, diff)
+					}
 				}
 			}
 		})
