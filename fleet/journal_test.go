@@ -628,3 +628,59 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 		})
 	})
 }
+
+// TestDaysWhileServersComeBack: a period that a program ends while servers are killed ends once on each.
+func TestDaysWhileServersComeBack(t *testing.T) {
+	calm := rowsOfDays(t, 0, false)
+	trial.EachSeed(t, 8, func(seed trial.Seed) {
+		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
+			if stormy := rowsOfDays(t, seed.N, true); !slices.Equal(calm, stormy) {
+				t.Errorf("days have dropped %v rows, want %v", stormy, calm)
+			}
+		})
+	})
+}
+
+// rowsOfDays are how many rows each day of a job has dropped, which may have its servers killed.
+func rowsOfDays(t *testing.T, seed uint64, killed bool) (dropped []int) {
+	s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
+	s.Recovery.Every = strategy.Duration(time.Hour)
+	r := rand.New(rand.NewPCG(seed, 10))
+	synctest.Test(t, func(t *testing.T) {
+		network := trial.Latent(5 * time.Millisecond)(transport.NewMemory())
+		cluster := trial.Cluster(2, 1)
+		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+		var deaths [2][]time.Duration
+		for i := range deaths {
+			deaths[i] = []time.Duration{time.Duration(1 + r.Int64N(int64(time.Second))), time.Duration(1 + r.Int64N(int64(time.Second)))}
+		}
+		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			play := func(ctx context.Context, f *fleet.Fleet) error {
+				c := trial.NewCounter(5)
+				return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
+					for day := range uint64(20) {
+						c.IDs = []uint64{day, 100 + day, 200 + day, 300}
+						if err := c.Train(ctx, 1); err != nil {
+							return err
+						}
+						freed, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2})
+						if err != nil {
+							return err
+						}
+						dropped = append(dropped, freed["rows"].Rows)
+					}
+					return nil
+				})
+			}
+			if f.IsServer() && killed {
+				return lives(ctx, f, network, deaths[f.ServerIndex()], []time.Duration{time.Second / 10, time.Second / 10}, play)
+			}
+			return play(ctx, f)
+		}) {
+			if err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+		}
+	})
+	return dropped
+}

@@ -21,11 +21,17 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 		return nil, err
 	}
 	defer done()
-	msg := wire.Save{ID: c.cuts.id(), Shrink: &wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}
-	freed, err := c.shrink(ctx, msg)
+	how, name := wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}, c.cuts.id()
+	var freed wire.Freed
+	err = c.cuts.repeat(func() (err error) {
+		msg := wire.Save{ID: c.cuts.id(), Shrink: &how, Period: name}
+		if freed, err = c.shrink(ctx, msg); err != nil {
+			c.cuts.abandon(msg)
+		}
+		return err
+	})
 	c.sessions.EndPeriod() // rows that were fetched ahead may be gone
 	if err != nil {
-		c.cuts.abandon(msg)
 		return nil, fmt.Errorf("shrinking: %w", err)
 	}
 	all := make([]table.Shrunk, len(c.Layout.Embeddings))

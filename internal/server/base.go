@@ -50,6 +50,7 @@ type machines struct {
 	Gathers   []gatherRecord `json:"gathers,omitempty"`
 	Norms     []wire.Norms   `json:"norms,omitempty"`
 	Period    *cut.Period    `json:"period,omitempty"`
+	Ended     period         `json:"ended,omitzero"`
 }
 
 // base is this server's now, with tables from that source.
@@ -72,7 +73,8 @@ func (c *returning) machines() *machines {
 	loading, recovery := c.members.loading, c.members.recovery
 	m := &machines{Published: c.st.published, Origin: loading.origin, Told: loading.from, Progress: recovery.progress,
 		Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(), Stopping: recovery.stopping,
-		Gathers: c.gathering.completed(), Norms: c.deaths.clipping.completed(), Period: c.st.cut.Period()}
+		Gathers: c.gathering.completed(), Norms: c.deaths.clipping.completed(), Period: c.st.cut.Period(),
+		Ended: *c.ended}
 	for _, r := range c.deaths.rates.coming {
 		m.Coming = append(m.Coming, rateRecord{Round: uint64(r.round), Factor: r.factor})
 	}
@@ -99,6 +101,7 @@ func (c *returning) resume(m *machines) error {
 		}
 	}
 	c.st.cut.Recall(m.Period)
+	*c.ended = m.Ended
 	for w := range c.config.Workers {
 		if _, lives := c.st.roster.Living(w); lives {
 			if err := c.members.changed.begin(w); err != nil {

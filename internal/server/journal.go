@@ -94,8 +94,15 @@ type gatherRecord struct {
 	Have  []bool   `json:"have"`
 }
 
+// period is one of this server's tables that has ended: its name, by which it is known again when a cut is made anew, and what was dropped.
+type period struct {
+	Name  string     `json:"name,omitempty"`
+	Freed wire.Freed `json:"freed,omitzero"`
+}
+
 // shrinkRecord is the end of a period of this server's tables.
 type shrinkRecord struct {
+	period
 	How     wire.Shrink `json:"how"`
 	Dropped [][]uint64  `json:"dropped"` // rows, by table
 }

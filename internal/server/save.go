@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -31,6 +32,7 @@ type saving struct {
 	journal  *journaling
 	rebase   func(*wire.Save) // begins the journal anew at the cut of a checkpoint; locked
 	size     *atomic.Int64    // of the last part
+	ended    *period          // the last
 	under    sync.WaitGroup   // parts that are being written
 	log      *slog.Logger
 }
@@ -51,9 +53,11 @@ func (c *saving) check(msg *wire.Save) error {
 	other := func(r rune) bool {
 		return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}
-	if len(msg.ID) == 0 || len(msg.ID) > longestID || strings.ContainsFunc(msg.ID, other) {
-		return wire.Refuse(wire.StatusRefused,
-			"%.40q is no id of a checkpoint: it has letters, digits and dashes, %d at most", msg.ID, longestID)
+	for _, id := range []string{msg.ID, cmp.Or(msg.Period, msg.ID)} {
+		if len(id) == 0 || len(id) > longestID || strings.ContainsFunc(id, other) {
+			return wire.Refuse(wire.StatusRefused,
+				"%.40q is no id of a checkpoint: it has letters, digits and dashes, %d at most", id, longestID)
+		}
 	}
 	for i, p := range msg.Parts {
 		if want := checkpoint.PartName(msg.ID, i, c.servers); p.File != want || p.Server != i {
@@ -228,22 +232,34 @@ func (c *saving) positions(msg *wire.Save) (all [][]progress.Position) {
 
 // shrink ends the period of this server's tables.
 func (c *saving) shrink(msg *wire.Save) {
+	if freed, has := c.hasEnded(msg.Period); has {
+		c.wrote(msg, freed, nil)
+		return
+	}
 	done, err := c.part.store.EndPeriod(shrinkOf(msg.Shrink))
 	var freed wire.Freed
-	record := &shrinkRecord{How: *msg.Shrink}
 	for _, t := range done {
 		freed.Rows, freed.Waiting = append(freed.Rows, t.Rows), append(freed.Waiting, t.Waiting)
 	}
+	record := &shrinkRecord{How: *msg.Shrink, period: period{msg.Period, freed}}
 	for _, t := range c.part.store.Tables {
 		record.Dropped = append(record.Dropped, t.Dropped())
 	}
 	c.st.lock.Lock()
 	c.journal.note(event{Shrink: record})
+	*c.ended = record.period
 	c.st.lock.Unlock()
 	if err == nil {
 		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
 	}
 	c.wrote(msg, freed, err)
+}
+
+// hasEnded says whether the period of that name has ended here, in a cut that another server knows nothing of, and what was dropped.
+func (c *saving) hasEnded(name string) (freed wire.Freed, has bool) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	return c.ended.Freed, name != "" && c.ended.Name == name
 }
 
 func shrinkOf(how *wire.Shrink) table.Shrink {

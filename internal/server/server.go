@@ -156,7 +156,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
-		rule: c.Rule.Name(), servers: len(c.Endpoints), journal: journal, log: s.log}
+		rule: c.Rule.Name(), servers: len(c.Endpoints), ended: new(period), journal: journal, log: s.log}
 	gathering := &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
 		recovery: s.recovery, journal: journal, index: c.Index, differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
@@ -166,7 +166,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	reloading := &reloading{st: st, part: part, rule: c.Rule.Name(), rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, journal: journal, log: s.log}
 	s.returning = &returning{config: c, st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
-		journal: journal, reloading: reloading, log: s.log,
+		journal: journal, reloading: reloading, ended: s.saving.ended, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase, s.saving.size = s.returning.rebase, &s.returning.growth.part
 	s.answer(t, members, frozen, gathering, journal)

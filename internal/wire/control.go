@@ -151,6 +151,8 @@ type Save struct {
 	Progress *Progress `json:"progress,omitempty"`
 	// Shrink drops rows, and nothing is written.
 	Shrink *Shrink `json:"shrink,omitempty"`
+	// Period names what Shrink ends: a server that has ended it, in an earlier cut that another knows nothing of, ends no other.
+	Period string `json:"period,omitempty"`
 	// Read keeps the cut for the worker's reads, and nothing is written. An OpSave that comes again asks whether it is still kept.
 	Read bool `json:"read,omitempty"`
 	// Freed is what all servers have dropped (OpCommit).
