@@ -351,6 +351,126 @@ func TestALostJournalSendsAllBack(t *testing.T) {
 	}
 }
 
+// TestAJournalThatLacksItsEnd has a server come back to an earlier state than it had, as from a copy of its disk: nobody trains on with what
+// is left, and no checkpoint keeps it. Either every role ends with ErrWentBack or, where nobody had an answer to what is lacking, every push
+// counts.
+func TestAJournalThatLacksItsEnd(t *testing.T) {
+	went := 0
+	for _, mode := range strategy.Modes() {
+		for _, part := range []float64{0.1, 0.5, 0.9} {
+			t.Run(fmt.Sprintf("%s, %v of it", mode, part), func(t *testing.T) {
+				s := journaled(strategy.Strategy{Mode: mode, HeartbeatInterval: strategy.Duration(2 * time.Second)}, t.TempDir(), strategy.JournalProcess)
+				s.Recovery.Every = strategy.Duration(900 * time.Millisecond)
+				play := func(role func(context.Context, *fleet.Fleet, transport.Transport) error) (ends map[string]error) {
+					synctest.Test(t, func(t *testing.T) {
+						network := transport.NewMemory()
+						cluster := trial.Cluster(2, 2)
+						cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+						ends = cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error { return role(ctx, f, network) })
+					})
+					return ends
+				}
+				back := 0
+				ends := play(func(ctx context.Context, f *fleet.Fleet, network transport.Transport) error {
+					return lacksItsEnd(ctx, t, f, network, s, part)
+				})
+				for role, err := range ends {
+					if errors.Is(err, fleet.ErrWentBack) {
+						back++
+					} else if err != nil {
+						t.Errorf("%s: %v, want ErrWentBack or nothing", role, err)
+					}
+				}
+				if went += back; back != 0 && back != len(ends) {
+					t.Errorf("%d roles of %d went back", back, len(ends))
+				}
+				for role, err := range play(func(ctx context.Context, f *fleet.Fleet, _ transport.Transport) error {
+					return trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+						values, err := c.Values(ctx)
+						return errors.Join(err, trial.AllAre(values, values[0]))
+					})(ctx, f)
+				}) {
+					if err != nil {
+						t.Errorf("started again: %s: %v", role, err)
+					}
+				}
+			})
+		}
+	}
+	if went == 0 {
+		t.Error("nobody ever went back")
+	}
+}
+
+// lacksItsEnd is a role of a job whose server 1 is killed, and comes back to a part of its journal.
+func lacksItsEnd(ctx context.Context, t *testing.T, f *fleet.Fleet, network transport.Transport, s strategy.Strategy, part float64) error {
+	const steps = 150
+	want := float32(2 * steps)
+	if s.Mode == strategy.ModeSync {
+		want = steps
+	}
+	play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, steps, want) }
+	if f.ServerIndex() != 1 {
+		return play(ctx, f)
+	}
+	if ended, err := live(ctx, f, network, 700*time.Millisecond, play); ended {
+		return fmt.Errorf("it was not killed: %w", err)
+	}
+	for _, name := range entries(t, s.Recovery.JournalDir) {
+		path := filepath.Join(s.Recovery.JournalDir, name)
+		if !strings.HasPrefix(name, "server-1") {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err == nil {
+			err = os.Truncate(path, int64(part*float64(info.Size())))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := live(ctx, f, network, 0, play)
+	return err
+}
+
+// TestStartedTwiceBesideAServerThatCameBack starts a worker a second time, by mistake, while its first process trains on with a server that has
+// come back: the second is refused, as it is by any other server, and the first trains to its end.
+func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
+		t.Run(string(mode), func(t *testing.T) {
+			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				network := transport.NewMemory()
+				cluster := trial.Cluster(1, 1)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, 300, 300) }
+					if f.IsServer() {
+						return lives(ctx, f, network, []time.Duration{500 * time.Millisecond}, []time.Duration{100 * time.Millisecond}, play)
+					}
+					var second error
+					var both sync.WaitGroup
+					both.Go(func() {
+						time.Sleep(time.Second)
+						_, second = live(ctx, f, network, 0, play)
+					})
+					err := play(ctx, f)
+					both.Wait()
+					if second == nil || !strings.Contains(second.Error(), "start no worker twice") {
+						return fmt.Errorf("the second process: %v, want it to be refused; %w", second, err)
+					}
+					return err
+				}) {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestEverythingDies kills all roles of a job with a journal at once. Where workers go in step, those that are started again are none of the
 // lives that the servers know, so that all go back to the last checkpoint; elsewhere they go on with what the servers have.
 func TestEverythingDies(t *testing.T) {

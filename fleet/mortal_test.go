@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +20,7 @@ import (
 )
 
 // mortal is a job drawn by seed: of any mode and size, whose roles are killed, cut off and started again by an operator, on a network with
-// faults, while it saves checkpoints.
+// faults, while it saves checkpoints. The servers of most jobs keep journals.
 type mortal struct {
 	seed             trial.Seed
 	strategy         strategy.Strategy
@@ -36,8 +38,10 @@ type mortal struct {
 
 // blow is what befalls a role's process.
 type blow struct {
-	at    time.Duration
-	kind  string        // "kill", "leave" (killed, and not started again by itself), "cut" (off from another role), "double" (cut off, and replaced)
+	at time.Duration
+	// "kill", "leave" (killed, and not started again by itself), "cut" (off from another role), "double" (cut off, and replaced), "lose"
+	// (killed, and its journal is gone)
+	kind  string
 	pause time.Duration // until it is started again, or the way is open again
 	haunt time.Duration // after the next start its last messages come again; 0 means never
 	other string        // what it is cut off from
@@ -64,7 +68,7 @@ func drawMortal(seed trial.Seed, dir string) *mortal {
 	if r.IntN(4) == 0 {
 		s.MaxFrame = 4096
 	}
-	s.Recovery = strategy.Recovery{Dir: dir, Every: strategy.Duration(500+r.IntN(15000)) * strategy.Duration(time.Millisecond), Keep: 1 + r.IntN(3)}
+	s.Recovery = strategy.Recovery{Dir: filepath.Join(dir, "checkpoints"), Every: strategy.Duration(500+r.IntN(15000)) * strategy.Duration(time.Millisecond), Keep: 1 + r.IntN(3)}
 	s.NoSlice = true
 	if m.faults {
 		s = trial.Patient(s)
@@ -75,8 +79,53 @@ func drawMortal(seed trial.Seed, dir string) *mortal {
 		m.ledger.Among = m.workers
 	}
 	m.drawBlows(r)
+	m.drawJournals(rand.New(rand.NewPCG(seed.N, 5)), filepath.Join(dir, "journals"))
 	return m
 }
+
+// drawJournals has two of three jobs keep journals, and kills servers of these once or more, of which some lose theirs.
+func (m *mortal) drawJournals(r *rand.Rand, dir string) {
+	if r.IntN(3) == 0 {
+		return
+	}
+	m.strategy.Recovery.Journal, m.strategy.Recovery.JournalDir = strategy.JournalProcess, dir
+	if r.IntN(4) == 0 {
+		m.strategy.Recovery.Journal = strategy.JournalMachine
+	}
+	for range 1 + r.IntN(3) {
+		b := blow{at: time.Duration(r.Int64N(int64(15 * time.Second))), kind: "kill", pause: pauses[r.IntN(len(pauses))]}
+		if r.IntN(10) == 0 {
+			b.kind = "lose"
+		}
+		if r.IntN(2) == 0 {
+			b.haunt = time.Duration(1 + r.Int64N(int64(4*time.Second)))
+		}
+		m.falls(fmt.Sprint("server ", r.IntN(m.servers)), b)
+	}
+}
+
+// falls has a blow fall on a role, in the order of time.
+func (m *mortal) falls(role string, b blow) {
+	m.blows[role] = append(m.blows[role], b)
+	slices.SortStableFunc(m.blows[role], func(a, b blow) int { return cmp.Compare(a.at, b.at) })
+}
+
+// keeps says that the job may never go back: its servers come back with all that they had, no worker's death is a reason to, and none ends
+// the job that the operator has replaced.
+func (m *mortal) keeps() bool {
+	for role, all := range m.blows {
+		for _, b := range all {
+			late := strings.HasPrefix(role, "worker") && b.pause > 5*time.Second // it counts as dead, and the others end without it
+			if slices.Contains([]string{"lose", "leave", "double"}, b.kind) || late || strings.HasPrefix(role, "worker") && inStep(m.strategy.Mode) {
+				return false
+			}
+		}
+	}
+	return m.strategy.Recovery.Journal != ""
+}
+
+// pauses are those before a process is started again.
+var pauses = []time.Duration{10 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second, 45 * time.Second}
 
 // drawBlows draws up to four blows, some of them at the same moment.
 func (m *mortal) drawBlows(r *rand.Rand) {
@@ -85,7 +134,7 @@ func (m *mortal) drawBlows(r *rand.Rand) {
 		if r.IntN(3) > 0 {
 			at = time.Duration(r.Int64N(int64(15 * time.Second)))
 		}
-		b := blow{at: at, kind: "kill", pause: []time.Duration{10 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second, 45 * time.Second}[r.IntN(4)]}
+		b := blow{at: at, kind: "kill", pause: pauses[r.IntN(len(pauses))]}
 		if r.IntN(2) == 0 {
 			b.haunt = time.Duration(1 + r.Int64N(int64(4*time.Second)))
 		}
@@ -104,8 +153,7 @@ func (m *mortal) drawBlows(r *rand.Rand) {
 		default:
 			role, b.kind, b.other = server, "cut", fmt.Sprint("server ", r.IntN(m.servers))
 		}
-		m.blows[role] = append(m.blows[role], b)
-		slices.SortStableFunc(m.blows[role], func(a, b blow) int { return cmp.Compare(a.at, b.at) })
+		m.falls(role, b)
 	}
 }
 
@@ -116,8 +164,6 @@ type operator struct {
 
 	mu      sync.Mutex
 	start   int             // of the job as a whole
-	server0 int             // how often server 0 was started, which makes generations
-	serves  bool            // server 0 runs
 	done    map[string]bool // workers: true for those that have done their work, false for those that have gone
 	ended   map[string]bool // servers
 	changed chan struct{}
@@ -182,21 +228,10 @@ func (o *operator) back(start int) {
 }
 
 // begins is called when a process is started, and says for which start of the job.
-func (o *operator) begins(role string) (start int, over bool) {
+func (o *operator) begins() (start int, over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if role == "server 0" {
-		o.server0++
-		o.serves = true
-	}
 	return o.start, o.over()
-}
-
-// ends is called when a process has ended.
-func (o *operator) ends(role string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.serves = o.serves && role != "server 0"
 }
 
 // without says whether the servers have ended, so that whoever has not done its work has nobody left.
@@ -204,13 +239,6 @@ func (o *operator) without() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.ended) == o.servers
-}
-
-// generation is that of the server 0 that runs or, if none does, that ran last.
-func (o *operator) generation() (number int, runs bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.server0, o.serves
 }
 
 // errHung says that a job did not come to its end.
@@ -234,7 +262,7 @@ func (m *mortal) play(ctx context.Context, f *fleet.Fleet) error {
 	sending.Go(func() { m.send(ended, role, began, blows) })
 	var haunting func(context.Context)
 	for number := uint64(1); ; number++ {
-		start, over := m.operator.begins(role)
+		start, over := m.operator.begins()
 		if over {
 			return nil
 		}
@@ -250,16 +278,19 @@ func (m *mortal) play(ctx context.Context, f *fleet.Fleet) error {
 		select {
 		case b := <-blows:
 			haunting = m.strike(ctx, &sending, p, b)
-			m.operator.ends(role)
 			if b.kind == "leave" {
 				if again, err := m.operator.rest(ctx, role, start, false); !again {
 					return err
 				}
 			}
-			pause(ctx, b.pause)
+			if pause(ctx, b.pause); b.kind == "lose" {
+				<-p.ended
+				if err := m.lose(role); err != nil {
+					return err
+				}
+			}
 			continue
 		case err = <-p.ended:
-			m.operator.ends(role)
 		}
 		switch again, waited := m.next(ctx, role, start, err); {
 		case waited != nil:
@@ -271,6 +302,15 @@ func (m *mortal) play(ctx context.Context, f *fleet.Fleet) error {
 		}
 		pause(ctx, time.Second<<min(number, 6))
 	}
+}
+
+// lose removes a server's journal.
+func (m *mortal) lose(role string) error {
+	all, err := filepath.Glob(filepath.Join(m.strategy.Recovery.JournalDir, strings.ReplaceAll(role, " ", "-")+"-of-*.[0-9]*"))
+	for _, path := range all {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // send has the blows fall that a role's processes get, one after the other.
@@ -327,12 +367,13 @@ func (m *mortal) next(ctx context.Context, role string, start int, err error) (a
 
 // process is one process of a role.
 type mortalProcess struct {
-	name  string
-	cable *trial.Cable
-	ghost *trial.Ghost
-	end   context.CancelFunc
-	ended chan error
-	own   *trial.Process
+	name    string
+	cable   *trial.Cable
+	ghost   *trial.Ghost
+	arrival *trial.Arrival
+	end     context.CancelFunc
+	ended   chan error
+	own     *trial.Process
 }
 
 // process starts one.
@@ -341,7 +382,8 @@ func (m *mortal) process(ctx context.Context, f *fleet.Fleet, role string, numbe
 	if f.IsWorker() {
 		p.name = fmt.Sprintf("%s, process %d", role, number)
 	}
-	p.ghost = &trial.Ghost{Transport: m.streets.From(p.name, m.network)}
+	p.arrival = &trial.Arrival{Transport: m.streets.From(p.name, m.network)}
+	p.ghost = &trial.Ghost{Transport: p.arrival}
 	p.cable = &trial.Cable{Transport: p.ghost}
 	own, err := trial.Another(f, p.cable)
 	if err != nil {

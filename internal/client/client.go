@@ -78,6 +78,7 @@ func New(c Config) *Client {
 		MaxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport)),
 		Header:   client.link.header,
 		Call:     client.link.patiently,
+		Counted:  client.link.counted,
 	}
 	if c.Strategy.Recovery.Dir != "" { // which a push that some servers have and others lack would hold up
 		client.servers.Linger = c.Strategy.HeartbeatInterval.Std()
@@ -148,6 +149,9 @@ func (c *Client) join(ctx context.Context) error {
 	}
 	if err := c.pullDense(ctx); err != nil {
 		return err
+	}
+	for s := range c.Servers {
+		c.link.counted(s)
 	}
 	if err := c.frozen.bring(ctx); err != nil {
 		return err

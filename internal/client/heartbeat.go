@@ -76,7 +76,9 @@ func (l *link) ping(server int) error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.pingTimeout())
 	defer cancel()
 	var b wire.Builder
-	b.Reset(l.header(wire.OpHeartbeat))
+	h := l.header(wire.OpHeartbeat)
+	h.Acked = l.counts[server].Load()
+	b.Reset(h)
 	_, err := l.once(ctx, server, b.Parts(), l.told)
 	return err
 }

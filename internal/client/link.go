@@ -25,6 +25,7 @@ type link struct {
 	round     func() mode.Round // that the worker is in
 
 	heard   hearing
+	counts  []atomic.Uint64 // by server: what it has answered that counts there for good
 	waits   *waits
 	asked   chan struct{} // has something when a server wants a checkpoint saved
 	leaving atomic.Bool   // servers may be gone
@@ -54,6 +55,7 @@ func newLink(c Config) *link {
 		asked:     make(chan struct{}, 1),
 		ctx:       ctx,
 		end:       end,
+		counts:    make([]atomic.Uint64, len(c.Servers)),
 	}
 	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers))}
 	l.heard = newHearing(len(c.Servers), l.strategy.HeartbeatInterval.Std()+l.pingTimeout())
@@ -90,6 +92,10 @@ func (l *link) farewell() {
 func (l *link) header(op wire.Op) wire.Header {
 	return wire.Header{Op: op, Job: l.life.job, Worker: uint32(l.worker), Life: l.life.number, Version: wire.NoDense}
 }
+
+// counted takes note that a server has answered a request with a number, which therefore counts there for good, or that it has brought the
+// first weights. Heartbeats say how many do, so that a server which comes back with less is noticed.
+func (l *link) counted(server int) { l.counts[server].Add(1) }
 
 // together does something for every server at once and returns the first error, in the servers' order.
 func (l *link) together(do func(s int) error) error { return peer.All(len(l.servers), do) }

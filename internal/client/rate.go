@@ -43,7 +43,11 @@ func (c *Client) tellRate(ctx context.Context, server int, step, acked uint64, f
 	if err := b.JSON(wire.Rate{Factor: factor}); err != nil {
 		return err
 	}
-	return c.link.call(ctx, c.link.controlPatience(), server, b.Parts(), nil)
+	err := c.link.call(ctx, c.link.controlPatience(), server, b.Parts(), nil)
+	if err == nil {
+		c.link.counted(server)
+	}
+	return err
 }
 
 // RateFactor implements [backend.Trainer]: server 0 knows.

@@ -58,7 +58,7 @@ var house = map[string][]string{
 	"internal/chaos":  {"fleet", "internal/procs", "optimizer", "strategy"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/fleettest": {"fleet", "rolemaker", "transport"},
-	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/safetensors", "internal/wire", "nn", "optimizer", "rolemaker", "strategy",
+	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "rolemaker", "strategy",
 		"strategy/placement", "transport", "transport/transporttest"},
 
 	"examples/...":                  {"examples/...", "dataset", "fleet", "fleet/metrics", "nn", "optimizer", "strategy"},

@@ -24,6 +24,8 @@ type Servers struct {
 	Header func(wire.Op) wire.Header
 	// Call sends a request to a server, as often as it takes, and gives the answer to read, which may be nil.
 	Call func(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error
+	// Counted, if set, is told of each request with a number that a server has answered as one that counts.
+	Counted func(server int)
 	// Linger is for how long a push that is under way is not given up when its context ends.
 	Linger time.Duration
 	// Tally counts what became of pushes.
@@ -70,7 +72,7 @@ func (x *Exchange) send(ctx context.Context, s int, read func(*wire.Frame) error
 func (x *Exchange) Say(ctx context.Context, h wire.Header) error {
 	return x.Each(func(s int) error {
 		x.lanes[s].build.Reset(h)
-		return x.send(ctx, s, nil)
+		return x.counted(s, h.Seq, x.send(ctx, s, nil))
 	})
 }
 
@@ -107,4 +109,12 @@ func (x *Exchange) note(s int, f *wire.Frame, r *Request) {
 		from = r.From[s]
 	}
 	x.s.Tally.note(f.Outcome(), from)
+}
+
+// counted takes note of how a request ended that has a number, unless that is 0, and returns the same error.
+func (x *Exchange) counted(s int, seq uint64, err error) error {
+	if err == nil && seq > 0 && x.s.Counted != nil {
+		x.s.Counted(s)
+	}
+	return err
 }

@@ -129,7 +129,7 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 	for e := range r.Push.Rows {
 		x.ungather(&l.push[e], e, gathered[e], r.Push.Rows[e])
 	}
-	return nil
+	return x.counted(s, r.Seq, nil)
 }
 
 // pullPieces brings the dense weights, if the server has newer ones, and the rows.

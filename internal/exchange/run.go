@@ -53,11 +53,11 @@ func (x *Exchange) exchange(ctx context.Context, r Request) error {
 		if !x.write(s, &r) {
 			return nil
 		}
-		return x.send(ctx, s, func(f *wire.Frame) error {
+		return x.counted(s, r.Seq, x.send(ctx, s, func(f *wire.Frame) error {
 			x.note(s, f, &r)
 			x.lanes[s].read = f.Version
 			return x.read(s, f, &r)
-		})
+		}))
 	})
 }
 

@@ -35,8 +35,8 @@
 //	                                             says up to which round gradients of it count
 //	  torn? if these rounds differ
 //
-// Between the two nothing of the worker can come in, so that the answers to the first still hold at the second. Rounds are
-// torn if one server had closed the round before it was fenced, and another never got the gradient: that one can't be taken
+// Between the two nothing of the worker can come in and no round closes, so that the answers to the first still hold at the second. Rounds
+// are torn if one server had closed the round before it was fenced, and another never got the gradient: that one can't be taken
 // out of the weights.
 //
 // # Invariants

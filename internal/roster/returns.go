@@ -32,6 +32,7 @@ type SavedMember struct {
 	Through   uint64              `json:"through,omitempty"`
 	Positions []progress.Position `json:"positions,omitempty"`
 	Lost      bool                `json:"lost,omitempty"`
+	Accepted  uint64              `json:"accepted,omitempty"`
 }
 
 // SavedRequest is a request that counts.
@@ -55,7 +56,8 @@ func (r *Roster) Save() (s Saved) {
 	for w := range r.members {
 		m := &r.members[w]
 		is := SavedMember{State: uint8(m.state), Life: m.life, Ends: m.ends, Fenced: m.fenced, Why: m.why,
-			Acked: m.window.acked, Last: m.window.last, Through: m.window.through, Positions: m.window.at, Lost: m.window.lost}
+			Acked: m.window.acked, Last: m.window.last, Through: m.window.through, Positions: m.window.at, Lost: m.window.lost,
+			Accepted: m.window.accepted}
 		for _, q := range m.window.requests {
 			if q.Done && q.Refusal == nil {
 				is.Requests = append(is.Requests, q.Saved())
@@ -77,7 +79,7 @@ func (r *Roster) Return(s Saved, now time.Time) {
 	for w, is := range s.Members {
 		m := &r.members[w]
 		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why, seen: now}
-		m.window = Window{acked: is.Acked, last: is.Last, through: is.Through, at: is.Positions, lost: is.Lost}
+		m.window = Window{acked: is.Acked, last: is.Last, through: is.Through, at: is.Positions, lost: is.Lost, accepted: is.Accepted}
 		for _, q := range is.Requests {
 			m.window.put(q)
 		}
@@ -99,6 +101,7 @@ func (r *Roster) Recount(worker int, life uint32, q SavedRequest, push bool) {
 		return
 	}
 	m.window.put(q)
+	m.window.accepted++
 	if push {
 		m.window.last = max(m.window.last, q.Seq)
 	}
@@ -106,12 +109,35 @@ func (r *Roster) Recount(worker int, life uint32, q SavedRequest, push bool) {
 	m.window.settle()
 }
 
-// Awake makes now the time at which every member was last seen. Where the job had ended since workers had died, others are waited for.
+// Lacks says that more is acknowledged to a worker, as it says in a heartbeat, than is here: what this server has come back to is not all
+// that it had. A worker that is here with all of it is agreed with. First weights that are published are one thing more.
+func (r *Roster) Lacks(h *wire.Header, published bool) bool {
+	m := &r.members[h.Worker]
+	here := m.window.accepted
+	if published {
+		here++
+	}
+	if h.Life > m.life || h.Life == m.life && h.Acked > here {
+		return true
+	}
+	m.agrees = m.agrees || h.Life == m.life
+	return false
+}
+
+// Agree says whether every worker that shows life has shown since a server came back that nothing is lacking.
+func (r *Roster) Agree(now time.Time) bool {
+	return !slices.ContainsFunc(r.members, func(m member) bool {
+		return m.state == alive && m.ends == "" && !m.agrees && now.Sub(m.seen) < r.grace()
+	})
+}
+
+// Awake makes now the time at which every member was last seen, before each has shown what is acknowledged to it. Where the job had ended
+// since workers had died, others are waited for.
 func (r *Roster) Awake(now time.Time) {
 	over := r.Over()
 	for w := range r.members {
 		m := &r.members[w]
-		m.seen, m.awaited = now, over && m.state == dead
+		m.seen, m.agrees, m.awaited = now, false, over && m.state == dead
 	}
 }
 

@@ -43,6 +43,7 @@ type member struct {
 	// awaited means that it is dead, as all others are who had not stopped, and that another life is to go on.
 	awaited bool
 	seen    time.Time
+	agrees  bool // on a server that came back: it has not more acknowledged than is here
 	window  Window
 }
 
@@ -98,7 +99,7 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 		return false, wire.Refuse(wire.StatusRefused, "worker %d is part of this %s job and %s, and in step no other process goes on for "+
 			"it: start the job again from its last checkpoint", worker, r.o.Mode, m.since(now))
 	}
-	*m = member{state: alive, life: life, seen: now, window: Window{at: m.window.at}}
+	*m = member{state: alive, life: life, seen: now, agrees: true, window: Window{at: m.window.at}}
 	return true, nil
 }
 
@@ -235,6 +236,12 @@ func (r *Roster) Fence(worker int, life uint32, why string) {
 	if m := &r.members[worker]; m.state == alive && m.life == life {
 		m.fenced, m.why = true, why
 	}
+}
+
+// Deciding says that server 0 asks all servers, in step, how far a life has come that it is about to declare dead. What they say must hold
+// until it orders what becomes of that life's gradient: no round closes meanwhile.
+func (r *Roster) Deciding() bool {
+	return r.o.Lockstep && slices.ContainsFunc(r.members, func(m member) bool { return m.state == alive && m.fenced })
 }
 
 // Drop takes a life out that server 0 has declared dead; false if there is nothing to take out.

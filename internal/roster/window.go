@@ -21,6 +21,8 @@ type Window struct {
 	through uint64
 	at      []progress.Position
 	lost    bool
+	// accepted is how many requests of the life count.
+	accepted uint64
 }
 
 // Request is what became of a request that changes something.
@@ -63,7 +65,10 @@ func (w *Window) Enter(seq, acked uint64) (r *Request, seen bool, err error) {
 }
 
 // Accept takes note that a request counts, and with it what its frame acknowledges.
-func (w *Window) Accept(r *Request) { w.forget(r.acked) }
+func (w *Window) Accept(r *Request) {
+	w.accepted++
+	w.forget(r.acked)
+}
 
 // Withdraw refuses a request that has changed nothing, and leaves no mark: another may come under the same number.
 func (w *Window) Withdraw(r *Request, why error) {

@@ -64,6 +64,9 @@ func (c *deaths) giveUp(started time.Time) {
 	if err := c.st.roster.Hopeless(started, c.st.clock.Now()); err != nil {
 		c.st.lock.fail(err)
 	}
+	if c.st.returned {
+		c.st.lock.broadcast() // a cut waits for no worker that is silent
+	}
 }
 
 // declare takes a worker out of the job on all servers. Its gradient for the open round counts only if every server has it.

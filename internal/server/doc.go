@@ -72,8 +72,8 @@
 //	   │ <────────────────┴───────────── answers: the new weights, and the rows asked for
 //
 // "Turn" is the end of three waits: until the weights are published, until every update that the frame's round must reflect
-// is in the tables, and until no cut holds the step. A push that comes again joins the first at "seen before" and waits for
-// the same answer.
+// is in the tables, and until no cut holds the step and no worker's death is being decided. A push that comes again joins the first at
+// "seen before" and waits for the same answer.
 //
 // # Invariants
 //

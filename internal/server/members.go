@@ -42,11 +42,12 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 	}
 	g := c.st.generation.Load()
 	life, err := c.life(f, g, hello.Process)
-	if err == nil {
-		err = c.begin(int(f.Worker), life)
+	if err != nil {
+		return err
 	}
-	if refusal, refused := refusalOf(err); refused && refusal.Status == wire.StatusRefused && c.pieces.returned {
-		// Its life has ended while this server was away, as those of others may have: what is left is no job.
+	err = c.begin(int(f.Worker), life)
+	if refusal, refused := refusalOf(err); refused && refusal.Status == wire.StatusRefused && c.st.returned {
+		// The life before has ended while this server was away, as those of others may have: what is left is no job.
 		c.st.lock.fail(wire.Refuse(wire.StatusBack, "%v", err))
 		err = c.st.lock.failure
 	}
@@ -107,12 +108,29 @@ func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
 	defer c.st.lock.Unlock()
 	err := c.st.sender(f)
 	switch {
+	case c.lacks(f):
+		return c.st.lock.failure
 	case err != nil:
 		return err
 	case c.st.lock.failure == nil && c.recovery.asks(int(f.Worker)):
 		return r.JSON(wire.Beat{Save: true})
 	}
 	return c.st.lock.failure
+}
+
+// lacks says that this server has come back without all that it had acknowledged to the sender of a heartbeat, so that the job can't go on.
+// Locked.
+func (c *membership) lacks(f *wire.Frame) bool {
+	if !c.st.returned || int64(f.Worker) >= int64(c.st.roster.Workers()) {
+		return false
+	}
+	if !c.st.roster.Lacks(&f.Header, c.st.published) {
+		c.st.lock.broadcast() // a cut may wait for that
+		return false
+	}
+	c.st.lock.fail(wire.Refuse(wire.StatusBack, "server %d was started again, and its journal lacks what worker %d had an answer to: "+
+		"start the job again from its last checkpoint", c.index, f.Worker))
+	return true
 }
 
 // leave takes note that a worker has stopped. It may be said twice.
@@ -131,6 +149,15 @@ func (c *membership) leave(f *wire.Frame) error {
 		return c.ends(f)
 	case f.Seq > 0 || f.Samples > 0 || len(f.Sections) > 0:
 		return wire.Refuse(wire.StatusRefused, "worker %d says that it has stopped, in a frame that has more than that", f.Worker)
+	}
+	if err := c.st.lock.await(func() bool { return !c.st.roster.Deciding() }, c.st.holder); err != nil {
+		return err
+	}
+	if c.st.roster.HasLeft(&f.Header) {
+		return nil
+	}
+	if err := c.st.roster.Stays(&f.Header); err != nil {
+		return err
 	}
 	c.log.Info("worker stopped", "worker", f.Worker)
 	c.journal.note(event{Left: &wire.Leave{Worker: int(f.Worker), Life: f.Life}})

@@ -19,8 +19,6 @@ type pieces struct {
 	part    *part
 	summing *summing
 	stages  []map[uint64]*stage // by worker and sequence number
-	// returned says that this process takes the place of another, with which the pieces went that had come.
-	returned bool
 }
 
 // stage holds the pieces of a push that have come.
@@ -137,7 +135,7 @@ func (c *pieces) assemble(p *push, f *wire.Frame, piece wire.Piece) error {
 	case i >= 0 && c.summing.on: // of a gradient that was begun again
 		p.incomplete = again(int(f.Worker), mode.Round(f.Round))
 		return nil
-	case i >= 0 && c.returned: // it may have come to the process before
+	case i >= 0 && c.st.returned: // it may have come to the process before, and went with that
 		return wire.Refuse(wire.StatusAgain, "step %d of worker %d: server %d was started again since piece %d of %d came: "+
 			"begin again with the first", f.Seq, f.Worker, c.part.index, i+1, piece.Of)
 	case i >= 0:

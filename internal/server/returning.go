@@ -115,7 +115,7 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	}
 	c.journal.playing = true
 	defer func() { c.journal.playing = false }()
-	c.members.pieces.returned = true
+	c.st.returned = true
 	err = c.journal.journal.Play(from, func(kind journal.Kind, body []byte) error {
 		records++
 		if ctx.Err() != nil {

@@ -79,8 +79,8 @@ func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	free := func() bool { return c.st.cut.Free(msg.ID) }
-	if err := c.st.lock.await(free, func() string { return "for another checkpoint to be written" }); err != nil {
+	free := func() bool { return c.st.cut.Free(msg.ID) && c.st.agreed() }
+	if err := c.st.lock.await(free, func() string { return "for another checkpoint to be written, or for signs of life" }); err != nil {
 		return err
 	}
 	if err := c.st.roster.Stays(&f.Header); err != nil { // whose cut would nobody end

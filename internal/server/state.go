@@ -28,6 +28,7 @@ type state struct {
 	applying   int  // updates being applied right now
 	published  bool // the dense weights are there
 	loads      wire.Loads
+	returned   bool // this process has taken the place of another; it needs no lock
 }
 
 // done says that every worker has gone and what they pushed is in the tables. Locked.
@@ -50,6 +51,10 @@ func (st *state) torn(worker int) {
 		"start the job again from its last checkpoint", worker))
 }
 
+// agreed says that nothing is known to be lacking here that was acknowledged: a server that has come back asks every worker that shows
+// life before it takes part in a cut, which would keep what is left. Locked.
+func (st *state) agreed() bool { return !st.returned || st.roster.Agree(st.clock.Now()) }
+
 // enter lets a frame without gradients in once what it must reflect has been applied. What it then reads may be newer:
 // updates go on beside it. A worker that trains in rounds sees none of them, since the next one needs its own gradient.
 func (st *state) enter(f *wire.Frame) error {
@@ -65,7 +70,7 @@ func (st *state) enter(f *wire.Frame) error {
 }
 
 // awaitTurn waits until a frame's sender may change the weights: they are published, the round of the frame is open to it, no cut
-// leaves the step out, and after all these waits it is still in the job. Locked.
+// leaves the step out, no death is being decided, and after all these waits it is still in the job. Locked.
 //
 // The cut is asked last of the waits, so that nothing is waited for between its word and the mode's: a cut that began
 // meanwhile would have a step that it does not know of. Whether the sender stays is asked after them all, since a worker that
@@ -77,12 +82,19 @@ func (st *state) awaitTurn(f *wire.Frame) error {
 	if err := st.awaitRound(mode.Round(f.Round)); err != nil {
 		return err
 	}
-	free := func() bool { return !st.cut.Holds(int(f.Worker), roster.Step(f.Life, f.Seq)) }
-	holder := func() string { return fmt.Sprintf("for checkpoint %s to be written", st.cut.Holder()) }
-	if err := st.lock.await(free, holder); err != nil {
+	free := func() bool { return !st.cut.Holds(int(f.Worker), roster.Step(f.Life, f.Seq)) && !st.roster.Deciding() }
+	if err := st.lock.await(free, st.holder); err != nil {
 		return err
 	}
 	return st.roster.Stays(&f.Header)
+}
+
+// holder describes what a push waits for that its round does not. Locked.
+func (st *state) holder() string {
+	if st.roster.Deciding() {
+		return "for server 0 to take a dead worker out"
+	}
+	return fmt.Sprintf("for checkpoint %s to be written", st.cut.Holder())
 }
 
 // awaitPublished waits for the first dense weights. Locked.

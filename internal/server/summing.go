@@ -137,6 +137,9 @@ func (c *summing) join(a *addend, r mode.Round) error {
 
 // complete says whether all workers that the round waits for have sent the next span, or the step. Locked.
 func (c *summing) complete() bool {
+	if c.st.roster.Deciding() {
+		return false
+	}
 	due := c.st.mode.Missing()
 	for _, w := range due {
 		a := c.waiting[w]

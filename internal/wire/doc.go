@@ -12,7 +12,8 @@
 //	20  u32  life: counts the lives of that worker
 //	24  u64  seq: numbers the worker's requests; with worker and life it makes a push count once
 //	32  u64  round: phase<<32 | index, the sync round a push belongs to or a pull must reflect
-//	40  u64  acked: every seq below this one was acknowledged, so the server may forget it
+//	40  u64  acked: every seq below this one was acknowledged, so the server may forget it; in a heartbeat, how many requests with a
+//	           seq this server has answered as ones that count, and one more since it has brought the first weights
 //	48  u64  version of the dense weights: held by the worker (request), sent (reply)
 //	56  u32  samples behind the gradients
 //	60  u32  number of sections

@@ -38,6 +38,7 @@
 //	drawn.go      Draw draws a job: any cluster, model, rule and strategy
 //	tap.go        Tap listens to a network, Latent makes it slow
 //	streets.go    Streets are ways between roles that are cut, a Ghost sends what the dead had sent
+//	arrival.go    Arrival knows which generation a worker has joined
 //	ledger.go     Ledger says what is wrong with weights that somebody saw: what is lost, doubled, mixed
 //	deaths.go     Cable is pulled, DieHalfway leaves a push on its way, Another takes a role over
 //

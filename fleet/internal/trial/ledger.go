@@ -16,6 +16,7 @@ import (
 //   - Nothing is lost: what was acknowledged before somebody looks counts on every server; what a worker that stopped had pushed
 //     counts in what the job leaves behind.
 //   - Nothing is of another run: in a generation, pushes of earlier ones count as they did when it began, whoever is late with them.
+//   - Nothing is of another life: from when a process of a worker has joined, pushes of its processes before count as they did then.
 //   - Nothing is mixed: a generation begins on all servers from the same pushes.
 //   - Nothing is taken back: what a generation began from, and what a checkpoint held that was whole, every later one begins from too.
 //
@@ -31,6 +32,7 @@ type Ledger struct {
 	pushes []*Process // by number
 	begins map[int][][]float32
 	whole  []held
+	joined []*Process // in their order
 }
 
 // held are the pushes that a whole checkpoint has at least.
@@ -42,9 +44,11 @@ type held struct {
 // Process is a worker's process, as the ledger knows it.
 type Process struct {
 	Name       string
+	Worker     int
 	Generation int
 
 	l            *Ledger
+	first        [][]float32 // what it saw when it had joined
 	pushes       []int
 	acknowledged int
 	settled      bool
@@ -53,8 +57,16 @@ type Process struct {
 }
 
 // Process notes that a worker's process has joined.
-func (l *Ledger) Process(name string, generation int) *Process {
-	return &Process{Name: name, Generation: generation, l: l}
+func (l *Ledger) Process(name string, worker, generation int) *Process {
+	return &Process{Name: name, Worker: worker, Generation: generation, l: l}
+}
+
+// Joined notes what a process sees when it has joined, of each server. Its worker's other processes that have joined are over.
+func (p *Process) Joined(servers [][]float32) {
+	p.l.mu.Lock()
+	defer p.l.mu.Unlock()
+	p.first = servers
+	p.l.joined = append(p.l.joined, p)
 }
 
 // Push is the number of the next push.
@@ -98,7 +110,7 @@ func (p *Process) Died() {
 func (l *Ledger) Look() *Sight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := &Sight{l: l}
+	s := &Sight{l: l, joined: l.joined}
 	for number, p := range l.pushes {
 		if p.certain(number, l.Parts) {
 			s.certain = append(s.certain, number)
@@ -115,7 +127,8 @@ func (p *Process) certain(number int, parts bool) bool {
 // Sight is a look at weights.
 type Sight struct {
 	l       *Ledger
-	certain []int // pushes that have to count
+	certain []int      // pushes that have to count
+	joined  []*Process // before
 }
 
 // Saved notes that a checkpoint which was asked for after the look is whole.
@@ -157,6 +170,27 @@ func (s *Sight) Saw(generation int, servers [][]float32) error {
 			if !l.once(weights[number]) {
 				return fmt.Errorf("lost: on server %d of generation %d push %d of %s counts %v: it was acknowledged", server, generation,
 					number, l.pushes[number].Name, weights[number])
+			}
+		}
+	}
+	return s.after(generation, servers)
+}
+
+// after says what has come of lives that were over when the look began.
+func (s *Sight) after(generation int, servers [][]float32) error {
+	for i, p := range s.joined {
+		if p.Generation != generation {
+			continue
+		}
+		for number, q := range s.l.pushes {
+			if at := slices.Index(s.joined, q); q.Worker != p.Worker || at < 0 || at >= i {
+				continue
+			}
+			for server, then := range p.first {
+				if now := servers[server][number]; now != then[number] {
+					return fmt.Errorf("of another life: on server %d push %d of %s counts %v, and %v when %s had joined", server, number,
+						q.Name, now, then[number], p.Name)
+				}
 			}
 		}
 	}
