@@ -471,6 +471,107 @@ func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
 	}
 }
 
+// TestAServersMachineIsAway has nothing answer where server 1 was, not even that nobody listens there, for longer than a worker may be silent:
+// the others wait for it as they do for a process.
+func TestAServersMachineIsAway(t *testing.T) {
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
+		t.Run(string(mode), func(t *testing.T) {
+			const steps = 12
+			want := float32(2 * steps)
+			if mode == strategy.ModeSync {
+				want = steps
+			}
+			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalMachine)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				network, streets := transport.NewMemory(), trial.Streets{}
+				away := func(away bool) {
+					for _, role := range []string{"server 0", "worker 0", "worker 1"} {
+						streets.Cut(role, "server 1", away)
+					}
+				}
+				time.AfterFunc(200*time.Millisecond, func() { away(true) })
+				time.AfterFunc(2*time.Minute, func() { away(false) })
+				cluster := trial.Cluster(2, 2)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					name, deaths := fmt.Sprint("worker ", f.WorkerIndex()), []time.Duration(nil)
+					if f.IsServer() {
+						name = fmt.Sprint("server ", f.ServerIndex())
+					}
+					if name == "server 1" {
+						deaths = []time.Duration{210 * time.Millisecond}
+					}
+					play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, steps, want) }
+					return lives(ctx, f, streets.From(name, network), deaths, []time.Duration{100 * time.Second}, play)
+				}) {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestAWorkerDiesBesideAServer kills the only worker and one of two servers at once. The worker is back long before the server, for which it
+// waits: the job goes on with all that was acknowledged.
+func TestAWorkerDiesBesideAServer(t *testing.T) {
+	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+		t.Run(string(mode), func(t *testing.T) {
+			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				network := transport.NewMemory()
+				cluster := trial.Cluster(2, 1)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				least := float32(0)
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					deaths, pauses, way := []time.Duration{8 * time.Second}, []time.Duration{100 * time.Second}, transport.Transport(network)
+					switch {
+					case f.ServerIndex() == 0:
+						deaths = nil
+					case f.IsWorker(): // which comes to the server a moment later than server 0 does
+						pauses[0], way = time.Second, trial.Latent(500*time.Millisecond)(network)
+					}
+					return lives(ctx, f, way, deaths, pauses, func(ctx context.Context, f *fleet.Fleet) error { return countUp(ctx, f, s, &least) })
+				}) {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// countUp counts in two epochs, and looks after each whether all values have grown by as much at least.
+func countUp(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, least *float32) error {
+	const steps = 6
+	c := trial.NewCounter(5)
+	return c.Play(ctx, f, s, func() error {
+		for range 2 {
+			for range steps {
+				if err := c.Train(ctx, 1); err != nil {
+					return err
+				}
+				time.Sleep(time.Second)
+			}
+			if err := f.BarrierWorker(ctx); err != nil {
+				return err
+			}
+			values, err := c.Values(ctx)
+			if err != nil {
+				return err
+			}
+			if *least += steps; slices.Min(values) < *least {
+				return fmt.Errorf("values are %v, want %v at least", values, *least)
+			}
+		}
+		return nil
+	})
+}
+
 // TestEverythingDies kills all roles of a job with a journal at once. Where workers go in step, those that are started again are none of the
 // lives that the servers know, so that all go back to the last checkpoint; elsewhere they go on with what the servers have.
 func TestEverythingDies(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -150,6 +151,56 @@ func (j *lastGradient) play(ctx context.Context, f *fleet.Fleet, network transpo
 	}
 	j.counts = slices.Clone(j.counts[:lastServers])
 	return f.StopWorker(ctx)
+}
+
+// TestALifeThatSomeServersRefuse has worker 1 die when its first push has come to server 1 alone. Its next process joins at server 0, where the
+// life before has done nothing, and is refused by server 1: worker 0 does not wait for either.
+func TestALifeThatSomeServersRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := transport.NewMemory()
+		dying := &deathbed{Transport: network, reaches: func(endpoint string) bool { return endpoint == "server-1:1" }, held: map[string][]byte{}}
+		c := trial.Cluster(2, 2)
+		c.Options.Transport, c.Options.Logger = network, slog.New(slog.DiscardHandler)
+		began := time.Now()
+		for role, err := range c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			count := func(f *fleet.Fleet) error {
+				c := trial.NewCounter(5)
+				return c.Play(ctx, f, lastStrategy, func() error { return c.Train(ctx, 3) })
+			}
+			if f.WorkerIndex() != 1 {
+				return count(f)
+			}
+			own, err := trial.Another(f, dying)
+			if err != nil {
+				return err
+			}
+			first := trial.NewCounter(5)
+			if _, err := first.Join(ctx, own, lastStrategy); err != nil {
+				return err
+			}
+			mortal, end := context.WithTimeout(ctx, time.Second)
+			defer end()
+			if err := first.InSession(mortal, func(s optimizer.Session) error {
+				return trial.Step(mortal, s, first.Step(), func() { dying.last.Store(true) })
+			}); err == nil {
+				return errors.New("its push was answered")
+			}
+			own.Close()
+			time.Sleep(3 * time.Second)
+			if err := count(f); err == nil || !strings.Contains(err.Error(), "in step no other process goes on for it") {
+				return fmt.Errorf("its next process: %v, want it to be refused", err)
+			}
+			return nil
+		}) {
+			if died := errors.Is(err, fleet.ErrWorkersDied); died != strings.HasPrefix(role, "server") || !died && err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		dying.sending.Wait()
+	})
 }
 
 // isPush says whether a message is a push, or a piece of it.

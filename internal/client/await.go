@@ -22,9 +22,9 @@ const (
 // errSilent is what is known of a server before it was asked.
 var errSilent = errors.New("not asked yet")
 
-// awaitServers waits until every server answers, saying every few seconds which do not. A server that refuses to talk to
+// awaitServers waits until every server of a range answers, saying every few seconds which do not. A server that refuses to talk to
 // this worker at all ends the wait: asking it again would not help.
-func (l *link) awaitServers(ctx context.Context) error {
+func (l *link) awaitServers(ctx context.Context, from, to int) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, l.strategy.StartTimeout.Std())
 	var asking sync.WaitGroup
@@ -34,8 +34,8 @@ func (l *link) awaitServers(ctx context.Context) error {
 	defer stop()
 
 	answers := make(chan answer)
-	wait := make(waiting, len(l.servers))
-	for s := range wait {
+	wait := make(waiting, to)
+	for s := from; s < to; s++ {
 		wait[s] = errSilent
 		asking.Go(func() { l.ask(ctx, s, answers) })
 	}
@@ -63,7 +63,7 @@ func (l *link) neverCame(wait waiting, waited time.Duration, cause error) error 
 		cause = context.Cause(l.ctx)
 	}
 	silent := wait.endpoints(l.servers)
-	ready := fmt.Sprintf("%d of %d ready", len(wait)-len(silent), len(wait))
+	ready := fmt.Sprintf("%d of %d ready", len(wait)-len(silent), len(l.servers))
 	return fmt.Errorf("servers %v not ready after %v (%s; the last attempt: %v): are they running, and can this machine reach them? %w",
 		silent, waited.Round(time.Millisecond), ready, wait.reason(), cause)
 }
@@ -101,7 +101,7 @@ func (l *link) answers(ctx context.Context, s int) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var b wire.Builder
-	b.Reset(l.header(wire.OpHeartbeat))
+	b.Reset(wire.Header{Op: wire.OpHeartbeat, Job: l.fingerprint, Worker: uint32(l.worker), Version: wire.NoDense})
 	answered, err := peer.Once(ctx, l.transport, l.servers[s], b.Parts(), nil)
 	if answered {
 		return nil

@@ -135,10 +135,7 @@ func (c *Client) join(ctx context.Context) error {
 			p.First(p.W)
 		}
 	}
-	if err := c.link.awaitServers(ctx); err != nil {
-		return err
-	}
-	published, err := c.hello(ctx)
+	published, err := c.arrive(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,46 +158,71 @@ func (c *Client) join(ctx context.Context) error {
 	return nil
 }
 
-// hello joins at server 0, which numbers the worker's lives, and then tells the other servers.
-func (c *Client) hello(ctx context.Context) (published bool, err error) {
-	published = true
-	process := c.Process
-	if process == 0 {
-		process = rand.Uint64()
+// arrive waits for the servers, joins at server 0, which numbers the worker's lives, and says hello to the others. Where a server may be
+// away for a while and come back, it joins before the others are there: server 0 would else miss the life before, and end the job when
+// that was the last.
+func (c *Client) arrive(ctx context.Context) (published bool, err error) {
+	h := &hello{Client: c, process: c.Process, published: true}
+	if h.process == 0 {
+		h.process = rand.Uint64()
 	}
-	var first origin
-	var at []progress.Position
-	for s := range c.Servers {
-		op := wire.OpHello
-		if s == 0 {
-			op = wire.OpJoin
-		}
-		var w wire.Welcome
-		if err := c.link.control(ctx, s, op, wire.Hello{Process: process, Fingerprint: c.Fingerprint}, &w); err != nil {
-			return false, fmt.Errorf("joining: %w", err)
-		}
-		if s == 0 {
-			if w.Job == 0 {
-				return false, fmt.Errorf("joining: server 0 (%s) gave this worker no number for its frames: "+
-					"do all roles run the same build? %w", c.Servers[0], wire.ErrMismatch)
-			}
-			c.link.life.number, c.link.life.job = w.Life, w.Job
-			c.progress = checkpoint.Progress(w.Progress)
-			c.sessions.Resume(mode.Round(w.Round))
-		}
-		c.link.beat.Go(func() { c.link.beatTo(s) }) // from now on this server misses them, however long the others take
-		if err := first.agrees(s, w, c.from); err != nil {
+	stages := [][2]int{{0, len(c.Servers)}}
+	if c.Strategy.Recovery.Journal != "" && len(c.Servers) > 1 {
+		stages = [][2]int{{0, 1}, {1, len(c.Servers)}}
+	}
+	for _, servers := range stages {
+		if err := c.link.awaitServers(ctx, servers[0], servers[1]); err != nil {
 			return false, err
 		}
-		if s == 0 {
-			at = w.Positions
-		} else {
-			at = progress.Lowest(at, w.Positions)
+		for s := servers[0]; s < servers[1]; s++ {
+			if err := h.say(ctx, s); err != nil {
+				return false, err
+			}
 		}
-		published = published && w.Published
 	}
-	c.reading.Resume(at, c.progress.Epoch)
-	return published, nil
+	c.reading.Resume(h.at, c.progress.Epoch)
+	return h.published, nil
+}
+
+// hello is what a worker that joins says to one server after the other, and what these answer together.
+type hello struct {
+	*Client
+	process   uint64
+	first     origin
+	at        []progress.Position
+	published bool
+}
+
+// say says it to a server, of which server 0 is the first.
+func (c *hello) say(ctx context.Context, s int) error {
+	op := wire.OpHello
+	if s == 0 {
+		op = wire.OpJoin
+	}
+	var w wire.Welcome
+	if err := c.link.control(ctx, s, op, wire.Hello{Process: c.process, Fingerprint: c.Fingerprint}, &w); err != nil {
+		return fmt.Errorf("joining: %w", err)
+	}
+	if s == 0 {
+		if w.Job == 0 {
+			return fmt.Errorf("joining: server 0 (%s) gave this worker no number for its frames: "+
+				"do all roles run the same build? %w", c.Servers[0], wire.ErrMismatch)
+		}
+		c.link.life.number, c.link.life.job = w.Life, w.Job
+		c.progress = checkpoint.Progress(w.Progress)
+		c.sessions.Resume(mode.Round(w.Round))
+	}
+	c.link.beat.Go(func() { c.link.beatTo(s) }) // from now on this server misses them, however long the others take
+	if err := c.first.agrees(s, w, c.from); err != nil {
+		return err
+	}
+	if s == 0 {
+		c.at = w.Positions
+	} else {
+		c.at = progress.Lowest(c.at, w.Positions)
+	}
+	c.published = c.published && w.Published
+	return nil
 }
 
 // Reading implements [backend.Trainer].

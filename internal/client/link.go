@@ -16,13 +16,15 @@ import (
 // link is a worker's connection to its servers: requests, their repetition, and signs of life in both directions. It lasts as long as
 // the client, and ends it when a server is lost: nobody can train without one.
 type link struct {
-	worker    int
-	servers   []string // endpoints
-	life      life
-	strategy  strategy.Strategy
-	transport transport.Transport
-	log       *slog.Logger
-	round     func() mode.Round // that the worker is in
+	worker  int
+	servers []string // endpoints
+	life    life
+	// fingerprint is what frames carry of a worker that a server does not know.
+	fingerprint uint64
+	strategy    strategy.Strategy
+	transport   transport.Transport
+	log         *slog.Logger
+	round       func() mode.Round // that the worker is in
 
 	heard   hearing
 	counts  []atomic.Uint64 // by server: what it has answered that counts there for good
@@ -46,16 +48,18 @@ type life struct {
 func newLink(c Config) *link {
 	ctx, end := context.WithCancelCause(context.Background())
 	l := &link{
-		worker:    c.Worker,
-		servers:   c.Servers,
-		life:      life{job: c.Fingerprint.Sum()},
-		strategy:  c.Strategy,
-		transport: c.Transport,
-		log:       c.Logger.With("worker", c.Worker),
-		asked:     make(chan struct{}, 1),
-		ctx:       ctx,
-		end:       end,
-		counts:    make([]atomic.Uint64, len(c.Servers)),
+		worker:  c.Worker,
+		servers: c.Servers,
+		life:    life{job: c.Fingerprint.Sum()},
+
+		fingerprint: c.Fingerprint.Sum(),
+		strategy:    c.Strategy,
+		transport:   c.Transport,
+		log:         c.Logger.With("worker", c.Worker),
+		asked:       make(chan struct{}, 1),
+		ctx:         ctx,
+		end:         end,
+		counts:      make([]atomic.Uint64, len(c.Servers)),
 	}
 	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers))}
 	l.heard = newHearing(len(c.Servers), l.strategy.HeartbeatInterval.Std()+l.pingTimeout())

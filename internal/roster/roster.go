@@ -231,27 +231,34 @@ func (r *Roster) Heard(now time.Time) bool {
 // Leave takes a worker out that has stopped.
 func (r *Roster) Leave(worker int) { r.members[worker].state = left }
 
-// Fence takes note that server 0 is about to declare a life dead, and why.
+// Fence takes note that server 0 is about to declare a life dead, and why. With it those before are over, and it can't begin where it has
+// not yet.
 func (r *Roster) Fence(worker int, life uint32, why string) {
-	if m := &r.members[worker]; m.state == alive && m.life == life {
-		m.fenced, m.why = true, why
+	if m := &r.members[worker]; !m.Gone() && life >= m.life {
+		m.fenced, m.why, m.life = true, why, life
 	}
 }
 
 // Deciding says that server 0 asks all servers, in step, how far a life has come that it is about to declare dead. What they say must hold
 // until it orders what becomes of that life's gradient: no round closes meanwhile.
 func (r *Roster) Deciding() bool {
-	return r.o.Lockstep && slices.ContainsFunc(r.members, func(m member) bool { return m.state == alive && m.fenced })
+	return r.o.Lockstep && slices.ContainsFunc(r.members, func(m member) bool { return m.fenced && !m.Gone() })
 }
 
 // Drop takes a life out that server 0 has declared dead; false if there is nothing to take out.
 func (r *Roster) Drop(worker int, life uint32) bool {
 	m := &r.members[worker]
-	if m.life != life || m.Gone() {
+	if m.life > life || m.Gone() {
 		return false
 	}
-	m.state = dead
+	m.state, m.life = dead, life
 	return true
+}
+
+// Dying says whether a life is still the last of its worker, and not out of the job yet.
+func (r *Roster) Dying(worker int, life uint32) bool {
+	m := &r.members[worker]
+	return m.life == life && !m.Gone()
 }
 
 // Gone says that a member has left or is dead.

@@ -106,6 +106,9 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		order.Rate, order.RateRound = c.rates.latest()
 	}
 	c.peers.others(func(to int) {
+		if !c.dying(d) {
+			return
+		}
 		var a wire.Dropped
 		if err := c.peers.tell(ctx, to, wire.OpDrop, order, &a); err != nil {
 			c.log.Warn("could not take a dead worker out of a server's rounds", "server", to, "error", err)
@@ -113,11 +116,21 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		}
 		d.Dropped(to, mode.Round(a.Counts))
 	})
+	if !c.dying(d) {
+		return
+	}
 	d.Dropped(0, mode.Round(c.dropOff(order).Counts))
 	if round, with, without := d.Torn(len(c.peers.endpoints)); len(without) > 0 && c.torn {
 		c.log.Warn("the last gradient of a dead worker is in the weights of some servers and not of others",
 			"worker", d.Worker, "round", round, "with", with, "without", without)
 	}
+}
+
+// dying says whether nobody has taken the place of the dead meanwhile: a server that is away may have been waited for, for minutes.
+func (c *deaths) dying(d *roster.Death) bool {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	return c.st.roster.Dying(d.Worker, d.Life)
 }
 
 // fenceOff refuses all that a dead worker's life may still send, and says how far it came.

@@ -14,7 +14,7 @@ import (
 //
 //   - Nothing is doubled: no push counts twice on any server.
 //   - Nothing is lost: what was acknowledged before somebody looks counts on every server; what a worker that stopped had pushed
-//     counts in what the job leaves behind.
+//     counts in what the job leaves behind, unless another ended later without having stopped, which was to save it.
 //   - Nothing is of another run: in a generation, pushes of earlier ones count as they did when it began, whoever is late with them.
 //   - Nothing is of another life: from when a process of a worker has joined, pushes of its processes before count as they did then.
 //   - Nothing is mixed: a generation begins on all servers from the same pushes.
@@ -33,6 +33,7 @@ type Ledger struct {
 	begins map[int][][]float32
 	whole  []held
 	joined []*Process // in their order
+	torso  *Process   // ended without having stopped, after the last that has
 }
 
 // held are the pushes that a whole checkpoint has at least.
@@ -96,14 +97,16 @@ func (p *Process) Settled() {
 func (p *Process) Stopped() {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
-	p.stopped = true
+	p.stopped, p.l.torso = true, nil
 }
 
 // Died notes that the process was killed, or was refused.
 func (p *Process) Died() {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
-	p.died = !p.settled
+	if p.died = !p.settled; !p.stopped {
+		p.l.torso = p
+	}
 }
 
 // Look is to be called before somebody looks at weights, or has a checkpoint saved: what is acknowledged now has to be there.
@@ -211,7 +214,7 @@ func (l *Ledger) Left(weights []float32) error {
 		switch p := l.pushOf(number); {
 		case weight != 0 && !l.once(weight) && !(l.Parts && weight > 0 && weight < l.Full):
 			return fmt.Errorf("doubled: in what is left push %d counts %v", number, weight)
-		case p != nil && p.Generation == last && p.stopped && !l.once(weight):
+		case p != nil && p.Generation == last && p.stopped && !l.once(weight) && (l.torso == nil || l.torso.Generation != last):
 			return fmt.Errorf("lost: in what is left push %d of %s counts %v, and its worker had stopped", number, p.Name, weight)
 		}
 	}
