@@ -220,8 +220,9 @@ func (a audit) torn() int {
 	return strings.Count(logs(a.dir), "the last gradient of a dead worker is in the weights of some servers")
 }
 
-// samples compares all lives of a worker with the samples that it has, each of which counts once. Those that were on their way when a life
-// ended may count twice, and in geo not at all; and where the others may have ended an epoch without a worker, the rest of that is left out.
+// samples compares all lives of a worker with the samples that it has, each of which counts once. Those that were on their way when a
+// life ended may count twice, and in geo not at all; where the others may have ended an epoch without a worker, the rest of that is left
+// out.
 func (a audit) samples(lives map[uint64]*life) (bad []string) {
 	const all = epochs * steps
 	each, most := a.each()
@@ -248,8 +249,8 @@ func (a audit) samples(lives map[uint64]*life) (bad []string) {
 	return bad
 }
 
-// outrun says whether others may have trained on for longer than a worker was away: fleetrun sees that one has ended, but not that it stands
-// still.
+// outrun says whether others may have trained on for longer than a worker was away: fleetrun sees that one has ended, but not that it
+// stands still.
 func (a audit) outrun() bool {
 	still := func(s struck) bool { return s.do == pause && (s.takes() || s.whom == "fleetrun") }
 	return taken(a.struck) && slices.ContainsFunc(a.struck, still)

@@ -28,6 +28,7 @@ type gathered struct {
 	data  [][]byte
 	more  []int // workers whose parts go on
 	have  []bool
+	lives []uint32 // of the workers whose parts these are
 	done  bool
 }
 
@@ -46,13 +47,17 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 		return c.differ(g, int(f.Worker), msg.Call)
 	}
 	if !g.have[f.Worker] {
-		g.have[f.Worker], g.data[f.Worker] = true, msg.Data
+		g.have[f.Worker], g.data[f.Worker], g.lives[f.Worker] = true, msg.Data, f.Life
 		if msg.More {
 			g.more = append(g.more, int(f.Worker))
 		}
+		if g.done { // without this worker
+			c.journal.note(event{Gathered: g.record()})
+		}
 		c.st.lock.broadcast()
 	}
-	err := c.st.lock.await(func() bool { return g.err != nil || c.complete(g) },
+	again := g.done && g.lives[f.Worker] != f.Life
+	err := c.st.lock.await(func() bool { return g.err != nil || c.complete(g) && !(again && c.lacks(g)) },
 		func() string { return fmt.Sprintf("at %s: missing %s", msg.Call, c.absentees(g)) })
 	switch {
 	case err != nil:
@@ -79,16 +84,25 @@ func (c *gathering) differ(g *gathered, worker int, call string) error {
 // complete says whether everybody who is still in the job has sent his part. Once it is, it stays so. Locked.
 func (c *gathering) complete(g *gathered) bool {
 	if !g.done {
-		for w, have := range g.have {
-			if !have && !c.st.roster.Gone(w) {
-				return false
-			}
+		if c.lacks(g) {
+			return false
 		}
 		g.done = true
 		c.journal.note(event{Gathered: g.record()})
 		c.release(g.n - 1)
 	}
 	return true
+}
+
+// lacks says whether somebody has not sent his part who is in the job: also one that was gone when the collective was complete, and whose
+// next life comes to it. Another worker's life that comes to it again waits for that one. Locked.
+func (c *gathering) lacks(g *gathered) bool {
+	for w, have := range g.have {
+		if !have && !c.st.roster.Gone(w) {
+			return true
+		}
+	}
+	return false
 }
 
 // absentees names the workers that have not come. Locked.
@@ -119,7 +133,8 @@ func (c *gathering) of(n uint64, call string, worker int) *gathered {
 		c.order = c.order[1:]
 	}
 	workers := c.st.roster.Workers()
-	made := &gathered{n: n, call: call, first: worker, data: make([][]byte, workers), have: make([]bool, workers)}
+	made := &gathered{n: n, call: call, first: worker, data: make([][]byte, workers), have: make([]bool, workers),
+		lives: make([]uint32, workers)}
 	c.byNumber[n], c.order = made, append(c.order, n)
 	return made
 }

@@ -92,6 +92,7 @@ type gatherRecord struct {
 	Data  [][]byte `json:"data"`
 	More  []int    `json:"more,omitempty"`
 	Have  []bool   `json:"have"`
+	Lives []uint32 `json:"lives,omitempty"`
 }
 
 // period is one of this server's tables that has ended: its name, by which it is known again when a cut is made anew, and what was dropped.

@@ -296,13 +296,14 @@ func (c *returning) frozenOf(f *wire.Frame) ([]float32, error) {
 
 // record is a collective as the journal has it. Locked.
 func (g *gathered) record() *gatherRecord {
-	return &gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have}
+	return &gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have, Lives: g.lives}
 }
 
 // recall has a collective that is over. Locked.
 func (c *gathering) recall(r *gatherRecord) {
 	g := c.of(r.N, r.Call, r.First)
 	g.data, g.more, g.have, g.done = r.Data, r.More, r.Have, true
+	copy(g.lives, r.Lives)
 	c.release(r.N - 1)
 }
 
