@@ -91,7 +91,7 @@ func TestASecondLife(t *testing.T) {
 			j := playDeath(t, s, "worker 1", true)
 			for role, end := range j.ends {
 				switch refused := role == "worker 1" && inStep(s.Mode); {
-				case refused && (end.err == nil || !strings.Contains(end.err.Error(), "start the job again from its last checkpoint")):
+				case refused && (!errors.Is(end.err, fleet.ErrWentBack) || !strings.Contains(end.err.Error(), "start the job again from its last checkpoint")):
 					t.Errorf("its second life ended with %v, want it to be refused with what to do", end.err)
 				case !refused && inStep(s.Mode) && strings.HasPrefix(role, "server"):
 					if !errors.Is(end.err, fleet.ErrWorkersDied) {

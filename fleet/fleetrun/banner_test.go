@@ -51,6 +51,7 @@ log_dir: log
 max_restart: 0
 nproc_per_node: None
 restart_servers: 0
+restart_workers: 0
 selected_gpus: 
 server_num: 2
 servers: 

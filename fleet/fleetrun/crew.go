@@ -22,10 +22,10 @@ type crew struct {
 }
 
 // run starts the roles and stays until the last one has ended. It returns the exit code of the job.
-func (c *crew) run(signals <-chan os.Signal, grace time.Duration, restarts, returns int) (int, error) {
+func (c *crew) run(signals <-chan os.Signal, grace time.Duration, r restarts) (int, error) {
 	c.procs = map[role]*process{}
 	c.exits = make(chan exit, len(c.job.here))
-	k := newKeeper(c.job, grace, restarts, returns, c.con.say)
+	k := newKeeper(c.job, grace, r, c.con.say)
 	if c.job.collective() {
 		c.con.say("Please check workers logs in %s", filepath.Join(c.logDir, "workerlog.*"))
 	} else {

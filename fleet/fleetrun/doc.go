@@ -27,6 +27,7 @@
 //	                      --workers it is checked against what the list gives this machine
 //	--max_restart N       when a role fails, start all roles again, at most N times (0)
 //	--restart_servers N   when a server fails, start it again alone, at most N times (0)
+//	--restart_workers N   when a worker fails, start it again alone, at most N times (0)
 //	--log_dir DIR         where logs go (log)
 //	--grace DURATION      how long roles may take to end when asked to, before they are killed (10s)
 //	--ips LIST            the machines of a collective job, "ip,ip", each with --nproc_per_node workers
@@ -95,6 +96,10 @@
 // With --restart_servers=N a server that fails is started again alone and at once, up to N times in all: for programs whose servers keep a
 // journal (strategy.Recovery; the examples' -journal), and go on where they were while the others wait. One that ends with 75 has lost
 // its weights, and then --max_restart says what follows.
+//
+// With --restart_workers=N so is a worker: in modes async, half_async and geo the others train on meanwhile, and it goes on behind the
+// samples that it had pushed. In modes sync and ssp the others can't wait for it: its process ends with 75, and --max_restart says what
+// follows. A worker that fails when servers have ended well has nobody to come back to.
 //
 // An interrupt (^C), SIGTERM or SIGHUP to fleetrun asks all roles to end, which may save a checkpoint before, as long as the grace period
 // lasts; a second one kills them. The exit code is 130, 143

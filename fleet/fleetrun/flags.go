@@ -22,7 +22,7 @@ type options struct {
 	runMode                       string
 	logDir                        string
 	grace                         time.Duration
-	restarts, returns             int
+	restarts                      restarts
 	program                       string
 	args                          []string // the program's
 
@@ -75,8 +75,9 @@ func (o *options) define() {
 	f.StringVar(&o.ips, "ips", "", "machines of a job without servers, a `list` of ip,…")
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
-	f.IntVar(&o.restarts, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` times")
-	f.IntVar(&o.returns, "restart_servers", 0, "start a server that fails again alone, at most `N` times: it keeps a journal")
+	f.IntVar(&o.restarts.all, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` times")
+	f.IntVar(&o.restarts.servers, "restart_servers", 0, "start a server that fails again alone, at most `N` times: it keeps a journal")
+	f.IntVar(&o.restarts.workers, "restart_workers", 0, "start a worker that fails again alone, at most `N` times: not in sync and ssp")
 	for i, name := range deviceFlags {
 		f.StringVar(&o.devices[i], name, "", "a `list` whose length alone may count: gofleet computes on CPUs")
 	}
@@ -98,12 +99,6 @@ func (o *options) check() error {
 	if o.grace < 0 {
 		return fmt.Errorf("--grace=%v: a grace period is zero or longer", o.grace)
 	}
-	if o.restarts < 0 {
-		return fmt.Errorf("--max_restart=%d: it counts from 0", o.restarts)
-	}
-	if o.returns < 0 {
-		return fmt.Errorf("--restart_servers=%d: it counts from 0", o.returns)
-	}
 	if o.logDir == "" {
 		return errors.New("--log_dir is empty: name a directory, or drop the flag for \"log\"")
 	}
@@ -116,7 +111,7 @@ func (o *options) check() error {
 				"with --servers and --workers", o.ips)
 		}
 	}
-	return errors.Join(o.checkNames(), o.checkRunMode())
+	return errors.Join(o.checkNames(), o.checkRunMode(), o.checkRestarts())
 }
 
 // checkNames refuses a flag under both of its names, of which the last would count.
@@ -127,6 +122,24 @@ func (o *options) checkNames() error {
 		if typed[name] && typed[other] {
 			return fmt.Errorf("--%s and --%s are one flag: leave one out", name, other)
 		}
+	}
+	return nil
+}
+
+// checkRestarts refuses counts that are none, and what no role of a collective job can do.
+func (o *options) checkRestarts() error {
+	r := &o.restarts
+	for _, f := range []struct {
+		name string
+		n    int
+	}{{"max_restart", r.all}, {"restart_servers", r.servers}, {"restart_workers", r.workers}} {
+		if f.n < 0 {
+			return fmt.Errorf("--%s=%d: it counts from 0", f.name, f.n)
+		}
+	}
+	if o.collective() && r.servers+r.workers > 0 {
+		return errors.New("--restart_servers and --restart_workers are for jobs with servers: where workers add their gradients up " +
+			"among themselves, nobody goes on for one that failed; --max_restart starts all again")
 	}
 	return nil
 }

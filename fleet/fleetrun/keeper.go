@@ -16,10 +16,9 @@ type keeper struct {
 	say   func(format string, args ...any)
 
 	roles    []role
-	restarts int // that are left
-	returns  int // of servers alone, that are left
-	attempt  int // that runs, from 1
-	attempts int // that there may be
+	restarts restarts // that are left
+	attempt  int      // that runs, from 1
+	attempts int      // that there may be
 
 	alive   map[role]bool
 	early   []role // servers that ended with 0 while workers ran
@@ -27,6 +26,17 @@ type keeper struct {
 	code    int   // of fleetrun, so far
 	culprit *exit // the first failure of the attempt, if any
 	again   bool  // the roles are started again when all have ended
+}
+
+// restarts are how often roles may be started again: all of them together, or one server or worker alone.
+type restarts struct{ all, servers, workers int }
+
+// alone is how often one of a kind may be.
+func (r *restarts) alone(of kind) *int {
+	if of == server {
+		return &r.servers
+	}
+	return &r.workers
 }
 
 // phase is how far a job is.
@@ -65,9 +75,9 @@ const (
 	longestPause = time.Minute
 )
 
-func newKeeper(j *job, grace time.Duration, restarts, returns int, say func(string, ...any)) *keeper {
-	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, roles: j.here, restarts: restarts,
-		returns: returns, attempts: restarts + 1}
+func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)) *keeper {
+	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, roles: j.here, restarts: r,
+		attempts: r.all + 1}
 	k.begin()
 	return k
 }
@@ -103,25 +113,33 @@ func (k *keeper) exited(e exit) order {
 // exitWentBack is the exit code of a role whose job goes back to its last checkpoint (fleet.ExitWentBack).
 const exitWentBack = 75
 
-// comesBack says whether a role that has ended is started again alone: a server that goes on where it was. One that ends with
-// exitWentBack sends the whole job back.
+// comesBack says whether a role that has ended is started again alone: a server that goes on where its journal ends, or a worker whose
+// next life joins. One that ends with exitWentBack sends the whole job back: a server has lost its weights, or the mode takes no next life.
 func (k *keeper) comesBack(e exit) bool {
 	usage := e.code == exitUsage && !e.panicked
-	over := k.phase == finishing && k.whole // there is nobody to come back to
-	return e.role.kind == server && e.code != 0 && e.code != exitWentBack && !usage && !over && k.returns > 0
+	return e.code != 0 && e.code != exitWentBack && !usage && !k.deserted(e.role.kind) && *k.restarts.alone(e.role.kind) > 0
 }
 
-// startAgain has a server started again.
+// deserted says that a role of a kind would have nobody to come back to: servers end well when no worker is left.
+func (k *keeper) deserted(of kind) bool {
+	if of == server {
+		return k.phase == finishing && k.whole
+	}
+	return len(k.early) > 0
+}
+
+// startAgain has a role started again.
 func (k *keeper) startAgain(e exit) order {
-	k.returns--
+	left := k.restarts.alone(e.role.kind)
+	*left--
 	k.alive[e.role] = true
-	k.say("%v failed: %s. It is started again alone, and may be %d times more", e.role, e.how, k.returns)
+	k.say("%v failed: %s. It is started again alone, as %ss may be %d times more", e.role, e.how, e.role.kind, *left)
 	return order{stop: startAgain, role: e.role}
 }
 
 func (k *keeper) fail(e exit) order {
 	k.culprit, k.code = &e, e.code
-	k.again = k.restarts > 0 && (e.code != exitUsage || e.panicked) // a command line that makes no sense makes none the next time
+	k.again = k.restarts.all > 0 && (e.code != exitUsage || e.panicked) // a command line that makes no sense makes none the next time
 	if len(k.alive) == 0 {
 		k.say("%v failed: %s", e.role, e.how)
 		return k.rest()
@@ -136,7 +154,7 @@ func (k *keeper) rest() order {
 		return order{}
 	}
 	k.phase = pausing
-	k.restarts--
+	k.restarts.all--
 	pause := min(firstPause<<min(k.attempt-1, 10), longestPause)
 	k.say("all roles are started again in %v, attempt %d of %d", pause, k.attempt+1, k.attempts)
 	return order{wait: pause}

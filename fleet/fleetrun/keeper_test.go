@@ -11,13 +11,13 @@ import (
 )
 
 // newTestKeeper watches servers and workers of which one more worker may run elsewhere, and writes down what it says.
-func newTestKeeper(servers, workers, restarts, returns int, whole bool) (*keeper, *strings.Builder) {
+func newTestKeeper(servers, workers int, r restarts, whole bool) (*keeper, *strings.Builder) {
 	j := &job{here: append(ranks(server, servers), ranks(worker, workers)...), workers: make([]endpoint, workers)}
 	if !whole {
 		j.workers = append(j.workers, endpoint{})
 	}
 	var said strings.Builder
-	return newKeeper(j, 10*time.Second, restarts, returns, func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }), &said
+	return newKeeper(j, 10*time.Second, r, func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }), &said
 }
 
 // step plays one event: "w0=3" (worker 0 exits with 3), "s1" (server 1 exits with 0), "INT", "TERM" or "time".
@@ -51,6 +51,7 @@ func orderText(o order) string {
 }
 
 func TestKeeper(t *testing.T) {
+	none := restarts{}
 	tests := []struct {
 		name             string
 		servers, workers int
@@ -58,51 +59,59 @@ func TestKeeper(t *testing.T) {
 		script           string // event:order…
 		code             int
 		said             string // in this order, among others
-		restarts         int
-		returns          int // of servers alone
+		restarts         restarts
 	}{
-		{"all well", 2, 2, false, "w1:- w0:-/10s s1:- s0:-", 0, "all workers exit", 0, 0},
-		{"servers first", 2, 1, false, "s1:-/3s s0:-/3s w0:-/10s", 0, "all workers exit", 0, 0},
-		{"servers first, workers late", 1, 1, false, "s0:-/3s time:- w0:-/10s", 0, "server 0 ended with exit code 0 while still running: worker 0", 0, 0},
-		{"servers stay", 2, 1, false, "w0:-/10s s0:- time:terminate/10s s1=15:-", 0, "still running after 10s: server 1. Terminating", 0, 0},
-		{"servers stay for ever", 1, 1, false, "w0:-/10s time:terminate/10s time:kill s0=137:-", 0, "Terminating|still running after 10s: server 0. Killing", 0, 0},
-		{"a server fails late", 2, 1, false, "w0:-/10s s1=7:terminate/10s s0:-", 7, "server 1 failed: exit code 7. Ending the others: server 0", 0, 0},
-		{"the last server fails", 1, 1, false, "w0:-/10s s0=7:-", 7, "server 0 failed: exit code 7\n", 0, 0},
-		{"a worker fails", 1, 3, false, "w1=3:terminate/10s w0=1:- s0=143:- w2:-", 3, "worker 1 failed: exit code 3. Ending the others: server 0, worker 0, worker 2", 0, 0},
-		{"the last worker fails", 0, 1, true, "w0=3:-", 3, "worker 0 failed", 0, 0},
-		{"a server fails", 2, 2, false, "s0=4:terminate/10s time:kill s1=137:- w0=137:- w1=137:-", 4, "still running after 10s: server 1, worker 0, worker 1. Killing", 0, 0},
-		{"interrupt", 1, 1, false, "INT:terminate/10s w0:- s0=2:-", 130, "interrupt: ending server 0, worker 0. Once more kills them", 0, 0},
-		{"terminated", 1, 1, false, "TERM:terminate/10s w0=143:- s0:-", 143, "terminated: ending", 0, 0},
-		{"interrupt, then impatience", 1, 1, false, "INT:terminate/10s TERM:kill w0=137:- s0=137:-", 130, "terminated: killing server 0, worker 0", 0, 0},
-		{"interrupt, then time", 1, 1, false, "INT:terminate/10s w0:- time:kill s0=137:-", 130, "Killing", 0, 0},
-		{"impatience after a failure", 1, 1, false, "w0=3:terminate/10s INT:kill s0=137:-", 3, "interrupt: killing server 0", 0, 0},
-		{"interrupt while finishing", 1, 1, false, "w0:-/10s INT:terminate/10s s0=143:-", 130, "interrupt: ending server 0", 0, 0},
-		{"workers elsewhere", 2, 1, true, "w0:- s0:- s1:-", 0, "Servers go on until the workers elsewhere have stopped", 0, 0},
-		{"workers elsewhere, a server was early", 2, 1, true, "s0:-/3s w0:- time:- s1:-", 0, "Servers go on", 0, 0},
-		{"workers elsewhere, a server fails", 2, 1, true, "w0:- s0=9:terminate/10s s1:-", 9, "server 0 failed", 0, 0},
-		{"servers only", 2, 0, true, "s0:- s1:-", 0, "", 0, 0},
-		{"servers only, one fails", 2, 0, true, "s0=5:terminate/10s s1:-", 5, "server 0 failed", 0, 0},
+		{"all well", 2, 2, false, "w1:- w0:-/10s s1:- s0:-", 0, "all workers exit", none},
+		{"servers first", 2, 1, false, "s1:-/3s s0:-/3s w0:-/10s", 0, "all workers exit", none},
+		{"servers first, workers late", 1, 1, false, "s0:-/3s time:- w0:-/10s", 0, "server 0 ended with exit code 0 while still running: worker 0", none},
+		{"servers stay", 2, 1, false, "w0:-/10s s0:- time:terminate/10s s1=15:-", 0, "still running after 10s: server 1. Terminating", none},
+		{"servers stay for ever", 1, 1, false, "w0:-/10s time:terminate/10s time:kill s0=137:-", 0, "Terminating|still running after 10s: server 0. Killing", none},
+		{"a server fails late", 2, 1, false, "w0:-/10s s1=7:terminate/10s s0:-", 7, "server 1 failed: exit code 7. Ending the others: server 0", none},
+		{"the last server fails", 1, 1, false, "w0:-/10s s0=7:-", 7, "server 0 failed: exit code 7\n", none},
+		{"a worker fails", 1, 3, false, "w1=3:terminate/10s w0=1:- s0=143:- w2:-", 3, "worker 1 failed: exit code 3. Ending the others: server 0, worker 0, worker 2", none},
+		{"the last worker fails", 0, 1, true, "w0=3:-", 3, "worker 0 failed", none},
+		{"a server fails", 2, 2, false, "s0=4:terminate/10s time:kill s1=137:- w0=137:- w1=137:-", 4, "still running after 10s: server 1, worker 0, worker 1. Killing", none},
+		{"interrupt", 1, 1, false, "INT:terminate/10s w0:- s0=2:-", 130, "interrupt: ending server 0, worker 0. Once more kills them", none},
+		{"terminated", 1, 1, false, "TERM:terminate/10s w0=143:- s0:-", 143, "terminated: ending", none},
+		{"interrupt, then impatience", 1, 1, false, "INT:terminate/10s TERM:kill w0=137:- s0=137:-", 130, "terminated: killing server 0, worker 0", none},
+		{"interrupt, then time", 1, 1, false, "INT:terminate/10s w0:- time:kill s0=137:-", 130, "Killing", none},
+		{"impatience after a failure", 1, 1, false, "w0=3:terminate/10s INT:kill s0=137:-", 3, "interrupt: killing server 0", none},
+		{"interrupt while finishing", 1, 1, false, "w0:-/10s INT:terminate/10s s0=143:-", 130, "interrupt: ending server 0", none},
+		{"workers elsewhere", 2, 1, true, "w0:- s0:- s1:-", 0, "Servers go on until the workers elsewhere have stopped", none},
+		{"workers elsewhere, a server was early", 2, 1, true, "s0:-/3s w0:- time:- s1:-", 0, "Servers go on", none},
+		{"workers elsewhere, a server fails", 2, 1, true, "w0:- s0=9:terminate/10s s1:-", 9, "server 0 failed", none},
+		{"servers only", 2, 0, true, "s0:- s1:-", 0, "", none},
+		{"servers only, one fails", 2, 0, true, "s0=5:terminate/10s s1:-", 5, "server 0 failed", none},
 		{"a worker fails once", 1, 2, false, "w1=3:terminate/10s w0=1:- s0:-/1s time:start w0:- w1:-/10s s0:-", 0,
-			"worker 1 failed: exit code 3. Ending the others: server 0, worker 0|all roles are started again in 1s, attempt 2 of 4|attempt 2 of 4 begins|all workers exit", 3, 0},
-		{"a server goes back", 1, 1, false, "s0=75:terminate/10s w0=75:-/1s time:start w0:-/10s s0:-", 0, "server 0 failed: exit code 75", 1, 0},
-		{"pauses grow", 0, 1, true, "w0=3:-/1s time:start w0=3:-/2s time:start w0=3:-/4s time:start w0=9:-", 9, "attempt 4 of 4 begins|worker 0 failed: exit code 9", 3, 0},
-		{"usage", 1, 1, false, "w0=2:terminate/10s s0:-", 2, "worker 0 failed", 3, 0},
-		{"who fails second has a say no more", 1, 1, false, "w0=2:terminate/10s s0=7:-", 2, "worker 0 failed", 3, 0},
-		{"killed when asked", 1, 1, false, "w0=3:terminate/10s time:kill s0=137:-/1s time:start w0:-/10s s0:-", 0, "Killing|again in 1s", 1, 0},
-		{"a server fails when all is done", 1, 1, false, "w0:-/10s s0=7:-/1s time:start w0:-/10s s0:-", 0, "server 0 failed: exit code 7", 1, 0},
-		{"interrupt is no failure", 1, 1, false, "INT:terminate/10s w0=1:- s0=1:-", 130, "interrupt: ending", 3, 0},
-		{"interrupt after a failure", 1, 1, false, "w0=3:terminate/10s INT:kill s0=137:-", 3, "interrupt: killing server 0", 3, 0},
-		{"interrupt in the pause", 1, 1, false, "w0=3:terminate/10s s0:-/1s INT:-", 130, "interrupt: the job is not started again", 3, 0},
-		{"terminated in the pause", 0, 1, true, "w0=3:-/1s TERM:-", 143, "terminated: the job is not started again", 3, 0},
-		{"a server comes back", 2, 1, false, "s1=137:start(s1) s1=137:start(s1) w0:-/10s s0:- s1:-", 0, "server 1 failed: exit code 137. It is started again alone, and may be 1 times more", 0, 2},
-		{"a server comes back too often", 2, 1, false, "s1=137:start(s1) s1=137:terminate/10s w0:- s0:-", 137, "may be 0 times more|server 1 failed: exit code 137. Ending the others", 0, 1},
-		{"a server that went back does not come back", 1, 1, false, "s0=75:terminate/10s w0=75:-/1s time:start w0:-/10s s0:-", 0, "all roles are started again", 1, 5},
-		{"a server has nobody to come back to", 2, 1, false, "w0:-/10s s1=137:terminate/10s s0:-", 137, "server 1 failed", 0, 5},
-		{"a worker does not come back alone", 1, 1, false, "w0=137:terminate/10s s0:-", 137, "worker 0 failed", 0, 5},
+			"worker 1 failed: exit code 3. Ending the others: server 0, worker 0|all roles are started again in 1s, attempt 2 of 4|attempt 2 of 4 begins|all workers exit", restarts{all: 3}},
+		{"a server goes back", 1, 1, false, "s0=75:terminate/10s w0=75:-/1s time:start w0:-/10s s0:-", 0, "server 0 failed: exit code 75", restarts{all: 1}},
+		{"pauses grow", 0, 1, true, "w0=3:-/1s time:start w0=3:-/2s time:start w0=3:-/4s time:start w0=9:-", 9, "attempt 4 of 4 begins|worker 0 failed: exit code 9", restarts{all: 3}},
+		{"usage", 1, 1, false, "w0=2:terminate/10s s0:-", 2, "worker 0 failed", restarts{all: 3}},
+		{"who fails second has a say no more", 1, 1, false, "w0=2:terminate/10s s0=7:-", 2, "worker 0 failed", restarts{all: 3}},
+		{"killed when asked", 1, 1, false, "w0=3:terminate/10s time:kill s0=137:-/1s time:start w0:-/10s s0:-", 0, "Killing|again in 1s", restarts{all: 1}},
+		{"a server fails when all is done", 1, 1, false, "w0:-/10s s0=7:-/1s time:start w0:-/10s s0:-", 0, "server 0 failed: exit code 7", restarts{all: 1}},
+		{"interrupt is no failure", 1, 1, false, "INT:terminate/10s w0=1:- s0=1:-", 130, "interrupt: ending", restarts{all: 3}},
+		{"interrupt after a failure", 1, 1, false, "w0=3:terminate/10s INT:kill s0=137:-", 3, "interrupt: killing server 0", restarts{all: 3}},
+		{"interrupt in the pause", 1, 1, false, "w0=3:terminate/10s s0:-/1s INT:-", 130, "interrupt: the job is not started again", restarts{all: 3}},
+		{"terminated in the pause", 0, 1, true, "w0=3:-/1s TERM:-", 143, "terminated: the job is not started again", restarts{all: 3}},
+		{"a server comes back", 2, 1, false, "s1=137:start(s1) s1=137:start(s1) w0:-/10s s0:- s1:-", 0, "server 1 failed: exit code 137. It is started again alone, as servers may be 1 times more", restarts{servers: 2}},
+		{"a server comes back too often", 2, 1, false, "s1=137:start(s1) s1=137:terminate/10s w0:- s0:-", 137, "as servers may be 0 times more|server 1 failed: exit code 137. Ending the others", restarts{servers: 1}},
+		{"a server that went back does not come back", 1, 1, false, "s0=75:terminate/10s w0=75:-/1s time:start w0:-/10s s0:-", 0, "all roles are started again", restarts{all: 1, servers: 5}},
+		{"a server has nobody to come back to", 2, 1, false, "w0:-/10s s1=137:terminate/10s s0:-", 137, "server 1 failed", restarts{servers: 5}},
+		{"a worker does not come back alone", 1, 1, false, "w0=137:terminate/10s s0:-", 137, "worker 0 failed", restarts{servers: 5}},
+		{"a worker comes back", 1, 2, false, "w1=137:start(w1) w0:- w1=1:start(w1) w1:-/10s s0:-", 0,
+			"worker 1 failed: exit code 137. It is started again alone, as workers may be 1 times more|may be 0 times more", restarts{workers: 2}},
+		{"a worker comes back too often", 1, 2, false, "w1=137:start(w1) w0=137:terminate/10s w1:- s0:-/1s time:start w1:- w0:-/10s s0:-", 0,
+			"as workers may be 0 times more|worker 0 failed: exit code 137. Ending the others|all roles are started again", restarts{all: 1, workers: 1}},
+		{"a worker that may not come back", 1, 2, false, "w1=137:start(w1) w1=75:terminate/10s w0:- s0:-/1s time:start w1:- w0:-/10s s0:-", 0,
+			"as workers may be 4 times more|worker 1 failed: exit code 75. Ending the others|all roles are started again", restarts{all: 1, workers: 5}},
+		{"a worker of a wrong command line", 1, 1, false, "w0=2:terminate/10s s0:-", 2, "worker 0 failed", restarts{workers: 5}},
+		{"a worker has nobody to come back to", 1, 2, false, "w0:- s0:-/3s w1=1:-", 1, "worker 1 failed: exit code 1\n", restarts{workers: 5}},
+		{"a server does not come back with the workers", 1, 1, false, "s0=137:terminate/10s w0:-", 137, "server 0 failed", restarts{workers: 5}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			k, said := newTestKeeper(tt.servers, tt.workers, tt.restarts, tt.returns, !tt.elsewhere)
+			k, said := newTestKeeper(tt.servers, tt.workers, tt.restarts, !tt.elsewhere)
 			for event := range strings.FieldsSeq(tt.script) {
 				what, want, _ := strings.Cut(event, ":")
 				if k.done() {
@@ -132,8 +141,8 @@ func TestKeeper(t *testing.T) {
 func TestKeeperNeverChangesItsMind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		servers, workers := rapid.IntRange(0, 3).Draw(t, "servers"), rapid.IntRange(1, 3).Draw(t, "workers")
-		restarts := rapid.IntRange(0, 2).Draw(t, "restarts")
-		k, _ := newTestKeeper(servers, workers, restarts, 0, rapid.Bool().Draw(t, "whole"))
+		again := rapid.IntRange(0, 2).Draw(t, "restarts")
+		k, _ := newTestKeeper(servers, workers, restarts{all: again}, rapid.Bool().Draw(t, "whole"))
 		code, asked, started := 0, false, 0
 		for !k.done() {
 			alive := []string{"INT", "TERM", "time"}
@@ -146,8 +155,8 @@ func TestKeeperNeverChangesItsMind(t *testing.T) {
 			event := alive[rapid.IntRange(0, len(alive)-1).Draw(t, "event")]
 			o := step(k, event)
 			if o.stop == start {
-				if started++; !ended || event != "time" || started > restarts || code == 0 {
-					t.Fatalf("%s: start %d of %d, all had ended: %t, after code %d", event, started, restarts, ended, code)
+				if started++; !ended || event != "time" || started > again || code == 0 {
+					t.Fatalf("%s: start %d of %d, all had ended: %t, after code %d", event, started, again, ended, code)
 				}
 				code, asked = 0, false
 			}

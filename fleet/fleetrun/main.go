@@ -71,7 +71,7 @@ func launch(opts *options, con *console) (int, error) {
 	job.scratch, job.live, job.width, job.token = scratch, con.live, con.width, job.ownToken(os.Getenv)
 	showJob(con, opts, job)
 	c := &crew{program: program, args: opts.args, job: job, logDir: opts.logDir, con: con}
-	return c.run(signals, opts.grace, opts.restarts, opts.returns)
+	return c.run(signals, opts.grace, opts.restarts)
 }
 
 // interrupted is the end of a job by a signal to fleetrun.

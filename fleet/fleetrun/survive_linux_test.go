@@ -19,7 +19,7 @@ import (
 
 // TestAJobSurvives kills a role of a real job with kill -9 when its second epoch has ended: fleetrun starts all again, they go on behind
 // an epoch that all had ended, and come to the weights of a job that nobody disturbed, bit for bit. A server with a journal is started
-// again alone, and the others never notice.
+// again alone, and the others never notice. So is a worker of mode async, which goes on behind what it had pushed.
 func TestAJobSurvives(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a model several times, as processes")
@@ -55,6 +55,16 @@ func TestAJobSurvives(t *testing.T) {
 			o.equals(t, undisturbed)
 		})
 	}
+	t.Run("worker 1 alone", func(t *testing.T) {
+		o := survivor{bin: bin, victim: "worker 1", alone: true}.run(t)
+		again := regexp.MustCompile(`worker 1 failed: killed \(signal 9\).* It is started again alone`)
+		if !again.MatchString(o.stderr) || strings.Contains(o.stderr, "attempt") {
+			t.Errorf("fleetrun said\n%s", o.stderr)
+		}
+		if !regexp.MustCompile(`worker 1 goes on after epoch [1-6]/6 and \d+ examples`).MatchString(o.log) {
+			t.Errorf("worker 1 said\n%s", o.log)
+		}
+	})
 }
 
 // equals fails the test unless both jobs came to the same model.
@@ -69,11 +79,13 @@ func (o survived) equals(t *testing.T, other survived) {
 type survivor struct {
 	bin, victim string
 	journal     bool // servers come back alone
+	alone       bool // workers do, in mode async
 }
 
 // survived is what became of it.
 type survived struct {
 	stdout, stderr, auc string
+	log                 string // of worker 1
 	weights             []byte
 }
 
@@ -83,12 +95,15 @@ func (s survivor) run(t *testing.T) (o survived) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	restarts, program := "--max_restart=3", []string{s.bin + "/wide_and_deep", "-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64",
+	restart, program := "--max_restart=3", []string{s.bin + "/wide_and_deep", "-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64",
 		"-checkpoint=" + dir + "/checkpoints", "-checkpoint_every=1h", "-out=" + dir + "/out"}
-	if s.journal {
-		restarts, program = "--restart_servers=3", append(program, "-journal="+dir+"/journal")
+	switch {
+	case s.journal:
+		restart, program = "--restart_servers=3", append(program, "-journal="+dir+"/journal")
+	case s.alone:
+		restart, program = "--restart_workers=3", append(program, "-mode=async")
 	}
-	args := append([]string{restarts, "--grace=2s", "--server_num=2", "--worker_num=2"}, program...)
+	args := append([]string{restart, "--grace=2s", "--server_num=2", "--worker_num=2"}, program...)
 	cmd := exec.CommandContext(ctx, s.bin+"/fleetrun", args...)
 	cmd.Dir = dir
 	cmd.Env = append(inherit(os.Environ(), nil), "GOMAXPROCS=1")
@@ -112,7 +127,11 @@ func (s survivor) run(t *testing.T) (o survived) {
 	if err := cmd.Wait(); err != nil || !killed {
 		t.Fatalf("fleetrun: %v, killed: %t\n%s\n%s", err, killed, &stderr, &stdout)
 	}
-	o.stdout, o.stderr = stdout.String(), stderr.String()
+	log, err := os.ReadFile(filepath.Join(dir, "log", "workerlog.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.stdout, o.stderr, o.log = stdout.String(), stderr.String(), string(log)
 	if o.auc = regexp.MustCompile(`test AUC \S+`).FindString(o.stdout); o.auc == "" {
 		t.Errorf("no AUC in\n%s", o.stdout)
 	}

@@ -96,7 +96,7 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 	case life <= m.life:
 		return false, wire.Refuse(wire.StatusStale, "worker %d was restarted: life %d is over, life %d is current", worker, life, m.life)
 	case r.o.Lockstep && m.state != absent && !m.fresh():
-		return false, wire.Refuse(wire.StatusRefused, "worker %d is part of this %s job and %s, and in step no other process goes on for "+
+		return false, wire.Refuse(wire.StatusBack, "worker %d is part of this %s job and %s, and in step no other process goes on for "+
 			"it: start the job again from its last checkpoint", worker, r.o.Mode, m.since(now))
 	}
 	*m = member{state: alive, life: life, seen: now, agrees: true, window: Window{at: m.window.at}}

@@ -136,7 +136,7 @@ func yes(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
 func said(answer string, err error) string {
 	var refusal *wire.Refusal
 	if errors.As(err, &refusal) {
-		return [...]string{"ok", "refused", "mismatch", "not ready", "stale", "failed"}[refusal.Status]
+		return [...]string{"ok", "refused", "mismatch", "not ready", "stale", "failed", "back"}[refusal.Status]
 	}
 	return answer
 }

@@ -11,12 +11,14 @@ import (
 // nothing. The collectives under way are kept, and the last ones that are complete, for requests that come again.
 //
 // Workers number their collectives, and make them in the same order; the call, which each sends with its blob, holds them to
-// that. A worker that has left or died is waited for no more.
+// that. A worker that has left or died is waited for no more. One that was started again alone makes its collectives from the first on:
+// those that the others have behind them are answered at once, without what they brought.
 type gathering struct {
 	st       *state
 	journal  *journaling
 	byNumber map[uint64]*gathered
 	order    []uint64
+	past     uint64 // the highest that is over and forgotten
 }
 
 // gathered is one collective.
@@ -41,6 +43,9 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	defer c.st.lock.Unlock()
 	if err := c.st.sender(f); err != nil {
 		return err
+	}
+	if c.byNumber[msg.N] == nil && msg.N <= c.past {
+		return r.JSON(wire.Gathered{Data: make([][]byte, c.st.roster.Workers()), Loads: c.st.loads})
 	}
 	g := c.of(msg.N, msg.Call, int(f.Worker))
 	if g.call != msg.Call {
@@ -129,6 +134,7 @@ func (c *gathering) of(n uint64, call string, worker int) *gathered {
 		return found
 	}
 	if len(c.order) == keepGathers {
+		c.past = max(c.past, c.order[0])
 		delete(c.byNumber, c.order[0])
 		c.order = c.order[1:]
 	}

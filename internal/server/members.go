@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -46,9 +47,9 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 		return err
 	}
 	err = c.begin(int(f.Worker), life)
-	if refusal, refused := refusalOf(err); refused && refusal.Status == wire.StatusRefused && c.st.returned {
+	if errors.Is(err, wire.ErrWentBack) && c.st.returned {
 		// The life before has ended while this server was away, as those of others may have: what is left is no job.
-		c.st.lock.fail(wire.Refuse(wire.StatusBack, "%v", err))
+		c.st.lock.fail(err)
 		err = c.st.lock.failure
 	}
 	if err != nil {

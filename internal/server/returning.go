@@ -301,6 +301,9 @@ func (g *gathered) record() *gatherRecord {
 
 // recall has a collective that is over. Locked.
 func (c *gathering) recall(r *gatherRecord) {
+	if len(c.order) == 0 {
+		c.past = r.N - 1
+	}
 	g := c.of(r.N, r.Call, r.First)
 	g.data, g.more, g.have, g.done = r.Data, r.More, r.Have, true
 	copy(g.lives, r.Lives)

@@ -13,7 +13,7 @@ const (
 	StatusNotReady        // come back later
 	StatusStale           // from a life or round that is over
 	StatusFailed          // the job has failed; the text says why
-	StatusBack            // a server's weights are lost, so that everybody goes back to the last checkpoint
+	StatusBack            // a server's weights are lost, or a worker's place in the rounds: going on is from the last checkpoint
 	StatusAgain           // of a message in pieces: begin again with the first
 )
 

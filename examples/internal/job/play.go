@@ -60,7 +60,8 @@ func (t Training) Play(ctx context.Context, f *fleet.Fleet, work func(ctx contex
 func Epochs(ctx context.Context, f *fleet.Fleet, g *nn.Graph, c Flags, rows func(epoch int) *dataset.Dataset, out io.Writer,
 	fetch ...*nn.Node) (last nn.TrainResult, err error) {
 	exe := nn.NewExecutor(g)
-	if epoch, p := f.Progress().Epoch, f.Position(); epoch > 0 || p.Samples > 0 {
+	if p := f.Position(); f.Progress().Epoch > 0 || p.Samples > 0 {
+		epoch := max(f.Progress().Epoch, p.Epoch) // a worker that is started again alone may be further than the checkpoint
 		fmt.Fprintf(out, "worker %d goes on after epoch %d/%d and %d examples\n", f.WorkerIndex(), epoch, c.Epochs, p.Samples)
 	}
 	for epoch := f.Progress().Epoch; epoch < c.Epochs; epoch++ {
