@@ -33,7 +33,9 @@ type enduring struct {
 	// within is called before each step of a worker, and atTheEnd before it stops. What they return ends the worker.
 	within   func(f *fleet.Fleet, epoch, step int) error
 	atTheEnd func(f *fleet.Fleet) error
-	stop     time.Duration // bounds StopWorker; 0 means as long as it takes
+	// before and behind are called before and behind InitServer.
+	before, behind func(f *fleet.Fleet)
+	stop           time.Duration // bounds StopWorker; 0 means as long as it takes
 
 	t     *testing.T // of the bubble that it runs in
 	mu    sync.Mutex
@@ -110,7 +112,7 @@ func (j *enduring) play(ctx context.Context, f *fleet.Fleet, dir string) error {
 		return err
 	}
 	if f.IsServer() {
-		return trial.Serve(ctx, f, "")
+		return j.serve(ctx, f)
 	}
 	if err := f.InitWorker(ctx); err != nil {
 		return err
@@ -139,6 +141,19 @@ func (j *enduring) play(ctx context.Context, f *fleet.Fleet, dir string) error {
 		defer cancel()
 	}
 	return f.StopWorker(ctx)
+}
+
+func (j *enduring) serve(ctx context.Context, f *fleet.Fleet) error {
+	if j.before != nil {
+		j.before(f)
+	}
+	if err := f.InitServer(ctx, ""); err != nil {
+		return err
+	}
+	if j.behind != nil {
+		j.behind(f)
+	}
+	return f.RunServer(ctx)
 }
 
 func (j *enduring) epoch(ctx context.Context, f *fleet.Fleet, o *trial.Toy, epoch int) error {
@@ -421,6 +436,75 @@ func TestATornCheckpointIsPassedOver(t *testing.T) {
 				if lines := again.log.Lines("passed over"); !slices.ContainsFunc(lines, said) {
 					t.Errorf("%s: the log says %q", name, lines)
 				}
+			}
+		})
+	}
+}
+
+// TestServersBeginFromTheSame: server 0 and server 1 find different checkpoints when they start, the one before the other, since the newest
+// comes into sight between them. All begin from what server 0 has found, as soon as it is seen, or end with what to do.
+func TestServersBeginFromTheSame(t *testing.T) {
+	job := trial.Jobs(t)["sync"]
+	never := (&enduring{Job: job, epochs: 3}).works(t)
+	for name, c := range map[string]struct {
+		first  int           // server that starts first
+		hidden int           // of the newest checkpoints, from the second
+		seen   time.Duration // by the second, after it has started; 0 for never
+		epoch  int           // from which all begin
+		says   string        // each server, where they can't
+	}{
+		"late on server 1":     {first: 0, hidden: 1, seen: 10 * time.Second, epoch: 2},
+		"late on server 0":     {first: 1, hidden: 1, epoch: 1},
+		"never on server 1":    {first: 0, hidden: 1, says: "can't load checkpoint ckpt-000002"},
+		"nothing for server 0": {first: 1, hidden: 2, says: "server 0 from no checkpoint of the job's own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := (&enduring{Job: job, epochs: 2, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}).works(t)
+			all := names(t, before.recovery.Dir)
+			if len(all) != 2 {
+				t.Fatalf("there are %v", all)
+			}
+			turn := make(chan struct{})
+			show := func(from, to string) {
+				for _, name := range all[len(all)-c.hidden:] {
+					dir := filepath.Join(before.recovery.Dir, name)
+					if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			again := before.again()
+			again.epochs = 3
+			again.before = func(f *fleet.Fleet) {
+				if f.ServerIndex() != c.first {
+					<-turn
+				}
+			}
+			again.behind = func(f *fleet.Fleet) {
+				switch {
+				case f.ServerIndex() == c.first:
+					show("manifest.json", "unseen.json")
+					close(turn)
+				case c.seen > 0:
+					time.AfterFunc(c.seen, func() { show("unseen.json", "manifest.json") })
+				}
+			}
+			again.run(t)
+			for role, err := range again.errs { // workers may come when the servers have gone
+				if c.says != "" && strings.HasPrefix(role, "worker") && err != nil {
+					continue
+				}
+				if (err != nil) != (c.says != "") || err != nil && !(strings.Contains(err.Error(), c.says) && strings.Contains(err.Error(), "start all roles again")) {
+					t.Errorf("%s: %v, want %q", role, err, c.says)
+				}
+			}
+			for w, p := range again.began {
+				if p.Epoch != c.epoch {
+					t.Errorf("worker %d begins from epoch %d, want %d", w, p.Epoch, c.epoch)
+				}
+			}
+			if c.says == "" && !bytes.Equal(never.model, again.model) {
+				t.Error("the model is not that of a job that never ended")
 			}
 		})
 	}

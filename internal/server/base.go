@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -114,7 +115,15 @@ func (c *returning) resume(m *machines) error {
 
 // begun begins the journal of a server that has not come back.
 func (c *returning) begun() error {
-	if !c.journal.on() || len(c.journal.journal.Segments()) > 0 {
+	if c.journal.on() && len(c.journal.journal.Segments()) > 0 {
+		return nil
+	}
+	return c.begins()
+}
+
+// begins begins a segment with what the tables were filled from, before any worker has joined.
+func (c *returning) begins() error {
+	if !c.journal.on() {
 		return nil
 	}
 	return c.segment(c.base(c.from, nil))
@@ -178,6 +187,9 @@ func (c *returning) fill(ctx context.Context, b base) error {
 	m, err := c.members.loading.fill(ctx, f.Dir, f.What, f.Told)
 	if err == nil && m.Progress != nil {
 		c.members.recovery.progress = wire.Progress(*m.Progress)
+	}
+	if err == nil && f.ID != "" {
+		c.members.recovery.base = wire.Base{Name: filepath.Base(f.Dir), ID: f.ID}
 	}
 	return err
 }

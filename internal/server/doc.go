@@ -38,6 +38,7 @@
 //
 //	frozen.go     frozen dense params: the saving worker's, for the checkpoint and for workers that join later
 //	load.go       the first weights: a checkpoint's, a model's, or those that worker 0 publishes
+//	following.go  a checkpoint of the job's own, the same on all servers
 //	recovery.go   checkpoints that the job makes by itself: who saves, where, which stay
 //	stopping.go   a last one before a server ends that was asked to
 //	save.go       the server's part of a checkpoint, the end of a period of the tables, a cut that is read

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
@@ -23,8 +24,14 @@ type recovery struct {
 	series   *checkpoint.Series
 	claims   checkpoint.Claims // of directories that workers have named
 	progress wire.Progress     // of the checkpoint that the job goes on from
+	base     wire.Base         // that checkpoint
 	journal  *journaling
 	log      *slog.Logger
+
+	// How to begin from another, and what to do then; load is nil where the job has none of its own.
+	load     loader
+	followed func() error
+	patience time.Duration
 
 	// Guarded by the state's lock:
 	stopping []uint32 // by worker: the life that saves a last time
@@ -179,24 +186,18 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	saved, now := len(positions), c.st.roster.Workers()
-	if saved == now {
-		c.st.roster.Resume(positions)
-	} else if saved > 0 && c.index == 0 {
+	if saved != now {
+		positions = make([][]progress.Position, now)
+	}
+	c.st.roster.Resume(positions)
+	if saved > 0 && saved != now && c.index == 0 {
 		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir", dir,
 			"workers then", saved, "workers now", now, "epoch", c.progress.Epoch)
 	}
 }
 
 // resume loads the newest whole checkpoint, if there is one.
-func (c *recovery) resume(
-	ctx context.Context, load func(ctx context.Context, dir string) (checkpoint.Manifest, error),
-) (found bool, err error) {
-	return c.series.Resume(ctx, func(dir string) error {
-		m, err := load(ctx, dir)
-		if err == nil && m.Progress != nil {
-			c.progress = wire.Progress(*m.Progress)
-			c.goOn(dir, m.Positions)
-		}
-		return err
-	})
+func (c *recovery) resume(ctx context.Context, load loader) (found bool, err error) {
+	c.load = load
+	return c.series.Resume(ctx, func(dir string) error { return c.take(ctx, dir, load) })
 }

@@ -169,8 +169,6 @@ func (c *servers) known(to int) (met, over bool) {
 
 // report asks a server whether it is still there, and the same; one that server 0 does not know introduces itself.
 func (c *servers) report(ctx context.Context, to int) error {
-	ctx, cancel := context.WithTimeout(ctx, c.peers.timeout/10)
-	defer cancel()
 	msg, h := wire.Report{Server: c.index, Process: c.process}, wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
 		c.st.lock.Lock()
@@ -189,23 +187,30 @@ func (c *servers) report(ctx context.Context, to int) error {
 		_, err = attempt(ctx)
 	}
 	if err == nil && g == nil {
-		err = c.begin(answer)
+		err = c.begin(ctx, answer)
 	}
 	return err
 }
 
-// begin makes this server one of a generation.
-func (c *servers) begin(answer wire.Reported) error {
+// begin makes this server one of a generation, whose servers have all begun from the same.
+func (c *servers) begin(ctx context.Context, answer wire.Reported) error {
 	if answer.Key == 0 {
 		return wire.Refuse(wire.StatusMismatch,
 			"server 0 has said nothing of the run of the job that it began: do all roles run the same build?")
 	}
 	c.log.Debug("known to server 0", "run", fmt.Sprintf("%016x", answer.Generation))
+	failure := c.recovery.follow(ctx, answer.From)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	g := &roster.Generation{Number: answer.Generation, Key: answer.Key, Fingerprint: c.fingerprint.Sum()}
 	c.journal.note(event{Generation: g})
 	c.st.generation.Store(g)
+	if failure != nil {
+		c.st.lock.fail(failure)
+	}
 	c.st.lock.broadcast()
 	return nil
 }
@@ -224,7 +229,7 @@ func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *reply) error {
 	case len(msg.Fingerprint) == 0 || msg.Server == 0:
 		err = c.wentBack(0)
 	default:
-		answer, err = wire.Reported{Generation: g.Number, Key: g.Key}, c.introduce(msg)
+		answer, err = wire.Reported{Generation: g.Number, Key: g.Key, From: c.recovery.base}, c.introduce(msg)
 	}
 	if err != nil {
 		return err

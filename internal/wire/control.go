@@ -106,8 +106,23 @@ type Report struct {
 type Reported struct {
 	Generation uint64 `json:"generation,omitempty"`
 	Key        uint64 `json:"key,omitempty"`
+	// From is what server 0 has begun from, where it gives the key.
+	From Base `json:"from,omitzero"`
 	// Whole is how many checkpoints were wanted by servers that stop and have been saved, which server 0 knows.
 	Whole int `json:"whole,omitempty"`
+}
+
+// Base is a checkpoint of the job's own, from which it goes on; the zero value is none.
+type Base struct {
+	Name string `json:"name"` // of its directory below Strategy.Recovery's
+	ID   string `json:"id"`
+}
+
+func (b Base) String() string {
+	if b.ID == "" {
+		return "no checkpoint of the job's own"
+	}
+	return fmt.Sprintf("checkpoint %s (%s)", b.Name, b.ID)
 }
 
 // Beat answers a heartbeat where there is something to say.

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/peer"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// Each server looks for the newest checkpoint by itself, so that tables are filled before anybody is served, and in any order of starts.
+// Two of them may find different ones: a directory's list is late on another machine, or a process of the run before has saved once more
+// meanwhile. What server 0 has begun from counts, which it says together with the key of the generation: before a server has that, no
+// worker can join it.
+
+// loader fills the tables from a checkpoint of the job's own.
+type loader func(ctx context.Context, dir string) (checkpoint.Manifest, error)
+
+// follow has this server begin from the checkpoint that server 0 has begun from, if it has found another itself. It waits for one that it
+// can't see yet.
+func (c *recovery) follow(ctx context.Context, first wire.Base) error {
+	switch {
+	case first == c.base:
+		return nil
+	case first.ID == "" || c.load == nil || filepath.Base(first.Name) != first.Name:
+		return wire.Refuse(wire.StatusFailed, "server %d has begun from %v, server 0 from %v: let all servers see the same directory %s, "+
+			"and start all roles again", c.index, c.base, first, c.series.Dir)
+	}
+	dir := filepath.Join(c.series.Dir, first.Name)
+	c.log.Warn("begins anew, from the checkpoint that server 0 has begun from", "dir", dir, "instead of", c.base,
+		"waits at most", c.patience)
+	if err := c.loadNamed(ctx, dir, first.ID); err != nil && ctx.Err() == nil {
+		return wire.Refuse(wire.StatusFailed, "server %d can't load %v within %v, from which server 0 has begun: %v: let all servers see "+
+			"the same directory %s, and start all roles again", c.index, first, c.patience, err, c.series.Dir)
+	}
+	return context.Cause(ctx)
+}
+
+// loadNamed loads a checkpoint, again and again until it is whole or patience ends.
+func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
+		err := source{Dir: dir, ID: id}.whole()
+		if err == nil {
+			err = c.take(ctx, dir, c.load)
+		}
+		if why == nil || !errors.Is(err, context.DeadlineExceeded) {
+			why = err
+		}
+		if err == nil {
+			return peer.Done, c.followed()
+		}
+		return peer.Pause, why
+	})
+}
+
+// take loads a checkpoint, from which the job goes on.
+func (c *recovery) take(ctx context.Context, dir string, load loader) error {
+	m, err := load(ctx, dir)
+	if err != nil {
+		return err
+	}
+	c.base = wire.Base{Name: filepath.Base(dir), ID: m.ID}
+	if m.Progress != nil {
+		c.progress = wire.Progress(*m.Progress)
+		c.goOn(dir, m.Positions)
+	}
+	return nil
+}
