@@ -1,9 +1,12 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -34,6 +37,57 @@ func TestEveryPushCountsOnce(t *testing.T) {
 			})
 		}
 	})
+}
+
+// turning is a line that turns over one bit in the header of every fourth frame or of its answer, as a seed draws them, though it says that
+// it damages nothing.
+type turning struct {
+	transport.Transport
+	mu   sync.Mutex
+	dice *rand.Rand
+}
+
+func (*turning) Guards(string) bool { return true }
+
+func (l *turning) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	const envelope, first, last = 16, 5, 64 // bytes: the protocol's magic and version aside
+	l.mu.Lock()
+	bit, fault := 8*(envelope+first)+l.dice.IntN(8*(last-first)), l.dice.IntN(8)
+	l.mu.Unlock()
+	turn := func(b []byte) []byte {
+		if bit < 8*len(b) {
+			b = bytes.Clone(b)
+			b[bit/8] ^= 1 << (bit % 8)
+		}
+		return b
+	}
+	switch fault {
+	case 0:
+		req = [][]byte{turn(bytes.Join(req, nil))}
+	case 1:
+		return l.Transport.Call(ctx, endpoint, req, func(b []byte) error { return read(turn(b)) })
+	}
+	return l.Transport.Call(ctx, endpoint, req, read)
+}
+
+// TestTurnedBitsOfHeaders: where no transport looks, a bit of a frame's header that is turned over makes no other frame of it: it is sent again,
+// and every push counts once.
+func TestTurnedBitsOfHeaders(t *testing.T) {
+	const steps, workers = 8, 3
+	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), {MaxFrame: 4096}} {
+		s, want := trial.Patient(s), float32(steps*workers)
+		if s.Mode == strategy.ModeSync {
+			want = steps // a round averages its workers' gradients, so it counts once
+		}
+		t.Run(fmt.Sprintf("%s/%d", s.Mode, s.MaxFrame), func(t *testing.T) {
+			line := func(below transport.Transport) transport.Transport {
+				return &turning{Transport: below, dice: rand.New(rand.NewPCG(1, 2))}
+			}
+			trial.Cluster(2, workers).Simulate(t, line, func(ctx context.Context, f *fleet.Fleet) error {
+				return trial.Count(ctx, f, s, steps, want)
+			})
+		})
+	}
 }
 
 // TestASeedReplays runs every seed twice: all that is sent meets the same faults in both runs, to the last heartbeat.

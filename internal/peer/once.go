@@ -2,6 +2,8 @@ package peer
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -12,7 +14,7 @@ import (
 var frames = sync.Pool{New: func() any { return new(wire.Frame) }}
 
 // Once makes one attempt at a server: it sends a request to the endpoint and gives the answer to read, which may be nil. answered says
-// that an answer came, be it a refusal, which is the error then.
+// that an answer came, be it a refusal, which is the error then. A request that was damaged on its way has none.
 func Once(ctx context.Context, t transport.Transport, to string, req [][]byte, read func(*wire.Frame) error) (answered bool, err error) {
 	f := frames.Get().(*wire.Frame)
 	defer func() {
@@ -23,8 +25,12 @@ func Once(ctx context.Context, t transport.Transport, to string, req [][]byte, r
 		if err := f.Parse(body); err != nil {
 			return err
 		}
+		err := f.Refusal()
+		if errors.Is(err, wire.ErrDamaged) {
+			return fmt.Errorf("the server has not taken the request: %w", wire.ErrDamaged)
+		}
 		answered = true
-		if err := f.Refusal(); err != nil || read == nil {
+		if err != nil || read == nil {
 			return err
 		}
 		return read(f)

@@ -73,8 +73,11 @@ func (d *door) handle(body []byte, out *transport.Reply) {
 	r := d.replies.Get().(*reply)
 	out.Done = r.done
 	f := &r.frame
-	f.Header = wire.Header{Op: wire.OpHeartbeat} // of a refusal when the request has no header that can be read
+	f.Header = wire.Header{}
 	err := f.Parse(body)
+	if err != nil {
+		f.Op = wire.OpHeartbeat // of a refusal, where the request's can't be read or be believed
+	}
 	r.Reset(wire.Header{Op: f.Op, Worker: f.Worker, Life: f.Life, Seq: f.Seq})
 	if err == nil {
 		err = d.serve(f, r)
@@ -143,8 +146,11 @@ func (d *door) refuse(r *reply, err error) {
 	h := *r.Header()
 	h.Status = wire.StatusRefused
 	var refusal *wire.Refusal
-	if errors.As(err, &refusal) {
+	switch {
+	case errors.As(err, &refusal):
 		h.Status = refusal.Status
+	case errors.Is(err, wire.ErrDamaged):
+		h.Status = wire.StatusDamaged
 	}
 	if h.Status != wire.StatusNotReady && h.Status != wire.StatusAgain {
 		d.refused.Add(1)

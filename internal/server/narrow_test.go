@@ -103,6 +103,7 @@ func TestNarrowPushesAreChecked(t *testing.T) {
 			s := newServer(t, strategy.Async())
 			body := bodyOf(s, narrowPushOf(s, c.e, wire.Header{Seq: 1}, [4]float32{1, 1, 1, 1}, [2]float32{1, 1}))
 			c.spoil(body)
+			wire.Seal(body)
 			var reply transport.Reply
 			s.door.handle(body, &reply)
 			defer reply.Done()

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,24 +128,42 @@ func TestAStrangerIsToldFewLines(t *testing.T) {
 	}
 }
 
-// TestFlippedBits repeats each frame of a session with every bit of its header, and of its end, turned over: whatever that frame is
-// answered, the session goes on as one that nobody disturbs.
+// TestFlippedBits repeats each frame of a session with every bit of its header, of its sections' heads and of its end turned over: whatever
+// that frame is answered, the session goes on as one that nobody disturbs. No bit of header or heads is answered with anything but a refusal.
 func TestFlippedBits(t *testing.T) {
-	quick := strategy.Strategy{Mode: strategy.ModeSync, WaitTimeout: strategy.Duration(100 * time.Microsecond)} // for rounds that never come
+	for _, mode := range strategy.Modes() {
+		for _, sealed := range []bool{false, true} {
+			if !sealed || mode == strategy.ModeSync { // in other modes another number is another push
+				t.Run(fmt.Sprintf("%s, sealed %t", mode, sealed), func(t *testing.T) { flipBits(t, mode, sealed) })
+			}
+		}
+	}
+}
+
+// flipBits does that, and with sealed makes the checksums of what it has damaged right.
+func flipBits(t *testing.T, mode strategy.Mode, sealed bool) {
+	quick := strategy.Strategy{Mode: mode, WaitTimeout: strategy.Duration(100 * time.Microsecond)} // for rounds that never come
 	s, twin := newServer(t, quick), newServer(t, quick)
 	for _, b := range session(s) {
 		send(t, twin, b, wire.StatusOK)
 		send(t, s, b, wire.StatusOK)
 		body := bodyOf(s, b)
 		for i := range body {
-			if i >= 64 && i < len(body)-24 {
+			if i >= 80 && i < len(body)-24 {
 				continue
 			}
 			for bit := range 8 {
 				flipped := bytes.Clone(body)
 				flipped[i] ^= 1 << bit
+				if sealed {
+					wire.Seal(flipped)
+				}
 				var reply transport.Reply
+				var answer wire.Frame
 				s.door.handle(flipped, &reply)
+				if err := answer.Parse(bytes.Join(reply.Parts, nil)); err != nil || i < 80 && !sealed && answer.Status == wire.StatusOK {
+					t.Fatalf("bit %d of byte %d turned over: status %d, error %v", bit, i, answer.Status, err)
+				}
 				reply.Done()
 			}
 		}

@@ -12,18 +12,18 @@ import (
 // frame of a large gradient is ever put together. So the caller keeps its floats as they are until the frame has been answered, however
 // often it is sent.
 type Builder struct {
-	head     [headerSize]byte
-	header   Header
-	sections int
-	scratch  []byte
-	parts    [][]byte
-	open     int // start in scratch of what was written since the last part
-	group    [denseGroup]float32
+	head    [headerSize]byte
+	header  Header
+	heads   []int // of sections, in scratch
+	scratch []byte
+	parts   [][]byte
+	open    int // start in scratch of what was written since the last part
+	group   [denseGroup]float32
 }
 
 // Reset begins a new frame. Parts of the last one are no longer valid.
 func (b *Builder) Reset(h Header) {
-	b.header, b.sections, b.open = h, 0, 0
+	b.header, b.heads, b.open = h, b.heads[:0], 0
 	b.scratch, b.parts = b.scratch[:0], append(b.parts[:0], nil)
 }
 
@@ -33,7 +33,7 @@ func (b *Builder) Header() *Header { return &b.header }
 // Parts ends the frame. The parts stay valid until Reset, and as long as the floats given do not change.
 func (b *Builder) Parts() [][]byte {
 	b.flush()
-	b.parts[0] = b.header.append(b.head[:0], b.sections)
+	b.parts[0] = b.seal(b.header.append(b.head[:0]))
 	return b.parts
 }
 
@@ -128,7 +128,7 @@ func putIDs(dst []byte, ids []uint64) []byte {
 }
 
 func (b *Builder) begin(kind Kind, flags byte, param uint32, size int) {
-	b.sections++
+	b.heads = append(b.heads, len(b.scratch))
 	b.scratch = append(b.scratch, byte(kind), flags, 0, 0)
 	b.scratch = binary.LittleEndian.AppendUint32(b.scratch, param)
 	b.scratch = binary.LittleEndian.AppendUint64(b.scratch, uint64(size))

@@ -4,7 +4,7 @@
 // A frame is little-endian. It starts with a header of 64 bytes:
 //
 //	 0  u32  magic "gfl1"
-//	 4  u8   version (1)
+//	 4  u8   version (2)
 //	 5  u8   op
 //	 6  u16  status: 0, or why the request was refused (replies only)
 //	 8  u64  job: fingerprint of the cluster (hello, join), or a number that only the sender and its servers know
@@ -16,7 +16,7 @@
 //	           seq this server has answered as ones that count, and one more since it has brought the first weights
 //	48  u64  version of the dense weights: held by the worker (request), sent (reply)
 //	56  u32  samples behind the gradients
-//	60  u32  number of sections
+//	60  u32  CRC-32C of bytes 0 to 59 and of the heads of all sections
 //
 // The answer to a push uses three of these fields for its [Outcome]: samples is how many of its rows were applied, acked
 // how many were dropped by an entry policy or a budget, and round is twice the version of the weights that the push was applied
@@ -60,6 +60,7 @@
 //	status.go    why a request was refused
 //	outcome.go   what became of a push
 //	version.go   versions of dense weights
+//	checksum.go  whether header and heads are as they were sent
 //	section.go   what follows the header, written and read
 //	encoding.go  floats in fewer bytes
 //	floats.go    floats as bytes, without copying

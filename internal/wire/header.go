@@ -75,6 +75,14 @@ func (o Op) String() string {
 	return fmt.Sprintf("op(%d)", uint8(o))
 }
 
+// check refuses what is no op.
+func (o Op) check() error {
+	if o == 0 || o >= opEnd {
+		return fmt.Errorf("wire: unknown op %d: %w", uint8(o), ErrFrame)
+	}
+	return nil
+}
+
 // Header is the fixed part of a frame; the package's doc says what each field means.
 //
 // Worker, Life and Seq together name a push for ever: a frame that comes again has the same three, however often it was carried. Job
@@ -98,8 +106,9 @@ const NoDense = math.MaxUint64
 
 const (
 	headerSize = 64
+	sumAt      = headerSize - 4
 	magic      = 0x316c6667 // "gfl1"
-	version    = 1
+	version    = 2
 )
 
 var (
@@ -107,9 +116,12 @@ var (
 	ErrFrame = errors.New("not a frame of this protocol")
 	// ErrVersion says that the other side speaks another version of the protocol.
 	ErrVersion = errors.New("other version of the protocol")
+	// ErrDamaged says that a frame is not as it was sent; nothing was done that it asks for, and it may be sent again.
+	ErrDamaged = errors.New("frame damaged on its way")
 )
 
-func (h *Header) append(b []byte, sections int) []byte {
+// append appends a header, but for the checksum at its end.
+func (h *Header) append(b []byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint32(b, magic)
 	b = append(b, version, byte(h.Op))
@@ -121,32 +133,31 @@ func (h *Header) append(b []byte, sections int) []byte {
 	b = le.AppendUint64(b, h.Round)
 	b = le.AppendUint64(b, h.Acked)
 	b = le.AppendUint64(b, h.Version)
-	b = le.AppendUint32(b, h.Samples)
-	return le.AppendUint32(b, uint32(sections))
+	return le.AppendUint32(b, h.Samples)
 }
 
-// ParseHeader reads how a frame begins.
+// ParseHeader reads how a frame begins, of which nothing more need be there. Whether it is as it was sent only Parse can tell.
 func ParseHeader(b []byte) (h Header, err error) {
-	_, err = h.parse(b)
+	if err = h.parse(b); err == nil {
+		err = h.Op.check()
+	}
 	return h, err
 }
 
-func (h *Header) parse(b []byte) (sections int, err error) {
+func (h *Header) parse(b []byte) error {
 	le := binary.LittleEndian
 	switch {
 	case len(b) < headerSize:
-		return 0, fmt.Errorf("wire: %d bytes, a header has %d: %w", len(b), headerSize, ErrFrame)
+		return fmt.Errorf("wire: %d bytes, a header has %d: %w", len(b), headerSize, ErrFrame)
 	case le.Uint32(b) != magic:
-		return 0, fmt.Errorf("wire: magic %08x: %w", le.Uint32(b), ErrFrame)
+		return fmt.Errorf("wire: magic %08x: %w", le.Uint32(b), ErrFrame)
 	case b[4] != version:
-		return 0, fmt.Errorf("wire: version %d, this build speaks %d: %w", b[4], version, ErrVersion)
-	case b[5] == 0 || Op(b[5]) >= opEnd:
-		return 0, fmt.Errorf("wire: unknown op %d: %w", b[5], ErrFrame)
+		return fmt.Errorf("wire: version %d, this build speaks %d: %w", b[4], version, ErrVersion)
 	}
 	*h = Header{
 		Op: Op(b[5]), Status: le.Uint16(b[6:]), Job: le.Uint64(b[8:]),
 		Worker: le.Uint32(b[16:]), Life: le.Uint32(b[20:]), Seq: le.Uint64(b[24:]), Round: le.Uint64(b[32:]),
 		Acked: le.Uint64(b[40:]), Version: le.Uint64(b[48:]), Samples: le.Uint32(b[56:]),
 	}
-	return int(le.Uint32(b[60:])), nil
+	return nil
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"slices"
 )
@@ -47,34 +48,33 @@ type Section struct {
 type Frame struct {
 	Header
 	Sections []Section
+	sum      uint32 // that the frame should have
 }
 
 // Parse reads a frame that fills body. Its sections alias body. f's slice of sections is used again.
 //
-// It checks that heads and payloads lie within body. What a payload says of itself, such as how many ids it has, is checked where it is
-// read, before anything is allocated by it (split). Whether the ids exist and shapes fit is for whoever knows the model: packages
-// server and exchange.
+// It checks that heads and payloads lie within body, and that header and heads are those that were sent (ErrDamaged). What a payload says
+// of itself, such as how many ids it has, is checked where it is read, before anything is allocated by it (split). Whether the ids exist
+// and shapes fit is for whoever knows the model: packages server and exchange.
 func (f *Frame) Parse(body []byte) error {
 	f.Sections = f.Sections[:0]
-	n, err := f.Header.parse(body)
-	if err != nil {
+	if err := f.Header.parse(body); err != nil {
 		return err
 	}
-	rest := body[headerSize:]
-	if n > len(rest)/sectionSize {
-		return fmt.Errorf("wire: %d sections in %d bytes: %w", n, len(rest), ErrFrame)
-	}
-	for i := range n {
+	f.sum = crc32.Update(0, castagnoli, body[:sumAt])
+	for rest := body[headerSize:]; len(rest) > 0; {
 		var s Section
-		if rest, err = s.parse(rest); err != nil {
-			return fmt.Errorf("wire: section %d of %d: %w", i+1, n, err)
+		after, err := s.parse(rest)
+		if err != nil {
+			return fmt.Errorf("wire: section %d: %w", len(f.Sections)+1, err)
 		}
-		f.Sections = append(f.Sections, s)
+		f.sum = crc32.Update(f.sum, castagnoli, rest[:sectionSize])
+		f.Sections, rest = append(f.Sections, s), after
 	}
-	if len(rest) != 0 {
-		return fmt.Errorf("wire: %d bytes after the last section: %w", len(rest), ErrFrame)
+	if err := f.sealed(body); err != nil {
+		return err
 	}
-	return nil
+	return f.Op.check()
 }
 
 func (s *Section) parse(b []byte) (rest []byte, err error) {

@@ -15,6 +15,7 @@ const (
 	StatusFailed          // the job has failed; the text says why
 	StatusBack            // a server's weights are lost, or a worker's place in the rounds: going on is from the last checkpoint
 	StatusAgain           // of a message in pieces: begin again with the first
+	StatusDamaged         // the request is not as it was sent: send it again
 )
 
 // What a [Refusal] is, for errors.Is.
@@ -56,6 +57,8 @@ func (r *Refusal) Unwrap() error {
 		return ErrWentBack
 	case StatusAgain:
 		return ErrAgain
+	case StatusDamaged:
+		return ErrDamaged
 	}
 	return ErrRefused
 }

@@ -31,8 +31,8 @@ func TestGoldenFrame(t *testing.T) {
 	b.Clicks(4, []float32{2, 1})
 	b.Positions([]progress.Position{
 		{Thread: 1, Threads: 3, Epoch: 2, Samples: 512}, {Thread: 2, Threads: 3, Epoch: 2, Samples: 1 << 40}})
-	want := "67666c31" + "01" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
-		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "0a000000" +
+	want := "67666c31" + "02" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
+		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "d6ae36da" +
 		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
 		"0300000004000000" + "1c00000000000000" + "0300000004000000" + "0000aa0200000000" + "0000803f0000004000004040" + "00000000" +
 		"0301000004000000" + "0400000000000000" + "00000041" + "00000000" +
@@ -120,6 +120,12 @@ func sortIDs(ids []uint64) {
 	}
 }
 
+// sealed is a frame with the checksum that it should have.
+func sealed(body []byte) []byte {
+	Seal(body)
+	return body
+}
+
 func TestDamagedFramesAreRefused(t *testing.T) {
 	var b Builder
 	b.Reset(Header{Op: OpStep})
@@ -138,15 +144,18 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 	}{
 		{"empty", nil, ErrFrame, "0 bytes"},
 		{"magic", change(0, 'x'), ErrFrame, "magic"},
-		{"version", change(4, 2), ErrVersion, "version 2, this build speaks 1"},
-		{"op", change(5, 200), ErrFrame, "unknown op 200"},
-		{"more sections than bytes", change(63, 255), ErrFrame, "sections in"},
+		{"version", change(4, 1), ErrVersion, "version 1, this build speaks 2"},
+		{"op", sealed(change(5, 200)), ErrFrame, "unknown op 200"},
+		{"checksum", change(63, good[63]^1), ErrDamaged, "the checksum of header and 1 sections is"},
+		{"another's push", change(24, 9), ErrDamaged, "should be"},
+		{"another table", change(68, 2), ErrDamaged, "should be"},
+		{"a section less", good[:64], ErrDamaged, "header and 0 sections"},
 		{"section kind", change(64, 10), ErrFrame, "unknown kind 10"},
 		{"unknown flags", change(65, 8), ErrFrame, "flags 0x8 of kind 3"},
 		{"bare rows in another encoding", change(65, 3), ErrFrame, "flags 0x3 of kind 3"},
 		{"payload too long", change(79, 1), ErrFrame, "payload of"},
 		{"cut", good[:len(good)-8], ErrFrame, "payload of"},
-		{"trailing", append(bytes.Clone(good), 0), ErrFrame, "1 bytes after"},
+		{"trailing", append(bytes.Clone(good), 0), ErrFrame, "section 2: head cut off"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := new(Frame).Parse(c.body)
@@ -154,6 +163,40 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 				t.Errorf("got error %v, want %v with %q", err, c.want, c.text)
 			}
 		})
+	}
+}
+
+// TestEveryFlippedBitOfAHead: no bit of a frame's header, nor of a section's head, can be turned over unseen.
+func TestEveryFlippedBitOfAHead(t *testing.T) {
+	var b Builder
+	b.Reset(Header{Op: OpStep, Job: 77, Worker: 1, Life: 2, Seq: 3, Round: 4, Acked: 2, Version: 5, Samples: 6})
+	b.Dense([]float32{1, 2, 3})
+	b.Rows(1, []uint64{1, 200}, []float32{1, 2})
+	b.RowsAs(Int8, 2, []uint64{5}, []float32{1, 2, 3, 4, 5, 6, 7})
+	b.Blob(nil)
+	good := join(b.Parts())
+	var f Frame
+	if err := f.Parse(good); err != nil {
+		t.Fatal(err)
+	}
+	heads := map[int]bool{}
+	for i := range headerSize {
+		heads[i] = true
+	}
+	for at, s := headerSize, 0; at < len(good); s++ {
+		for i := range sectionSize {
+			heads[at+i] = true
+		}
+		at += sectionSize + pad(len(f.Sections[s].data))
+	}
+	for i := range heads {
+		for bit := range 8 {
+			flipped := bytes.Clone(good)
+			flipped[i] ^= 1 << bit
+			if f.Parse(flipped) == nil {
+				t.Errorf("bit %d of byte %d is turned over unseen", bit, i)
+			}
+		}
 	}
 }
 
@@ -293,6 +336,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var fr Frame
+		if fr.Parse(body) != nil {
+			body = bytes.Clone(body)
+			Seal(body) // so that what lies behind the checksum is fuzzed too
+		}
 		if fr.Parse(body) != nil {
 			return
 		}
