@@ -30,7 +30,7 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 // cut makes one attempt.
 func (c *Client) cut(ctx context.Context, do func(backend.Weights) error) (err error) {
 	msg := wire.Save{ID: c.cuts.id(), Read: true}
-	defer c.cuts.abandon(msg)
+	defer c.cuts.abandon(ctx, msg)
 	if msg.Steps, _, err = c.cuts.freeze(ctx, msg); err != nil {
 		return err
 	}

@@ -76,9 +76,19 @@ func (k *cuts) commit(ctx context.Context, msg *wire.Save) error {
 	return k.link.control(ctx, 0, wire.OpCommit, msg, nil)
 }
 
-// abandon lets pushes go on after a cut that failed. Parts of a checkpoint that were written are removed when it is sure that nobody
-// commits them: they would take the room that the next save needs.
-func (k *cuts) abandon(msg wire.Save) {
+// abandon lets pushes go on after a cut that failed. A caller whose ctx has ended is not held up by a server that does not answer: servers
+// are told beside it then.
+func (k *cuts) abandon(ctx context.Context, msg wire.Save) {
+	told := k.link.beside(func() { k.tell(msg) })
+	select {
+	case <-told:
+	case <-ctx.Done():
+	}
+}
+
+// tell tells all servers that a cut is given up, for a worker timeout. Parts of a checkpoint that were written are removed when it is sure
+// that nobody commits them: they would take the room that the next save needs.
+func (k *cuts) tell(msg wire.Save) {
 	ctx, cancel := context.WithTimeout(k.link.ctx, k.link.strategy.WorkerTimeout.Std())
 	defer cancel()
 	msg.Abandon = true

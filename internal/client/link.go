@@ -35,6 +35,10 @@ type link struct {
 	stopped atomic.Bool
 	beat    sync.WaitGroup
 
+	mu      sync.Mutex
+	over    bool // nothing begins beside callers any more
+	besides sync.WaitGroup
+
 	ctx context.Context // ends with the client; its cause says what went wrong
 	end context.CancelCauseFunc
 }
@@ -70,7 +74,24 @@ func newLink(c Config) *link {
 func (l *link) stop(cause error) bool {
 	l.end(cause)
 	l.beat.Wait()
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.besides.Wait()
 	return !l.stopped.Swap(true)
+}
+
+// beside does something beside the caller, which ends with the link, and says when it is done.
+func (l *link) beside(do func()) (done <-chan struct{}) {
+	over := make(chan struct{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		close(over)
+		return over
+	}
+	l.besides.Go(func() { defer close(over); do() })
+	return over
 }
 
 // farewell tells all servers at once that this worker ends, and why. One attempt is enough: who misses it notices the silence.

@@ -51,7 +51,7 @@ func (c *Client) load(ctx context.Context, msg wire.Load) (now wire.Loads, err e
 	cut := wire.Save{ID: msg.ID, Read: true}
 	defer func() {
 		if err != nil {
-			c.cuts.abandon(cut)
+			c.cuts.abandon(ctx, cut)
 		}
 	}()
 	if cut.Steps, _, err = c.cuts.freeze(ctx, cut); err != nil {

@@ -58,7 +58,7 @@ func (s *saving) once(ctx context.Context, msg wire.Save, complete func(*wire.Sa
 	}
 	err := s.save(ctx, &msg, complete, taken)
 	if err != nil {
-		s.cuts.abandon(wire.Save{ID: msg.ID, Dir: msg.Dir})
+		s.cuts.abandon(ctx, wire.Save{ID: msg.ID, Dir: msg.Dir})
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	err = c.cuts.repeat(func() (err error) {
 		msg := wire.Save{ID: c.cuts.id(), Shrink: &how, Period: name}
 		if freed, err = c.shrink(ctx, msg); err != nil {
-			c.cuts.abandon(msg)
+			c.cuts.abandon(ctx, msg)
 		}
 		return err
 	})

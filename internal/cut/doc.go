@@ -24,8 +24,8 @@
 // the tables from before. End, its last word, is giving up without harm.
 //
 // Pushes are free again when there is an image of what a part is to have, which is then written, and in
-// Written, Committed and GivenUp. A save that is given up while its steps are waited for, or its work is done, goes on to that end: no
-// other begins before, and its result is refused.
+// Written, Committed and GivenUp. A save that is given up while its work is done goes on to that end: no other begins before, and its
+// result is refused. While its steps are waited for, that is at once: whoever waits looks whether it was given up.
 //
 // # Files
 //

@@ -131,6 +131,9 @@ func (m *Machine) Reach(msg *wire.Save) (first bool, err error) {
 	return true, nil
 }
 
+// GivenUp says that a save which has begun was given up.
+func (m *Machine) GivenUp(id string) bool { return m.saves[id].state == givenUp }
+
 // Values are the frozen dense values that have come with a save.
 func (m *Machine) Values(id string) []float32 { return m.saves[id].values }
 

@@ -156,7 +156,7 @@ func (c *saving) written(id string) error {
 //
 // The steps that are missing here are at another server, so that their worker has sent them here too, and will send them
 // again until they are answered. If it dies instead, it is taken out of the job, and its steps are waited for no more: then
-// the checkpoint has of that worker what each server got, as the weights do.
+// the checkpoint has of that worker what each server got, as the weights do. A save that is given up waits for none.
 func (c *saving) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 	st := c.st
 	st.lock.Lock()
@@ -173,7 +173,9 @@ func (c *saving) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 	}
 	defer st.lock.broadcast()
 	st.lock.broadcast()
-	if err = st.lock.await(c.reached, func() string { return fmt.Sprintf("for the steps of checkpoint %s", msg.ID) }); err == nil {
+	wanted := func() bool { return st.cut.GivenUp(msg.ID) || c.reached() }
+	err = st.lock.await(wanted, func() string { return fmt.Sprintf("for the steps of checkpoint %s", msg.ID) })
+	if err == nil && !st.cut.GivenUp(msg.ID) {
 		err = c.frozen.set(st.cut.Values(msg.ID))
 	}
 	if err != nil {
