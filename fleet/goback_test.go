@@ -156,6 +156,39 @@ func (j *backJob) holds(ctx context.Context, f *fleet.Fleet, c *trial.Counter, s
 	return nil
 }
 
+// TestASecondJobIsRefused starts a job again at its addresses while it trains, the same program with the same processes: each of the second
+// job's is refused by name, and the weights count the steps of the first alone.
+func TestASecondJobIsRefused(t *testing.T) {
+	for _, m := range deathModes(t) {
+		t.Run(string(m.Mode), func(t *testing.T) {
+			j := &backJob{strategy: m}
+			play := func(ctx context.Context, f *fleet.Fleet) error {
+				second, err := trial.Another(f, j.network)
+				if err != nil {
+					return err
+				}
+				refused := make(chan error, 1)
+				go func() {
+					time.Sleep(5 * time.Second)
+					defer second.Close()
+					_, err := trial.NewCounter(16).Join(ctx, second, m)
+					refused <- err
+				}()
+				first := j.live(ctx, f)
+				says := "start no worker twice"
+				if f.IsServer() {
+					says = "can't listen"
+				}
+				if err := <-refused; err == nil || !strings.Contains(err.Error(), says) {
+					return errors.Join(first, fmt.Errorf("the second process ends with %w, want %q", err, says))
+				}
+				return first
+			}
+			trial.Cluster(2, 2).Simulate(t, func(below transport.Transport) transport.Transport { j.network = below; return below }, play)
+		})
+	}
+}
+
 // TestNobodyPublishes ends worker 0 when it has joined and before it has published: the others are told, at once where they go in step with
 // it and it says so, and else when it has been silent for a worker timeout, and do not wait for weights that nobody has.
 func TestNobodyPublishes(t *testing.T) {
