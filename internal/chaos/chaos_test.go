@@ -142,8 +142,10 @@ func TestResumed(t *testing.T) {
 	for i, ms := range []int{0, 10, 20, 1500, 1510, 1520} {
 		tell = append(tell, entry{At: after(ms), Life: 1, Acked: int64(i + 1)})
 	}
-	got := resumed(tell, []struck{{event: event{do: kill}, at: after(15)}, {event: event{do: term}, at: after(1505)}, {at: after(1600)}})
-	if want := []resumption{{kill, 1485 * time.Millisecond}, {term, 5 * time.Millisecond}}; !slices.Equal(got, want) {
+	got := resumed(tell, []struck{{event: event{do: kill, whom: "server 1"}, at: after(15)},
+		{event: event{do: term, whom: "fleetrun"}, at: after(1505)}, {at: after(1600)}})
+	want := []resumption{{"kill -9 of a server", 1485 * time.Millisecond}, {"SIGTERM of fleetrun", 5 * time.Millisecond}}
+	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -26,8 +26,8 @@
 //     silent for too long: then a role has said so.
 //
 // A line for each run says its seed, mode and level, what was done, how long after that the next update was applied, and the verdict; one
-// that failed is followed by why, and by the command that plays it again. At the end a line for each level says how many runs have failed,
-// and the median and the longest of these times. The exit code is 0 if none failed.
+// that failed is followed by why, and by the command that plays it again. At the end it says for each level how many runs have failed, and
+// the median and the longest of these times, together and by what was done. The exit code is 0 if none failed.
 package main
 
 // The files of this package, in reading order.

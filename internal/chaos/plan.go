@@ -73,6 +73,15 @@ func (e event) String() string {
 	return fmt.Sprintf("%s at step %d + %dms", text, e.after, e.late.Milliseconds())
 }
 
+// kind is what an event is called together with those alike: "kill -9 of a server".
+func (e event) kind() string {
+	role, _, numbered := strings.Cut(e.whom, " ")
+	if numbered {
+		role = "a " + role
+	}
+	return fmt.Sprintf("%s of %s", e.do, role)
+}
+
 // takes says whether it takes a worker out of the job: at once, or since it is silent for too long.
 func (e event) takes() bool {
 	if e.do == pause {

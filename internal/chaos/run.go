@@ -104,9 +104,9 @@ func namesSomebody(o outcome) bool {
 	return false
 }
 
-// resumption is how long after a deed the next update was applied.
+// resumption is how long after something was done the next update was applied.
 type resumption struct {
-	deed
+	done  string // "kill -9 of a server"
 	after time.Duration
 }
 
@@ -131,7 +131,7 @@ func resumed(entries []entry, done []struck) (all []resumption) {
 			}
 		}
 		if longest > 0 {
-			all = append(all, resumption{e.do, end.Sub(e.at)})
+			all = append(all, resumption{e.kind(), end.Sub(e.at)})
 		}
 	}
 	return all

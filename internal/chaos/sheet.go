@@ -66,20 +66,28 @@ func (s *sheet) end(now time.Time) int {
 		if at.runs == 0 {
 			continue
 		}
-		fmt.Fprintf(s.out, "%s: %d runs, %d failed; to the next update %s", l.name, at.runs, at.failed, middle(sorted(at.resumed, "")))
-		for _, do := range []deed{kill, term, pause} {
-			fmt.Fprintf(s.out, "; after %s %s", do, middle(sorted(at.resumed, do)))
+		fmt.Fprintf(s.out, "%s: %d runs, %d failed; to the next update %s\n", l.name, at.runs, at.failed, middle(sorted(at.resumed, "")))
+		for _, what := range at.kinds() {
+			fmt.Fprintf(s.out, "      after %-22s %s\n", what, middle(sorted(at.resumed, what)))
 		}
-		fmt.Fprintln(s.out)
 	}
 	fmt.Fprintf(s.out, "%d runs in %s, %d failed\n", s.runs, seconds(now.Sub(s.began)), s.failed)
 	return min(s.failed, 1)
 }
 
-// sorted are the times after a deed; "" stands for any.
-func sorted(all []resumption, do deed) (times []time.Duration) {
+// kinds are what was done at a level, in the order of their names.
+func (at *levelSheet) kinds() (all []string) {
+	for _, r := range at.resumed {
+		all = append(all, r.done)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// sorted are the times after what was done; "" stands for anything.
+func sorted(all []resumption, done string) (times []time.Duration) {
 	for _, r := range all {
-		if do == "" || r.deed == do {
+		if done == "" || r.done == done {
 			times = append(times, r.after)
 		}
 	}
