@@ -111,3 +111,35 @@ func TestALostGoodbye(t *testing.T) {
 		return errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx))
 	}))
 }
+
+// TestALostGoodbyeWithAJournal: a worker that stops gets no answer from a server that keeps a journal, and has ended well; of what it asks
+// then, half is lost. It has stopped when it has waited as long as for a server that comes back.
+func TestALostGoodbyeWithAJournal(t *testing.T) {
+	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
+	s.Recovery.Every = strategy.Duration(time.Hour)
+	asked := 0
+	trial.Cluster(1, 1).Simulate(t, func(below transport.Transport) transport.Transport { return &halfDeaf{Transport: below, asked: &asked} },
+		trial.Counters(3, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error { return c.Train(ctx, 3) }))
+	if asked < 3 {
+		t.Errorf("it has said goodbye %d times", asked)
+	}
+}
+
+// halfDeaf loses the answer to the first goodbye, and breaks every second one after it.
+type halfDeaf struct {
+	transport.Transport
+	asked *int
+}
+
+func (d *halfDeaf) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if !strings.HasPrefix(trial.NameOf(req), "leave") {
+		return d.Transport.Call(ctx, endpoint, req, read)
+	}
+	*d.asked++
+	if *d.asked == 1 {
+		read = func([]byte) error { return trial.ErrPulled }
+	} else if *d.asked%2 == 1 {
+		return trial.ErrPulled
+	}
+	return d.Transport.Call(ctx, endpoint, req, read)
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -91,6 +93,8 @@ func TestTurnedBitsOfHeaders(t *testing.T) {
 }
 
 // TestASeedReplays runs every seed twice: all that is sent meets the same faults in both runs, to the last heartbeat.
+// TestASeedReplays runs every seed twice: all that is sent meets the same faults in both runs, to the last heartbeat; and where roles are killed,
+// each process ends in the same moment.
 func TestASeedReplays(t *testing.T) {
 	trial.EachSeed(t, 6, func(seed trial.Seed) {
 		for _, s := range []strategy.Strategy{strategy.Sync(), {MaxFrame: 4096}} {
@@ -110,5 +114,16 @@ func TestASeedReplays(t *testing.T) {
 				}
 			})
 		}
+		t.Run(fmt.Sprintf("mortal/%d", seed.N), func(t *testing.T) {
+			run := func() []string {
+				m := drawMortal(seed, t.TempDir())
+				m.run(t)
+				slices.Sort(m.ends)
+				return m.ends
+			}
+			if first, second := run(), run(); !slices.Equal(first, second) {
+				t.Errorf("two runs of a seed ended\n%s\nand\n%s", strings.Join(first, "\n"), strings.Join(second, "\n"))
+			}
+		})
 	})
 }

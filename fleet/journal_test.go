@@ -572,6 +572,105 @@ func countUp(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, least *fl
 	})
 }
 
+// TestPositionsComeBack has a server come back that nobody pushes to any more: a checkpoint still says how far the worker is in its data.
+func TestPositionsComeBack(t *testing.T) {
+	const steps = 5
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
+		t.Run(string(mode), func(t *testing.T) {
+			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				network := transport.NewMemory()
+				cluster := trial.Cluster(1, 1)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+						return c.InSession(ctx, func(session optimizer.Session) error {
+							if err := c.Steps(ctx, session, steps); err != nil {
+								return err
+							}
+							time.Sleep(2 * time.Second) // the server is killed, and comes back
+							return f.Checkpoint(ctx)
+						})
+					})
+					if f.IsServer() {
+						return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second / 10}, play)
+					}
+					return play(ctx, f)
+				}) {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+			first := trial.Manifest(t, filepath.Join(s.Recovery.Dir, "ckpt-000001"))
+			if p := first.Positions; len(p) != 1 || len(p[0]) != 1 || p[0][0].Samples != steps {
+				t.Errorf("the checkpoint says %+v, want %d samples", p, steps)
+			}
+		})
+	}
+}
+
+// TestALateSave has the messages of a save that is over come to a server once more, when that was killed and has come back since, and makes
+// it come back again: the checkpoint is what it was, and nothing that was trained after it is lost.
+func TestALateSave(t *testing.T) {
+	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
+	s.Recovery.Every = strategy.Duration(time.Hour)
+	synctest.Test(t, func(t *testing.T) {
+		network := transport.NewMemory()
+		cluster := trial.Cluster(1, 1)
+		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			var saving [][]byte
+			c := trial.NewCounter(5)
+			play := func(ctx context.Context, f *fleet.Fleet) error {
+				return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
+					if err := errors.Join(c.Train(ctx, 2), f.Checkpoint(ctx), c.Train(ctx, 2)); err != nil {
+						return err
+					}
+					newest, err := fleet.Latest(s.Recovery.Dir)
+					if err != nil {
+						return err
+					}
+					files, err := filepath.Glob(filepath.Join(newest.Dir, "part-*"))
+					if err != nil || len(files) != 1 {
+						return fmt.Errorf("the checkpoint has %q: %w", files, err)
+					}
+					before := trial.Read(t, files[0])
+					time.Sleep(2 * time.Second) // the server has come back
+					for _, body := range saving {
+						_ = network.Call(ctx, "server-0:1", [][]byte{body}, func([]byte) error { return nil })
+					}
+					time.Sleep(2 * time.Second) // again
+					if after := trial.Read(t, files[0]); !slices.Equal(before, after) {
+						return errors.New("the checkpoint was written over")
+					}
+					return c.Holds(ctx, 4)
+				})
+			}
+			if f.IsServer() {
+				c = trial.NewCounter(5)
+				return lives(ctx, f, network, []time.Duration{time.Second, 2 * time.Second}, []time.Duration{100 * time.Millisecond, 100 * time.Millisecond}, play)
+			}
+			own, err := trial.Another(f, &trial.Tap{Transport: network, Before: func(_ string, req [][]byte) error {
+				if name := trial.NameOf(req); strings.HasPrefix(name, "freeze") || strings.HasPrefix(name, "save ") {
+					saving = append(saving, slices.Concat(req...))
+				}
+				return nil
+			}})
+			if err != nil {
+				return err
+			}
+			defer own.Close()
+			return play(ctx, own)
+		}) {
+			if err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+		}
+	})
+}
+
 // TestEverythingDies kills all roles of a job with a journal at once. Where workers go in step, those that are started again are none of the
 // lives that the servers know, so that all go back to the last checkpoint; elsewhere they go on with what the servers have.
 func TestEverythingDies(t *testing.T) {

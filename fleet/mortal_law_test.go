@@ -184,10 +184,11 @@ func (m *mortal) live(ctx context.Context, f *fleet.Fleet, p *mortalProcess) err
 		return err
 	}
 	p.own.Settled()
-	if err := m.looks(ctx, w, nil, p.own); err != nil {
+	sight = m.ledger.Look()
+	if err := f.BarrierWorker(ctx); err != nil { // in mode geo workers see then what servers have
 		return err
 	}
-	if err := f.BarrierWorker(ctx); err != nil {
+	if err := m.looks(ctx, w, nil, p.own, sight); err != nil {
 		return err
 	}
 	if err := f.StopWorker(ctx); err != nil {
@@ -231,7 +232,7 @@ func (m *mortal) train(ctx context.Context, f *fleet.Fleet, w *marks, s optimize
 				sight.Saved(p.Generation)
 			}
 		case what == 1 && !m.ledger.Parts:
-			if err := m.looks(ctx, w, s, p); err != nil {
+			if err := m.looks(ctx, w, s, p, m.ledger.Look()); err != nil {
 				return err
 			}
 		}
@@ -239,12 +240,11 @@ func (m *mortal) train(ctx context.Context, f *fleet.Fleet, w *marks, s optimize
 	return nil
 }
 
-// looks compares all weights with the ledger.
-func (m *mortal) looks(ctx context.Context, w *marks, s optimizer.Session, p *trial.Process) error {
-	sight := m.ledger.Look()
+// looks compares all weights with the ledger, as it was before.
+func (m *mortal) looks(ctx context.Context, w *marks, s optimizer.Session, p *trial.Process, before *trial.Sight) error {
 	servers, err := w.look(ctx, s)
 	if err != nil {
 		return err
 	}
-	return found(sight.Saw(p.Generation, servers))
+	return found(before.Saw(p.Generation, servers))
 }

@@ -34,6 +34,9 @@ type mortal struct {
 	network  transport.Transport
 	operator operator
 	zombies  sync.WaitGroup
+
+	mu   sync.Mutex
+	ends []string // of processes: when, which and how
 }
 
 // blow is what befalls a role's process.
@@ -187,6 +190,9 @@ func (o *operator) broadcast() {
 func (o *operator) rest(ctx context.Context, role string, start int, done bool) (again bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if done { // what others were started again for did not concern it
+		start = o.start
+	}
 	if o.start == start && strings.HasPrefix(role, "server") {
 		o.ended[role] = true
 	} else if o.start == start {
@@ -394,10 +400,18 @@ func (m *mortal) process(ctx context.Context, f *fleet.Fleet, role string, numbe
 	m.zombies.Go(func() {
 		defer p.end()
 		err := m.live(ctx, own, p)
+		m.ended(role, number, err)
 		own.Close()
 		p.ended <- err
 	})
 	return p, nil
+}
+
+// ended takes note of how a process has ended.
+func (m *mortal) ended(role string, number uint64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ends = append(m.ends, fmt.Sprintf("%v: %s, process %d: well %t", time.Now().Format(time.StampNano), role, number, err == nil))
 }
 
 // strike has a blow fall on a process. What it returns haunts the next one.
@@ -409,6 +423,7 @@ func (m *mortal) strike(ctx context.Context, sending *sync.WaitGroup, p *mortalP
 			}
 		}
 		ways(true)
+		m.ledger.Cut(p.name)
 		sending.Go(func() {
 			if pause(ctx, b.pause+b.haunt) {
 				ways(false)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -72,6 +73,12 @@ func WritePart(ctx context.Context, dir, file string, store *table.Store, names 
 // ImageOf is an image of a store for a part: of all params, or of those of these names alone.
 func ImageOf(store *table.Store, names ...string) *table.Image {
 	return store.Image(func(param string) bool { return among(names, param) })
+}
+
+// Written says whether a part is there.
+func Written(dir, file string) bool {
+	_, err := os.Lstat(filepath.Join(dir, file))
+	return err == nil
 }
 
 // WriteImage writes an image of a store to dir/file, while the store is used. A ctx that ends ends it.

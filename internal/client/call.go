@@ -69,11 +69,17 @@ func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
 	switch silent := min(time.Since(a.out.began), a.l.heard.since(a.server)); {
 	case a.out.gone(a.l.goneAfter()) && a.l.leaving.Load(), a.out.gone(endedAfter) && a.l.hurried.Load():
 		return peer.Done, a.l.name(a.server, errGone)
+	case silent > a.l.strategy.ServerTimeout().Std() && a.over():
+		return peer.Done, a.l.name(a.server, errGone)
 	case silent > a.l.strategy.ServerTimeout().Std():
 		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer for %v: %w", silent.Round(time.Millisecond), err))
 	}
 	return peer.Pause, err
 }
+
+// over says that a worker that leaves need wait no longer for a server where it has found nobody: it has ended when all had left, on a
+// network that loses messages besides.
+func (a *asking) over() bool { return a.out.nobody && a.l.leaving.Load() }
 
 // reason is why a server's door did not let a request in. A large request is turned away before it is read, in words of the transport; to
 // a small one the server says what has happened to the job.
@@ -92,12 +98,14 @@ func (a *asking) slow() (peer.Verdict, error) {
 	switch {
 	case !time.Now().Before(a.limit):
 		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer within %v: %w", st.WaitTimeout.Std(), context.DeadlineExceeded))
+	case silent > st.ServerTimeout().Std() && a.over():
+		return peer.Done, a.l.name(a.server, errGone)
 	case silent > st.ServerTimeout().Std():
 		return peer.Done, a.l.name(a.server, fmt.Errorf("it takes requests and has answered none for %v: %w",
 			silent.Round(time.Millisecond), context.DeadlineExceeded))
 	}
 	a.patience.wait = min(a.patience.wait*a.patience.grow, a.l.longestWait())
-	a.out = outage{}
+	a.out = outage{nobody: a.out.nobody}
 	return peer.Again, errSlow
 }
 
@@ -127,6 +135,7 @@ func (l *link) goneAfter() time.Duration {
 type outage struct {
 	began       time.Time
 	unreachable time.Time // since when every one of them found nobody; zero if the last did not
+	nobody      bool      // one has
 }
 
 func (o *outage) note(err error) {
@@ -134,6 +143,7 @@ func (o *outage) note(err error) {
 	if o.began.IsZero() {
 		o.began = now
 	}
+	o.nobody = o.nobody || errors.Is(err, transport.ErrUnreachable)
 	switch {
 	case !errors.Is(err, transport.ErrUnreachable):
 		o.unreachable = time.Time{}

@@ -195,8 +195,13 @@ func (c *saving) reached() bool {
 	return c.st.applying == 0
 }
 
-// take takes this server's part of a checkpoint aside, and has it written.
+// take takes this server's part of a checkpoint aside, and has it written. The process whose place this one has taken may have been told to
+// long ago: what it has written stays, and the journal begins from no checkpoint that is older than it says.
 func (c *saving) take(msg *wire.Save) {
+	if checkpoint.Written(msg.Dir, c.nameOf(msg)) {
+		c.wrote(msg, nil, wire.Refuse(wire.StatusStale, "checkpoint %s was written here before: save again", msg.ID))
+		return
+	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	part := wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg), RateFactors: c.rates.saved()}
@@ -207,10 +212,14 @@ func (c *saving) take(msg *wire.Save) {
 	c.under.Go(func() { c.write(msg, part, image) })
 }
 
+func (c *saving) nameOf(msg *wire.Save) string {
+	return checkpoint.PartName(msg.ID, c.part.index, c.servers)
+}
+
 // write writes a part that was taken aside.
 func (c *saving) write(msg *wire.Save, part wire.Part, image *table.Image) {
 	defer image.Close()
-	name := checkpoint.PartName(msg.ID, c.part.index, c.servers)
+	name := c.nameOf(msg)
 	p, err := checkpoint.WriteImage(c.recovery.life, msg.Dir, name, image)
 	if err == nil {
 		c.log.Info("wrote checkpoint", "dir", msg.Dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)

@@ -109,6 +109,15 @@ func (p *Process) Died() {
 	}
 }
 
+// Cut notes that nothing comes from a process any more, or late, though it lives on.
+func (l *Ledger) Cut(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.pushes {
+		p.died = p.died || p.Name == name && !p.settled
+	}
+}
+
 // Look is to be called before somebody looks at weights, or has a checkpoint saved: what is acknowledged now has to be there.
 func (l *Ledger) Look() *Sight {
 	l.mu.Lock()
