@@ -27,9 +27,29 @@
 //	           save, commit, gather, norms, rate, scan, pieces        anywhere, fills 2.5 GB              three lines are told
 //
 // Attacks that need no port are tests: what a frame may do whose bits were turned over, or which comes twice, late or in another's name
-// (TestFlippedBits, TestALifeProvesItself, TestOnlyServersOrderDeaths, TestPushCountsOnce of internal/server), names that lead out of a
-// directory (TestNamesOfASaveStayInItsDirectory), damaged checkpoints (internal/checkpoint), wrong tokens and certificates
-// (TestStrangers of transport), two jobs at the same addresses (TestScripts of internal/roster), clocks (internal/awake).
+// (TestTurnedBitsOfHeaders of fleet, TestFlippedBits, TestALifeProvesItself, TestOnlyServersOrderDeaths, TestPushCountsOnce of
+// internal/server), names that lead out of a directory (TestNamesOfASaveStayInItsDirectory), damaged checkpoints (internal/checkpoint),
+// wrong tokens and certificates (TestStrangers of transport), two jobs at the same addresses (TestScripts of internal/roster), clocks
+// (internal/awake).
+//
+// So are attacks on processes, clocks and files. These were played by hand too, with real processes and default timeouts; "now" is on two
+// busy cores:
+//
+//	what is done                               before                          now
+//	a server is killed and started again,      trains on with half of the      all end with 75 within 4 s, and train
+//	and so is whoever ends; async,             model fresh, and exit code 0    it anew
+//	half_async, geo (TestEverybodyGoesBack)
+//	the same job is started at its addresses   takes the workers' places       refused by name after 4 s; the first
+//	(TestASecondJobIsRefused)                                                  comes to its end
+//	all processes stand still for 40 s         dead when they wake up          go on to the end
+//	(TestSleep)
+//	a server is killed, or two                 noticed after 30 to 92 s        after 2.1 to 3.0 s
+//	a server is stopped (TestWhenARoleDies)    noticed after 30 to 92 s        after 0.02 to 0.5 s
+//	a part of a checkpoint is a pipe, or       read for ever                   refused after 0.02 s
+//	/dev/zero (TestPartsAreRegularFiles)
+//
+// Two are played in virtual time alone. A wall clock that was set by an hour ended workers, or had them wait for that hour
+// (TestWallClock of internal/awake); a worker 0 that died before it had published left the others waiting (TestNobodyPublishes of fleet).
 //
 // None of this is against somebody who sees the network: in plaintext the proofs of frames travel with them.
 package main
