@@ -16,7 +16,7 @@ import (
 )
 
 // bound is how long a job may take, with all that is done to it.
-const bound = 45 * time.Second
+const bound = 90 * time.Second
 
 // job is a job under fleetrun, which is started again where it was ended itself.
 type job struct {
