@@ -24,7 +24,7 @@ import (
 
 // journaled is a strategy whose servers come back, and are waited for.
 func journaled(s strategy.Strategy, dir string, j strategy.Journal) strategy.Strategy {
-	s.Recovery = strategy.Recovery{Dir: dir + "/checkpoints", Every: strategy.Duration(110 * time.Millisecond), Journal: j, JournalDir: dir + "/journal"}
+	s.Recovery = strategy.Recovery{Dir: dir + "/checkpoints", Every: strategy.Duration(110 * time.Millisecond), Deltas: 2, Journal: j, JournalDir: dir + "/journal"}
 	return trial.Patient(s)
 }
 
@@ -119,11 +119,25 @@ func TestServersComeBack(t *testing.T) {
 				if left := entries(t, s.Recovery.JournalDir); len(left) > 0 {
 					t.Errorf("a job that has ended well leaves %q", left)
 				}
-				if left := names(t, s.Recovery.Dir); len(left) > strategy.DefaultKeep {
-					t.Errorf("of the checkpoints the last %d are to stay, there are %q", strategy.DefaultKeep, left)
-				}
+				checkKept(t, s.Recovery.Dir)
 			})
 		})
+	}
+}
+
+// checkKept finds the last checkpoints in a directory, and those that they are based on.
+func checkKept(t *testing.T, dir string) {
+	t.Helper()
+	left := names(t, dir)
+	wanted := slices.Clone(left[max(0, len(left)-strategy.DefaultKeep):])
+	for _, name := range wanted {
+		for base := trial.Manifest(t, filepath.Join(dir, name)).Base; base != nil; base = trial.Manifest(t, filepath.Join(dir, base.Dir)).Base {
+			wanted = append(wanted, base.Dir)
+		}
+	}
+	slices.Sort(wanted)
+	if !slices.Equal(slices.Compact(wanted), left) {
+		t.Errorf("of the checkpoints the last %d are to stay, and what they are based on, %q; there are %q", strategy.DefaultKeep, wanted, left)
 	}
 }
 

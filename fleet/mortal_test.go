@@ -71,7 +71,8 @@ func drawMortal(seed trial.Seed, dir string) *mortal {
 	if r.IntN(4) == 0 {
 		s.MaxFrame = 4096
 	}
-	s.Recovery = strategy.Recovery{Dir: filepath.Join(dir, "checkpoints"), Every: strategy.Duration(500+r.IntN(15000)) * strategy.Duration(time.Millisecond), Keep: 1 + r.IntN(3)}
+	every := strategy.Duration(500+r.IntN(15000)) * strategy.Duration(time.Millisecond)
+	s.Recovery = strategy.Recovery{Dir: filepath.Join(dir, "checkpoints"), Every: every, Keep: 1 + r.IntN(3), Deltas: int(seed.N % 3)}
 	s.NoSlice = true
 	if m.faults {
 		s = trial.Patient(s)

@@ -100,7 +100,7 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 
 // CheckpointInfo is one of the checkpoints that [strategy.Recovery] has saved.
 type CheckpointInfo struct {
-	// Dir is its directory, which Restore takes.
+	// Dir is its directory, which Restore takes. With Recovery.Deltas it may need others beside it: fleetrun inspect says which.
 	Dir string
 	// Step is the number of updates in it.
 	Step int64

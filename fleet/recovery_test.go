@@ -219,6 +219,37 @@ func TestAJobGoesOn(t *testing.T) {
 	}
 }
 
+// TestAJobGoesOnFromADelta: a job of which every other checkpoint has only what has changed ends behind such a one, and is started again, where
+// there are servers on others. It comes to the bits of a job that never ended where bits repeat.
+func TestAJobGoesOnFromADelta(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		t.Run(name, func(t *testing.T) {
+			never := (&enduring{Job: job, epochs: 3}).works(t)
+			j := &enduring{Job: job, epochs: 3, asks: true,
+				recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour), Deltas: 5}}
+			j.within = func(_ *fleet.Fleet, epoch, step int) error {
+				if epoch == 2 && step == 2 {
+					return errKilled
+				}
+				return nil
+			}
+			j.run(t)
+			latest, err := fleet.Latest(j.recovery.Dir)
+			if err != nil || trial.Manifest(t, latest.Dir).Base == nil {
+				t.Fatalf("the latest is %s, which is whole, error %v", latest.Dir, err)
+			}
+			again := j.again()
+			if job.Cluster.Servers > 0 {
+				again.Cluster.Servers++
+			}
+			again.works(t)
+			if repeats := job.Strategy.Mode == strategy.ModeSync; repeats && !bytes.Equal(never.model, again.model) {
+				t.Errorf("weights differ by up to %g from a job that never ended", trial.Distance(t, never.model, again.model))
+			}
+		})
+	}
+}
+
 func roleName(f *fleet.Fleet) string {
 	if f.IsServer() {
 		return fmt.Sprint("server ", f.ServerIndex())
@@ -687,6 +718,27 @@ func effectsOnRecovery() map[string]effect {
 					}
 					if got := names(t, dir); len(got) != want {
 						t.Errorf("keep %d: there are %v", keep, got)
+					}
+				}
+			},
+		},
+		"Recovery.Deltas": {
+			set: set(strategy.Recovery{Deltas: 3}),
+			in:  trial.Places,
+			shows: func(t *testing.T, x trial.Trial) {
+				for deltas, want := range map[int]bool{0: false, 3: true} {
+					dir := filepath.Join(t.TempDir(), "checkpoints")
+					x.Pace = []time.Duration{10 * time.Second, 11 * time.Second}
+					r := strategy.Recovery{Dir: dir, Every: strategy.Duration(9 * time.Second), Keep: 100, Deltas: deltas}
+					x.With(func(s *strategy.Strategy) { s.Recovery = r }).Works(t)
+					var based []string
+					for _, name := range names(t, dir) {
+						if b := trial.Manifest(t, filepath.Join(dir, name)).Base; b != nil {
+							based = append(based, name)
+						}
+					}
+					if (len(based) > 0) != want {
+						t.Errorf("%d deltas: %v are based on others", deltas, based)
 					}
 				}
 			},

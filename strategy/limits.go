@@ -33,6 +33,7 @@ func (s Strategy) checkLimits() error {
 		{"thread_pool_size", s.ThreadPoolSize, mostRequests},
 		{"fuse_grad_size_in_MB", s.FuseGradSizeInMB, mostFused},
 		{"recovery: keep", s.Recovery.Keep, mostKept},
+		{"recovery: deltas", s.Recovery.Deltas, mostKept},
 	} {
 		if f.value > f.most {
 			errs = append(errs, fmt.Errorf("strategy: %s is %d; it can be at most %d", f.name, f.value, f.most))

@@ -25,6 +25,12 @@ type Recovery struct {
 	Every Duration `json:"every,omitempty"`
 	// Keep is how many stay, the newest first; 0 means 2. An older one goes when a new one is whole, unless it was pinned (fleet.Pin).
 	Keep int `json:"keep,omitempty"`
+	// Deltas is how many checkpoints behind a whole one have, besides the dense weights, only those rows that have changed since the one
+	// before, and are based on it; 0 has every checkpoint whole. It is for tables of which a small part changes between two checkpoints:
+	// these take time and room as that part does, and going on from one reads the whole one and all since. What a checkpoint is based on
+	// stays as long as it does, beyond Keep. The next is whole sooner when those based on it have half as many bytes as the last
+	// whole one, behind Shrink and LoadModel, and when the job was started again.
+	Deltas int `json:"deltas,omitempty"`
 	// Journal has each server record on a local disk what it does between checkpoints, so that a server that is killed and started
 	// again goes on where it was: nothing that was answered is lost, and the others wait for it. What the journal survives is what this
 	// says; empty is no journal, and then every role goes back to the last checkpoint when a server is lost. A journal that has grown
@@ -97,6 +103,9 @@ func (r Recovery) check() error {
 		errs = append(errs, fmt.Errorf("strategy: recovery: every is %v, but no dir says where checkpoints go; give both or none", r.Every))
 	case r.Dir == "" && r.Keep != 0:
 		errs = append(errs, fmt.Errorf("strategy: recovery: keep is %d, but no dir says where checkpoints go; give both or none", r.Keep))
+	case r.Dir == "" && r.Deltas != 0:
+		errs = append(errs,
+			fmt.Errorf("strategy: recovery: deltas is %d, but no dir says where checkpoints go; give both or none", r.Deltas))
 	case r.Dir == "":
 		return errors.Join(errs...)
 	case r.Every > 0 && r.Every < leastEvery:
@@ -104,6 +113,9 @@ func (r Recovery) check() error {
 	}
 	if r.Keep < 0 {
 		errs = append(errs, fmt.Errorf("strategy: recovery: keep is %d; it can't be negative", r.Keep))
+	}
+	if r.Deltas < 0 {
+		errs = append(errs, fmt.Errorf("strategy: recovery: deltas is %d; it can't be negative", r.Deltas))
 	}
 	if err := files.CheckLocal(r.Dir); err != nil {
 		errs = append(errs, fmt.Errorf("strategy: recovery: dir: %w", err))

@@ -80,6 +80,8 @@ func TestValidate(t *testing.T) {
 		{"checkpoints", strategy.Strategy{Recovery: strategy.Recovery{Dir: "ckpt"}}, ""},
 		{"seldom checkpoints", strategy.Strategy{Mode: "geo", Recovery: strategy.Recovery{Dir: "/ckpt", Every: 3600 * second, Keep: 5}}, ""},
 		{"checkpoints nowhere", strategy.Strategy{Recovery: strategy.Recovery{Every: second}}, "recovery: every is 1s, but no dir says where"},
+		{"deltas of nothing", strategy.Strategy{Recovery: strategy.Recovery{Deltas: 3}}, "recovery: deltas is 3, but no dir says where"},
+		{"deltas below nothing", strategy.Strategy{Recovery: strategy.Recovery{Dir: "d", Deltas: -1}}, "recovery: deltas is -1; it can't be negative"},
 		{"keep nothing", strategy.Strategy{Recovery: strategy.Recovery{Keep: 3}}, "recovery: keep is 3, but no dir says where"},
 		{"negative keep", strategy.Strategy{Recovery: strategy.Recovery{Dir: "c", Keep: -1}}, "recovery: keep is -1; it can't be negative"},
 		{"negative every", strategy.Strategy{Recovery: strategy.Recovery{Dir: "c", Every: -second}}, "recovery: every is -1s; it can't be negative"},

@@ -70,6 +70,9 @@ func describe(d checkpoint.Description, out io.Writer) {
 	line("saved", "%s", d.Saved.Format(time.RFC3339))
 	if d.ID != "" {
 		line("id", "%s", d.ID)
+		if d.Base != "" {
+			line("based on", "%s, whose rows are in it where it has no others", d.Base)
+		}
 		line("rule", "%s", d.Rule)
 		line("update", "%d", d.Step)
 	}

@@ -1,6 +1,9 @@
 package checkpoint
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/internal/table"
 )
@@ -16,11 +19,16 @@ func (t tableInfo) waitingSeen() string   { return t.Param + ".waiting.seen" }
 func (t tableInfo) waitingShow() string   { return t.Param + ".waiting.show" }
 func (t tableInfo) waitingClick() string  { return t.Param + ".waiting.click" }
 
+func (t tableInfo) forgotten() string { return t.Param + ".waiting.forgotten" }
+
 func (t tableInfo) declareCounts() (ts []safetensors.Tensor) {
 	if t.Rated {
 		n := []int{t.Rows}
 		ts = append(ts, safetensors.Tensor{Name: t.show(), DType: safetensors.F32, Shape: n},
 			safetensors.Tensor{Name: t.click(), DType: safetensors.F32, Shape: n})
+	}
+	if t.Forgotten > 0 {
+		ts = append(ts, safetensors.Tensor{Name: t.forgotten(), DType: safetensors.U64, Shape: []int{t.Forgotten}})
 	}
 	if t.Waiting > 0 {
 		n := []int{t.Waiting}
@@ -44,12 +52,17 @@ func newWaiters(n int) waiters {
 	return waiters{make([]uint64, n), make([]uint32, n), make([]uint32, n), make([]float32, n), make([]float32, n)}
 }
 
-func writeWaiters(w *safetensors.Writer, t tableInfo, waiting []table.Waiter) error {
-	if len(waiting) == 0 {
+func writeWaiters(w *safetensors.Writer, t tableInfo, rows table.Changes) error {
+	if len(rows.Forgotten) > 0 {
+		if err := safetensors.Put(w, t.forgotten(), rows.Forgotten); err != nil {
+			return err
+		}
+	}
+	if len(rows.Waiters) == 0 {
 		return nil
 	}
-	c := newWaiters(len(waiting))
-	for i, is := range waiting {
+	c := newWaiters(len(rows.Waiters))
+	for i, is := range rows.Waiters {
 		c.ids[i], c.pushes[i], c.seen[i], c.show[i], c.click[i] = is.ID, is.Pushes, is.Seen, is.Show, is.Click
 	}
 	return first(
@@ -61,8 +74,23 @@ func writeWaiters(w *safetensors.Writer, t tableInfo, waiting []table.Waiter) er
 	)
 }
 
-// waiters puts back the ids that wait and that this process owns.
-func (l *loader) waiters(f *safetensors.File, t tableInfo, to *table.Sparse, index int) error {
+// waiters reads the ids that wait and that this process owns, over those of a checkpoint before.
+func (l *loader) waiters(f *safetensors.File, t tableInfo, index int) error {
+	if l.waiting == nil {
+		l.waiting = map[int]map[uint64]table.Waiter{}
+	}
+	if l.waiting[index] == nil {
+		l.waiting[index] = map[uint64]table.Waiter{}
+	}
+	for at := 0; at < t.Forgotten; at += rowsAtOnce {
+		ids := make([]uint64, min(rowsAtOnce, t.Forgotten-at))
+		if err := safetensors.ReadAt(f, t.forgotten(), ids, at); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			delete(l.waiting[index], id)
+		}
+	}
 	for at := 0; at < t.Waiting; at += rowsAtOnce {
 		c := newWaiters(min(rowsAtOnce, t.Waiting-at))
 		err := first(
@@ -76,11 +104,20 @@ func (l *loader) waiters(f *safetensors.File, t tableInfo, to *table.Sparse, ind
 			return err
 		}
 		for i, id := range c.ids {
-			if !l.owns(index, id) {
-				continue
+			if l.owns(index, id) {
+				l.waiting[index][id] = table.Waiter{ID: id, Pushes: c.pushes[i], Seen: c.seen[i], Show: c.show[i], Click: c.click[i]}
 			}
-			w := table.Waiter{ID: id, Pushes: c.pushes[i], Seen: c.seen[i], Show: c.show[i], Click: c.click[i]}
-			if err := to.RestoreWaiter(w); err != nil {
+		}
+	}
+	return nil
+}
+
+// await puts back the ids that wait, when all rows are there: those that have one wait no more. They come by id, so that tables which
+// forget some are the same however many parts they came from.
+func (l *loader) await() error {
+	for index, waiting := range l.waiting {
+		for _, id := range slices.Sorted(maps.Keys(waiting)) {
+			if err := l.store.Tables[index].RestoreWaiter(waiting[id]); err != nil {
 				return err
 			}
 		}

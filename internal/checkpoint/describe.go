@@ -19,6 +19,8 @@ type Description struct {
 	// Pinned says that it stays though newer ones are there.
 	Pinned bool   `json:"pinned,omitempty"`
 	ID     string `json:"id,omitempty"`
+	// Base is the directory beside this one whose rows are in the checkpoint too; Params and Parts are those of its own files.
+	Base string `json:"base,omitempty"`
 	// Saved is when it became whole.
 	Saved time.Time `json:"saved"`
 	Rule  string    `json:"rule,omitempty"`
@@ -59,6 +61,9 @@ func Describe(dir string) (Description, error) {
 	}
 	d := Description{Dir: dir, Kind: "checkpoint", Pinned: Pinned(dir), ID: m.ID, Saved: m.Saved, Rule: m.Rule, Step: m.Step,
 		Steps: m.Steps, RateFactors: m.RateFactors, Progress: m.Progress}
+	if m.Base != nil {
+		d.Base = m.Base.Dir
+	}
 	if d.Saved.IsZero() {
 		d.Saved = modified(dir, manifestName)
 	}

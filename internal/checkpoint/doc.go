@@ -13,18 +13,26 @@
 // A job claims the directories that it saves into (job.lock), and no other job saves there while it lives: [Claims].
 //
 // A [Series] is the checkpoints that a job makes by itself, each in a directory of its own, of which the newest whole one counts and the
-// last few stay.
+// last few stay. One of them may be based on the one before: it has all dense weights, and of rows and waiting ids those alone that have
+// changed since, which a [Tracker] knows. Its manifest (version 2) names the base by directory, id and checksum; loading reads the chain
+// from its whole beginning on, later rows over earlier ones. A chain is as good as its links, so that what a checkpoint is based on stays
+// as long as it does:
+//
+//	ckpt-000004      ckpt-000005       ckpt-000006      ckpt-000007
+//	whole       <──  based on 4   <──  based on 5       whole
 package checkpoint
 
 // The files of this package, in reading order.
 //
 //	part.go      what a server writes
+//	tracker.go   and what of it has changed
 //	counts.go    what tables know of ids beside their rows
 //	manifest.go  what makes parts a checkpoint
 //	load.go      read into tables
 //	restore.go   or a part of it, or a saved model
 //	names.go     params that could not be told apart
 //	series.go    those that a job makes by itself
+//	chain.go     each based on the one before
 //	pin.go       those that stay
 //	claims.go    directories that are one job's
 //	hold.go      one of them, and whether its holder lives

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
@@ -45,7 +46,11 @@ func load(ctx context.Context, dir string, store *table.Store, rule string, para
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
 	}
 	m.Origin = fmt.Sprintf("checkpoint %s of step %d (%s)", m.ID, m.Step, m.Sum)
-	l := loader{ctx: ctx, dir: dir, store: store, owns: owns, names: s.Params, weights: s.WeightsOnly}
+	links, err := chain(dir, m)
+	if err != nil {
+		return m, err
+	}
+	l := loader{ctx: ctx, store: store, owns: owns, names: s.Params, weights: s.WeightsOnly}
 	for _, b := range store.Blocks {
 		w, state, _ := b.Values.Snapshot()
 		if l.weights {
@@ -55,12 +60,14 @@ func load(ctx context.Context, dir string, store *table.Store, rule string, para
 	}
 	m.Changed = true
 	l.clear()
-	for _, p := range m.Parts {
-		if err := l.part(p); err != nil {
-			return m, fmt.Errorf("checkpoint: part %s of %s: %w", p.File, dir, err)
+	for i, link := range slices.Backward(links) {
+		for _, p := range link.Parts {
+			if err := l.part(link.dir, p, i == 0); err != nil {
+				return m, fmt.Errorf("checkpoint: part %s of %s: %w", p.File, link.dir, err)
+			}
 		}
 	}
-	if err := l.finish(); err != nil {
+	if err := first(l.await, l.finish); err != nil {
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
 	}
 	if len(l.names) == 0 && !l.weights {
@@ -86,14 +93,14 @@ func (l *loader) stepOf(step int64) int64 {
 
 type loader struct {
 	ctx   context.Context // of the call
-	dir   string
 	store *table.Store
 	owns  func(int, uint64) bool
 	names []string // of the params to load; none means all
 	// weights are all that is taken.
 	weights bool
 	blocks  []loading
-	absent  []string // dense params that stay as they are
+	absent  []string                        // dense params that stay as they are
+	waiting map[int]map[uint64]table.Waiter // by table
 }
 
 // clear empties the tables that are loaded, which may have the rows that their params begin with.
@@ -129,12 +136,16 @@ func (to *loading) claim(s span) error {
 	return nil
 }
 
-func (l *loader) part(p Part) error {
-	f, c, err := openPart(l.ctx, l.dir, p)
+// part reads a part: rows, and of the last checkpoint of a chain the dense weights, of which every one has all.
+func (l *loader) part(dir string, p Part, last bool) error {
+	f, c, err := openPart(l.ctx, dir, p)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if !last {
+		c.Blocks = nil
+	}
 	for _, b := range c.Blocks {
 		if err := first(func() error { return files.Ended(l.ctx) }, func() error { return l.block(f, b) }); err != nil {
 			return err
@@ -280,7 +291,7 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 			return err
 		}
 	}
-	return l.waiters(f, t, to, index)
+	return l.waiters(f, t, index)
 }
 
 func (l *loader) find(param string) (*table.Sparse, int) {

@@ -39,8 +39,10 @@ type Manifest struct {
 	// Positions are how far each worker's threads were in their data, by worker; in checkpoints that have a Progress, whose epochs they
 	// count.
 	Positions [][]progress.Position `json:"positions,omitempty"`
-	Params    []Param               `json:"params"`
-	Parts     []Part                `json:"parts"`
+	// Base is the checkpoint whose rows are in this one too, but for those that the parts have; nil of a whole one.
+	Base   *Base   `json:"base,omitempty"`
+	Params []Param `json:"params"`
+	Parts  []Part  `json:"parts"`
 	// Sum is the checksum of the manifest as it is written without its spaces, and with an empty checksum.
 	Sum string `json:"xxhash64"`
 	// Absent are the dense params of a store that Load has left as they were.
@@ -69,6 +71,7 @@ type Part struct {
 const (
 	format       = "gofleet-checkpoint"
 	version      = 1
+	basedVersion = 2 // of one with a base, which builds that don't know of bases refuse
 	manifestName = "manifest.json"
 	partPrefix   = "part-"
 	partSuffix   = ".safetensors"
@@ -99,6 +102,12 @@ func Commit(dir string, m Manifest) error {
 	before, _ := Read(dir) // one that can't be read is replaced
 	m.Format, m.Version, m.Saved = format, version, time.Now().UTC()
 	var err error
+	if m.Base != nil {
+		m.Version = basedVersion
+		if _, err := wholeChain(dir, m); err != nil {
+			return err
+		}
+	}
 	if m.Sum, err = m.sum(); err != nil {
 		return err
 	}
@@ -210,7 +219,7 @@ func Read(dir string) (Manifest, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("checkpoint: %s of %s: %w: %w", manifestName, dir, ErrDamaged, err)
 	}
-	if m.Format != format || m.Version != version {
+	if m.Format != format || m.Version != version && m.Version != basedVersion || (m.Base != nil) != (m.Version == basedVersion) {
 		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: %w",
 			manifestName, dir, m.Format, m.Version, format, version, ErrDamaged)
 	}
@@ -220,6 +229,12 @@ func Read(dir string) (Manifest, error) {
 	if !ordered(m.RateFactors) {
 		return m, fmt.Errorf("checkpoint: %s of %s has factors on rates of %v: they must be positive, each from a "+
 			"later update: %w", manifestName, dir, m.RateFactors, ErrDamaged)
+	}
+	if m.Base != nil {
+		if _, is := numberOf(m.Base.Dir); !is {
+			return m, fmt.Errorf("checkpoint: %s of %s is based on %q, which is no directory of a series: %w",
+				manifestName, dir, m.Base.Dir, ErrDamaged)
+		}
 	}
 	for _, p := range m.Parts {
 		if p.File != filepath.Base(p.File) {

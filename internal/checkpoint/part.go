@@ -36,6 +36,8 @@ type tableInfo struct {
 	// Rated says that the rows have shows and clicks, Waiting how many ids wait for a row.
 	Rated   bool `json:"rated,omitempty"`
 	Waiting int  `json:"waiting,omitempty"`
+	// Forgotten is how many ids of the base's don't wait any more.
+	Forgotten int `json:"forgotten,omitempty"`
 	// Clock is the number of periods so far.
 	Clock uint32 `json:"clock,omitempty"`
 }
@@ -70,9 +72,36 @@ func WritePart(ctx context.Context, dir, file string, store *table.Store, names 
 	return WriteImage(ctx, dir, file, image)
 }
 
+// Image is what a part is to have, as it was when the image was made.
+type Image struct {
+	*table.Image
+	rows rowsOf
+}
+
+// rowsOf says which rows, and waiting ids, a part has.
+type rowsOf uint8
+
+const (
+	allRows     rowsOf = iota
+	changedRows        // since the base
+	othersRows         // all, over those of a base of another process
+)
+
+// of are these of a table.
+func (r rowsOf) of(t *table.TableImage) (c table.Changes) {
+	switch r {
+	case changedRows:
+		return t.Changes()
+	case othersRows:
+		c.Forgotten = t.Changes().Forgotten
+	}
+	c.Rows, c.Waiters = t.IDs(), t.Waiters()
+	return c
+}
+
 // ImageOf is an image of a store for a part: of all params, or of those of these names alone.
-func ImageOf(store *table.Store, names ...string) *table.Image {
-	return store.Image(func(param string) bool { return among(names, param) })
+func ImageOf(store *table.Store, names ...string) Image {
+	return Image{Image: store.Image(func(param string) bool { return among(names, param) })}
 }
 
 // Written says whether a part is there.
@@ -82,7 +111,7 @@ func Written(dir, file string) bool {
 }
 
 // WriteImage writes an image of a store to dir/file, while the store is used. A ctx that ends ends it.
-func WriteImage(ctx context.Context, dir, file string, image *table.Image) (Part, error) {
+func WriteImage(ctx context.Context, dir, file string, image Image) (Part, error) {
 	if err := files.Ended(ctx); err != nil {
 		return Part{}, fmt.Errorf("checkpoint: part %s: %w", file, err)
 	}
@@ -104,16 +133,18 @@ func WriteImage(ctx context.Context, dir, file string, image *table.Image) (Part
 	return Part{File: file, Bytes: f.Size(), Sum: f.Sum(), Rows: rows}, nil
 }
 
-// contentsOf says what of an image lies where.
-func contentsOf(image *table.Image) (c contents) {
+// contentsOf says what of an image lies where, and which rows of each table.
+func contentsOf(image Image) (c contents, rows []table.Changes) {
 	for _, b := range image.Blocks {
 		c.Blocks = append(c.Blocks, blockInfo{Param: b.Param.Name, Offset: b.Offset, Size: b.Len(), State: b.StateLen(), Step: b.Step()})
 	}
 	for _, t := range image.Tables {
+		has := image.rows.of(t)
+		rows = append(rows, has)
 		c.Tables = append(c.Tables, tableInfo{Param: t.Table.Param().Name, Dim: t.Table.Param().Dim(), State: stateLen(t.Table),
-			Rows: len(t.IDs()), Rated: t.Table.Rated(), Waiting: len(t.Waiters()), Clock: t.Clock})
+			Rows: len(has.Rows), Rated: t.Table.Rated(), Waiting: len(has.Waiters), Forgotten: len(has.Forgotten), Clock: t.Clock})
 	}
-	return c
+	return c, rows
 }
 
 // among says whether a param is one of those named; without names all are.
@@ -147,8 +178,8 @@ func (c contents) tensors() []safetensors.Tensor {
 	return ts
 }
 
-func writeImage(ctx context.Context, f io.Writer, image *table.Image) (rows int64, err error) {
-	c := contentsOf(image)
+func writeImage(ctx context.Context, f io.Writer, image Image) (rows int64, err error) {
+	c, has := contentsOf(image)
 	meta, err := json.Marshal(c)
 	if err != nil {
 		return 0, err
@@ -163,10 +194,10 @@ func writeImage(ctx context.Context, f io.Writer, image *table.Image) (rows int6
 		}
 	}
 	for i, t := range c.Tables {
-		if err := writeTable(ctx, w, t, image.Tables[i]); err != nil {
+		if err := writeTable(ctx, w, t, image.Tables[i], has[i].Rows); err != nil {
 			return 0, err
 		}
-		if err := writeWaiters(w, t, image.Tables[i].Waiters()); err != nil {
+		if err := writeWaiters(w, t, has[i]); err != nil {
 			return 0, err
 		}
 		rows += int64(t.Rows)
@@ -183,14 +214,13 @@ func writeBlock(w *safetensors.Writer, b blockInfo, from *table.BlockImage) erro
 }
 
 // writeTable streams a table's rows; what is known of each row is kept until they are through.
-func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *table.TableImage) error {
-	ids := from.IDs()
+func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *table.TableImage, ids []uint64) error {
 	if err := safetensors.Put(w, t.ids(), ids); err != nil {
 		return err
 	}
 	steps, seen, updates := make([]int64, 0, len(ids)), make([]uint32, 0, len(ids)), make([]uint32, 0, len(ids))
 	var show, click []float32
-	for rows, floats := range from.Rows() {
+	for rows, floats := range from.RowsOf(ids) {
 		if err := files.Ended(ctx); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func Restore(ctx context.Context, dir string, store *table.Store, rule string, p
 	case none != nil:
 		return m, fmt.Errorf("checkpoint: model in %s: %w", dir, none)
 	}
-	l := loader{ctx: ctx, dir: dir, store: store, owns: owns, names: s.Params, weights: true}
+	l := loader{ctx: ctx, store: store, owns: owns, names: s.Params, weights: true}
 	if err := l.model(f, params, &m); err != nil {
 		return m, fmt.Errorf("checkpoint: model in %s: %w", dir, err)
 	}

@@ -31,15 +31,18 @@ type Progress struct {
 type Series struct {
 	// Dir has the checkpoints; empty for a job that makes none.
 	Dir string
-	// Keep is how many whole ones stay.
+	// Keep is how many whole ones stay, with all that they are based on.
 	Keep int
-	Log  *slog.Logger
+	// Deltas is how many in a row may be based on the one before.
+	Deltas int
+	Log    *slog.Logger
 
 	claims Claims
 
 	mu   sync.Mutex
 	base int          // the number of the one that the job began from, 0 for none
 	own  map[int]bool // numbers that this process has made, or the one whose place it has taken
+	last last
 }
 
 const (
@@ -74,23 +77,31 @@ func numberOf(dir string) (n int, is bool) {
 // name is the directory's of a number: as text they sort as the numbers do, up to a million.
 func name(n int) string { return fmt.Sprintf("%s%06d", seriesPrefix, n) }
 
-// whole reads the manifest of a checkpoint and sees that its parts are there, of the sizes that it says.
+// Whole is whole for others.
+func Whole(dir string) (Manifest, error) { return whole(dir) }
+
+// whole reads the manifest of a checkpoint and sees that its parts, and those of all that it is based on, are there, of the sizes that the
+// manifests say.
 func whole(dir string) (Manifest, error) {
 	m, err := Read(dir)
-	for _, p := range m.Parts {
-		if err == nil {
-			err = visible(dir, p)
-		}
+	if err == nil {
+		_, err = wholeChain(dir, m)
 	}
 	return m, err
 }
 
-// Verify reads the manifest of a checkpoint and compares the checksums of all its parts.
+// Verify reads the manifest of a checkpoint and compares the checksums of all its parts, and of those of all that it is based on.
 func Verify(ctx context.Context, dir string) (Manifest, error) {
-	m, err := whole(dir)
-	for _, p := range m.Parts {
-		if err == nil {
-			err = intact(ctx, dir, p)
+	m, err := Read(dir)
+	if err != nil {
+		return m, err
+	}
+	links, err := wholeChain(dir, m)
+	for _, link := range links {
+		for _, p := range link.Parts {
+			if err == nil {
+				err = intact(ctx, link.dir, p)
+			}
 		}
 	}
 	return m, err
@@ -247,28 +258,31 @@ func (s *Series) sweep() error {
 	return nil
 }
 
-// Prune removes, now that a new one is whole, the checkpoints of this job that are older than the last Keep, and what was never
-// finished. Pinned ones stay, and don't count. What can't be removed is told of and left.
+// Prune removes, now that a new one is whole, the checkpoints of this job that are older than the last Keep and that none of those which
+// stay is based on, and what was never finished. Pinned ones stay, and don't count. What can't be removed is told of and left.
 func (s *Series) Prune() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all, err := numbers(s.Dir)
-	kept := 0
+	kept, needed := 0, map[string]bool{} // names of bases: lower numbers, which come later
 	for _, n := range all {
 		dir := filepath.Join(s.Dir, name(n))
-		_, torn := whole(dir)
+		m, torn := whole(dir)
 		switch {
 		case !s.own[n] && n > s.base, Pinned(dir): // another job's, or a person's
-			continue
 		case torn == nil && kept < s.Keep:
 			kept++
-			continue
+		case needed[name(n)]:
 		case torn != nil && (kept == 0 || !Torn(torn) || !s.own[n] && young(dir)): // the next may be under way, above the newest
-			continue
+		default:
+			failed := remove(dir)
+			if err = errors.Join(err, failed); failed == nil {
+				delete(s.own, n)
+				continue
+			}
 		}
-		failed := remove(dir)
-		if err = errors.Join(err, failed); failed == nil {
-			delete(s.own, n)
+		if m.Base != nil {
+			needed[m.Base.Dir] = true
 		}
 	}
 	if err != nil {

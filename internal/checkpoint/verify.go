@@ -96,6 +96,9 @@ func Examine(ctx context.Context, dir string) (f Finding, err error) {
 	if len(parts) == len(m.Parts) {
 		f.Err = m.covered(parts)
 	}
+	if f.Err == nil && f.Damage() == nil {
+		_, f.Err = wholeChain(dir, m)
+	}
 	return f.settled(ctx)
 }
 

@@ -31,7 +31,7 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 func (c *Client) cut(ctx context.Context, do func(backend.Weights) error) (err error) {
 	msg := wire.Save{ID: c.cuts.id(), Read: true}
 	defer c.cuts.abandon(ctx, msg)
-	if msg.Steps, _, err = c.cuts.freeze(ctx, msg); err != nil {
+	if msg.Steps, _, err = c.cuts.freeze(ctx, &msg); err != nil {
 		return err
 	}
 	reached := func() error { return c.cuts.reach(ctx, &msg, func(int) any { return nil }) }

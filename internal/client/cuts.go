@@ -38,8 +38,8 @@ func (k *cuts) repeat(do func() error) error {
 const mostCuts = 5
 
 // freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has done
-// at this step what the cut is for.
-func (k *cuts) freeze(ctx context.Context, msg wire.Save) (steps []uint64, before *wire.Held, err error) {
+// at this step what the cut is for. Server 0 says what a checkpoint is based on.
+func (k *cuts) freeze(ctx context.Context, msg *wire.Save) (steps []uint64, before *wire.Held, err error) {
 	held := make([]wire.Held, len(k.link.servers))
 	for s := range held { // server 0 first: it lets one through at a time
 		if err := k.link.control(ctx, s, wire.OpFreeze, msg, &held[s]); err != nil {
@@ -49,7 +49,18 @@ func (k *cuts) freeze(ctx context.Context, msg wire.Save) (steps []uint64, befor
 			return nil, &held[s], nil
 		}
 	}
+	msg.Base = baseOf(held)
 	return furthest(held), nil, nil
+}
+
+// baseOf is what a checkpoint is based on: what server 0 says, if no server must have it whole.
+func baseOf(held []wire.Held) string {
+	for _, h := range held {
+		if h.Whole {
+			return ""
+		}
+	}
+	return held[0].Base
 }
 
 // furthest is, for each worker, the last step that any server has.

@@ -54,7 +54,7 @@ func (c *Client) load(ctx context.Context, msg wire.Load) (now wire.Loads, err e
 			c.cuts.abandon(ctx, cut)
 		}
 	}()
-	if cut.Steps, _, err = c.cuts.freeze(ctx, cut); err != nil {
+	if cut.Steps, _, err = c.cuts.freeze(ctx, &cut); err != nil {
 		return now, err
 	}
 	if err := c.cuts.reach(ctx, &cut, func(int) any { return nil }); err != nil {

@@ -72,7 +72,7 @@ func (s *saving) claim(ctx context.Context, msg *wire.Save) error {
 }
 
 func (s *saving) save(ctx context.Context, msg *wire.Save, complete func(*wire.Save), taken func()) error {
-	steps, before, err := s.cuts.freeze(ctx, *msg)
+	steps, before, err := s.cuts.freeze(ctx, msg)
 	if err != nil || before != nil {
 		return err
 	}

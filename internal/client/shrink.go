@@ -42,7 +42,7 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 }
 
 func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) {
-	steps, before, err := c.cuts.freeze(ctx, msg)
+	steps, before, err := c.cuts.freeze(ctx, &msg)
 	if err != nil {
 		return wire.Freed{}, err
 	}

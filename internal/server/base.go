@@ -165,7 +165,7 @@ func (c *returning) rebase(msg *wire.Save) {
 
 // whole says why a checkpoint of the job's own can't be begun from.
 func (f source) whole() error {
-	m, err := checkpoint.Read(f.Dir)
+	m, err := checkpoint.Whole(f.Dir)
 	if err == nil && m.ID != f.ID {
 		err = fmt.Errorf("checkpoint %s is %s, not %s", f.Dir, m.ID, f.ID)
 	}

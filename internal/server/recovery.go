@@ -171,6 +171,7 @@ func (c *recovery) committed(msg *wire.Save) {
 		c.satisfied()
 	}
 	c.st.lock.Unlock()
+	c.series.Committed(msg.Dir)
 	c.series.Prune()
 }
 

@@ -30,8 +30,9 @@ type saving struct {
 	rule     string
 	servers  int
 	journal  *journaling
+	tracker  *checkpoint.Tracker
 	rebase   func(*wire.Save) // begins the journal anew at the cut of a checkpoint; locked
-	size     *atomic.Int64    // of the last part
+	size     *atomic.Int64    // of the last part of a whole checkpoint
 	ended    *period          // the last
 	under    sync.WaitGroup   // parts that are being written
 	log      *slog.Logger
@@ -101,7 +102,21 @@ func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	for w := range c.st.roster.Workers() {
 		answer.Steps = append(answer.Steps, c.st.roster.Last(w))
 	}
+	if msg.Progress != nil {
+		c.based(&answer)
+	}
 	return r.JSON(answer)
+}
+
+// based says whether a checkpoint of the job's own must be whole, and on server 0 on what else it is to be based.
+func (c *saving) based(answer *wire.Held) {
+	answer.Whole = c.tracker.Remade()
+	if c.part.index > 0 {
+		return
+	}
+	if base := c.recovery.series.Base(answer.Whole); base != nil {
+		answer.Base = base.ID
+	}
 }
 
 // save brings the tables to the cut, does what it is for, or begins to, and lets pushes go on, unless its worker reads: once, however
@@ -204,8 +219,12 @@ func (c *saving) take(msg *wire.Save) {
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
+	image, err := c.image(msg)
+	if err != nil {
+		c.over(msg, nil, err)
+		return
+	}
 	part := wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg), RateFactors: c.rates.saved()}
-	image := checkpoint.ImageOf(c.part.store, msg.Params...)
 	c.rebase(msg)
 	c.st.cut.Imaged(msg.ID)
 	c.st.lock.broadcast()
@@ -216,14 +235,27 @@ func (c *saving) nameOf(msg *wire.Save) string {
 	return checkpoint.PartName(msg.ID, c.part.index, c.servers)
 }
 
+// image is what a part is to have: of one of the job's own checkpoints perhaps what has changed.
+func (c *saving) image(msg *wire.Save) (checkpoint.Image, error) {
+	if msg.Progress != nil {
+		if c.part.index == 0 && msg.Base == "" {
+			c.recovery.series.Base(true) // the next is whole too until one is committed
+		}
+		return c.tracker.Image(msg.ID, msg.Base)
+	}
+	return checkpoint.ImageOf(c.part.store, msg.Params...), nil
+}
+
 // write writes a part that was taken aside.
-func (c *saving) write(msg *wire.Save, part wire.Part, image *table.Image) {
+func (c *saving) write(msg *wire.Save, part wire.Part, image checkpoint.Image) {
 	defer image.Close()
 	name := c.nameOf(msg)
 	p, err := checkpoint.WriteImage(c.recovery.life, msg.Dir, name, image)
 	if err == nil {
 		c.log.Info("wrote checkpoint", "dir", msg.Dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)
-		c.size.Store(p.Bytes)
+		if msg.Base == "" {
+			c.size.Store(p.Bytes)
+		}
 	}
 	part.File, part.Bytes, part.Sum, part.Rows = p.File, p.Bytes, p.Sum, p.Rows
 	c.wrote(msg, part, err)
@@ -281,6 +313,11 @@ func shrinkOf(how *wire.Shrink) table.Shrink {
 func (c *saving) wrote(msg *wire.Save, answer any, err error) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
+	c.over(msg, answer, err)
+}
+
+// over is wrote. Locked.
+func (c *saving) over(msg *wire.Save, answer any, err error) {
 	if c.st.cut.Wrote(msg.ID, answer, err) {
 		if err := remove(msg, answer); err != nil {
 			c.log.Warn("the part of a checkpoint that was given up is left", "dir", msg.Dir, "error", err)
@@ -307,7 +344,7 @@ func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	step := c.part.store.Step()
 	if msg.Shrink == nil {
 		step = msg.Parts[0].Step
-		err = checkpoint.Commit(msg.Dir, c.manifest(msg))
+		err = c.whole(msg)
 	}
 	c.st.lock.Lock()
 	c.st.cut.Committed(step, msg.Freed, err)
@@ -320,6 +357,15 @@ func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 		c.recovery.committed(msg)
 	}
 	return err
+}
+
+// whole makes what all servers have written a checkpoint.
+func (c *saving) whole(msg *wire.Save) (err error) {
+	m := c.manifest(msg)
+	if m.Base, err = c.recovery.series.Based(msg.Base); err != nil {
+		return err
+	}
+	return checkpoint.Commit(msg.Dir, m)
 }
 
 // committing says whether there is nothing to commit: the save is given up, or a commit has come again.

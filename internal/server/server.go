@@ -151,13 +151,14 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
 	s.recovery = &recovery{st: st, life: s.clipping.life, index: c.Index,
-		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Log: s.log},
+		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, log: s.log,
 		patience: c.Strategy.WorkerTimeout.Std() * 2 / 3} // workers wait for a server that long
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
-		rule: c.Rule.Name(), servers: len(c.Endpoints), ended: new(period), journal: journal, log: s.log}
+		rule: c.Rule.Name(), servers: len(c.Endpoints), ended: new(period), journal: journal,
+		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	gathering := &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
 		recovery: s.recovery, journal: journal, index: c.Index, differences: s.differences, ended: make(chan struct{}, 1), log: s.log}

@@ -103,9 +103,9 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	c, now := t.takeNext(progressed, positions, rate)
-	if now.is(t.saved) {
-		return nil
+	c, now, err := t.takeNext(progressed, positions, rate)
+	if err != nil || now.is(t.saved) {
+		return err
 	}
 	dir, err := t.series.Make(ctx)
 	if err != nil {
@@ -116,19 +116,22 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 		return err
 	}
 	t.saved = now
+	t.series.Committed(dir)
 	t.series.Prune()
 	return nil
 }
 
 // takeNext takes the next checkpoint aside, and says what it holds; there is none if the last one holds the same.
 func (t *Trainer) takeNext(progressed func() checkpoint.Progress, positions func() [][]progress.Position,
-	rate float64) (c taken, now *saved) {
+	rate float64) (c taken, now *saved, err error) {
 	t.counting.Lock()
 	defer t.counting.Unlock()
-	_ = t.local.Still(func() error {
+	err = t.local.Still(func() (err error) {
 		p := progressed()
 		if now = (&saved{t.Store().Step(), rate, p}); !now.is(t.saved) {
-			c = t.take(rate)
+			if c, err = t.takeOwn(rate); err != nil {
+				return err
+			}
 			c.manifest.Progress = &p
 			for _, at := range positions() { // they move on while it is written
 				c.manifest.Positions = append(c.manifest.Positions, slices.Clone(at))
@@ -136,5 +139,5 @@ func (t *Trainer) takeNext(progressed func() checkpoint.Progress, positions func
 		}
 		return nil
 	})
-	return c, now
+	return c, now, err
 }

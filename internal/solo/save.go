@@ -36,20 +36,36 @@ func (t *Trainer) WriteCheckpoint(ctx context.Context, dir string, rate float64,
 
 // taken is a checkpoint that was taken aside between two updates, and is written while steps go on.
 type taken struct {
-	image    *table.Image
+	image    checkpoint.Image
 	manifest checkpoint.Manifest
 }
 
 // take takes one. Nobody else does until it is written.
 func (t *Trainer) take(rate float64, params ...string) taken {
+	return taken{checkpoint.ImageOf(t.Store(), params...), t.manifest(rate, params...)}
+}
+
+// takeOwn takes the next of the job's own, which may be based on the one before.
+func (t *Trainer) takeOwn(rate float64) (c taken, err error) {
+	c.manifest = t.manifest(rate)
+	base := ""
+	if c.manifest.Base = t.series.Base(t.tracker.Remade()); c.manifest.Base != nil {
+		base = c.manifest.Base.ID
+	}
+	c.image, err = t.tracker.Image(c.manifest.ID, base)
+	return c, err
+}
+
+// manifest is that of a checkpoint of now, of everything or of these params.
+func (t *Trainer) manifest(rate float64, params ...string) checkpoint.Manifest {
 	store := t.Store()
-	return taken{checkpoint.ImageOf(store, params...), checkpoint.Manifest{
+	return checkpoint.Manifest{
 		ID:          fmt.Sprintf("%d-%s", store.Step(), rand.Text()[:8]),
 		Rule:        t.rule.Name(),
 		Step:        store.Step(),
 		RateFactors: store.RateFactors(rate),
 		Params:      checkpoint.Params(t.params, params...),
-	}}
+	}
 }
 
 // write writes it.

@@ -26,6 +26,7 @@ type Trainer struct {
 	policy strategy.NotFinite
 	// series are the checkpoints that this process makes by itself, and progress and positions those of the one it goes on from.
 	series    *checkpoint.Series
+	tracker   *checkpoint.Tracker
 	places    checkpoint.Claims // where Save writes
 	progress  checkpoint.Progress
 	positions [][]progress.Position
@@ -53,8 +54,9 @@ func New(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy, lo
 	if err != nil {
 		return nil, err
 	}
-	series := &checkpoint.Series{Dir: s.Recovery.Dir, Keep: s.Recovery.Keep, Log: log}
-	return &Trainer{local: t, params: params, rule: rule, policy: s.NotFinite, series: series}, nil
+	series := &checkpoint.Series{Dir: s.Recovery.Dir, Keep: s.Recovery.Keep, Deltas: s.Recovery.Deltas, Log: log}
+	return &Trainer{local: t, params: params, rule: rule, policy: s.NotFinite, series: series,
+		tracker: checkpoint.NewTracker(t.Store(), s.Recovery.Deltas > 0)}, nil
 }
 
 // Local is what makes the updates.

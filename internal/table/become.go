@@ -48,11 +48,15 @@ func (t *Sparse) like() *Sparse {
 	o := &Sparse{layout: t.layout, param: t.param, rule: t.rule, sweeps: t.sweeps, rester: t.rester, counts: t.counts, draws: t.draws,
 		telling: t.telling, seed: t.seed}
 	o.shards = newShards(len(t.shards), t.stride, t.param.MaxBytes, t.counts)
+	if t.tracked {
+		o.Track()
+	}
 	o.calls.New = t.calls.New
 	return o
 }
 
 func (t *Sparse) become(o *Sparse) {
+	t.remade.Store(true)
 	for i := range t.shards {
 		s, n := &t.shards[i], &o.shards[i]
 		s.Lock()

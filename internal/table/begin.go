@@ -34,6 +34,7 @@ func (t *Sparse) SetOwned(ids []uint64, w []float32, step int64, owns func(id ui
 
 // Clear drops all rows and forgets the ids that wait.
 func (t *Sparse) Clear() {
+	t.remade.Store(true)
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
@@ -42,7 +43,7 @@ func (t *Sparse) Clear() {
 				s.drop(t, row, h)
 			}
 		}
-		s.waiting = waiting{}
+		s.waiting = waiting{tracked: t.tracked}
 		s.Unlock()
 	}
 }

@@ -51,6 +51,9 @@
 // and taken by whoever wants to know; a table has as many as there are who ask. [Old] keeps, of each row that was pushed, what it was
 // before, so that the difference can be told. Mode geo has watches on the servers and Old on the workers.
 //
+// For checkpoints of what has changed since the one before there is [Store.TakeImage]: every row has a bit of its own, beside the time
+// when it was seen, which whoever changes the row writes with it, and which is taken while the image is read.
+//
 // # Dense
 //
 // A [Dense] is one block of a dense variable with its state, cut into chunks with a lock each.
@@ -94,6 +97,7 @@
 //	rowbits.go  a bit for each row
 //	watch.go    which rows were pushed
 //	old.go      what they were before
+//	changes.go  what a checkpoint needs that is based on another
 //
 // A dense block:
 //

@@ -55,7 +55,7 @@ func (t *Sparse) waits(s *shard, c *call, it item) {
 
 // pushed is what is known of an id after one more push.
 func (w waiter) pushed(c *call, it item) waiter {
-	w.pushes, w.seen = w.pushes+1, c.clock
+	w.pushes, w.seen = w.pushes+1, c.clock|changed
 	w.add(c.marks(it))
 	return w
 }

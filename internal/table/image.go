@@ -15,7 +15,13 @@ type Image struct {
 }
 
 // Image makes an image of the blocks and tables whose params which names. No update may be under way, as a cut sees to.
-func (s *Store) Image(which func(param string) bool) *Image {
+func (s *Store) Image(which func(param string) bool) *Image { return s.image(which, false) }
+
+// TakeImage makes an image of everything, in tables that are tracked ([Sparse.Track]), which knows what has changed since the last that was
+// made so; the first time all.
+func (s *Store) TakeImage() *Image { return s.image(func(string) bool { return true }, true) }
+
+func (s *Store) image(which func(param string) bool, taking bool) *Image {
 	s.imaging.Lock()
 	m := &Image{Step: s.Step(), store: s}
 	for _, b := range s.Blocks {
@@ -25,7 +31,7 @@ func (s *Store) Image(which func(param string) bool) *Image {
 	}
 	for _, t := range s.Tables {
 		if which(t.param.Name) {
-			m.Tables = append(m.Tables, t.image(m.Step))
+			m.Tables = append(m.Tables, t.image(m.Step, taking))
 		}
 	}
 	return m

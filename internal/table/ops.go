@@ -101,7 +101,7 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 			}
 			b.rows[i] = h
 		}
-		h.see(c.clock)
+		h.touch(c.clock)
 		if t.sweeps {
 			t.replay(c, h, t.steps.before(c.step))
 		}
@@ -128,7 +128,7 @@ func (t *Sparse) setBlock(s *shard, c *call, b *block) {
 			c.err = t.full(it.id)
 			continue
 		}
-		h.see(c.clock)
+		h.touch(c.clock)
 		copy(t.weights(h), c.row(it, t.dim))
 		t.initState(h)
 		h.step = max(c.step, 0)
@@ -137,8 +137,15 @@ func (t *Sparse) setBlock(s *shard, c *call, b *block) {
 
 // see notes the time. It is written only when it changes: most rows of a pull stay clean in the cache.
 func (h *header) see(clock uint32) {
-	if h.seen != clock {
-		h.seen = clock
+	if h.seen&^changed != clock {
+		h.seen = clock | changed
+	}
+}
+
+// touch notes the time of a change.
+func (h *header) touch(clock uint32) {
+	if h.seen != clock|changed {
+		h.seen = clock | changed
 	}
 }
 

@@ -6,9 +6,13 @@ import "unsafe"
 type header struct {
 	id      uint64
 	step    int64  // the last step that was applied, with a rule that sweeps how many; below 0: the row is free
-	seen    uint32 // the table's clock when the row was last pulled or pushed
+	seen    uint32 // the table's clock when the row was last pulled or pushed, and whether the row has changed
 	updates uint32 // how often it was pushed
 }
+
+// changed is the bit of a row's, or a waiting id's, seen that says that something of it is other than when changes were last taken. A row
+// that a rule sweeps on has not changed by that: it is what it was, some steps on.
+const changed = 1 << 31
 
 // marks are what a table that lets ids in by shows and clicks counts for each of them.
 type marks struct{ show, click float32 }

@@ -121,7 +121,7 @@ func (t *Sparse) readRow(c *call, h *header, r *Row) {
 	}
 	copy(r.W, t.weights(h))
 	copy(r.State, t.slots(h))
-	r.Step, r.Seen, r.Updates = h.step, h.seen, h.updates
+	r.Step, r.Seen, r.Updates = h.step, h.seen&^changed, h.updates
 	if t.marked {
 		r.Show, r.Click = t.marks(h).show, t.marks(h).click
 	}
@@ -155,11 +155,11 @@ func (t *Sparse) Restore(r Row) error {
 	if copy(t.slots(h), r.State) == 0 {
 		t.initState(h)
 	}
-	h.step, h.seen, h.updates = r.Step, r.Seen, r.Updates
+	h.step, h.seen, h.updates = r.Step, r.Seen|changed, r.Updates
 	if t.marked {
 		*t.marks(h) = marks{r.Show, r.Click}
 	}
 	s.hot.note(r.ID, r.Updates)
-	t.atLeast(r.Seen)
+	t.atLeast(r.Seen &^ changed)
 	return nil
 }

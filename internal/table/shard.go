@@ -88,7 +88,7 @@ func (s *shard) born(t *Sparse, it item) *header {
 // bare makes a row whose weights and state hold anything.
 func (s *shard) bare(t *Sparse, it item) *header {
 	row, h := s.arena.add()
-	*h = header{id: it.id}
+	*h = header{id: it.id, seen: changed}
 	if t.marked {
 		*t.marks(h) = marks{}
 	}

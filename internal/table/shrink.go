@@ -57,12 +57,13 @@ func (t *Sparse) Shrink(o Shrink) (Shrunk, error) {
 		return Shrunk{}, fmt.Errorf("%w: %q: set ShowClick in its Entry, or neither Decay nor MinScore", ErrNoScore, t.param.Name)
 	}
 	now := t.clock.Load()
-	return t.shrink(o, now, func(h *header, low bool) bool { return low || o.old(h.seen, now) }), nil
+	return t.shrink(o, now, func(h *header, low bool) bool { return low || o.old(h.seen&^changed, now) }), nil
 }
 
 // shrink drops the rows that drops says; low is whether a row's score has become so.
 func (t *Sparse) shrink(o Shrink, now uint32, drops func(h *header, low bool) bool) (done Shrunk) {
 	t.dropped = nil
+	t.remade.Store(true)
 	for i := range t.shards {
 		s := &t.shards[i]
 		for from := uint32(0); ; from += 1 << s.arena.shift {
@@ -121,7 +122,7 @@ func (s *shard) shrinkWaiting(o Shrink, now uint32) (forgotten int) {
 		if o.Decay != 0 {
 			w.marks.decay(o.Decay)
 		}
-		if o.old(w.seen, now) {
+		if o.old(w.seen&^changed, now) {
 			forgotten++
 			return true
 		}

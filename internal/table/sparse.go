@@ -42,6 +42,8 @@ type Sparse struct {
 	// telling: pushes tell which ids got no row, and a shrink which it dropped.
 	telling bool
 	dropped []uint64 // by the last shrink, which is not called beside another
+	tracked bool
+	remade  atomic.Bool // rows are gone, or all are others, since changes were last taken
 
 	shards []shard
 	seed   uint64        // of the hash: ids can't be chosen so that they collide

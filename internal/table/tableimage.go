@@ -15,15 +15,24 @@ type TableImage struct {
 	waiters []Waiter
 	once    sync.Once
 	ids     []uint64
+	// changes are known where the image takes them: those of rows when ids are.
+	taking  bool
+	changes Changes
 }
 
-func (t *Sparse) image(step int64) *TableImage {
-	m := &TableImage{Table: t, Clock: t.clock.Load(), step: step}
+func (t *Sparse) image(step int64, taking bool) *TableImage {
+	m := &TableImage{Table: t, Clock: t.clock.Load(), step: step, taking: taking}
+	if taking {
+		t.remade.Store(false)
+	}
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
 		s.image = &shardImage{kept: map[uint64]uint32{}, copies: newArena(t.stride, wholeChunks)}
 		m.waiters = s.appendWaiters(m.waiters)
+		if taking {
+			s.takeWaiters(&m.changes)
+		}
 		s.Unlock()
 	}
 	return m
@@ -48,17 +57,38 @@ func (m *TableImage) Waiters() []Waiter {
 func (m *TableImage) IDs() []uint64 {
 	m.once.Do(func() {
 		for i := range m.Table.shards {
-			m.ids = m.Table.shards[i].appendImage(m.ids)
+			m.ids = m.Table.shards[i].appendImage(m.ids, m)
 		}
-		slices.Sort(m.ids)
-		m.ids = slices.Compact(m.ids) // a row that was dropped may have come again
+		m.ids = settled(m.ids)
+		m.changes.Rows = settled(m.changes.Rows)
 	})
 	return m.ids
 }
 
+// settled are ids ascending, each once: a row that was dropped may have come again.
+func settled(ids []uint64) []uint64 {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Changes are what had changed, in an image that takes that; of a rule that sweeps all rows, since each moves with every update.
+func (m *TableImage) Changes() Changes {
+	all := m.IDs()
+	if sortWaiters(m.changes.Waiters); m.Table.sweeps {
+		m.changes.Rows = all
+	}
+	return m.changes
+}
+
+// Taken is what Changes were, as far as they were asked for, when the image is closed.
+func (m *TableImage) Taken() Changes { return m.changes }
+
 // Rows yields all rows by ascending id, once, some at a time: these, and the weights and the state of each, one row after the other, as one
 // slice. While some are used the next are read; they are valid until then.
-func (m *TableImage) Rows() iter.Seq2[[]Row, []float32] {
+func (m *TableImage) Rows() iter.Seq2[[]Row, []float32] { return m.RowsOf(m.IDs()) }
+
+// RowsOf is Rows of these ids, which ascend and are the image's.
+func (m *TableImage) RowsOf(ids []uint64) iter.Seq2[[]Row, []float32] {
 	return func(yield func([]Row, []float32) bool) {
 		t := m.Table
 		free, full, over := make(chan *batchOf, 2), make(chan *batchOf, 2), make(chan struct{})
@@ -73,7 +103,7 @@ func (m *TableImage) Rows() iter.Seq2[[]Row, []float32] {
 		}
 		go func() {
 			defer close(full)
-			for ids := range slices.Chunk(m.IDs(), batch) {
+			for ids := range slices.Chunk(ids, batch) {
 				select {
 				case b := <-free:
 					t.read(ids, b, m.step, (*Sparse).readImage)
@@ -145,20 +175,32 @@ func (m *shardImage) drop(t *Sparse, h *header) {
 	}
 }
 
-// appendImage appends the ids of the rows that the image has.
-func (s *shard) appendImage(ids []uint64) []uint64 {
+// appendImage appends the ids of the rows that the image has, and takes those that had changed.
+func (s *shard) appendImage(ids []uint64, m *TableImage) []uint64 {
 	more := true
 	for from := uint32(0); more; from += 1 << s.arena.shift {
-		ids, more = s.appendChunk(ids, from)
+		ids, more = s.appendChunk(ids, m, from)
 	}
 	s.Lock()
 	defer s.Unlock()
+	for _, id := range s.image.dropped {
+		m.take(s.image.copies.at(s.image.kept[id] - 1))
+	}
 	return append(ids, s.image.dropped...)
+}
+
+// take takes note of a row, or its copy, that had changed when the image was made. A row that is changed after it has another mark than its
+// copy, which stays.
+func (m *TableImage) take(h *header) {
+	if m.taking && h.seen&changed != 0 {
+		h.seen &^= changed
+		m.changes.Rows = append(m.changes.Rows, h.id)
+	}
 }
 
 // appendChunk appends those of the chunk that begins with row from, and says whether there are more. A shard's lock is held for one chunk
 // at a time: rows that are born meanwhile are known to be.
-func (s *shard) appendChunk(ids []uint64, from uint32) (all []uint64, more bool) {
+func (s *shard) appendChunk(ids []uint64, m *TableImage, from uint32) (all []uint64, more bool) {
 	s.Lock()
 	defer s.Unlock()
 	end := min(from+1<<s.arena.shift, s.arena.rows)
@@ -167,9 +209,14 @@ func (s *shard) appendChunk(ids []uint64, from uint32) (all []uint64, more bool)
 		if h.step == isFree {
 			continue
 		}
-		if copied, kept := s.image.kept[h.id]; !kept || copied != 0 {
-			ids = append(ids, h.id)
+		copied, kept := s.image.kept[h.id]
+		if kept && copied == 0 {
+			continue
 		}
+		if ids = append(ids, h.id); kept {
+			h = s.image.copies.at(copied - 1)
+		}
+		m.take(h)
 	}
 	return ids, end < s.arena.rows
 }

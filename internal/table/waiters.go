@@ -34,10 +34,15 @@ func sortWaiters(all []Waiter) {
 // appendWaiters appends those of a shard. Locked.
 func (s *shard) appendWaiters(all []Waiter) []Waiter {
 	s.waiting.each(func(id uint64, w *waiter) bool {
-		all = append(all, Waiter{id, w.pushes, w.seen, w.show, w.click})
+		all = append(all, w.waiter(id))
 		return false
 	})
 	return all
+}
+
+// waiter is what is known of an id, for others.
+func (w *waiter) waiter(id uint64) Waiter {
+	return Waiter{id, w.pushes, w.seen &^ changed, w.show, w.click}
 }
 
 // RestoreWaiter puts back what [Sparse.Waiters] gave. It does nothing when the id has a row, or when the table's policy doesn't
@@ -51,12 +56,12 @@ func (t *Sparse) RestoreWaiter(w Waiter) error {
 			return fmt.Errorf("table: restore of %q: the %s count of waiting id %d is %v", t.param.Name, what, w.ID, n)
 		}
 	}
-	t.atLeast(w.Seen)
+	t.atLeast(w.Seen &^ changed)
 	s, hash := t.shardOf(w.ID)
 	s.Lock()
 	defer s.Unlock()
 	if t.counts && s.index.find(&s.arena, hash, w.ID) == nil {
-		s.waiting.put(w.ID, waiter{marks{w.Show, w.Click}, w.Pushes, w.Seen}, s.mayWait())
+		s.waiting.put(w.ID, waiter{marks{w.Show, w.Click}, w.Pushes, w.Seen | changed}, s.mayWait())
 	}
 	return nil
 }

@@ -1,10 +1,15 @@
 package table
 
+import (
+	"maps"
+	"slices"
+)
+
 // waiter is what is known of an id that waits for a row.
 type waiter struct {
 	marks
 	pushes uint32
-	seen   uint32 // the table's clock at the last push
+	seen   uint32 // the table's clock at the last push, and whether the waiter has changed
 }
 
 // waiting keeps count of ids that have no row yet. It forgets those that were not pushed for long: ids live in two
@@ -12,6 +17,8 @@ type waiter struct {
 // the old. So an id is forgotten only after half the limit of others were pushed since, and no list of ages is kept.
 type waiting struct {
 	young, old map[uint64]waiter
+	tracked    bool
+	forgotten  []uint64 // by age, since changes were last taken, in a table that is tracked
 }
 
 // waiterBytes is what an id that waits takes in a Go map at its emptiest.
@@ -36,6 +43,9 @@ func (w *waiting) put(id uint64, is waiter, limit int) {
 // age makes room in the young generation for one more.
 func (w *waiting) age(limit int) {
 	if len(w.young) >= max(limit/2, 1) {
+		if w.tracked {
+			w.forgotten = slices.AppendSeq(w.forgotten, maps.Keys(w.old))
+		}
 		w.old, w.young = w.young, nil
 	}
 	if w.young == nil {

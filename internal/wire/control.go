@@ -164,6 +164,8 @@ type Save struct {
 	Params []string `json:"params,omitempty"`
 	// Progress is for one of the job's own checkpoints.
 	Progress *Progress `json:"progress,omitempty"`
+	// Base is the id of the checkpoint that this one is based on, empty for none (OpSave, OpCommit).
+	Base string `json:"base,omitempty"`
 	// Shrink drops rows, and nothing is written.
 	Shrink *Shrink `json:"shrink,omitempty"`
 	// Period names what Shrink ends: a server that has ended it, in an earlier cut that another knows nothing of, ends no other.
@@ -253,6 +255,10 @@ type Held struct {
 	// which freed that much.
 	Saved bool  `json:"saved,omitempty"`
 	Freed Freed `json:"freed,omitzero"`
+	// Base is the id of the checkpoint that one of the job's own is to be based on, as server 0 says; empty if it is to be whole. Whole
+	// says that this server's part must be.
+	Base  string `json:"base,omitempty"`
+	Whole bool   `json:"whole,omitempty"`
 }
 
 // Rate is the blob of OpRate and its answer: the factor on all learning rates. Without a step in the header the request asks for it.

@@ -1,0 +1,67 @@
+package table
+
+// Changes are what is other in a table than when they were last taken, if no row was dropped meanwhile.
+type Changes struct {
+	Rows    []uint64 // ascending
+	Waiters []Waiter // ascending by id
+	// Forgotten ids do not wait any more, unless they are among Waiters, and have no row unless they are among Rows.
+	Forgotten []uint64
+}
+
+// Track has the table note what changes, for who takes images of that. Nobody uses it yet.
+func (t *Sparse) Track() {
+	t.tracked = true
+	for i := range t.shards {
+		t.shards[i].waiting.tracked = true
+	}
+}
+
+// Remade says that rows were dropped, or the table was filled anew, since changes were last taken: what has changed does not tell that.
+func (t *Sparse) Remade() bool { return t.remade.Load() }
+
+// takeWaiters takes those that have changed. Locked.
+func (s *shard) takeWaiters(c *Changes) {
+	s.waiting.each(func(id uint64, w *waiter) bool {
+		if w.seen&changed != 0 {
+			w.seen &^= changed
+			c.Waiters = append(c.Waiters, w.waiter(id))
+		}
+		return false
+	})
+	c.Forgotten = append(c.Forgotten, s.waiting.forgotten...)
+	s.waiting.forgotten = nil
+}
+
+// GiveBack has what was taken count as changed again, since nobody has it.
+func (t *Sparse) GiveBack(c Changes) {
+	for _, id := range c.Rows {
+		s, hash := t.shardOf(id)
+		s.Lock()
+		if h := s.index.find(&s.arena, hash, id); h != nil {
+			h.seen |= changed
+		}
+		s.Unlock()
+	}
+	for _, w := range c.Waiters {
+		s, _ := t.shardOf(w.ID)
+		s.Lock()
+		s.waiting.changed(w.ID)
+		s.Unlock()
+	}
+	for _, id := range c.Forgotten {
+		s, _ := t.shardOf(id)
+		s.Lock()
+		s.waiting.forgotten = append(s.waiting.forgotten, id)
+		s.Unlock()
+	}
+}
+
+// changed has an id that waits count as changed.
+func (w *waiting) changed(id uint64) {
+	for _, generation := range []map[uint64]waiter{w.young, w.old} {
+		if is, waits := generation[id]; waits {
+			is.seen |= changed
+			generation[id] = is
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package table
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// tracked takes what has changed in a table, by an image beside which something is done before it is read.
+func tracked(t *testing.T, x *Sparse, beside func()) (take func() Changes) {
+	t.Helper()
+	s := new(Store)
+	check(t, s.AddTable(x))
+	x.Track()
+	return func() Changes {
+		image := s.TakeImage()
+		defer image.Close()
+		if beside != nil {
+			beside()
+		}
+		return image.Tables[0].Changes()
+	}
+}
+
+// TestChanges: a row has changed that was born, pushed, set, restored, or seen in another period, and not by a look or a read in the same one.
+func TestChanges(t *testing.T) {
+	p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}
+	x, err := NewSparse(p, optimizer.Adam{LR: 0.1}, Options{})
+	check(t, err)
+	take := tracked(t, x, nil)
+	w := func(ids []uint64) []float32 { return make([]float32, 2*len(ids)) }
+	pull := func(ids ...uint64) { check(t, x.Pull(ids, w(ids), 0)) }
+	push := func(ids ...uint64) {
+		_, err := x.Push(ids, w(ids), 1)
+		check(t, err)
+	}
+	has := func(what string, want ...uint64) Changes {
+		t.Helper()
+		c := take()
+		if !slices.Equal(c.Rows, want) {
+			t.Errorf("%s: changed are %v, want %v", what, c.Rows, want)
+		}
+		return c
+	}
+	pull(9, 5)
+	push(7, 5)
+	has("born", 5, 7, 9)
+	has("nothing since")
+	pull(5, 7)
+	check(t, x.Peek([]uint64{5, 8}, make([]float32, 4), 0))
+	for range x.Rows(1) {
+	}
+	has("reads")
+	push(7)
+	check(t, x.Set([]uint64{5}, []float32{1, 2}, 1))
+	check(t, x.Restore(Row{ID: 3, W: []float32{1, 2}}))
+	taken := has("pushed, set, restored", 3, 5, 7)
+	push(9)
+	x.GiveBack(taken)
+	has("given back", 3, 5, 7, 9)
+	x.Tick()
+	pull(7)
+	has("seen in another period", 7)
+	if x.Remade() {
+		t.Error("nothing was dropped")
+	}
+	if _, err := x.Shrink(Shrink{Unseen: 1}); err != nil || !x.Remade() {
+		t.Errorf("rows were dropped, error %v", err)
+	}
+	for r := range x.Rows(1) {
+		if r.Seen > 1 {
+			t.Errorf("row %d was seen at %d", r.ID, r.Seen)
+		}
+	}
+}
+
+// TestChangesOfThoseThatWait: ids that were pushed, and those that were forgotten since too many wait; given back they are there again.
+func TestChangesOfThoseThatWait(t *testing.T) {
+	p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true, Entry: optimizer.Entry{CountFilter: 2}, MaxBytes: leastQuota}
+	x, err := NewSparse(p, optimizer.SGD{LR: 0.1}, Options{})
+	check(t, err)
+	take := tracked(t, x, nil)
+	push := func(id uint64) {
+		_, err := x.Push([]uint64{id}, make([]float32, 2), 1)
+		check(t, err)
+	}
+	push(1)
+	push(2)
+	push(2)
+	c := take()
+	if !slices.Equal(c.Rows, []uint64{2}) || len(c.Waiters) != 1 || c.Waiters[0].ID != 1 || c.Waiters[0].Pushes != 1 {
+		t.Errorf("changed are %+v", c)
+	}
+	x.GiveBack(c)
+	if again := take(); !slices.Equal(again.Rows, c.Rows) || !slices.Equal(again.Waiters, c.Waiters) {
+		t.Errorf("given back were %+v, there are %+v", c, again)
+	}
+	for id := range uint64(1000) {
+		push(100 + id)
+	}
+	c = take()
+	waits := map[uint64]bool{}
+	for _, w := range x.Waiters() {
+		waits[w.ID] = true
+	}
+	if !slices.Contains(c.Forgotten, 1) || waits[1] || len(c.Waiters) != len(waits) {
+		t.Errorf("%d forgotten, %d have changed, %d wait", len(c.Forgotten), len(c.Waiters), len(waits))
+	}
+	for _, id := range c.Forgotten {
+		if waits[id] {
+			t.Errorf("%d waits and is forgotten", id)
+		}
+	}
+	x.GiveBack(c)
+	if again := take(); !slices.Equal(again.Forgotten, c.Forgotten) {
+		t.Errorf("%d forgotten ids were given back, there are %d", len(c.Forgotten), len(again.Forgotten))
+	}
+}
+
+// TestChangesBesideAnImage: what is changed behind the moment of an image, and before it is read, is in the next one, whether it had changed before
+// or not; what is dropped then is in this one.
+func TestChangesBesideAnImage(t *testing.T) {
+	p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true, Init: optimizer.Uniform{Low: -1, High: 1}}
+	x, err := NewSparse(p, optimizer.Adam{LR: 0.1}, Options{})
+	check(t, err)
+	push := func(ids ...uint64) {
+		_, err := x.Push(ids, make([]float32, 2*len(ids)), 1)
+		check(t, err)
+	}
+	var beside func()
+	take := tracked(t, x, func() { beside() })
+	has := func(what string, want ...uint64) {
+		t.Helper()
+		if c := take(); !slices.Equal(c.Rows, want) {
+			t.Errorf("%s: changed are %v, want %v", what, c.Rows, want)
+		}
+	}
+	push(1, 2, 3, 4)
+	beside = func() { push(2, 5) }
+	has("at first", 1, 2, 3, 4)
+	push(1)
+	beside = func() { push(3) }
+	has("then", 1, 2, 5)
+	push(4)
+	beside = func() {
+		x.Tick()
+		x.Tick()
+		_, err := x.Shrink(Shrink{Unseen: 1})
+		check(t, err)
+		push(4)
+	}
+	has("dropped meanwhile", 3, 4)
+	beside = func() {}
+	if !x.Remade() {
+		t.Error("rows were dropped behind the image")
+	}
+	has("at last", 4)
+}
