@@ -56,6 +56,7 @@ func (m normalised) saying(ctx context.Context) ([]float32, error) {
 type normLeg struct {
 	strategy          strategy.Strategy
 	load, save, model string
+	late              string // what worker 0 has servers load that run, behind a step
 	saver             int
 
 	mu   sync.Mutex
@@ -76,6 +77,11 @@ func (l *normLeg) work(ctx context.Context, f *fleet.Fleet, m normalised) error 
 			return err
 		}
 	}
+	if l.late != "" {
+		if err := l.replace(ctx, f, m); err != nil {
+			return err
+		}
+	}
 	says, err := m.saying(ctx)
 	if err != nil {
 		return err
@@ -87,6 +93,23 @@ func (l *normLeg) work(ctx context.Context, f *fleet.Fleet, m normalised) error 
 		return f.SaveInferenceModel(ctx, l.model, nn.Inference(m.out))
 	}
 	return nil
+}
+
+// replace trains a step, and has the servers load a checkpoint.
+func (l *normLeg) replace(ctx context.Context, f *fleet.Fleet, m normalised) error {
+	e := nn.NewExecutor(m.graph)
+	if _, err := e.Train(ctx, m.batch(30+f.WorkerIndex())); err != nil {
+		return err
+	}
+	if err := errors.Join(e.Close(ctx), f.BarrierWorker(ctx)); err != nil {
+		return err
+	}
+	if f.IsFirstWorker() {
+		if err := f.LoadModel(ctx, l.late); err != nil {
+			return err
+		}
+	}
+	return f.BarrierWorker(ctx)
 }
 
 // train trains each worker on batches of its own, so that their averages differ.
@@ -119,7 +142,7 @@ func (l *normLeg) on(t *testing.T, servers, workers int) {
 
 // TestStatisticsOutliveTheJob trains a model with batch norm, saves it, and has jobs of other sizes begin from the checkpoint:
 // the model says on every worker of theirs what it said on the worker that saved, bit for bit, and so does the one saved for
-// inference.
+// inference. So does a job whose servers load it while they run.
 func TestStatisticsOutliveTheJob(t *testing.T) {
 	sizes := map[string][2]int{"alone": {0, 1}, "collective": {0, 2}, "one server": {1, 1}, "three servers": {3, 2}}
 	for _, mode := range append(strategy.Modes(), "alone", "collective") {
@@ -148,6 +171,17 @@ func TestStatisticsOutliveTheJob(t *testing.T) {
 					}
 				}
 				saysModel(t, next.model, want)
+				if size[0] == 0 || mode == strategy.ModeGeo {
+					continue
+				}
+				late := normLeg{strategy: first.strategy, late: first.save, model: t.TempDir()}
+				late.on(t, size[0], size[1])
+				for worker, got := range late.says {
+					if !slices.Equal(got, want) {
+						t.Errorf("%s: the model says %v on worker %d behind a load, it said %v when it was saved", name, got, worker, want)
+					}
+				}
+				saysModel(t, late.model, want)
 			}
 		})
 	}
