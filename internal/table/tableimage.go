@@ -17,6 +17,7 @@ type TableImage struct {
 	ids     []uint64
 	// changes are known where the image takes them: those of rows when ids are.
 	taking  bool
+	taken   sync.Once
 	changes Changes
 }
 
@@ -38,7 +39,11 @@ func (t *Sparse) image(step int64, taking bool) *TableImage {
 	return m
 }
 
+// close ends the image. What it has taken stays for who asks for that.
 func (m *TableImage) close() {
+	if m.ids, m.waiters = nil, nil; m.Table.sweeps {
+		m.changes.Rows = nil // the next image has all rows in any case
+	}
 	for i := range m.Table.shards {
 		s := &m.Table.shards[i]
 		s.Lock()
@@ -53,16 +58,21 @@ func (m *TableImage) Waiters() []Waiter {
 	return m.waiters
 }
 
-// IDs are the ids of all rows, ascending. The slice is the image's.
+// IDs are the ids of all rows, ascending. The slice is the image's. It is asked for before rows are read.
 func (m *TableImage) IDs() []uint64 {
 	m.once.Do(func() {
-		for i := range m.Table.shards {
-			m.ids = m.Table.shards[i].appendImage(m.ids, m)
-		}
+		m.list(func(id uint64) { m.ids = append(m.ids, id) })
 		m.ids = settled(m.ids)
-		m.changes.Rows = settled(m.changes.Rows)
 	})
 	return m.ids
+}
+
+// list looks at all rows of the image, and takes those that had changed.
+func (m *TableImage) list(each func(id uint64)) {
+	for i := range m.Table.shards {
+		m.Table.shards[i].listImage(m, each)
+	}
+	m.changes.Rows = settled(m.changes.Rows)
 }
 
 // settled are ids ascending, each once: a row that was dropped may have come again.
@@ -73,14 +83,14 @@ func settled(ids []uint64) []uint64 {
 
 // Changes are what had changed, in an image that takes that; of a rule that sweeps all rows, since each moves with every update.
 func (m *TableImage) Changes() Changes {
-	all := m.IDs()
+	m.taken.Do(func() { m.list(func(uint64) {}) })
 	if sortWaiters(m.changes.Waiters); m.Table.sweeps {
-		m.changes.Rows = all
+		m.changes.Rows = m.IDs()
 	}
 	return m.changes
 }
 
-// Taken is what Changes were, as far as they were asked for, when the image is closed.
+// Taken is what Changes were, as far as they were asked for, when the image is closed: for GiveBack.
 func (m *TableImage) Taken() Changes { return m.changes }
 
 // Rows yields all rows by ascending id, once, some at a time: these, and the weights and the state of each, one row after the other, as one
@@ -175,18 +185,18 @@ func (m *shardImage) drop(t *Sparse, h *header) {
 	}
 }
 
-// appendImage appends the ids of the rows that the image has, and takes those that had changed.
-func (s *shard) appendImage(ids []uint64, m *TableImage) []uint64 {
+// listImage calls each with the ids of the rows that the image has.
+func (s *shard) listImage(m *TableImage, each func(id uint64)) {
 	more := true
 	for from := uint32(0); more; from += 1 << s.arena.shift {
-		ids, more = s.appendChunk(ids, m, from)
+		more = s.listChunk(m, from, each)
 	}
 	s.Lock()
 	defer s.Unlock()
 	for _, id := range s.image.dropped {
 		m.take(s.image.copies.at(s.image.kept[id] - 1))
+		each(id)
 	}
-	return append(ids, s.image.dropped...)
 }
 
 // take takes note of a row, or its copy, that had changed when the image was made. A row that is changed after it has another mark than its
@@ -198,9 +208,9 @@ func (m *TableImage) take(h *header) {
 	}
 }
 
-// appendChunk appends those of the chunk that begins with row from, and says whether there are more. A shard's lock is held for one chunk
-// at a time: rows that are born meanwhile are known to be.
-func (s *shard) appendChunk(ids []uint64, m *TableImage, from uint32) (all []uint64, more bool) {
+// listChunk is listImage of the chunk that begins with row from, and says whether there are more. A shard's lock is held for one chunk at a
+// time: rows that are born meanwhile are known to be.
+func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64)) (more bool) {
 	s.Lock()
 	defer s.Unlock()
 	end := min(from+1<<s.arena.shift, s.arena.rows)
@@ -213,12 +223,13 @@ func (s *shard) appendChunk(ids []uint64, m *TableImage, from uint32) (all []uin
 		if kept && copied == 0 {
 			continue
 		}
-		if ids = append(ids, h.id); kept {
+		if kept {
 			h = s.image.copies.at(copied - 1)
 		}
 		m.take(h)
+		each(h.id)
 	}
-	return ids, end < s.arena.rows
+	return end < s.arena.rows
 }
 
 // readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above those of calls before it.
