@@ -956,9 +956,7 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 					}
 				}
 			})
-			if left := names(t, s.Recovery.Dir); len(left) > strategy.DefaultKeep {
-				t.Errorf("of the checkpoints the last %d are to stay, there are %q", strategy.DefaultKeep, left)
-			}
+			checkKept(t, s.Recovery.Dir)
 		})
 	})
 }
