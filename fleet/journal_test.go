@@ -625,6 +625,103 @@ func TestPositionsComeBack(t *testing.T) {
 	}
 }
 
+// TestAReturnedServerKnowsTheDead has a worker of three die, and a server be killed and come back when the others go on without it: nobody
+// waits for the dead again.
+func TestAReturnedServerKnowsTheDead(t *testing.T) {
+	for server := range 2 {
+		t.Run(fmt.Sprint("server ", server), func(t *testing.T) {
+			s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every, s.WaitTimeout = strategy.Duration(time.Hour), strategy.Duration(5*time.Minute)
+			synctest.Test(t, func(t *testing.T) {
+				network, began := transport.NewMemory(), time.Now()
+				cluster := trial.Cluster(2, 3)
+				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+						for range 90 {
+							if err := c.Train(ctx, 1); err != nil {
+								return err
+							}
+							time.Sleep(time.Second)
+						}
+						return nil
+					})
+					switch {
+					case f.IsServer() && f.ServerIndex() == server:
+						return lives(ctx, f, network, []time.Duration{time.Minute}, []time.Duration{time.Second}, play)
+					case f.WorkerIndex() == 2:
+						_, err := live(ctx, f, network, 5*time.Second, play)
+						return err
+					}
+					return play(ctx, f)
+				}) {
+					if died := errors.Is(err, fleet.ErrWorkersDied); died != strings.HasPrefix(role, "server") || !died && err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+				if took := time.Since(began); took > 3*time.Minute {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestABarrierIsOverOnce has a server be killed when one of two workers has passed a barrier, and the other has no answer yet: it has it from
+// the server that comes back, though the first comes to that barrier no more.
+func TestABarrierIsOverOnce(t *testing.T) {
+	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
+	s.Recovery.Every = strategy.Duration(time.Hour)
+	synctest.Test(t, func(t *testing.T) {
+		network, began := transport.NewMemory(), time.Now()
+		cluster := trial.Cluster(1, 2)
+		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+				time.Sleep(2 * time.Second)
+				if err := f.BarrierWorker(ctx); err != nil {
+					return err
+				}
+				if took := time.Since(began); took > 30*time.Second {
+					return fmt.Errorf("it has passed the barrier after %v", took)
+				}
+				time.Sleep(time.Minute)
+				return nil
+			})
+			if f.IsServer() {
+				return lives(ctx, f, network, []time.Duration{3 * time.Second}, []time.Duration{time.Second}, play)
+			}
+			own, err := trial.Another(f, &deafToGathers{Transport: network, deaf: f.WorkerIndex() == 1})
+			if err != nil {
+				return err
+			}
+			defer own.Close()
+			return play(ctx, own)
+		}) {
+			if err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+		}
+	})
+}
+
+// deafToGathers loses the answers to all collectives of the first three seconds.
+type deafToGathers struct {
+	transport.Transport
+	deaf  bool
+	began time.Time
+}
+
+func (d *deafToGathers) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if d.began.IsZero() {
+		d.began = time.Now()
+	}
+	if d.deaf && strings.HasPrefix(trial.NameOf(req), "gather") && time.Since(d.began) < 3*time.Second {
+		read = func([]byte) error { return trial.ErrPulled }
+	}
+	return d.Transport.Call(ctx, endpoint, req, read)
+}
+
 // TestALateSave has the messages of a save that is over come to a server once more, when that was killed and has come back since, and makes
 // it come back again: the checkpoint is what it was, and nothing that was trained after it is lost.
 func TestALateSave(t *testing.T) {
