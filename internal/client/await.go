@@ -101,7 +101,7 @@ func (l *link) answers(ctx context.Context, s int) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var b wire.Builder
-	b.Reset(wire.Header{Op: wire.OpHeartbeat, Job: l.fingerprint, Worker: uint32(l.worker), Version: wire.NoDense})
+	b.Reset(wire.Header{Op: wire.OpHeartbeat, Job: l.life.fingerprint, Worker: uint32(l.worker), Version: wire.NoDense})
 	answered, err := peer.Once(ctx, l.transport, l.servers[s], b.Parts(), nil)
 	if answered {
 		return nil

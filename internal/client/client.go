@@ -52,8 +52,8 @@ type Client struct {
 	reading  progress.Tracker
 
 	stage   atomic.Int32 // of its life: fresh, joining, joined
-	gathers atomic.Uint64
-	loads   loads
+	gathers gathering
+	loading loading
 	rating  sync.Mutex // held while all servers are told of another rate
 }
 
@@ -98,6 +98,9 @@ func New(c Config) *Client {
 	client.cuts = &cuts{link: client.link}
 	client.frozen = &frozen{link: client.link, layout: c.Layout, values: &client.sessions.Frozen, most: client.servers.MaxFrame / 2}
 	client.saving = &saving{link: client.link, cuts: client.cuts, frozen: client.frozen}
+	client.loading.link, client.loading.cuts = client.link, client.cuts
+	g := &client.gathers
+	g.link, g.workers, g.most, g.renew = client.link, c.Workers, client.servers.MaxFrame/2, client.renew
 	return client
 }
 
@@ -212,7 +215,7 @@ func (c *hello) say(ctx context.Context, s int) error {
 		c.progress = checkpoint.Progress(w.Progress)
 		c.sessions.Resume(mode.Round(w.Round))
 	}
-	c.link.beat.Go(func() { c.link.beatTo(s) }) // from now on this server misses them, however long the others take
+	c.link.besides.begin(func() { c.link.beatTo(s) }) // from now on this server misses them, however long the others take
 	if err := c.first.agrees(s, w, c.from); err != nil {
 		return err
 	}

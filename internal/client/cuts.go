@@ -90,7 +90,7 @@ func (k *cuts) commit(ctx context.Context, msg *wire.Save) error {
 // abandon lets pushes go on after a cut that failed. A caller whose ctx has ended is not held up by a server that does not answer: servers
 // are told beside it then.
 func (k *cuts) abandon(ctx context.Context, msg wire.Save) {
-	told := k.link.beside(func() { k.tell(msg) })
+	told := k.link.besides.begin(func() { k.tell(msg) })
 	select {
 	case <-told:
 	case <-ctx.Done():

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -15,7 +16,7 @@ func (c *Client) Barrier(ctx context.Context) error {
 	if err := c.EndEpoch(ctx); err != nil {
 		return err
 	}
-	if _, err := c.gather(ctx, "BarrierWorker", nil); err != nil {
+	if _, err := c.gathers.gather(ctx, "BarrierWorker", nil); err != nil {
 		return err
 	}
 	return c.refresh(ctx)
@@ -26,7 +27,16 @@ func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte
 	if err := c.EndEpoch(ctx); err != nil {
 		return nil, err
 	}
-	return c.gather(ctx, call, data)
+	return c.gathers.gather(ctx, call, data)
+}
+
+// gathering is how workers meet at server 0.
+type gathering struct {
+	link    *link
+	workers int
+	most    int                                     // bytes of a round that all workers bring together
+	renew   func(context.Context, wire.Loads) error // for what servers have loaded since
+	made    atomic.Uint64
 }
 
 // gather gives every worker what each of them sent, by worker index; nothing stands for a worker that is gone. It returns
@@ -34,14 +44,14 @@ func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte
 //
 // What is too large for a frame, here or on another worker, goes in several rounds: everybody takes part until the last one has
 // sent all. Of a worker that is gone before that there is nothing.
-func (c *Client) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
-	all, most := make([][]byte, c.Workers), c.gatherRoom()
+func (g *gathering) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
+	all, most := make([][]byte, g.workers), g.room()
 	for round := 0; ; round++ {
 		part := data[:min(len(data), most)]
 		data = data[len(part):]
-		got, err := c.gatherRound(ctx, wire.Gather{Call: call, Data: part, More: len(data) > 0})
+		got, err := g.round(ctx, wire.Gather{Call: call, Data: part, More: len(data) > 0})
 		if err == nil {
-			err = c.renew(ctx, got.Loads)
+			err = g.renew(ctx, got.Loads)
 		}
 		if err != nil {
 			return nil, err
@@ -65,16 +75,16 @@ func (c *Client) gather(ctx context.Context, call string, data []byte) ([][]byte
 	}
 }
 
-// gatherRoom is how much of a worker's part one round has room for: as text of JSON the parts of all workers make a frame.
-func (c *Client) gatherRoom() int { return max(c.servers.MaxFrame/2/c.Workers, 1<<10) }
+// room is how much of a worker's part one round has room for: as text of JSON the parts of all workers make a frame.
+func (g *gathering) room() int { return max(g.most/g.workers, 1<<10) }
 
-func (c *Client) gatherRound(ctx context.Context, part wire.Gather) (all wire.Gathered, err error) {
-	part.N = c.gathers.Add(1)
-	if err := c.link.control(ctx, 0, wire.OpGather, part, &all); err != nil {
+func (g *gathering) round(ctx context.Context, part wire.Gather) (all wire.Gathered, err error) {
+	part.N = g.made.Add(1)
+	if err := g.link.control(ctx, 0, wire.OpGather, part, &all); err != nil {
 		return all, err
 	}
-	if len(all.Data) != c.Workers {
-		return all, fmt.Errorf("server 0 answered for %d workers, this job has %d", len(all.Data), c.Workers)
+	if len(all.Data) != g.workers {
+		return all, fmt.Errorf("server 0 answered for %d workers, this job has %d", len(all.Data), g.workers)
 	}
 	return all, nil
 }

@@ -27,9 +27,9 @@ func TestLargeGathers(t *testing.T) {
 		for w := range given {
 			c := j.join(w, nil)
 			go func() {
-				_, err := c.gather(t.Context(), "before", nil)
+				_, err := c.gathers.gather(t.Context(), "before", nil)
 				check(t, err)
-				all, err := c.gather(t.Context(), "large", given[w])
+				all, err := c.gathers.gather(t.Context(), "large", given[w])
 				results <- result{w, all, err}
 			}()
 		}
@@ -54,10 +54,10 @@ func TestLargeGathersOfTheDead(t *testing.T) {
 		j.serve(0)
 		c, dies := j.join(0, nil), j.join(1, nil)
 		go func() {
-			_, _ = dies.gatherRound(t.Context(), wire.Gather{Call: "half", Data: make([]byte, 100), More: true})
+			_, _ = dies.gathers.round(t.Context(), wire.Gather{Call: "half", Data: make([]byte, 100), More: true})
 			dies.Close()
 		}()
-		all, err := c.gather(t.Context(), "half", make([]byte, 20_000))
+		all, err := c.gathers.gather(t.Context(), "half", make([]byte, 20_000))
 		check(t, err)
 		if len(all[0]) != 20_000 || all[1] != nil {
 			t.Errorf("%d bytes of one that lives, %d of one that died", len(all[0]), len(all[1]))

@@ -77,7 +77,7 @@ func (l *link) ping(server int) error {
 	defer cancel()
 	var b wire.Builder
 	h := l.header(wire.OpHeartbeat)
-	h.Acked = l.counts[server].Load()
+	h.Acked = l.heard.counts[server].Load()
 	b.Reset(h)
 	_, err := l.once(ctx, server, b.Parts(), l.told)
 	return err
@@ -118,6 +118,8 @@ type hearing struct {
 	clock *awake.Clock
 	began time.Time      // of the clock
 	at    []atomic.Int64 // by server: nanoseconds since then, 0 for never
+	// counts are, by server, what it has answered that counts there for good.
+	counts []atomic.Uint64
 }
 
 // neverHeard is how long ago a server answered that has not.
@@ -126,7 +128,8 @@ const neverHeard = math.MaxInt64
 // newHearing takes the time in which heartbeats certainly read the clock.
 func newHearing(servers int, pace time.Duration) hearing {
 	clock := awake.NewClock(2*pace, time.Now)
-	return hearing{clock: clock, began: clock.Now(), at: make([]atomic.Int64, servers)}
+	return hearing{clock: clock, began: clock.Now(), at: make([]atomic.Int64, servers),
+		counts: make([]atomic.Uint64, servers)}
 }
 
 func (h *hearing) now(server int) { h.at[server].Store(max(1, int64(h.clock.Since(h.began)))) }

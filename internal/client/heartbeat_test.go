@@ -96,7 +96,7 @@ func TestServersThatFallSilent(t *testing.T) {
 				c := j.join(0, &tap{Transport: j.net, before: b.before})
 				waits := make(chan error, 1)
 				go func() { // for a worker that never comes
-					_, err := c.gather(t.Context(), "barrier", nil)
+					_, err := c.gathers.gather(t.Context(), "barrier", nil)
 					waits <- err
 				}()
 				synctest.Wait()
@@ -112,7 +112,7 @@ func TestServersThatFallSilent(t *testing.T) {
 				if err := c.EndEpoch(t.Context()); err != nil {
 					t.Errorf("EndEpoch has nothing to send: %v", err)
 				}
-				if _, err := c.gather(t.Context(), "again", nil); !errors.Is(err, test.err) {
+				if _, err := c.gathers.gather(t.Context(), "again", nil); !errors.Is(err, test.err) {
 					t.Errorf("the next call: %v, want %v", err, test.err)
 				}
 			})
@@ -158,7 +158,7 @@ func TestSleep(t *testing.T) {
 				}
 				return ok(ctx, read)
 			}}})
-		c.link.beat.Go(func() { c.link.beatTo(0) })
+		c.link.besides.begin(func() { c.link.beatTo(0) })
 		for _, d := range []time.Duration{29 * time.Second, 31 * time.Second, time.Hour} {
 			asleep <- d
 			<-time.After(d + 5*time.Second)

@@ -19,25 +19,18 @@ type link struct {
 	worker  int
 	servers []string // endpoints
 	life    life
-	// fingerprint is what frames carry of a worker that a server does not know.
-	fingerprint uint64
-	strategy    strategy.Strategy
-	transport   transport.Transport
-	log         *slog.Logger
-	round       func() mode.Round // that the worker is in
+
+	strategy  strategy.Strategy
+	transport transport.Transport
+	log       *slog.Logger
+	round     func() mode.Round // that the worker is in
 
 	heard   hearing
-	counts  []atomic.Uint64 // by server: what it has answered that counts there for good
 	waits   *waits
 	asked   chan struct{} // has something when a server wants a checkpoint saved
-	leaving atomic.Bool   // servers may be gone
-	hurried atomic.Bool   // servers that are gone are not waited for
-	stopped atomic.Bool
-	beat    sync.WaitGroup
-
-	mu      sync.Mutex
-	over    bool // nothing begins beside callers any more
-	besides sync.WaitGroup
+	besides besides
+	leaving atomic.Bool // servers may be gone
+	hurried atomic.Bool // servers that are gone are not waited for
 
 	ctx context.Context // ends with the client; its cause says what went wrong
 	end context.CancelCauseFunc
@@ -47,23 +40,22 @@ type link struct {
 type life struct {
 	number uint32 // counted by server 0; 0 before it has
 	job    uint64 // that frames carry: the fingerprint's until server 0 has numbered the life
+	// fingerprint is what frames carry of a worker that a server does not know.
+	fingerprint uint64
 }
 
 func newLink(c Config) *link {
 	ctx, end := context.WithCancelCause(context.Background())
 	l := &link{
-		worker:  c.Worker,
-		servers: c.Servers,
-		life:    life{job: c.Fingerprint.Sum()},
-
-		fingerprint: c.Fingerprint.Sum(),
-		strategy:    c.Strategy,
-		transport:   c.Transport,
-		log:         c.Logger.With("worker", c.Worker),
-		asked:       make(chan struct{}, 1),
-		ctx:         ctx,
-		end:         end,
-		counts:      make([]atomic.Uint64, len(c.Servers)),
+		worker:    c.Worker,
+		servers:   c.Servers,
+		life:      life{job: c.Fingerprint.Sum(), fingerprint: c.Fingerprint.Sum()},
+		strategy:  c.Strategy,
+		transport: c.Transport,
+		log:       c.Logger.With("worker", c.Worker),
+		asked:     make(chan struct{}, 1),
+		ctx:       ctx,
+		end:       end,
 	}
 	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers))}
 	l.heard = newHearing(len(c.Servers), l.strategy.HeartbeatInterval.Std()+l.pingTimeout())
@@ -73,25 +65,37 @@ func newLink(c Config) *link {
 // stop ends the link, the requests under way and the heartbeats; only the first call does.
 func (l *link) stop(cause error) bool {
 	l.end(cause)
-	l.beat.Wait()
-	l.mu.Lock()
-	l.over = true
-	l.mu.Unlock()
-	l.besides.Wait()
-	return !l.stopped.Swap(true)
+	return l.besides.stop()
 }
 
-// beside does something beside the caller, which ends with the link, and says when it is done.
-func (l *link) beside(do func()) (done <-chan struct{}) {
+// besides are what is done beside callers, and ends with the link.
+type besides struct {
+	mu   sync.Mutex
+	over bool // nothing begins any more
+	all  sync.WaitGroup
+}
+
+// begin does something beside the caller, and says when it is done.
+func (b *besides) begin(do func()) (done <-chan struct{}) {
 	over := make(chan struct{})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.over {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
 		close(over)
 		return over
 	}
-	l.besides.Go(func() { defer close(over); do() })
+	b.all.Go(func() { defer close(over); do() })
 	return over
+}
+
+// stop waits until all is done, and says whether it is the first call.
+func (b *besides) stop() bool {
+	b.mu.Lock()
+	first := !b.over
+	b.over = true
+	b.mu.Unlock()
+	b.all.Wait()
+	return first
 }
 
 // farewell tells all servers at once that this worker ends, and why. One attempt is enough: who misses it notices the silence.
@@ -120,7 +124,7 @@ func (l *link) header(op wire.Op) wire.Header {
 
 // counted takes note that a server has answered a request with a number, which therefore counts there for good, or that it has brought the
 // first weights. Heartbeats say how many do, so that a server which comes back with less is noticed.
-func (l *link) counted(server int) { l.counts[server].Add(1) }
+func (l *link) counted(server int) { l.heard.counts[server].Add(1) }
 
 // together does something for every server at once and returns the first error, in the servers' order.
 func (l *link) together(do func(s int) error) error { return peer.All(len(l.servers), do) }

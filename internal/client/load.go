@@ -13,8 +13,13 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// loads counts how often weights were loaded into servers that run, as far as this worker has seen.
-type loads struct{ all, frozen atomic.Int64 }
+// loading is how servers that run load a checkpoint.
+type loading struct {
+	link *link
+	cuts *cuts
+	// How often they have, as far as this worker has seen, and how often frozen values were in it.
+	all, frozen atomic.Int64
+}
 
 // Load implements [backend.Trainer]. In one cut between steps every server reads what it owns of the directory beside its tables, all
 // must have found the same there, and then all take it. What fails before that leaves everything as it was; when this worker dies in the
@@ -39,7 +44,7 @@ func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection
 		return err
 	}
 	defer done()
-	now, err := c.load(ctx, wire.Load{ID: c.cuts.id(), Dir: dir, Params: what.Params})
+	now, err := c.loading.load(ctx, wire.Load{ID: c.cuts.id(), Dir: dir, Params: what.Params})
 	if err != nil {
 		return err
 	}
@@ -47,40 +52,40 @@ func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection
 }
 
 // load has the servers load, in a cut that is kept until all have taken what they have read.
-func (c *Client) load(ctx context.Context, msg wire.Load) (now wire.Loads, err error) {
+func (o *loading) load(ctx context.Context, msg wire.Load) (now wire.Loads, err error) {
 	cut := wire.Save{ID: msg.ID, Read: true}
 	defer func() {
 		if err != nil {
-			c.cuts.abandon(ctx, cut)
+			o.cuts.abandon(ctx, cut)
 		}
 	}()
-	if cut.Steps, _, err = c.cuts.freeze(ctx, &cut); err != nil {
+	if cut.Steps, _, err = o.cuts.freeze(ctx, &cut); err != nil {
 		return now, err
 	}
-	if err := c.cuts.reach(ctx, &cut, func(int) any { return nil }); err != nil {
+	if err := o.cuts.reach(ctx, &cut, func(int) any { return nil }); err != nil {
 		return now, err
 	}
-	if err := c.agreed(ctx, msg); err != nil {
+	if err := o.agreed(ctx, msg); err != nil {
 		return now, err
 	}
 	ctx = context.WithoutCancel(ctx) // half of it would be two models
 	msg.Take = true
-	if _, err := c.tell(ctx, msg); err != nil {
+	if _, err := o.tell(ctx, msg); err != nil {
 		return now, err
 	}
-	all, err := c.tell(ctx, wire.Load{ID: msg.ID, End: true})
+	all, err := o.tell(ctx, wire.Load{ID: msg.ID, End: true})
 	return all[0].Loads, err
 }
 
 // tell sends a message about a load to all servers, and returns their answers.
-func (c *Client) tell(ctx context.Context, msg wire.Load) ([]wire.Loaded, error) {
-	all := make([]wire.Loaded, len(c.Servers))
-	return all, c.link.together(func(s int) error { return c.link.control(ctx, s, wire.OpLoad, msg, &all[s]) })
+func (o *loading) tell(ctx context.Context, msg wire.Load) ([]wire.Loaded, error) {
+	all := make([]wire.Loaded, len(o.link.servers))
+	return all, o.link.together(func(s int) error { return o.link.control(ctx, s, wire.OpLoad, msg, &all[s]) })
 }
 
 // agreed has all servers read the directory, in which they must find the same.
-func (c *Client) agreed(ctx context.Context, msg wire.Load) error {
-	found, err := c.tell(ctx, msg)
+func (o *loading) agreed(ctx context.Context, msg wire.Load) error {
+	found, err := o.tell(ctx, msg)
 	if err != nil {
 		return err
 	}
@@ -95,10 +100,10 @@ func (c *Client) agreed(ctx context.Context, msg wire.Load) error {
 
 // renew has this worker's next steps begin with what the servers have now, if they have loaded weights since it last did.
 func (c *Client) renew(ctx context.Context, now wire.Loads) error {
-	if c.loads.all.Swap(now.All) == now.All {
+	if c.loading.all.Swap(now.All) == now.All {
 		return nil
 	}
-	if c.loads.frozen.Swap(now.Frozen) != now.Frozen {
+	if c.loading.frozen.Swap(now.Frozen) != now.Frozen {
 		if err := c.frozen.bring(ctx); err != nil {
 			return err
 		}

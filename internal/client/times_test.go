@@ -36,7 +36,7 @@ func TestSilenceLastsAsTheStrategySays(t *testing.T) {
 				ends := make(chan time.Duration, 2)
 				began := time.Now()
 				go func() {
-					_, err := c.gather(t.Context(), "for a worker that never comes", nil)
+					_, err := c.gathers.gather(t.Context(), "for a worker that never comes", nil)
 					if !errors.Is(err, errCable) {
 						t.Errorf("a call that waits: %v", err)
 					}

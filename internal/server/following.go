@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/peer"
@@ -18,40 +19,47 @@ import (
 // loader fills the tables from a checkpoint of the job's own.
 type loader func(ctx context.Context, dir string) (checkpoint.Manifest, error)
 
+// another is how to begin from another checkpoint.
+type another struct {
+	load     loader       // nil where the job has none of its own
+	taken    func() error // what to do then
+	patience time.Duration
+}
+
 // follow has this server begin from the checkpoint that server 0 has begun from, if it has found another itself. It waits for one that it
 // can't see yet.
 func (c *recovery) follow(ctx context.Context, first wire.Base) error {
 	switch {
 	case first == c.base:
 		return nil
-	case first.ID == "" || c.load == nil || filepath.Base(first.Name) != first.Name:
+	case first.ID == "" || c.another.load == nil || filepath.Base(first.Name) != first.Name:
 		return wire.Refuse(wire.StatusFailed, "server %d has begun from %v, server 0 from %v: let all servers see the same directory %s, "+
 			"and start all roles again", c.index, c.base, first, c.series.Dir)
 	}
 	dir := filepath.Join(c.series.Dir, first.Name)
 	c.log.Warn("begins anew, from the checkpoint that server 0 has begun from", "dir", dir, "instead of", c.base,
-		"waits at most", c.patience)
+		"waits at most", c.another.patience)
 	if err := c.loadNamed(ctx, dir, first.ID); err != nil && ctx.Err() == nil {
 		return wire.Refuse(wire.StatusFailed, "server %d can't load %v within %v, from which server 0 has begun: %v: let all servers see "+
-			"the same directory %s, and start all roles again", c.index, first, c.patience, err, c.series.Dir)
+			"the same directory %s, and start all roles again", c.index, first, c.another.patience, err, c.series.Dir)
 	}
 	return context.Cause(ctx)
 }
 
 // loadNamed loads a checkpoint, again and again until it is whole or patience ends.
 func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
-	ctx, cancel := context.WithTimeout(ctx, c.patience)
+	ctx, cancel := context.WithTimeout(ctx, c.another.patience)
 	defer cancel()
 	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		err := source{Dir: dir, ID: id}.whole()
 		if err == nil {
-			err = c.take(ctx, dir, c.load)
+			err = c.take(ctx, dir, c.another.load)
 		}
 		if why == nil || !errors.Is(err, context.DeadlineExceeded) {
 			why = err
 		}
 		if err == nil {
-			return peer.Done, c.followed()
+			return peer.Done, c.another.taken()
 		}
 		return peer.Pause, why
 	})

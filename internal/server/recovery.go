@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
@@ -28,19 +27,20 @@ type recovery struct {
 	journal  *journaling
 	log      *slog.Logger
 
-	// How to begin from another, and what to do then; load is nil where the job has none of its own.
-	load     loader
-	followed func() error
-	patience time.Duration
-
+	another another
 	// Guarded by the state's lock:
 	stopping []uint32 // by worker: the life that saves a last time
-	wanted   bool     // one is to be saved at once, since a server is about to end or its journal is large
-	begun    string   // the save that was begun since then
-	whole    int      // that were wanted, and have been saved
+	wish     wish
 
 	mu     sync.Mutex
 	places map[string]string // directories by save, until that is committed
+}
+
+// wish is for a checkpoint that is to be saved at once, since a server is about to end or its journal is large.
+type wish struct {
+	wanted bool
+	begun  string // the save that was begun since then
+	whole  int    // that were wanted, and have been saved
 }
 
 // saver answers a worker that asks whether it is the one that saves.
@@ -136,8 +136,8 @@ func (c *recovery) holds(f *wire.Frame, id string) error {
 	case c.st.cut.Open() != id:
 		return wire.Refuse(wire.StatusStale, "checkpoint %s is not being taken here: save again", id)
 	}
-	if c.wanted { // what was acknowledged before is in the cut, since pushes are held
-		c.begun = id
+	if c.wish.wanted { // what was acknowledged before is in the cut, since pushes are held
+		c.wish.begun = id
 	}
 	return nil
 }
@@ -148,17 +148,17 @@ func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.comesBack() {
 		c.st.roster.Hurry()
 	}
-	return c.whole
+	return c.wish.whole
 }
 
 // want has a checkpoint saved at once; false in a job that saves none. Locked.
 func (c *recovery) want() bool {
-	c.wanted = c.wanted || c.series.Dir != ""
-	return c.wanted
+	c.wish.wanted = c.wish.wanted || c.series.Dir != ""
+	return c.wish.wanted
 }
 
 // asks says whether a worker is to save one at once. Locked.
-func (c *recovery) asks(worker int) bool { return c.wanted && c.lowest(worker) }
+func (c *recovery) asks(worker int) bool { return c.wish.wanted && c.lowest(worker) }
 
 // committed takes note that a checkpoint is whole.
 func (c *recovery) committed(msg *wire.Save) {
@@ -167,7 +167,7 @@ func (c *recovery) committed(msg *wire.Save) {
 	}
 	c.log.Info("checkpoint is whole", "dir", msg.Dir, "epoch", msg.Progress.Epoch)
 	c.st.lock.Lock()
-	if c.begun == msg.ID {
+	if c.wish.begun == msg.ID {
 		c.satisfied()
 	}
 	c.st.lock.Unlock()
@@ -177,8 +177,8 @@ func (c *recovery) committed(msg *wire.Save) {
 
 // satisfied takes note that what is wanted was saved. Locked.
 func (c *recovery) satisfied() {
-	if c.wanted {
-		c.wanted, c.begun, c.whole = false, "", c.whole+1
+	if c.wish.wanted {
+		c.wish.wanted, c.wish.begun, c.wish.whole = false, "", c.wish.whole+1
 	}
 }
 
@@ -199,6 +199,6 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 
 // resume loads the newest whole checkpoint, if there is one.
 func (c *recovery) resume(ctx context.Context, load loader) (found bool, err error) {
-	c.load = load
+	c.another.load = load
 	return c.series.Resume(ctx, func(dir string) error { return c.take(ctx, dir, load) })
 }

@@ -153,7 +153,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.recovery = &recovery{st: st, life: s.clipping.life, index: c.Index,
 		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
 		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, log: s.log,
-		patience: c.Strategy.WorkerTimeout.Std() * 2 / 3} // workers wait for a server that long
+		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
@@ -171,7 +171,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		journal: journal, reloading: reloading, ended: s.saving.ended, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase, s.saving.size = s.returning.rebase, &s.returning.growth.part
-	s.recovery.followed = s.returning.begins
+	s.recovery.another.taken = s.returning.begins
 	s.answer(t, members, frozen, gathering, journal)
 }
 
