@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -102,14 +103,17 @@ func (b *besides) stop() bool {
 func (l *link) farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), min(l.strategy.HeartbeatInterval.Std(), l.pingTimeout()))
 	defer cancel()
-	why := "it was closed"
+	ending := wire.Ending{Why: "it was closed"}
 	if cause := context.Cause(l.ctx); cause != ErrClosed {
-		why = cause.Error()
+		ending.Why = cause.Error()
+		if told := new(wire.Refusal); errors.As(cause, &told) && told.Status == wire.StatusBack {
+			ending.Back = told.Text
+		}
 	}
 	_ = l.together(func(s int) error {
 		var b wire.Builder
 		b.Reset(l.header(wire.OpLeave))
-		if err := b.JSON(wire.Ending{Why: why}); err != nil {
+		if err := b.JSON(ending); err != nil {
 			return err
 		}
 		_, err := l.once(ctx, s, b.Parts(), nil)

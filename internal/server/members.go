@@ -168,7 +168,8 @@ func (c *membership) leave(f *wire.Frame) error {
 }
 
 // ends takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for it; servers
-// that end don't wait for it. Locked.
+// that end don't wait for it. What has all roles go back does so here too: who sees the worker's death alone would end as if nothing were
+// lost. Locked.
 func (c *membership) ends(f *wire.Frame) error {
 	var msg wire.Ending
 	if err := f.JSON(&msg); err != nil {
@@ -177,6 +178,9 @@ func (c *membership) ends(f *wire.Frame) error {
 	c.log.Warn("worker ends before its work is done", "worker", f.Worker, "why", msg.Why)
 	c.journal.note(event{Ends: &endRecord{int(f.Worker), msg.Why}})
 	c.st.roster.End(int(f.Worker), msg.Why)
+	if msg.Back != "" {
+		c.st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", f.Worker, msg.Back))
+	}
 	c.st.lock.broadcast()
 	select {
 	case c.ended <- struct{}{}:

@@ -81,9 +81,11 @@ type Leave struct {
 	RateRound uint64  `json:"rate_round,omitempty"`
 }
 
-// Ending is the blob of an OpLeave that comes before the work is done: the worker ends, and Why says what for.
+// Ending is the blob of an OpLeave that comes before the work is done: the worker ends, and Why says what for. Back is what a server has
+// told it if all roles are to go back, which that server may not have told the others yet.
 type Ending struct {
-	Why string `json:"why"`
+	Why  string `json:"why"`
+	Back string `json:"back,omitempty"`
 }
 
 // Report is the blob of OpReport, by which servers know each other: Server is the number of the one that process is, which sends it to
