@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -26,6 +27,14 @@ import (
 func journaled(s strategy.Strategy, dir string, j strategy.Journal) strategy.Strategy {
 	s.Recovery = strategy.Recovery{Dir: dir + "/checkpoints", Every: strategy.Duration(110 * time.Millisecond), Deltas: 2, Journal: j, JournalDir: dir + "/journal"}
 	return trial.Patient(s)
+}
+
+// quiet is a job on a network of its own, from which roles can be cut off, and whose log nobody reads.
+func quiet(servers, workers int) (fleettest.Cluster, *transport.Memory) {
+	network := transport.NewMemory()
+	c := trial.Cluster(servers, workers)
+	c.Options.Transport, c.Options.Logger = network, slog.New(slog.DiscardHandler)
+	return c, network
 }
 
 // lives has a role killed some time after it began, again and again, and started again some time later: play is what it does.
@@ -101,9 +110,7 @@ func TestServersComeBack(t *testing.T) {
 					want = steps
 				}
 				synctest.Test(t, func(t *testing.T) {
-					network := transport.NewMemory()
-					cluster := trial.Cluster(2, workers)
-					cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+					cluster, network := quiet(2, workers)
 					for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 						play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, steps, want) }
 						if f.IsServer() {
@@ -223,9 +230,7 @@ func sums(t *testing.T, rule optimizer.Rule, seed uint64, killed bool) (values [
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		network := transport.NewMemory()
-		cluster := trial.Cluster(2, workers)
-		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+		cluster, network := quiet(2, workers)
 		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			play := func(ctx context.Context, f *fleet.Fleet) error {
 				c := trial.NewCounter(40)
@@ -290,9 +295,7 @@ func waitedFor(t *testing.T, mode strategy.Mode, timeout time.Duration) (waited 
 	s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
 	s.Recovery.RestartTimeout = strategy.Duration(timeout)
 	synctest.Test(t, func(t *testing.T) {
-		network := transport.NewMemory()
-		cluster := trial.Cluster(2, 1)
-		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+		cluster, network := quiet(2, 1)
 		began := time.Now()
 		cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, 50, 50) }
@@ -328,9 +331,7 @@ func TestALostJournalSendsAllBack(t *testing.T) {
 			s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
-				network := transport.NewMemory()
-				cluster := trial.Cluster(2, 2)
-				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				cluster, network := quiet(2, 2)
 				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, 40, 40) }
 					if f.ServerIndex() != 1 {
@@ -377,9 +378,7 @@ func TestAJournalThatLacksItsEnd(t *testing.T) {
 				s.Recovery.Every = strategy.Duration(900 * time.Millisecond)
 				play := func(role func(context.Context, *fleet.Fleet, transport.Transport) error) (ends map[string]error) {
 					synctest.Test(t, func(t *testing.T) {
-						network := transport.NewMemory()
-						cluster := trial.Cluster(2, 2)
-						cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+						cluster, network := quiet(2, 2)
 						ends = cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error { return role(ctx, f, network) })
 					})
 					return ends
@@ -455,9 +454,7 @@ func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
-				network := transport.NewMemory()
-				cluster := trial.Cluster(1, 1)
-				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				cluster, network := quiet(1, 1)
 				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, 300, 300) }
 					if f.IsServer() {
@@ -536,9 +533,7 @@ func TestAWorkerDiesBesideAServer(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
-				network := transport.NewMemory()
-				cluster := trial.Cluster(2, 1)
-				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				cluster, network := quiet(2, 1)
 				least := float32(0)
 				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					deaths, pauses, way := []time.Duration{8 * time.Second}, []time.Duration{100 * time.Second}, transport.Transport(network)
@@ -594,9 +589,7 @@ func TestPositionsComeBack(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
-				network := transport.NewMemory()
-				cluster := trial.Cluster(1, 1)
-				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				cluster, network := quiet(1, 1)
 				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 						return c.InSession(ctx, func(session optimizer.Session) error {
@@ -728,9 +721,7 @@ func TestALateSave(t *testing.T) {
 	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
 	s.Recovery.Every = strategy.Duration(time.Hour)
 	synctest.Test(t, func(t *testing.T) {
-		network := transport.NewMemory()
-		cluster := trial.Cluster(1, 1)
-		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+		cluster, network := quiet(1, 1)
 		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			var saving [][]byte
 			c := trial.NewCounter(5)
@@ -794,9 +785,7 @@ func TestEverythingDies(t *testing.T) {
 			s = journaled(s, t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
-				network := transport.NewMemory()
-				cluster := trial.Cluster(2, 2)
-				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				cluster, network := quiet(2, 2)
 				var seen [2][]float32
 				all := func(after time.Duration) map[string]error {
 					return cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
@@ -848,9 +837,7 @@ func TestAllWorkersDie(t *testing.T) {
 			}
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
-				network := transport.NewMemory()
-				cluster := trial.Cluster(2, 2)
-				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				cluster, network := quiet(2, 2)
 				var seen [2][]float32
 				all := func(after time.Duration) map[string]error {
 					return cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
@@ -957,9 +944,7 @@ func TestAWorkerLeavesAServerThatIsAway(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
-				network := transport.NewMemory()
-				cluster := trial.Cluster(2, 1)
-				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				cluster, network := quiet(2, 1)
 				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := func(ctx context.Context, f *fleet.Fleet) error {
 						c := trial.CounterFor(s)

@@ -229,9 +229,7 @@ func TestLoadsOutliveServers(t *testing.T) {
 			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every, s.HeartbeatInterval = strategy.Duration(time.Hour), strategy.Duration(beats)
 			synctest.Test(t, func(t *testing.T) {
-				network := transport.NewMemory()
-				cluster := trial.Cluster(2, 1)
-				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
+				cluster, network := quiet(2, 1)
 				cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 						if err := errors.Join(c.Train(ctx, 3), f.LoadModel(ctx, saved), c.Train(ctx, 2)); err != nil {

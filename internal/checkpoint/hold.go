@@ -123,20 +123,20 @@ func (h *hold) try(w *watched) (mine bool, err error) {
 			f.Close()
 		}
 	}()
-	locked, works := files.TryLock(f)
+	locked, locking := files.TryLock(f)
 	if locked && !h.names(f) {
 		return false, nil // removed between opening and locking
 	}
 	other, known := readOwner(f)
 	here := h.owner.Boot != "" && other.Boot == h.owner.Boot
-	if !known && (locked || !works) || locked && here {
+	if !known && (locked || locking != nil) || locked && here {
 		h.file, h.sure = f, true
 		return true, nil
 	}
 	w.see(other)
 	waited := time.Since(w.from) >= ending
 	switch {
-	case waited && (w.lives || works && !locked && here):
+	case waited && (w.lives || locking == nil && !locked && here):
 		return false, other.taken(filepath.Dir(h.name))
 	case time.Since(w.changed) < silent:
 		return false, nil
@@ -163,7 +163,7 @@ func (h *hold) replace() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("checkpoint: %w", err)
 	}
-	files.TryLock(f)
+	_, _ = files.TryLock(f) // where there are no locks the number in the file does
 	if err := os.Rename(f.Name(), h.name); err != nil {
 		f.Close()
 		os.Remove(f.Name())

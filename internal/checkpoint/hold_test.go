@@ -84,7 +84,7 @@ func TestWhoLives(t *testing.T) {
 			f, err := os.Open(s.name)
 			check(t, err)
 			t.Cleanup(func() { f.Close() })
-			files.TryLock(f)
+			_, _ = files.TryLock(f)
 			return dir
 		}, "", [2]time.Duration{silent, silent + time.Second}},
 		"half a text": {func(t *testing.T) string {

@@ -2,7 +2,10 @@
 
 package files
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // TryLock locks a file for whoever has opened it here, which it can't on this system.
-func TryLock(*os.File) (locked, works bool) { return false, false }
+func TryLock(*os.File) (locked bool, err error) { return false, errors.ErrUnsupported }

@@ -7,18 +7,19 @@ import (
 	"syscall"
 )
 
-// TryLock locks a file for whoever has opened it here, until it is closed: also by the end of the process. works is false where the file
-// system has no such locks. Across machines it depends on how a network file system is mounted.
-func TryLock(f *os.File) (locked, works bool) {
+// TryLock locks a file for whoever has opened it here, until it is closed: also by the end of the process; locked is false if another has
+// it. An error says that the file system has no such locks, [errors.ErrUnsupported] that this system has none. Across machines it depends
+// on how a network file system is mounted.
+func TryLock(f *os.File) (locked bool, err error) {
 	for {
-		switch syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) {
+		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
 		case nil:
-			return true, true
+			return true, nil
 		case syscall.EINTR:
 		case syscall.EWOULDBLOCK:
-			return false, true
+			return false, nil
 		default:
-			return false, false
+			return false, err
 		}
 	}
 }

@@ -6,8 +6,6 @@
 //	journal.go     the segments of one process: found, played, added to, removed
 //	durable.go     when what was added survives
 //	boot.go        which start of the machine this is
-//	lock_unix.go   one process at a time
-//	lock_other.go  where there are no such locks
 //
 // A journal is a series of segments, files NAME.000001, NAME.000002 and so on. Each begins with a head, which says what the state was then:
 // in the words of package server a checkpoint, and what a checkpoint does not hold. To come to the present state a process takes any

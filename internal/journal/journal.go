@@ -56,8 +56,11 @@ func Open(o Options) (*Journal, error) {
 	}
 	j := &Journal{o: o, lockFile: f}
 	j.sync.done.L = &j.sync.mu
-	mine, err := lock(f)
-	if err == nil && !mine {
+	switch mine, locking := files.TryLock(f); {
+	case errors.Is(locking, errors.ErrUnsupported): // nobody can take it
+	case locking != nil:
+		err = locking
+	case !mine:
 		err = ErrLocked
 	}
 	if err == nil {
