@@ -39,8 +39,8 @@
 //
 //   - At most one save holds pushes on a server, and on server 0 at most one is open, from freeze to commit or giving up. Saves
 //     freeze server 0 first, so that no two of them hold pushes on different servers and wait for each other.
-//   - Which steps a cut holds is said once, by [Machine.Reach]; pushes beyond them are held from freeze until the part is
-//     taken or written. So all parts hold the same steps of each worker.
+//   - Which steps a cut holds is said once, by [Machine.Reach]; pushes beyond them are held from freeze until there is an image
+//     of the part, or its work is done. So all parts hold the same steps of each worker.
 //   - A message that comes twice gets the same answer, and one that comes late begins nothing: a save that is over stays
 //     over, and is remembered longer than its messages travel.
 //   - Only what is written can be committed, and only server 0 commits, one save at a time: two manifests that are written at
