@@ -51,13 +51,13 @@ func (a accuracy) forward(c *cell) {
 			t.hit++
 		}
 	}
-	c.value[0] = t.share()
+	c.value[0] = float32(t.share())
 }
 
 func (accuracy) backward(*cell) {}
 
 func (accuracy) tally() tally       { return &hits{} }
-func (accuracy) of(t tally) float32 { return t.(*hits).share() }
+func (accuracy) of(t tally) float64 { return t.(*hits).share() }
 
 // batchAccuracy is an accuracy that forgets the batches before.
 type batchAccuracy struct{ accuracy }
@@ -88,11 +88,11 @@ func place(scores []float32, label int) int {
 // hits counts right answers.
 type hits struct{ hit, total int64 }
 
-func (t *hits) share() float32 {
+func (t *hits) share() float64 {
 	if t.total == 0 {
 		return 0
 	}
-	return float32(float64(t.hit) / float64(t.total))
+	return float64(t.hit) / float64(t.total)
 }
 
 func (t *hits) reset()         { *t = hits{} }

@@ -60,7 +60,7 @@ func binary(pred, label *Node) error {
 	return wantFloat([]*Node{pred, label})
 }
 
-func (a auc) forward(c *cell) { c.value[0] = a.of(c.countScores()) }
+func (a auc) forward(c *cell) { c.value[0] = float32(a.of(c.countScores())) }
 
 // countScores adds this batch to the histogram.
 func (c *cell) countScores() *Histogram {
@@ -74,7 +74,7 @@ func (c *cell) countScores() *Histogram {
 func (auc) backward(*cell) {}
 
 func (a auc) tally() tally     { return newHistogram(a.thresholds()) }
-func (auc) of(t tally) float32 { return float32(t.(*Histogram).AUC()) }
+func (auc) of(t tally) float64 { return t.(*Histogram).AUC() }
 
 // batchAUC is an auc that forgets the batches before.
 type batchAUC struct{ auc }

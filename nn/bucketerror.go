@@ -14,5 +14,5 @@ type bucketError struct{ auc }
 
 func (bucketError) kind() string { return "bucket_error" }
 
-func (bucketError) of(t tally) float32 { return float32(t.(*Histogram).BucketError()) }
-func (b bucketError) forward(c *cell)  { c.value[0] = b.of(c.countScores()) }
+func (bucketError) of(t tally) float64 { return t.(*Histogram).BucketError() }
+func (b bucketError) forward(c *cell)  { c.value[0] = float32(b.of(c.countScores())) }

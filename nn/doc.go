@@ -198,6 +198,7 @@ package nn
 //	bucketerror.go  probabilities against rates
 //	accuracy.go     Accuracy and TopK
 //	precision.go    Precision, Recall, BinaryAccuracy
+//	sums.go         counts that add up over executors
 //	errors.go       MAE, MSE, RMSE
 //
 // Saved models:

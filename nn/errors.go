@@ -67,33 +67,33 @@ type mae struct{ measured }
 
 func (mae) kind() string { return "mae" }
 
-func (m mae) forward(c *cell) { c.value[0] = m.of(c.miss()) }
+func (m mae) forward(c *cell) { c.value[0] = float32(m.of(c.miss())) }
 
-func (mae) of(t tally) float32 {
+func (mae) of(t tally) float64 {
 	m := t.(*misses)
-	return float32(m.mean(m.abs))
+	return m.mean(m.abs)
 }
 
 type mse struct{ measured }
 
 func (mse) kind() string { return "mse" }
 
-func (m mse) forward(c *cell) { c.value[0] = m.of(c.miss()) }
+func (m mse) forward(c *cell) { c.value[0] = float32(m.of(c.miss())) }
 
-func (mse) of(t tally) float32 {
+func (mse) of(t tally) float64 {
 	m := t.(*misses)
-	return float32(m.mean(m.sqr))
+	return m.mean(m.sqr)
 }
 
 type rmse struct{ measured }
 
 func (rmse) kind() string { return "rmse" }
 
-func (r rmse) forward(c *cell) { c.value[0] = r.of(c.miss()) }
+func (r rmse) forward(c *cell) { c.value[0] = float32(r.of(c.miss())) }
 
-func (rmse) of(t tally) float32 {
+func (rmse) of(t tally) float64 {
 	m := t.(*misses)
-	return float32(math.Sqrt(m.mean(m.sqr)))
+	return math.Sqrt(m.mean(m.sqr))
 }
 
 // Errors returns the sums behind an MAE, MSE or RMSE node in this executor: of absolute errors, of squared ones, and the number of

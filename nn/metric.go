@@ -11,7 +11,7 @@ type metric interface {
 	// tally returns empty counts for one executor.
 	tally() tally
 	// of is the metric of what was counted.
-	of(t tally) float32
+	of(t tally) float64
 }
 
 // ofBatch is a metric that forgets the batches before.

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -51,8 +52,8 @@ var options = []struct {
 		Entry: optimizer.Entry{CountFilter: 3}, Show: named("show"), Click: named("click"), MaxBytes: 1}, embeddings},
 	{EmbeddingOptions{Dim: 2, Entry: byClicks}, EmbeddingOptions{Dim: 2, Entry: byClicks, Show: named("show"), Click: named("click")}, embeddings},
 
-	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true}, trainFrom},
-	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true}, trainThreads},
+	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true, Step: tired}, trainFrom},
+	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true, Step: tired}, trainThreads},
 	{Progress{Out: &written[0]}, Progress{Out: &written[1], Label: "epoch 1", Total: 9000, Every: time.Second, Steps: 7,
 		Logger: slog.New(slog.NewTextHandler(&written[1], nil))}, progress(trainFrom)},
 	{Progress{Out: &written[0]}, Progress{Out: &written[1], Label: "epoch 1", Total: 9000, Every: time.Second, Steps: 7,
@@ -260,4 +261,12 @@ func draws(_ *testing.T, o any) string {
 		counts[s.Draw(r)]++
 	}
 	return fmt.Sprint(slices.Sorted(maps.Keys(counts)), s.Probability(3))
+}
+
+// tired is a TrainOptions.Step that ends a loop after three.
+func tired(_ context.Context, so TrainResult) error {
+	if so.Steps < 3 {
+		return nil
+	}
+	return fmt.Errorf("enough after %d steps of %d samples, loss %v", so.Steps, so.Samples, so.Loss)
 }

@@ -18,7 +18,7 @@ type found struct{}
 func (found) infer(in []*Node) ([]int, error) { return []int{1}, binary(in[0], in[1]) }
 func (found) backward(*cell)                  {}
 func (found) tally() tally                    { return &hits{} }
-func (found) of(t tally) float32              { return t.(*hits).share() }
+func (found) of(t tally) float64              { return t.(*hits).share() }
 
 // count adds the examples that among says count, and of those the hits. said is a probability of 0.5 or more, is a positive label.
 func (c *cell) count(among, hit func(said, is bool) bool) {
@@ -33,7 +33,7 @@ func (c *cell) count(among, hit func(said, is bool) bool) {
 			t.hit++
 		}
 	}
-	c.value[0] = t.share()
+	c.value[0] = float32(t.share())
 }
 
 func saidPositive(said, _ bool) bool { return said }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +69,7 @@ func (p *Progress) start(fetch []*Node) *report {
 	}
 	for i, n := range fetch {
 		if product(n.shape) == 1 {
-			r.shown = append(r.shown, shownFetch{reportName(n), i})
+			r.shown = append(r.shown, shownFetch{n.Label(), i})
 		}
 	}
 	r.width = lineWidth(r.Out)
@@ -128,13 +127,4 @@ func lineWidth(w io.Writer) int {
 		return width - 1
 	}
 	return unknownWidth
-}
-
-// reportName is how a fetch is called in a report: its kind, unless somebody named it.
-func reportName(n *Node) string {
-	number, auto := strings.CutPrefix(n.name, n.op.kind()+"_")
-	if _, err := strconv.Atoi(number); auto && err == nil {
-		return n.op.kind()
-	}
-	return n.name
 }

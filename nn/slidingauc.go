@@ -26,7 +26,7 @@ func (s slidingAUC) tally() tally {
 	return &recent{steps: s.Steps, sum: newHistogram(s.thresholds())}
 }
 
-func (slidingAUC) of(t tally) float32 { return float32(t.(*recent).sum.AUC()) }
+func (slidingAUC) of(t tally) float64 { return t.(*recent).sum.AUC() }
 
 func (s slidingAUC) forward(c *cell) {
 	t, pred := c.tally.(*recent), c.in[0]
@@ -37,7 +37,7 @@ func (s slidingAUC) forward(c *cell) {
 		h.Add(pred.probability(i), c.in[1].positive(i))
 	}
 	t.sum.add(h, 1)
-	c.value[0] = s.of(t)
+	c.value[0] = float32(s.of(t))
 }
 
 // recent are the histograms of the last batches, in a ring, and their sum.

@@ -41,7 +41,7 @@ func TrainThreads(ctx context.Context, g *Graph, threads int, batches func(threa
 	var running sync.WaitGroup
 	for thread := range threads {
 		running.Go(func() {
-			if err := c.train(ctx, g, &c.loops[thread], thread, batches(thread), o.Fetch); err != nil {
+			if err := c.train(ctx, g, &c.loops[thread], thread, batches(thread), o); err != nil {
 				cancel(fmt.Errorf("thread %d: %w", thread, err)) // the first cause stays
 			}
 		})
@@ -74,11 +74,11 @@ type crowd struct {
 
 // train is one thread.
 func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int, batches iter.Seq2[map[string]*tensor.Dense, error],
-	fetch []*Node) error {
-	*l = trainLoop{exe: NewExecutor(g), crowd: c, began: c.began}
+	o TrainOptions) error {
+	*l = trainLoop{exe: NewExecutor(g), crowd: c, after: o.Step, began: c.began}
 	l.exe.counts = c.counts
 	l.exe.SetThread(thread, len(c.loops))
-	err := l.prepare(fetch)
+	err := l.prepare(o.Fetch)
 	if err == nil {
 		err = l.run(ctx, batches)
 	}
@@ -87,7 +87,7 @@ func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int, b
 }
 
 // step counts a thread's step, and reports it.
-func (c *crowd) step(l *trainLoop, loss float64, samples int) {
+func (c *crowd) step(ctx context.Context, l *trainLoop, loss float64, samples int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.losses += loss * float64(samples)
@@ -98,6 +98,7 @@ func (c *crowd) step(l *trainLoop, loss float64, samples int) {
 	now := c.res
 	now.Last = l.res.Last
 	c.report.step(now, loss, samples)
+	return l.tell(ctx, now)
 }
 
 // passed counts what a thread has passed over.
@@ -123,7 +124,7 @@ func (c *crowd) conclude() {
 		c.res.Last, c.res.counts = l.res.Last, l.res.counts
 		for i, n := range l.plan.fetch {
 			if m, ok := n.op.(metric); ok && !forgets(m) {
-				c.res.Last[i].Float32s()[0] = m.of(c.res.counts[n])
+				c.res.Last[i].Float32s()[0] = float32(m.of(c.res.counts[n]))
 			}
 		}
 		return

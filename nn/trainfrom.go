@@ -20,6 +20,9 @@ type TrainOptions struct {
 	// MayBeEmpty lets an epoch have no batches, for a worker that may have no rows of its own: the epoch ends at once. By default that is
 	// [ErrNoBatches].
 	MayBeEmpty bool
+	// Step is called after each step, with the result so far; nil is not. It may evaluate, save, or meet other workers. Threads that train
+	// together call it one at a time. Its error ends the loop.
+	Step func(ctx context.Context, so TrainResult) error
 }
 
 // ErrNoBatches says that a training loop was given no batch, so that nothing was trained.
@@ -67,7 +70,7 @@ func (r TrainResult) Rate() float64 {
 func (e *Executor) TrainFrom(
 	ctx context.Context, batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions,
 ) (TrainResult, error) {
-	l := &trainLoop{exe: e, began: time.Now()}
+	l := &trainLoop{exe: e, after: o.Step, began: time.Now()}
 	if err := o.Progress.check(); err != nil {
 		return TrainResult{}, err
 	}
@@ -93,6 +96,7 @@ type trainLoop struct {
 	plan   *plan
 	from   optimizer.Resumer // nil where the job goes on from nothing
 	report *report
+	after  func(context.Context, TrainResult) error // each step, nil for nothing
 	began  time.Time
 	crowd  *crowd  // the threads that train together with this one and report, nil if there are none
 	losses float64 // summed over examples
@@ -174,9 +178,16 @@ func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
 	l.res.Loss = l.losses / float64(max(l.res.Samples, 1))
 	l.res.Elapsed, l.res.Last = time.Since(l.began), last
 	if l.crowd != nil {
-		l.crowd.step(l, loss, b.rows)
-		return nil
+		return l.crowd.step(ctx, l, loss, b.rows)
 	}
 	l.report.step(l.res, loss, b.rows)
-	return nil
+	return l.tell(ctx, l.res)
+}
+
+// tell calls what is to be called after a step.
+func (l *trainLoop) tell(ctx context.Context, so TrainResult) error {
+	if l.after == nil {
+		return nil
+	}
+	return l.after(ctx, so)
 }

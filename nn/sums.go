@@ -1,0 +1,114 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// summed is a tally whose counts add up over executors, as numbers. Whole ones are exact below 2⁵³.
+type summed interface {
+	tally
+	sums() []float64
+	// set is the inverse of sums, for as many numbers.
+	set(sums []float64)
+}
+
+// Sums is what a metric has counted in this executor since [Executor.ResetMetrics], as numbers that add up, element by element, over
+// executors and processes: [Node.OfSums] is the metric of all of them. AUC, BucketError, Accuracy, TopK, BinaryAccuracy, Precision,
+// Recall, MAE, MSE and RMSE have sums, metrics of the last batches have none.
+func (e *Executor) Sums(metric *Node) ([]float64, error) {
+	t, err := e.tally("Sums", metric)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := metric.summed("Sums"); err != nil {
+		return nil, err
+	}
+	return t.(summed).sums(), nil
+}
+
+// OfSums is the metric of sums that were added up, see [Executor.Sums]: NaN where they have counted nothing.
+func (n *Node) OfSums(sums []float64) (float64, error) {
+	m, err := n.summed("OfSums")
+	if err != nil {
+		return 0, err
+	}
+	t := m.tally().(summed)
+	empty := t.sums()
+	if len(sums) != len(empty) {
+		return 0, fmt.Errorf("nn: OfSums: %s has %d sums, it was given %d", n.label(), len(empty), len(sums))
+	}
+	nothing := true
+	for _, s := range sums {
+		nothing = nothing && s == 0
+	}
+	if nothing {
+		return math.NaN(), nil
+	}
+	t.set(sums)
+	return m.of(t), nil
+}
+
+// summed is the op of a metric whose counts add up.
+func (n *Node) summed(call string) (metric, error) {
+	m, is := n.op.(metric)
+	if is && !forgets(m) {
+		if _, is := m.tally().(summed); is {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("nn: %s: %s does not count over batches", call, n.label())
+}
+
+// Counts says whether a node is a metric that counts over batches, so that it has [Executor.Sums].
+func (n *Node) Counts() bool {
+	_, err := n.summed("")
+	return err == nil
+}
+
+// falls is a metric that gets smaller as a model gets better.
+type falls interface{ falls() }
+
+func (measured) falls()    {}
+func (bucketError) falls() {}
+
+// Falls says whether the node's value gets smaller as a model gets better: that of losses, of errors, and of whatever is no metric.
+func (n *Node) Falls() bool {
+	_, counts := n.op.(metric)
+	_, errs := n.op.(falls)
+	return !counts || errs
+}
+
+// Label is what reports call the node: its name, or for a node that was not named its kind, such as auc.
+func (n *Node) Label() string {
+	number, auto := strings.CutPrefix(n.name, n.op.kind()+"_")
+	if _, err := strconv.Atoi(number); auto && err == nil {
+		return n.op.kind()
+	}
+	return n.name
+}
+
+func (t *hits) sums() []float64   { return []float64{float64(t.hit), float64(t.total)} }
+func (t *hits) set(s []float64)   { t.hit, t.total = int64(s[0]), int64(s[1]) }
+func (m *misses) sums() []float64 { return []float64{m.abs, m.sqr, float64(m.n)} }
+func (m *misses) set(s []float64) { m.abs, m.sqr, m.n = s[0], s[1], int64(s[2]) }
+
+// sums are the positive counts, the negative ones, and the number of scores that were NaN.
+func (h *Histogram) sums() []float64 {
+	s := make([]float64, 0, 2*len(h.Pos)+1)
+	for _, counts := range [][]int64{h.Pos, h.Neg} {
+		for _, n := range counts {
+			s = append(s, float64(n))
+		}
+	}
+	return append(s, float64(h.nans))
+}
+
+func (h *Histogram) set(s []float64) {
+	for i := range h.Pos {
+		h.Pos[i], h.Neg[i] = int64(s[i]), int64(s[len(h.Pos)+i])
+	}
+	h.nans = int(s[2*len(h.Pos)])
+}
