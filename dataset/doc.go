@@ -42,6 +42,11 @@
 // Loading ends with its context, and so does a loop over [Dataset.BatchesContext], also where a pipe or a pipe command writes nothing
 // more: the command ends with all that it has started. So it does when a loop breaks.
 //
+// # Lines that are no files
+//
+// A [Decoder] reads lines that come a few at a time, as requests do, as a dataset reads those of files. [DescribeFormat] writes a format
+// down with its options, and [ReadFormat] makes it again, so that a service can read its requests as training read its files.
+//
 // # Bad data
 //
 // A line that can't be understood ends the pass with an error that tells file, line, field, what was wanted and what
@@ -111,6 +116,10 @@ package dataset
 // Formats:
 //
 //	format.go     Format and Parser
+//	describe.go   formats as JSON, by name
+//	option.go     their options
+//	only.go       formats with fewer columns
+//	decoder.go    lines that come a few at a time
 //	split.go      a line cut into fields
 //	number.go     numbers out of text
 //	hash.go       ids of categories

@@ -11,6 +11,8 @@ var (
 	ErrColumn = errors.New("dataset: column")
 	// ErrOption says that an argument or an option has a value that can't be used.
 	ErrOption = errors.New("dataset: option")
+	// ErrFormat says that a format can't be described, or that a description of one can't be read.
+	ErrFormat = errors.New("dataset: format")
 )
 
 // What can be wrong when data are read.

@@ -1,0 +1,144 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+)
+
+// formats are those that a description can name. Names are frozen: saved models have them.
+var formats = formatNames{of: map[string]reflect.Type{
+	"criteo":     reflect.TypeFor[Criteo](),
+	"csv":        reflect.TypeFor[CSV](),
+	"multi_slot": reflect.TypeFor[MultiSlot](),
+	"slot_text":  reflect.TypeFor[SlotText](),
+}}
+
+// formatNames are types of formats by name.
+type formatNames struct {
+	mu sync.RWMutex // guards of
+	of map[string]reflect.Type
+}
+
+// RegisterFormat gives a format of one's own a name, under which [DescribeFormat] writes and [ReadFormat] finds it: a program that saves a
+// model with it and one that serves the model both call it, with the same name. The format's options are the exported fields of F. It is
+// an error if the name stands for another type.
+func RegisterFormat[F Format](name string) error {
+	t := reflect.TypeFor[F]()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	formats.mu.Lock()
+	defer formats.mu.Unlock()
+	if old := formats.of[name]; name == "" || old != nil && old != t {
+		return fmt.Errorf("%w: RegisterFormat(%q) of %v: the name is empty, or stands for %v: take another", ErrFormat, name, t, old)
+	}
+	formats.of[name] = t
+	return nil
+}
+
+// named is the type that a name stands for, nil if none.
+func (f *formatNames) named(name string) reflect.Type {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.of[name]
+}
+
+// nameOf is the name that stands for a type, empty if none.
+func (f *formatNames) nameOf(t reflect.Type) string {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for _, name := range slices.Sorted(maps.Keys(f.of)) {
+		if f.of[name] == t {
+			return name
+		}
+	}
+	return ""
+}
+
+// description is a format as JSON: the name of its type, and those of its options that are not zero.
+type description struct {
+	Name    string          `json:"name"`
+	Options json.RawMessage `json:"options,omitempty"`
+}
+
+// DescribeFormat writes a format with all its options as JSON, from which [ReadFormat] makes one that reads every line alike. A type of
+// one's own needs a name first ([RegisterFormat]), and what is in it has to be in exported fields, and no function.
+func DescribeFormat(f Format) ([]byte, error) {
+	if f == nil {
+		return nil, fmt.Errorf("%w: there is none to describe", ErrFormat)
+	}
+	v := reflect.Indirect(reflect.ValueOf(f))
+	if !v.IsValid() {
+		return nil, fmt.Errorf("%w %T is a nil pointer", ErrFormat, f)
+	}
+	name := formats.nameOf(v.Type())
+	if name == "" {
+		return nil, fmt.Errorf("%w %v has no name, by which another program would find it: call "+
+			"dataset.RegisterFormat[%v] with one, here and where the model is served", ErrFormat, v.Type(), v.Type())
+	}
+	if _, err := f.Columns(); err != nil {
+		return nil, err
+	}
+	options, err := optionsOf(v)
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: %w", ErrFormat, name, err)
+	}
+	data, err := json.Marshal(description{name, options})
+	if err == nil {
+		err = sameAgain(v, data)
+	}
+	return data, err
+}
+
+// optionsOf are the options of a format as JSON, nil if all are zero.
+func optionsOf(v reflect.Value) (json.RawMessage, error) {
+	if v.IsZero() {
+		return nil, nil
+	}
+	plain, err := plainOption(v)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(plain)
+}
+
+// sameAgain refuses a format of which its description does not make the same again: nobody would see what is lacking.
+func sameAgain(v reflect.Value, data []byte) error {
+	again, err := ReadFormat(data)
+	if err == nil && !reflect.DeepEqual(reflect.Indirect(reflect.ValueOf(again)).Interface(), v.Interface()) {
+		err = fmt.Errorf("%w %v: fields that are not exported hold something, which no description has: export them", ErrFormat, v.Type())
+	}
+	return err
+}
+
+// ReadFormat makes the format that [DescribeFormat] has described.
+func ReadFormat(data []byte) (Format, error) {
+	var d description
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, fmt.Errorf("%w: its description can't be read: %w", ErrFormat, err)
+	}
+	t := formats.named(d.Name)
+	if t == nil {
+		return nil, fmt.Errorf("%w %q is not known here: if it is one of your own, call dataset.RegisterFormat with that name first; "+
+			"else a newer version of gofleet has described it", ErrFormat, d.Name)
+	}
+	v := reflect.New(t)
+	if d.Options != nil {
+		if err := readOption(v.Elem(), d.Options); err != nil {
+			return nil, fmt.Errorf("%w %q: %w", ErrFormat, d.Name, err)
+		}
+	}
+	f, ok := v.Elem().Interface().(Format)
+	if !ok {
+		f = v.Interface().(Format) // its methods are the pointer's
+	}
+	if _, err := f.Columns(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w %q", ErrFormat, d.Name), err)
+	}
+	return f, nil
+}
