@@ -316,17 +316,17 @@ func waitedFor(t *testing.T, mode strategy.Mode, timeout time.Duration) (waited 
 // TestALostJournalSendsAllBack has a server come back whose journal is gone, or of which a byte is another: every role ends with
 // ErrWentBack, and when all are started again the job begins from its last checkpoint, or from nothing as here.
 func TestALostJournalSendsAllBack(t *testing.T) {
-	for what, harm := range map[string]func(path string) error{
-		"gone": os.Remove,
-		"damaged": func(path string) error {
+	flip := func(where float64) func(string) error {
+		return func(path string) error {
 			b, err := os.ReadFile(path)
 			if err == nil {
-				b[len(b)/2] ^= 1
+				b[int(where*float64(len(b)))] ^= 1
 				err = os.WriteFile(path, b, 0o644)
 			}
 			return err
-		},
-	} {
+		}
+	}
+	for what, harm := range map[string]func(path string) error{"gone": os.Remove, "damaged": flip(0.5), "damaged where it begins": flip(0)} {
 		t.Run(what, func(t *testing.T) {
 			s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)

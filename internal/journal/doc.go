@@ -5,6 +5,7 @@
 //	segment.go     a file: what it begins from, and records
 //	journal.go     the segments of one process: found, played, added to, removed
 //	durable.go     when what was added survives
+//	torn.go        what a process was writing as it died, or damage
 //	boot.go        which start of the machine this is
 //
 // A journal is a series of segments, files NAME.000001, NAME.000002 and so on. Each begins with a head, which says what the state was then:
@@ -25,6 +26,7 @@
 //
 //   - Records are numbered through all segments without a gap. A record whose checksum is wrong, or that is missing, ends the journal
 //     with an error; but what a process was writing as it died, at the end of the last segment, is cut off: nobody was answered for it.
+//     A durable journal has marks, which say up to which record all had reached the disk: damage before such a mark is no torn end.
 //   - After an error of a file nothing more is appended: what came after would be played without what came before.
 //   - Two processes never have a journal open at a time, where the system has locks.
 package journal

@@ -59,5 +59,15 @@ func (j *Journal) flush() (uint64, error) {
 		defer j.mu.Unlock()
 		return 0, j.fail(err)
 	}
-	return number, nil
+	return number, j.mark(file, number)
+}
+
+// mark says in the last segment, if that is the same still, that all records up to a number have reached the disk.
+func (j *Journal) mark(file *os.File, number uint64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil || j.file != file {
+		return nil
+	}
+	return j.write(markKind, number)
 }

@@ -73,7 +73,8 @@ func Open(o Options) (*Journal, error) {
 	return j, nil
 }
 
-// find reads how the segments begin. One at the end that was being made when its process died is removed.
+// find reads how the segments begin. One at the end that was being made when its process died is removed; what else can't be read stays,
+// and says why.
 func (j *Journal) find() error {
 	entries, err := os.ReadDir(j.o.Dir)
 	if err != nil {
@@ -90,14 +91,15 @@ func (j *Journal) find() error {
 	for i, n := range numbers {
 		path := filepath.Join(j.o.Dir, j.fileName(n))
 		s, err := readSegment(path, n)
-		if i == len(numbers)-1 && errors.Is(err, errTorn) || err == nil && s.first == 0 {
+		s.Err = err
+		if i == len(numbers)-1 {
+			s.Err = torn(path, 0, 1, j.o.Durable, err)
+		}
+		if s.Err == nil && (err != nil || s.first == 0) {
 			if err := os.Remove(path); err != nil {
 				return err
 			}
 			continue
-		}
-		if err != nil {
-			return err
 		}
 		j.segments = append(j.segments, s)
 	}
@@ -125,6 +127,9 @@ func (j *Journal) Play(from int, do func(kind Kind, body []byte) error) error {
 	j.number = j.segments[at].first - 1
 	for i := at; i < len(j.segments); i++ {
 		s, last := &j.segments[i], i == len(j.segments)-1
+		if s.Err != nil {
+			return s.Err
+		}
 		if !s.Durable && s.Boot != boot() {
 			return fmt.Errorf("journal: %s: %w", s.path, ErrReboot)
 		}
@@ -220,13 +225,21 @@ func (j *Journal) Append(kind Kind, parts ...[]byte) error {
 
 // append writes a record to the last segment. Locked.
 func (j *Journal) append(kind Kind, parts ...[]byte) error {
-	j.buffer = appendRecord(j.buffer[:0], kind, j.number+1, parts...)
+	err := j.write(kind, j.number+1, parts...)
+	if err == nil {
+		j.number++
+	}
+	return err
+}
+
+// write writes to the last segment. Locked.
+func (j *Journal) write(kind Kind, number uint64, parts ...[]byte) error {
+	j.buffer = appendRecord(j.buffer[:0], kind, number, parts...)
 	n, err := j.file.Write(j.buffer)
 	j.size += int64(n)
 	if err != nil {
 		return j.fail(err)
 	}
-	j.number++
 	if cap(j.buffer) > keepBuffer {
 		j.buffer = nil
 	}

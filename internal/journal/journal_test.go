@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -126,8 +128,8 @@ func TestTornAnywhere(t *testing.T) {
 	}
 }
 
-// TestDamageIsSeen flips a bit in each byte of either segment: never is a record played that was not written, and only a durable
-// journal, whose last records may not have reached the disk, takes a wrong one at its end for one that was being written.
+// TestDamageIsSeen flips a bit in each byte of either segment: never is a record played that was not written, and never is one that was
+// taken for what was being written. A durable journal may lack its last mark.
 func TestDamageIsSeen(t *testing.T) {
 	for _, durable := range []bool{false, true} {
 		dir := t.TempDir()
@@ -153,14 +155,85 @@ func TestDamageIsSeen(t *testing.T) {
 					got, err = played(j)
 					j.Close()
 				}
-				if err == nil && !durable || !slices.Equal(got, want[:len(got)]) {
-					t.Fatalf("%s byte %d: %v, %d records", name, n, err, len(got))
+				if err == nil && (!durable || len(got) < len(want)) || !slices.Equal(got, want[:len(got)]) {
+					t.Fatalf("durable %t, %s byte %d: %v, %d records", durable, name, n, err, len(got))
+				}
+				if err != nil && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), filepath.Join(dir, "j.00000"))) {
+					t.Fatalf("durable %t, %s byte %d: %v names no file, or no damage", durable, name, n, err)
 				}
 			}
 			if err := os.WriteFile(path, whole, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestPowerFails leaves of what a durable journal has not synced any pages in any order, zeros and garbage: all that was synced comes back, of
+// the rest a beginning, and more can be appended.
+func TestPowerFails(t *testing.T) {
+	const page = 48
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		dir := t.TempDir()
+		j := open(t, dir, true)
+		var want []string
+		synced, records := 0, 0
+		for i := range 1 + r.IntN(12) {
+			if i == 0 || r.IntN(8) == 0 {
+				if err := j.Next([]byte("head")); err != nil {
+					t.Fatal(err)
+				}
+				synced, records = 0, len(want) // what lies before the last segment has reached the disk
+			}
+			body := bytes.Repeat([]byte{byte(i)}, r.IntN(150))
+			if err := j.Append(7, body); err != nil {
+				t.Fatal(err)
+			}
+			if want = append(want, fmt.Sprintf("7 %x", body)); r.IntN(3) == 0 {
+				synced, records = int(j.Size()), len(want)
+				if err := j.Durable(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		all := j.Segments()
+		path := all[len(all)-1].path
+		j.Close()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := synced; at < len(b); at += page {
+			switch lost := b[at:min(at+page, len(b))]; r.IntN(4) {
+			case 0:
+				clear(lost)
+			case 1:
+				for k := range lost {
+					lost[k] = byte(r.Uint32())
+				}
+			}
+		}
+		if err := os.WriteFile(path, b[:synced+r.IntN(len(b)-synced+1)], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j = open(t, dir, true)
+		got, err := played(j)
+		if err != nil || len(got) < records || !slices.Equal(got, want[:len(got)]) {
+			t.Fatalf("seed %d: %v, %d records of %d, of which %d were synced", seed, err, len(got), len(want), records)
+		}
+		if len(j.Segments()) == 0 { // not even its beginning has reached the disk
+			continue
+		}
+		if err := errors.Join(j.Append(8), j.Durable()); err != nil {
+			t.Fatal(err)
+		}
+		j.Close()
+		j = open(t, dir, true)
+		if again, err := played(j); err != nil || !slices.Equal(again, append(slices.Clip(got), "8 ")) {
+			t.Fatalf("seed %d: %v, %d records where %d had come back and one was appended", seed, err, len(again), len(got))
+		}
+		j.Close()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 )
 
 // A record is little-endian:
@@ -21,8 +22,14 @@ const headSize = 32
 
 const magic = 0x316a6667 // "gfj1"
 
-// Kind says what a record's body is. Kinds are the caller's, but for 0, which begins a segment.
+// Kind says what a record's body is. Kinds are the caller's, but for the first and the last: beginKind begins a segment, and markKind has
+// no body; it has the number of a record up to which all had reached the disk when it was written.
 type Kind uint32
+
+const (
+	beginKind Kind = 0
+	markKind  Kind = math.MaxUint32
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -68,7 +75,7 @@ func (r *record) read(from io.Reader, left int64, room *[]byte) error {
 	}
 	size := binary.LittleEndian.Uint64(h[16:])
 	switch {
-	case crc32.Checksum(h[:24], castagnoli) != binary.LittleEndian.Uint32(h[24:]) || binary.LittleEndian.Uint32(h[:]) != magic:
+	case !isHead(h[:]):
 		return fmt.Errorf("what should be a record's first bytes has another checksum: %w", ErrDamaged)
 	case size > uint64(left)-headSize:
 		return fmt.Errorf("a record of %d bytes, of which %d are there: %w", size, uint64(left)-headSize, errTorn)
@@ -84,4 +91,9 @@ func (r *record) read(from io.Reader, left int64, room *[]byte) error {
 		return fmt.Errorf("record %d has another checksum: %w", r.number, ErrDamaged)
 	}
 	return nil
+}
+
+// isHead says whether these are the first bytes of a record.
+func isHead(h []byte) bool {
+	return binary.LittleEndian.Uint32(h) == magic && crc32.Checksum(h[:24], castagnoli) == binary.LittleEndian.Uint32(h[24:])
 }

@@ -3,7 +3,6 @@ package journal
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +14,8 @@ type Segment struct {
 	Number int
 	// Head is what [Journal.Next] was given.
 	Head []byte
+	// Err says why the segment can't be read; nil for others.
+	Err error
 
 	path  string
 	first uint64 // the number of its first record
@@ -27,9 +28,6 @@ type start struct {
 	Durable bool   `json:"durable,omitempty"`
 	Head    []byte `json:"head"`
 }
-
-// beginKind is a segment's first record.
-const beginKind Kind = 0
 
 // readSegment reads how a segment begins.
 func readSegment(path string, number int) (s Segment, err error) {
@@ -78,10 +76,13 @@ func (s *Segment) each(do func(end int64, r *record) error) error {
 func (s *Segment) play(last bool, do func(Kind, []byte) error) (end int64, number uint64, err error) {
 	number = s.first - 1
 	err = s.each(func(at int64, r *record) error {
-		if r.number != number+1 {
+		switch {
+		case r.kind == markKind:
+			end = at
+			return nil
+		case r.number != number+1:
 			return fmt.Errorf("record %d follows %d: %w", r.number, number, ErrDamaged)
-		}
-		if r.kind != beginKind {
+		case r.kind != beginKind:
 			if err := do(r.kind, r.body); err != nil {
 				return fmt.Errorf("record %d: %w", r.number, err)
 			}
@@ -89,8 +90,8 @@ func (s *Segment) play(last bool, do func(Kind, []byte) error) (end int64, numbe
 		end, number = at, r.number
 		return nil
 	})
-	if last && (errors.Is(err, errTorn) || s.Durable && errors.Is(err, ErrDamaged)) {
-		err = nil // it was being written, and nobody was answered
+	if last {
+		err = torn(s.path, end, number+1, s.Durable, err)
 	}
 	return end, number, err
 }

@@ -199,7 +199,10 @@ func (c *returning) newest() (number int, b base, err error) {
 	err = errNoJournal
 	for _, seg := range slices.Backward(c.journal.journal.Segments()) {
 		var b base
-		why := json.Unmarshal(seg.Head, &b)
+		why := seg.Err
+		if why == nil {
+			why = json.Unmarshal(seg.Head, &b)
+		}
 		switch {
 		case why != nil:
 		case b.Job != c.job():

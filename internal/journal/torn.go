@@ -1,0 +1,66 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// What a process was writing as it died is the last of its journal, and nobody was answered for it. Of a process that was killed a part is
+// there. A machine that loses power writes what was not synced in any order: some of it, zeros, or whole records behind one that is
+// missing. So in a durable journal whole records don't show that what lies before them was ever good, and a mark does: what it
+// names had reached the disk.
+
+// torn is nil if an error in the last segment of a journal is about what was being written: about that record, which should be at that
+// byte.
+func torn(path string, at int64, number uint64, durable bool, err error) error {
+	switch {
+	case errors.Is(err, errTorn):
+		return nil
+	case !durable || !errors.Is(err, ErrDamaged):
+		return err
+	}
+	switch mark, failed := markBehind(path, at, number); {
+	case failed != nil:
+		return errors.Join(err, failed)
+	case mark >= number:
+		return fmt.Errorf("%w: the records up to %d were on the disk, and this one is lost", err, mark)
+	}
+	return nil
+}
+
+// markBehind is what the first mark of a file behind some byte names that is not below a number; 0 if there is none.
+func markBehind(path string, at int64, number uint64) (mark uint64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, fmt.Errorf("journal: %w", err)
+	}
+	defer f.Close()
+	begins := binary.LittleEndian.AppendUint32(nil, magic)
+	begins = binary.LittleEndian.AppendUint32(begins, uint32(markKind))
+	room, have := make([]byte, 1<<16), 0
+	for {
+		n, err := f.ReadAt(room[have:], at)
+		at, have = at+int64(n), have+n
+		for b := room[:have]; ; {
+			i := bytes.Index(b, begins)
+			if i < 0 || len(b)-i < headSize {
+				break
+			}
+			if mark = binary.LittleEndian.Uint64(b[i+8:]); isHead(b[i:]) && mark >= number {
+				return mark, nil
+			}
+			b = b[i+1:]
+		}
+		switch {
+		case err == io.EOF:
+			return 0, nil
+		case err != nil:
+			return 0, fmt.Errorf("journal: %w", err)
+		}
+		have = copy(room, room[max(0, have-headSize+1):have]) // in which a mark may begin
+	}
+}
