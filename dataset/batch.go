@@ -54,6 +54,18 @@ func (s *slot) bind() (Batch, error) {
 	return s.batch, nil
 }
 
+// bindMapped makes the batch and has it changed by the maps.
+func (s *slot) bindMapped(maps []func(Batch) error) (Batch, error) {
+	batch, err := s.bind()
+	for i := 0; err == nil && i < len(maps); i++ {
+		err = maps[i](batch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return batch, nil
+}
+
 // bind lays the tensor over n rows of v, unless it lies there already.
 func (b *bound) bind(v *values, n int) {
 	if b.tensor != nil && b.first == v.first() && b.tensor.Shape()[0] == n {

@@ -101,14 +101,5 @@ func (p *pass) fill(s *slot) (Batch, error) {
 		return nil, io.EOF
 	}
 	p.made++
-	batch, err := s.bind()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range p.maps {
-		if err := f(batch); err != nil {
-			return nil, err
-		}
-	}
-	return batch, nil
+	return s.bindMapped(p.maps)
 }

@@ -73,6 +73,10 @@ func (c Column) kind() kind {
 	return floatKind
 }
 
+func (k kind) dtype() tensor.Dtype {
+	return [...]tensor.Dtype{floatKind: tensor.Float32, intKind: tensor.Int64, idKind: tensor.Uint64}[k]
+}
+
 // batchShape is the shape of n rows: [n, Shape...], and [n,1] where Shape is empty.
 func (c Column) batchShape(n int) []int {
 	if len(c.Shape) == 0 {

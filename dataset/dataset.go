@@ -93,6 +93,19 @@ func (d *Dataset) Table(ctx context.Context) (*Table, error) {
 	return t, err
 }
 
+// Batch is all rows of one pass as one batch, which belongs to the caller: rows in hand, such as those of a request, ready to be fed.
+func (d *Dataset) Batch(ctx context.Context) (Batch, error) {
+	t, why, err := d.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if t.Len() == 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoRows, why)
+	}
+	s := &slot{table: t, bound: make([]bound, len(t.columns)), batch: Batch{}}
+	return s.bindMapped(d.maps)
+}
+
 // read reads all rows of one pass. Why says what there is to say if there are none.
 func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error) {
 	if d.err != nil {

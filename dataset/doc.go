@@ -15,8 +15,8 @@
 //
 // # Sources
 //
-// Rows come from columns in memory ([FromColumns]), from a function ([Generate]), from text files ([FromFiles],
-// [Files]) in one of the formats [Criteo], [SlotText], [MultiSlot], [CSV] or a user's own [Format], from IDX files
+// Rows come from columns in memory ([FromColumns]), from structs ([FromStructs]), from functions ([Generate], [FromSeq]), from text
+// files ([FromFiles], [Files]) in one of the formats [Criteo], [SlotText], [MultiSlot], [CSV] or a user's own [Format], from IDX files
 // ([MNIST]), or from a user's own [Source] or [Indexed]. Files are unpacked if they are gzip, whatever their names.
 //
 // Rows of an indexed source lie in memory or are made on demand: they can be counted and shuffled. Rows of files
@@ -57,7 +57,8 @@
 // # For those who come from Fleet
 //
 //	paddle.batch(reader, n), DataLoader(…, drop_last, shuffle)    Batches(n), DropLast, Shuffle
-//	set_sample_generator(reader)                                  Generate, or New with a Source
+//	set_sample_generator(reader)                                  FromSeq, or New with a Source
+//	feeder.feed(data)                                             FromStructs(rows).Batch(ctx), or Floats, Ints and IDs of package nn
 //	InMemoryDataset, QueueDataset                                 InMemoryDataset, QueueDataset
 //	  init(batch_size, use_var, pipe_command)                     BatchSize, the columns of Format, PipeCommand
 //	  a slot of type uint64                                       IDs, or Varying(IDs(…))
@@ -99,6 +100,7 @@ package dataset
 // Rows made in memory:
 //
 //	memory.go    columns that are there
+//	structs.go   structs, in hand or made one after the other
 //	generate.go  rows made when they are asked for
 //	idx.go       IDX files, MNIST
 //

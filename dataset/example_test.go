@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strconv"
 	"strings"
 	"testing/fstest"
 
@@ -45,6 +46,52 @@ func ExampleFromColumns() {
 	// Output:
 	// (3, 2) [0 1 1]
 	// (1, 2) [0]
+}
+
+// Rows in hand, such as those of a request, become the feeds that their fields' tags name.
+func ExampleFromStructs() {
+	type Flight struct {
+		Distance float32 `feed:"dense"`
+		Temp     float64 `feed:"dense"`
+		Carrier  string  `feed:"C,hash=1000"`
+		Late     bool    `feed:"late"`
+	}
+	feed, err := dataset.FromStructs([]Flight{{100, 21.5, "AA", true}, {2500, 3, "UA", false}}).Batch(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(feed["dense"].Shape(), feed["dense"].Data())
+	fmt.Println(feed["C"].Data(), feed["late"].Data())
+	// Output:
+	// (2, 2) [100 21.5 2500 3]
+	// [273 92] [1 0]
+}
+
+// A sample generator: how many samples there are shows when it ends.
+func ExampleFromSeq() {
+	type Sample struct {
+		Words []int64 `feed:"words"`
+		Click bool    `feed:"click"`
+	}
+	reader := func(yield func(Sample, error) bool) {
+		for line := range strings.Lines("7 9 click\n3\n") {
+			var s Sample
+			for _, word := range strings.Fields(line) {
+				if id, err := strconv.ParseInt(word, 10, 64); err == nil {
+					s.Words = append(s.Words, id)
+				} else {
+					s.Click = true
+				}
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+	for batch, err := range dataset.FromSeq(reader).Batches(2) {
+		fmt.Println(batch["words"].Data(), batch["words.offsets"].Data(), batch["click"].Data(), err)
+	}
+	// Output: [7 9 3] [0 2 3] [1 0] <nil>
 }
 
 func ExampleGenerate() {

@@ -154,8 +154,5 @@ func (r *chosenReader) Read(t *Table, n int) (int, error) {
 			return t.Len() - before, err
 		}
 	}
-	if t.Len() == before {
-		return 0, io.EOF
-	}
-	return t.Len() - before, nil
+	return endOr(t.Len() - before)
 }

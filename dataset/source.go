@@ -1,6 +1,9 @@
 package dataset
 
-import "context"
+import (
+	"context"
+	"io"
+)
 
 // Source is where rows come from: a file format, a generator, a user's own reader. [New] makes a [Dataset] of it.
 type Source interface {
@@ -34,6 +37,14 @@ type Reader interface {
 	Read(t *Table, n int) (int, error)
 	// Close ends the pass, early or not.
 	Close() error
+}
+
+// endOr is what a Read returns that appended n rows and has no error.
+func endOr(n int) (int, error) {
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 // Indexed is a source whose rows can be had in any order, and so can be shuffled whole.

@@ -42,10 +42,15 @@
 //	exe := nn.NewExecutor(g)
 //	defer exe.Close(ctx)
 //	out, err := exe.Train(ctx, feed, loss, auc) // one step; feed is a map[string]*tensor.Dense
+//	fmt.Println(nn.Scalar(out[0]), nn.Scalar(out[1]))
 //
 // [Executor.Eval] computes without gradients, and only what the fetches need. [Executor.TrainFrom] is the loop for speed: it
 // looks one batch ahead, so that the rows of the next step can travel early, and reports through [Progress]. [TrainThreads] is that
 // loop in several threads.
+//
+// Feeds come from package dataset, or from slices in hand:
+//
+//	feed := map[string]*tensor.Dense{"dense_input": nn.Floats(x, 13), "C": nn.Ints(ids, 26), "label": nn.Floats(y)}
 //
 // Feeds and fetches are contiguous, row-major gorgonia tensors of float32 or int64, ids also of uint64; a scalar has shape (1).
 // Fetched tensors belong to the executor and are valid until its next call. A graph may have several executors, one a
@@ -121,6 +126,7 @@ package nn
 //
 //	executor.go  Train and Eval, from feed to fetches
 //	plan.go      which nodes some fetches ask for, forward and back
+//	inhand.go    feeds made of slices, and the number of a fetch
 //	feed.go      a batch checked, the ids of each table made unique
 //	cell.go      a node at work: its value, its gradient, its memory
 //	run.go       memory bound, forward, backward

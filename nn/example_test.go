@@ -40,6 +40,18 @@ func Example() {
 	// fc_0.b_0 [400]
 }
 
+// Slices in hand are fed as they are, and a fetch of one element is a number.
+func ExampleFloats() {
+	g := nn.NewGraph(1)
+	total := nn.Mean(nn.Sum(g.Input("x", 3), 1))
+	out, err := nn.NewExecutor(g).Eval(context.Background(), map[string]*tensor.Dense{"x": nn.Floats([]float32{1, 2, 3, 4, 5, 6}, 3)}, total)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.2f\n", nn.Scalar(out[0]))
+	// Output: 10.50
+}
+
 // A mistake is told once, with names and shapes, wherever the graph is used.
 func ExampleGraph_Err() {
 	g := nn.NewGraph(1)

@@ -1,0 +1,361 @@
+package dataset
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// FromStructs is a dataset of rows in hand, which are copied. A field with a tag is a feed, or a part of it:
+//
+//	type Flight struct {
+//		Distance float32  `feed:"dense"`                            // float32 [N 2], with
+//		Temp     float64  `feed:"dense"`                            // the next field beside it
+//		Carrier  string   `feed:"C,hash=1000001"`                   // int64 [N 2]: HashID("Carrier", …)
+//		Dest     string   `feed:"C,hash=1000001,field=destination"` // and HashID("destination", …)
+//		Words    []uint64 `feed:"words"`                            // any number of ids: a varying column
+//		Late     bool     `feed:"late"`                             // float32 [N 1], 0 or 1
+//	}
+//
+//	feed, err := dataset.FromStructs(flights).Batch(ctx)
+//
+// Fields of floats and bools are float32, of integers int64, of unsigned integers uint64; arrays are samples of their shape, slices have
+// any number of values. After the feed's name, which is the field's where it is empty, a tag may have
+//
+//	float        integers as float32
+//	hash=N       text as an id: HashID(name, text, N), where name is the field's
+//	field=NAME   another name to hash with, as in the file that the model was trained on
+//	shape=1x28   every slice has these values, and is a sample of this shape
+//
+// Fields of an embedded struct are the struct's own. Fields without a tag are passed over.
+func FromStructs[T any](rows []T) *Dataset {
+	l, err := layoutOf(reflect.TypeFor[T]())
+	t := newTable(l.columns)
+	t.reserve(len(rows))
+	for i := 0; err == nil && i < len(rows); i++ {
+		if err = t.Add(func(row Row) error { return l.fill(row, reflect.ValueOf(&rows[i]).Elem()) }); err != nil {
+			err = fmt.Errorf("dataset: row %d: %w", i, err)
+		}
+	}
+	d := FromTable(t)
+	if err != nil {
+		d.err = err
+	}
+	return d
+}
+
+// FromSeq is a dataset of structs, with tags as [FromStructs] has them, that a function makes one after the other; how many there will be
+// it need not know. Each pass ranges over seq anew. An error that it yields ends the pass.
+//
+//	rows := dataset.FromSeq(func(yield func(Flight, error) bool) {
+//		for lines := bufio.NewScanner(file); lines.Scan(); {
+//			if !yield(parse(lines.Text())) {
+//				return
+//			}
+//		}
+//	})
+func FromSeq[T any](seq iter.Seq2[T, error]) *Dataset {
+	l, err := layoutOf(reflect.TypeFor[T]())
+	d := New(&sequence[T]{l, seq})
+	if err != nil {
+		d.err = err
+	}
+	return d
+}
+
+// sequence is a source of structs that are made one after the other.
+type sequence[T any] struct {
+	*structLayout
+	seq iter.Seq2[T, error]
+}
+
+func (s *sequence[T]) Columns() []Column { return s.columns }
+
+func (s *sequence[T]) Open(int) (Reader, error) {
+	next, stop := iter.Pull2(s.seq)
+	return &sequenceReader[T]{layout: s.structLayout, next: next, stop: stop}, nil
+}
+
+type sequenceReader[T any] struct {
+	layout *structLayout
+	next   func() (T, error, bool)
+	stop   func()
+	number int
+	sample T
+}
+
+func (r *sequenceReader[T]) Read(t *Table, n int) (int, error) {
+	before := t.Len()
+	for t.Len()-before < n {
+		sample, err, more := r.next()
+		if !more {
+			break
+		}
+		r.sample = sample
+		if err == nil {
+			err = t.Add(func(row Row) error { return r.layout.fill(row, reflect.ValueOf(&r.sample).Elem()) })
+		}
+		if err != nil {
+			return t.Len() - before, fmt.Errorf("dataset: sample %d: %w", r.number, err)
+		}
+		r.number++
+	}
+	return endOr(t.Len() - before)
+}
+
+func (r *sequenceReader[T]) Close() error {
+	r.stop()
+	return nil
+}
+
+// structLayout is the columns that a struct's fields become.
+type structLayout struct {
+	columns []Column
+	fields  []structField
+}
+
+// structField is a field with a tag.
+type structField struct {
+	name   string
+	index  []int // of the field, as reflect has it
+	column int
+	at     int    // its first value in the row
+	size   int    // how many values it has; 0: any number
+	kind   kind   // of the column
+	hash   hasher // height 0: a number
+}
+
+// layoutOf reads the tags of a struct.
+func layoutOf(of reflect.Type) (*structLayout, error) {
+	l := &structLayout{}
+	if of.Kind() != reflect.Struct {
+		return l, fmt.Errorf(`%w: rows are %v: want a struct whose fields have tags such as feed:"label"`, ErrColumn, of)
+	}
+	for _, f := range reflect.VisibleFields(of) {
+		tag, tagged := f.Tag.Lookup(tagKey)
+		if !tagged || tag == "-" {
+			continue
+		}
+		if err := l.add(f, tag); err != nil {
+			return l, fmt.Errorf("%w: field %s of %v, with the tag %s:%q: %w", ErrColumn, f.Name, of, tagKey, tag, err)
+		}
+	}
+	if len(l.columns) == 0 {
+		return l, fmt.Errorf(`%w: no field of %v has a tag such as feed:"label"`, ErrColumn, of)
+	}
+	return l, checkColumns(l.columns)
+}
+
+const tagKey = "feed"
+
+// add makes a column of a field, or gives it the next places of the column that the fields before it have begun.
+func (l *structLayout) add(of reflect.StructField, tag string) error {
+	o, err := parseTag(of, tag)
+	if err != nil {
+		return err
+	}
+	f, c, err := o.field(of)
+	if err != nil {
+		return err
+	}
+	f.column = slices.IndexFunc(l.columns, func(old Column) bool { return old.Name == c.Name })
+	if f.column < 0 {
+		f.column = len(l.columns)
+		l.columns = append(l.columns, c)
+	} else if err := f.join(&l.columns[f.column], c); err != nil {
+		return err
+	}
+	l.fields = append(l.fields, f)
+	return nil
+}
+
+// join puts the field's values after those that the column has.
+func (f *structField) join(old *Column, c Column) error {
+	switch {
+	case old.Type != c.Type:
+		return fmt.Errorf("it is %v, and fields before it made the feed %v", c.Type, old.Type)
+	case old.Varying || c.Varying || len(old.Shape) > 1 || len(c.Shape) > 1:
+		return fmt.Errorf("it can't stand beside a field before it: one of the two has several dimensions, or any number of values")
+	}
+	f.at = old.Width()
+	old.Shape = []int{old.Width() + c.Width()}
+	return nil
+}
+
+// field is what becomes of a field: its place in a column of its own.
+func (o tagOptions) field(of reflect.StructField) (structField, Column, error) {
+	c := Column{Name: o.name}
+	element := of.Type
+	for element.Kind() == reflect.Array || element.Kind() == reflect.Slice {
+		if c.Varying {
+			return structField{}, c, fmt.Errorf("slices of slices have no shape")
+		}
+		if c.Varying = element.Kind() == reflect.Slice; !c.Varying {
+			c.Shape = append(c.Shape, element.Len())
+		}
+		element = element.Elem()
+	}
+	if c.Varying && (c.Shape != nil || o.shape != nil) || o.shape != nil {
+		if !c.Varying || c.Shape != nil {
+			return structField{}, c, fmt.Errorf("a shape is for a slice, and the field is %v", of.Type)
+		}
+		c.Varying, c.Shape = false, o.shape
+	}
+	k, err := o.kind(element)
+	if err != nil {
+		return structField{}, c, err
+	}
+	c.Type = k.dtype()
+	f := structField{name: of.Name, index: of.Index, size: c.Width(), kind: k}
+	if o.hash > 0 {
+		f.hash = newHasher(o.hashed, o.hash)
+	}
+	return f, c, c.check()
+}
+
+// kind is what values of the type become.
+func (o tagOptions) kind(of reflect.Type) (kind, error) {
+	k := of.Kind()
+	numeric := k == reflect.Bool || k != reflect.String && of.ConvertibleTo(reflect.TypeFor[float32]())
+	switch {
+	case (k == reflect.String) != (o.hash > 0):
+		return 0, fmt.Errorf("a field of text wants hash=N, the number of its ids, and others want none: it is %v", of)
+	case k == reflect.String:
+		return intKind, nil
+	case o.float && numeric, k == reflect.Float32, k == reflect.Float64, k == reflect.Bool:
+		return floatKind, nil
+	case k >= reflect.Int && k <= reflect.Int64:
+		return intKind, nil
+	case k >= reflect.Uint && k <= reflect.Uint64:
+		return idKind, nil
+	}
+	return 0, fmt.Errorf("no feed holds %v: want numbers, a bool or a string, or arrays or slices of them", of)
+}
+
+// fill sets a row from a struct.
+func (l *structLayout) fill(row Row, v reflect.Value) error {
+	for i := range l.fields {
+		f := &l.fields[i]
+		field, err := v.FieldByIndexErr(f.index)
+		if err != nil {
+			return fmt.Errorf("field %s: %w", f.name, err)
+		}
+		end, err := f.put(row, f.at, field)
+		if err == nil && f.size > 0 && end != f.at+f.size {
+			err = fmt.Errorf("field %s has %d values, want %d", f.name, end-f.at, f.size)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put sets the row's values from at on, or adds them where the column is varying, and returns where the next belong.
+func (f *structField) put(row Row, at int, v reflect.Value) (next int, err error) {
+	if k := v.Kind(); k == reflect.Array || k == reflect.Slice {
+		if f.size > 0 && at+v.Len() > f.at+f.size {
+			return at, fmt.Errorf("field %s has %d values, want %d", f.name, v.Len(), f.size)
+		}
+		for i := 0; err == nil && i < v.Len(); i++ {
+			at, err = f.put(row, at, v.Index(i))
+		}
+		return at, err
+	}
+	switch f.kind {
+	case floatKind:
+		putAt(f, row, at, number(v))
+	case idKind:
+		putAt(f, row, at, v.Uint())
+	default:
+		putAt(f, row, at, f.id(v))
+	}
+	return at + 1, nil
+}
+
+func putAt[T value](f *structField, row Row, at int, x T) {
+	if f.size == 0 {
+		appendTo(row, f.column, x)
+		return
+	}
+	valuesOf[T](row, f.column)[at] = x
+}
+
+// number is a number or a bool as float32.
+func number(v reflect.Value) float32 {
+	switch {
+	case v.CanFloat():
+		return float32(v.Float())
+	case v.CanInt():
+		return float32(v.Int())
+	case v.CanUint():
+		return float32(v.Uint())
+	case v.Bool():
+		return 1
+	}
+	return 0
+}
+
+// id is an integer, or that of a text.
+func (f *structField) id(v reflect.Value) int64 {
+	if f.hash.height > 0 {
+		return f.hash.id([]byte(v.String()))
+	}
+	return v.Int()
+}
+
+// tagOptions is what a tag says.
+type tagOptions struct {
+	name   string
+	hashed string // the name to hash with
+	hash   int64
+	float  bool
+	shape  []int
+}
+
+func parseTag(of reflect.StructField, tag string) (o tagOptions, err error) {
+	if !of.IsExported() {
+		return o, fmt.Errorf("it is not exported")
+	}
+	name, rest, _ := strings.Cut(tag, ",")
+	o.name, o.hashed = name, of.Name
+	if name == "" {
+		o.name = of.Name
+	}
+	for rest != "" && err == nil {
+		var option string
+		option, rest, _ = strings.Cut(rest, ",")
+		key, value, _ := strings.Cut(option, "=")
+		switch key {
+		case "float":
+			o.float = true
+		case "field":
+			o.hashed = value
+		case "hash":
+			o.hash, err = strconv.ParseInt(value, 10, 64)
+			if err != nil || o.hash < 1 {
+				err = fmt.Errorf("hash is %q: want the number of ids, 1 or more", value)
+			}
+		case "shape":
+			o.shape, err = parseShape(value)
+		default:
+			err = fmt.Errorf("there is no option %q: want float, hash=N, field=NAME or shape=AxB", option)
+		}
+	}
+	return o, err
+}
+
+// parseShape reads 1x28x28.
+func parseShape(text string) (shape []int, err error) {
+	for d := range strings.SplitSeq(text, "x") {
+		n, err := strconv.Atoi(d)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("shape is %q: want dimensions such as 1x28x28", text)
+		}
+		shape = append(shape, n)
+	}
+	return shape, nil
+}

@@ -1,0 +1,81 @@
+package nn
+
+import (
+	"math"
+
+	"gorgonia.org/tensor"
+)
+
+// Floats is a feed of numbers in hand for a [Graph.Input]: examples of the shape given, one after the other. Without a shape an example
+// is one number. The slice is used, not copied.
+//
+//	feed := map[string]*tensor.Dense{"x": nn.Floats(x, 5), "label": nn.Floats(label)} // [N 5] and [N 1]
+//
+// What is no whole number of examples becomes a tensor of one dimension, which Train and Eval refuse by the feed's name.
+func Floats(values []float32, shape ...int) *tensor.Dense { return inHand(values, shape) }
+
+// Ints is a feed of ids or class labels in hand, as Floats is of numbers.
+func Ints(values []int64, shape ...int) *tensor.Dense { return inHand(values, shape) }
+
+// IDs is a feed of ids of 64 bits in hand, from 0 to 2⁶⁴−1, as Floats is of numbers.
+func IDs(values []uint64, shape ...int) *tensor.Dense { return inHand(values, shape) }
+
+// Slots is a feed in hand for a [Graph.Slot], the ids of each example, and the feed of their offsets:
+//
+//	feed["words"], feed["words.offsets"] = nn.Slots([][]int64{{7, 9}, {3}})
+func Slots[T int64 | uint64](examples [][]T) (ids, offsets *tensor.Dense) {
+	var all []T
+	ends := make([]int64, 1, len(examples)+1)
+	for _, e := range examples {
+		all = append(all, e...)
+		ends = append(ends, int64(len(all)))
+	}
+	return flat(all), flat(ends)
+}
+
+// inHand is [N, shape...] over the values, or [len] where that is no shape of theirs.
+func inHand[T any](values []T, shape []int) *tensor.Dense {
+	if len(shape) == 0 {
+		shape = []int{1}
+	}
+	each := 1
+	for _, d := range shape {
+		if each *= d; d < 1 || each > len(values) {
+			return flat(values)
+		}
+	}
+	if len(values)%each != 0 {
+		return flat(values)
+	}
+	return tensor.New(tensor.WithShape(append([]int{len(values) / each}, shape...)...), tensor.WithBacking(values))
+}
+
+func flat[T any](values []T) *tensor.Dense {
+	return tensor.New(tensor.WithShape(len(values)), tensor.WithBacking(values))
+}
+
+// Scalar is the number that a fetch of one element holds, such as a loss or an AUC; NaN of any other tensor.
+//
+//	out, err := exe.Train(ctx, feed, loss, auc)
+//	…
+//	fmt.Printf("loss %.4f, auc %.4f\n", nn.Scalar(out[0]), nn.Scalar(out[1]))
+func Scalar(fetched *tensor.Dense) float64 {
+	if fetched == nil || fetched.Shape().TotalSize() != 1 {
+		return math.NaN()
+	}
+	switch v := fetched.Data().(type) { // a shape of no dimensions has the number itself
+	case []float32:
+		return float64(v[0])
+	case float32:
+		return float64(v)
+	case []int64:
+		return float64(v[0])
+	case int64:
+		return float64(v)
+	case []uint64:
+		return float64(v[0])
+	case uint64:
+		return float64(v)
+	}
+	return math.NaN()
+}
