@@ -34,7 +34,8 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 	return named("SavePersistables", err)
 }
 
-// SaveInferenceModel writes a model that can be used without a fleet: graph.json, weights.safetensors with the newest
+// SaveInferenceModel writes a model that can be used without a fleet: graph.json, signature.json with its feeds and outputs and, where the
+// model was made with it (nn.Inference(…).WithFormat), the format of its rows, weights.safetensors with the newest
 // weights of every dense parameter and every row that was ever trained, by ascending id, and model.json with their checksums. Rows of an
 // embedding with a height that have given values ([optimizer.Assign], or an initializer of one's own) are written in any case. Package nn
 // loads it, and Python reads its weights; the doc of nn tells how, and how Python makes the values of rows that were never trained.

@@ -210,6 +210,7 @@ package nn
 // Saved models:
 //
 //	inference.go    the part of a graph that outputs need, written
+//	signature.go    what a model is fed and computes, and the format of its rows
 //	registry.go     ops by the name that a saved graph has for them
 //	load.go         a saved model, read
 //	weightfiles.go  its weights

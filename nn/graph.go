@@ -47,9 +47,11 @@ func (g *Graph) Err() error {
 func (g *Graph) Node(name string) *Node { return g.named[name] }
 
 // Inputs lists the feeds in the order they were declared.
-func (g *Graph) Inputs() []*Node {
+func (g *Graph) Inputs() []*Node { return feedsOf(g.nodes) }
+
+func feedsOf(nodes []*Node) []*Node {
 	var in []*Node
-	for _, n := range g.nodes {
+	for _, n := range nodes {
 		if _, ok := n.op.(feed); ok {
 			in = append(in, n)
 		}

@@ -7,24 +7,37 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // Inference is the part of a graph that the outputs are computed from, as a model to be saved: a fleet's SaveInferenceModel
 // writes it with its weights, and [Load] reads it back.
-func Inference(outputs ...*Node) optimizer.Model { return model{outputs} }
+func Inference(outputs ...*Node) InferenceModel { return InferenceModel{outputs: outputs} }
 
-type model struct{ outputs []*Node }
+// InferenceModel is a model to be saved, as an [optimizer.Model].
+type InferenceModel struct {
+	outputs []*Node
+	format  dataset.Format
+}
+
+// WithFormat is the model with the format of the lines that it was trained on, so that a [Scorer] makes of raw lines what training made of
+// them: the same columns, hashes, heights and numbers for what is missing. Each feed has to be a column of the format. A type of one's
+// own needs a name first (dataset.RegisterFormat); saving refuses one without. What a dataset's Map does to batches is in no format.
+func (m InferenceModel) WithFormat(f dataset.Format) InferenceModel {
+	m.format = f
+	return m
+}
 
 // Params implements [optimizer.Model].
-func (m model) Params() []*optimizer.Param {
+func (m InferenceModel) Params() []*optimizer.Param {
 	if m.check() != nil {
 		return nil
 	}
 	return paramsOf(behind(m.outputs[0].graph, m.outputs))
 }
 
-func (m model) check() error {
+func (m InferenceModel) check() error {
 	if len(m.outputs) == 0 || m.outputs[0] == nil {
 		return errors.New("nn: Inference: no outputs")
 	}
@@ -68,7 +81,7 @@ type savedVariable struct {
 }
 
 // WriteGraph implements [optimizer.Model].
-func (m model) WriteGraph(w io.Writer) error {
+func (m InferenceModel) WriteGraph(w io.Writer) error {
 	if err := m.check(); err != nil {
 		return err
 	}
@@ -125,7 +138,7 @@ func attributes(o op) (any, error) {
 const mostGiven = 1 << 28
 
 // Given implements the optional method of [optimizer.Model].
-func (model) Given(p *optimizer.Param) int {
+func (InferenceModel) Given(p *optimizer.Param) int {
 	if _, err := saveInit(p.Init); err == nil || p.Init == nil || !p.Embedding {
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -16,6 +17,34 @@ type Model struct {
 	Graph *Graph
 	// Inputs and Outputs are the feeds, and what the model was saved for, in the order given then.
 	Inputs, Outputs []*Node
+
+	format    dataset.Format // of the lines that its feeds come from
+	formatErr error          // why there is none
+	version   string
+}
+
+// Format is what the model was saved with (see [InferenceModel.WithFormat]): its columns are the model's feeds, and what else a line of
+// training had. It is an error where the model was saved without, or with a format whose name this program does not know.
+func (m *Model) Format() (dataset.Format, error) {
+	switch {
+	case m.formatErr != nil:
+		return nil, fmt.Errorf("nn: the model's format: %w", m.formatErr)
+	case m.format == nil:
+		return nil, fmt.Errorf("nn: the model's format: %w", errNoFormat)
+	}
+	return m.format, nil
+}
+
+// Version is another for each model that a fleet saves: the checksum of its model.json. It is empty for a directory without that file.
+func (m *Model) Version() string { return m.version }
+
+// Version is that of the model which lies in a directory now, as [Model.Version] will have it. It reads no more than model.json.
+func Version(dir string) (string, error) {
+	v, err := modelfiles.Version(dir)
+	if err != nil {
+		return "", fmt.Errorf("nn: version of %s: %w", dir, err)
+	}
+	return v, nil
 }
 
 // Output returns the output of that name, nil when there is none.
@@ -35,7 +64,8 @@ func (m *Model) Output(name string) *Node {
 //
 // model.json, which a fleet's SaveInferenceModel writes, has the sizes and checksums of the other files. A file that is missing, cut,
 // changed, or of another save than the rest, is an error then. A directory without model.json, such as another program writes or has
-// changed, is read as it is.
+// changed, is read as it is. signature.json has the feeds and outputs for other programs to read, and the format of the rows; models of
+// earlier versions lack it.
 //
 // The model may be trained further: a loss of its outputs, or of what is built on them, is minimised as any other, and training begins
 // with the loaded weights and rows, in every kind of job. Every process of the job has to load the same model.
@@ -53,6 +83,10 @@ func Load(dir string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nn: loading %s: graph.json: %w", dir, err)
 	}
+	if err := m.takeSignature(f); err != nil {
+		return nil, fmt.Errorf("nn: loading %s: %s: %w", dir, modelfiles.Signature, err)
+	}
+	m.version = f.Version()
 	return m, nil
 }
 

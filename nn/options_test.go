@@ -66,7 +66,7 @@ var options = []struct {
 }
 
 // noOptions are the exported structs that tell and are not set.
-var noOptions = []string{"Model", "TrainResult", "Histogram"}
+var noOptions = []string{"Model", "Value", "TrainResult", "Histogram"}
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
 func TestEveryOptionActs(t *testing.T) {

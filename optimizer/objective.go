@@ -97,7 +97,8 @@ type Rows struct {
 }
 
 // Model is what can be saved for inference. Of a param whose initial values its graph does not tell it may have a method
-// Given(p *Param) int: so many first rows of p are written, those with their initial values that were never trained.
+// Given(p *Param) int: so many first rows of p are written, those with their initial values that were never trained. What it is fed and
+// computes may be written beside it, for other programs, by a method WriteSignature(io.Writer) error.
 type Model interface {
 	Params() []*Param
 	// WriteGraph writes the computation, without weights, in a form that package nn (or the user's own loader) reads back.

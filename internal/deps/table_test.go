@@ -50,7 +50,7 @@ var house = map[string][]string{
 		"internal/update",
 		"internal/wire", "optimizer", "strategy", "transport"},
 
-	"nn": {"internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
+	"nn": {"dataset", "internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
 
 	"fleet": {"internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/environ", "internal/exchange", "internal/files",
 		"internal/inference", "internal/layout", "internal/mode", "internal/progress", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},

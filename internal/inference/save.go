@@ -22,6 +22,11 @@ func Save(ctx context.Context, dir string, m optimizer.Model, from backend.Train
 	if err := s.Write(modelfiles.Graph, m.WriteGraph); err != nil { // before anybody waits
 		return err
 	}
+	if signed, ok := m.(interface{ WriteSignature(io.Writer) error }); ok {
+		if err := s.Write(modelfiles.Signature, signed.WriteSignature); err != nil {
+			return err
+		}
+	}
 	err = from.Cut(ctx, func(w backend.Weights) error {
 		return s.Write(modelfiles.Weights, func(out io.Writer) error { return writeWeights(ctx, out, m.Params(), withGiven(w, m)) })
 	})

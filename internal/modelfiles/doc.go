@@ -1,8 +1,8 @@
 // Package modelfiles reads and writes the directory of a saved model, so that it is the model that was saved, whole, or refused.
 //
-// A directory holds graph.json, which package nn understands; weights.safetensors; and model.json, which names both with their sizes
-// and checksums, and has its own. A dense parameter is an F32 tensor of its name. An embedding is an F32 tensor of its name, of
-// shape [rows dim], and the ids of its rows are a U64 or I64 tensor of the name with .ids behind.
+// A directory holds graph.json and signature.json, which package nn understands; weights.safetensors; and model.json, which names the
+// others with their sizes and checksums, and has its own. A dense parameter is an F32 tensor of its name. An embedding is an F32 tensor
+// of its name, of shape [rows dim], and the ids of its rows are a U64 or I64 tensor of the name with .ids behind.
 //
 // A [Save] writes each file under a temporary name beside its own. model.json comes last, and until files have been given their names it
 // finds them under the temporary ones: so a reader finds the old model or the new one, whatever the moment at which a writer dies.

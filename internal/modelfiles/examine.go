@@ -36,7 +36,7 @@ func Examine(ctx context.Context, dir string) ([]files.State, error) {
 	if st, err := os.Stat(filepath.Join(dir, Record)); err == nil {
 		all = append(all, files.State{Name: Record, Bytes: st.Size()})
 	}
-	f := &Files{dir: dir}
+	f := &Files{dir: dir, texts: map[string][]byte{}}
 	defer f.Close()
 	for _, e := range r.Files {
 		all = append(all, files.State{Name: e.File, Bytes: e.Bytes, Err: f.named(ctx, e)})
@@ -55,7 +55,7 @@ func readable(dir string) (all []files.State, err error) {
 		if st, err := e.Info(); err == nil {
 			state.Bytes = st.Size()
 		}
-		f := &Files{dir: dir}
+		f := &Files{dir: dir, texts: map[string][]byte{}}
 		state.Err = f.read(e.Name())
 		f.Close()
 		all = append(all, state)
@@ -76,7 +76,7 @@ func Arrays(dir string) (all []Array, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Files{dir: dir}
+	f := &Files{dir: dir, texts: map[string][]byte{}}
 	defer f.Close()
 	if err := f.heads(r); err != nil {
 		return nil, fmt.Errorf("model in %s: %w", dir, err)

@@ -17,7 +17,7 @@ import (
 // Files are the files of a saved model, opened.
 type Files struct {
 	dir     string
-	graph   []byte // nil when there is none
+	texts   map[string][]byte // the graph and the signature, as far as there are such
 	weights []weightFile
 	sum     string // of the record, empty without one
 }
@@ -63,12 +63,12 @@ func same(a, b *record) bool { return a == nil && b == nil || a != nil && b != n
 
 // open opens the files that lie in a directory now.
 func open(ctx context.Context, dir string, r *record) (*Files, error) {
-	f := &Files{dir: dir}
+	f := &Files{dir: dir, texts: map[string][]byte{}}
 	if err := f.open(ctx, r); err != nil {
 		f.Close()
 		return nil, err
 	}
-	if r == nil && f.graph == nil && len(f.weights) == 0 {
+	if r == nil && f.texts[Graph] == nil && len(f.weights) == 0 {
 		return nil, fmt.Errorf("%s has neither %s nor files *.safetensors: %w", dir, Graph, ErrNone)
 	}
 	return f, nil
@@ -82,7 +82,7 @@ func (f *Files) open(ctx context.Context, r *record) error {
 				return err
 			}
 		}
-	} else if err := f.read(Graph); err != nil {
+	} else if err := errors.Join(f.read(Graph), f.read(Signature)); err != nil {
 		return err
 	}
 	return f.others(r)
@@ -156,8 +156,8 @@ func (f *Files) take(name string, file *os.File, stray bool) error {
 			f.weights = append(f.weights, w)
 			return nil
 		}
-	} else if err == nil && name == Graph {
-		f.graph, err = io.ReadAll(io.NewSectionReader(file, 0, st.Size()))
+	} else if err == nil && (name == Graph || name == Signature) {
+		f.texts[name], err = io.ReadAll(io.NewSectionReader(file, 0, st.Size()))
 	}
 	file.Close()
 	if err != nil {
@@ -189,10 +189,28 @@ func (f *Files) others(r *record) error {
 
 // Graph is the text of graph.json.
 func (f *Files) Graph() ([]byte, error) {
-	if f.graph == nil {
+	if f.texts[Graph] == nil {
 		return nil, fmt.Errorf("%s has no %s: %w", f.dir, Graph, ErrNone)
 	}
-	return f.graph, nil
+	return f.texts[Graph], nil
+}
+
+// Signature is the text of signature.json, nil when there is none.
+func (f *Files) Signature() []byte { return f.texts[Signature] }
+
+// Version is the checksum of the record, empty without one.
+func (f *Files) Version() string { return f.sum }
+
+// Version is that of the model in a directory, of which it reads no more than the record.
+func Version(dir string) (string, error) {
+	if err := files.CheckLocal(dir); err != nil {
+		return "", err
+	}
+	r, err := readRecord(dir)
+	if r == nil || err != nil {
+		return "", err
+	}
+	return r.Sum, nil
 }
 
 // Close closes the files. Nothing can be lost by it.

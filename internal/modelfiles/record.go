@@ -15,6 +15,8 @@ import (
 const (
 	Graph   = "graph.json"
 	Weights = "weights.safetensors"
+	// Signature says what the model is fed and computes; package nn understands it. Models of earlier versions have none.
+	Signature = "signature.json"
 	// Record names the others with their sums.
 	Record = "model.json"
 )
