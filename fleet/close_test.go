@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -142,4 +143,57 @@ func (d *halfDeaf) Call(ctx context.Context, endpoint string, req [][]byte, read
 		return trial.ErrPulled
 	}
 	return d.Transport.Call(ctx, endpoint, req, read)
+}
+
+// TestAWorkerDiesBetweenItsGoodbyes: a worker that has done its work is killed when it has said so to one server and not to the other. It has
+// stopped: the others train on without it, and every server ends well, at once.
+func TestAWorkerDiesBetweenItsGoodbyes(t *testing.T) {
+	for _, mode := range strategy.Modes() {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster, network := quiet(2, 2)
+				began, killed := time.Now(), false
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					c := trial.CounterFor(strategy.Strategy{Mode: mode})
+					play := func(ctx context.Context, f *fleet.Fleet) error {
+						return c.Play(ctx, f, strategy.Strategy{Mode: mode}, func() error {
+							if err := errors.Join(c.Train(ctx, 3), f.BarrierWorker(ctx)); err != nil || f.WorkerIndex() == 1 {
+								return err
+							}
+							time.Sleep(5 * time.Second)
+							return c.Train(ctx, 3)
+						})
+					}
+					if f.WorkerIndex() != 1 {
+						return play(ctx, f)
+					}
+					ctx, end := context.WithCancel(ctx)
+					defer end()
+					cable := &trial.Cable{Transport: network}
+					dies, err := trial.Another(f, &trial.Tap{Transport: cable, Before: func(endpoint string, req [][]byte) error {
+						if killed = killed || endpoint == "server-1:1" && strings.HasPrefix(trial.NameOf(req), "leave"); killed {
+							cable.Kill()
+							end()
+						}
+						return nil
+					}})
+					if err != nil {
+						return err
+					}
+					defer dies.Close()
+					if err := play(ctx, dies); err == nil || !killed {
+						return fmt.Errorf("it was not killed: %w", err)
+					}
+					return nil
+				}) {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+				if took := time.Since(began); took > 15*time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
 }

@@ -35,8 +35,9 @@ type mortal struct {
 	operator operator
 	zombies  sync.WaitGroup
 
-	mu   sync.Mutex
-	ends []string // of processes: when, which and how
+	mu     sync.Mutex
+	ends   []string // of processes: when, which and how
+	parted bool     // a worker was killed as it took its leave: the servers that it had said so to may have ended, and all begin again for it
 }
 
 // blow is what befalls a role's process.

@@ -208,6 +208,19 @@ func (r *Roster) HasLeft(h *wire.Header) bool {
 	return int64(h.Worker) < int64(len(r.members)) && r.members[h.Worker].state == left && r.members[h.Worker].life == h.Life
 }
 
+// Left are the lives that have stopped, by worker, and 0 for others; nil if there are none.
+func (r *Roster) Left() (lives []uint32) {
+	for w := range r.members {
+		if m := &r.members[w]; m.state == left {
+			if lives == nil {
+				lives = make([]uint32, len(r.members))
+			}
+			lives[w] = m.life
+		}
+	}
+	return lives
+}
+
 // End takes note that a worker ends before its work is done: nothing of this life counts any more, and another may begin.
 func (r *Roster) End(worker int, why string) {
 	r.members[worker].ends = cmp.Or(why, "it did not say why")

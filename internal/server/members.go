@@ -160,11 +160,29 @@ func (c *membership) leave(f *wire.Frame) error {
 	if err := c.st.roster.Stays(&f.Header); err != nil {
 		return err
 	}
-	c.log.Info("worker stopped", "worker", f.Worker)
-	c.journal.note(event{Left: &wire.Leave{Worker: int(f.Worker), Life: f.Life}})
-	c.st.roster.Leave(int(f.Worker))
-	c.depart(int(f.Worker), false)
+	c.stopped(int(f.Worker), f.Life)
 	return nil
+}
+
+// stopped takes a worker out that has stopped. Locked.
+func (c *membership) stopped(worker int, life uint32) {
+	c.log.Info("worker stopped", "worker", worker)
+	c.journal.note(event{Left: &wire.Leave{Worker: worker, Life: life}})
+	c.st.roster.Leave(worker)
+	c.depart(worker, false)
+}
+
+// left takes note of who has stopped, as another server knows it: a worker that was killed between its goodbyes has said nothing here, and
+// nobody declares it dead. It has sent nothing since the first of them. Locked.
+func (c *membership) left(all []uint32) {
+	if c.st.roster.Deciding() {
+		return // it is said again
+	}
+	for w := range min(len(all), c.st.roster.Workers()) {
+		if life, lives := c.st.roster.Living(w); lives && life == all[w] {
+			c.stopped(w, life)
+		}
+	}
 }
 
 // ends takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for it; servers

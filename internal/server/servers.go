@@ -33,6 +33,7 @@ type servers struct {
 	st          *state
 	peers       *peers
 	recovery    *recovery
+	members     *membership
 	index       int
 	process     uint64
 	fingerprint layout.Fingerprint
@@ -172,7 +173,7 @@ func (c *servers) report(ctx context.Context, to int) error {
 	msg, h := wire.Report{Server: c.index, Process: c.process}, wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
 		c.st.lock.Lock()
-		msg = wire.Report{Server: to, Process: c.processes[to]}
+		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.st.roster.Left()}
 		c.st.lock.Unlock()
 	}
 	g := c.st.generation.Load()
@@ -266,11 +267,13 @@ func (c *servers) says(msg *wire.Report) error {
 		if msg.Status != wire.StatusOK {
 			c.st.lock.fail(wire.Refuse(msg.Status, "%s", msg.Why))
 		}
+		c.members.left(msg.Left)
 		return nil
 	case c.index != 0:
 		if err := c.same(msg); err != nil {
 			return err
 		}
+		c.members.left(msg.Left)
 	case c.processes[msg.Server] != msg.Process:
 		return wire.Refuse(wire.StatusStale, "server %d is another process", msg.Server)
 	}
@@ -365,7 +368,9 @@ func (c *servers) farewell(failure error) {
 	if g == nil {
 		return
 	}
-	msg := wire.Report{Server: c.index, Process: c.process, Ends: true}
+	c.st.lock.Lock()
+	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.st.roster.Left()}
+	c.st.lock.Unlock()
 	if failure != nil {
 		msg.Status, msg.Why = wire.StatusFailed, failure.Error()
 		if r, ok := refusalOf(failure); ok {

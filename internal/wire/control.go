@@ -98,6 +98,9 @@ type Report struct {
 	Ends   bool   `json:"ends,omitempty"`
 	Status uint16 `json:"status,omitempty"`
 	Why    string `json:"why,omitempty"`
+	// Left are the lives, by worker, that have said to the sender that they stop; 0 for others. A worker that is killed between its
+	// goodbyes has said so to some servers alone.
+	Left []uint32 `json:"left,omitempty"`
 	// Stops says that the sender is about to end and wants a checkpoint saved before.
 	Stops bool `json:"stops,omitempty"`
 	// Grown says that the sender's journal has become large, and wants a checkpoint saved.
