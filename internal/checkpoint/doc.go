@@ -29,6 +29,7 @@ package checkpoint
 //	counts.go    what tables know of ids beside their rows
 //	manifest.go  what makes parts a checkpoint
 //	load.go      read into tables
+//	rows.go      some thousand rows at a time
 //	restore.go   or a part of it, or a saved model
 //	names.go     params that could not be told apart
 //	series.go    those that a job makes by itself

@@ -267,9 +267,6 @@ func (l *loader) finish() error {
 	return nil
 }
 
-// rowsAtOnce bounds the memory that loading rows takes.
-const rowsAtOnce = 4096
-
 func (l *loader) table(f *safetensors.File, t tableInfo) error {
 	if !l.takes(t.Param) {
 		return nil
@@ -282,14 +279,13 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 		return fmt.Errorf("embedding %q has rows of %d weights and %d of state, this model's have %d and %d",
 			t.Param, t.Dim, t.State, to.Param().Dim(), stateLen(to))
 	}
+	if info, _ := f.Tensor(t.rows()); !slices.Equal(info.Shape, []int{t.Rows, t.Dim + t.State}) {
+		return fmt.Errorf("rows of embedding %q: %v, the table of contents says %d of %d: %w",
+			t.Param, info.Shape, t.Rows, t.Dim+t.State, ErrDamaged)
+	}
 	to.SetClock(t.Clock)
-	for at := 0; at < t.Rows; at += rowsAtOnce {
-		if err := files.Ended(l.ctx); err != nil {
-			return err
-		}
-		if err := l.rows(f, t, to, index, at, min(rowsAtOnce, t.Rows-at)); err != nil {
-			return err
-		}
+	if err := l.rows(f, t, to, index); err != nil {
+		return err
 	}
 	return l.waiters(f, t, index)
 }
@@ -301,41 +297,4 @@ func (l *loader) find(param string) (*table.Sparse, int) {
 		}
 	}
 	return nil, 0
-}
-
-// rows restores n rows of the file from row at on.
-func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index, at, n int) error {
-	ids, steps := make([]uint64, n), make([]int64, n)
-	seen, updates := make([]uint32, n), make([]uint32, n)
-	width, state := t.Dim+t.State, stateLen(to)
-	if l.weights {
-		state = 0
-	}
-	data, show, click := make([]float32, n*width), make([]float32, n), make([]float32, n)
-	if t.Rated {
-		if err := errors.Join(safetensors.ReadAt(f, t.show(), show, at), safetensors.ReadAt(f, t.click(), click, at)); err != nil {
-			return err
-		}
-	}
-	for _, err := range []error{
-		safetensors.ReadAt(f, t.ids(), ids, at), safetensors.ReadAt(f, t.steps(), steps, at),
-		safetensors.ReadAt(f, t.seen(), seen, at), safetensors.ReadAt(f, t.updates(), updates, at),
-		safetensors.ReadAt(f, t.rows(), data, at*width),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	for i, id := range ids {
-		if !l.owns(index, id) {
-			continue
-		}
-		row := data[i*width:][:width]
-		r := table.Row{ID: id, W: row[:t.Dim], State: row[t.Dim:][:state], Step: l.stepOf(steps[i]), Seen: seen[i], Updates: updates[i],
-			Show: show[i], Click: click[i]}
-		if err := to.Restore(r); err != nil {
-			return err
-		}
-	}
-	return nil
 }

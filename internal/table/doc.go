@@ -81,6 +81,7 @@
 // Who gets a row, and who keeps it:
 //
 //	begin.go    rows that a param begins with
+//	restore.go  rows that were read from a file
 //	become.go   tables that are filled beside those in use, and take their place
 //	entry.go    ids that must earn one
 //	play.go     pushes and shrinks of a process before this one, made again

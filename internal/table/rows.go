@@ -1,7 +1,6 @@
 package table
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 )
@@ -125,41 +124,4 @@ func (t *Sparse) readRow(c *call, h *header, r *Row) {
 	if t.marked {
 		r.Show, r.Click = t.marks(h).show, t.marks(h).click
 	}
-}
-
-// Restore puts a row back as [Sparse.Rows] gave it, over the row of that id if there is one. A row without state (from a file
-// of weights alone) gets the rule's initial state. The clock is moved on to when the row was seen. [ErrFull] says that there is
-// no room.
-func (t *Sparse) Restore(r Row) error {
-	if len(r.W) != t.dim || len(r.State) != t.state && len(r.State) != 0 {
-		return fmt.Errorf("%w: restore of row %d of %q: %d weights and %d of state, need %d and %d", ErrShape, r.ID, t.param.Name,
-			len(r.W), len(r.State), t.dim, t.state)
-	}
-	if height := t.param.Height(); height > 0 && r.ID >= uint64(height) {
-		return fmt.Errorf("%w: restore of %q: id %d, the height is %d", ErrID, t.param.Name, r.ID, height)
-	}
-	if r.Step < 0 {
-		return fmt.Errorf("table: restore of row %d of %q: its step is %d", r.ID, t.param.Name, r.Step)
-	}
-	if !countable(r.Show) || !countable(r.Click) {
-		return fmt.Errorf("table: restore of row %d of %q: its counts are %v shows and %v clicks", r.ID, t.param.Name, r.Show, r.Click)
-	}
-	s, hash := t.shardOf(r.ID)
-	s.Lock()
-	defer s.Unlock()
-	h := s.givenBy(t, item{id: r.ID, hash: hash}, s.bare)
-	if h == nil {
-		return t.full(r.ID)
-	}
-	copy(t.weights(h), r.W)
-	if copy(t.slots(h), r.State) == 0 {
-		t.initState(h)
-	}
-	h.step, h.seen, h.updates = r.Step, r.Seen|changed, r.Updates
-	if t.marked {
-		*t.marks(h) = marks{r.Show, r.Click}
-	}
-	s.hot.note(r.ID, r.Updates)
-	t.atLeast(r.Seen &^ changed)
-	return nil
 }

@@ -172,9 +172,18 @@ func (m *machine) move() {
 	}
 	to, err := NewSparse(m.table.param, m.table.rule, Options{Shards: rapid.IntRange(1, 5).Draw(m.T, "new shards")})
 	check(m, err)
+	var all Columns
+	atOnce := rapid.Bool().Draw(m.T, "at once")
 	for r := range m.table.Rows(m.step) {
-		check(m, to.Restore(r))
+		if !atOnce {
+			check(m, to.Restore(r))
+			continue
+		}
+		all.IDs, all.Floats = append(all.IDs, r.ID), slices.Concat(all.Floats, r.W, r.State)
+		all.Steps, all.Seen, all.Updates = append(all.Steps, r.Step), append(all.Seen, r.Seen), append(all.Updates, r.Updates)
+		all.Show, all.Click = append(all.Show, r.Show), append(all.Click, r.Click)
 	}
+	check(m, to.RestoreAll(&all, func(uint64) bool { return true }))
 	for _, w := range m.table.Waiters() {
 		check(m, to.RestoreWaiter(w))
 	}

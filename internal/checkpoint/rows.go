@@ -1,0 +1,108 @@
+package checkpoint
+
+import (
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+const (
+	// rowsAtOnce, and bytesAtOnce where rows are wide, bound the memory that loading rows takes.
+	rowsAtOnce  = 8192
+	bytesAtOnce = 8 << 20
+)
+
+// rows restores the rows of a table that this process owns. While some are put into the table the next are read.
+func (l *loader) rows(f *safetensors.File, t tableInfo, to *table.Sparse, index int) error {
+	free, over := make(chan *batch, 2), make(chan struct{})
+	for range cap(free) {
+		free <- &batch{Columns: table.Columns{Stateless: l.weights}}
+	}
+	full := readAhead(f, t, free, over)
+	defer func() {
+		close(over)
+		for range full { // the file is not read any more when this returns
+		}
+	}()
+	for b := range full {
+		if err := first(func() error { return b.err }, func() error { return files.Ended(l.ctx) },
+			func() error { return l.put(b, to, index) }); err != nil {
+			return err
+		}
+		free <- b
+	}
+	return nil
+}
+
+// readAhead reads the rows of a table into batches that are free, until one fails or it is over.
+func readAhead(f *safetensors.File, t tableInfo, free chan *batch, over chan struct{}) chan *batch {
+	full := make(chan *batch)
+	go func() {
+		defer close(full)
+		t.each(func(at, n int) bool {
+			select {
+			case b := <-free:
+				b.err = b.read(f, t, at, n)
+				full <- b
+				return b.err == nil
+			case <-over:
+				return false
+			}
+		})
+	}()
+	return full
+}
+
+// each calls do with where some rows begin and how many they are, one piece after the other, until it is false.
+func (t *tableInfo) each(do func(at, n int) bool) {
+	atOnce := max(1, min(rowsAtOnce, bytesAtOnce/(4*(t.Dim+t.State))))
+	for at := 0; at < t.Rows; at += atOnce {
+		if !do(at, min(atOnce, t.Rows-at)) {
+			return
+		}
+	}
+}
+
+// put restores a batch.
+func (l *loader) put(b *batch, to *table.Sparse, index int) error {
+	for i, step := range b.Steps {
+		b.Steps[i] = l.stepOf(step)
+	}
+	return to.RestoreAll(&b.Columns, func(id uint64) bool { return l.owns(index, id) })
+}
+
+// batch are rows that were read together.
+type batch struct {
+	table.Columns
+	err error
+}
+
+// read reads n rows from row at on.
+func (b *batch) read(f *safetensors.File, t tableInfo, at, n int) error {
+	width := t.Dim + t.State
+	b.IDs, b.Steps, b.Seen, b.Updates = room(b.IDs, n), room(b.Steps, n), room(b.Seen, n), room(b.Updates, n)
+	b.Floats = room(b.Floats, n*width)
+	err := first(
+		func() error { return safetensors.ReadAt(f, t.ids(), b.IDs, at) },
+		func() error { return safetensors.ReadAt(f, t.steps(), b.Steps, at) },
+		func() error { return safetensors.ReadAt(f, t.seen(), b.Seen, at) },
+		func() error { return safetensors.ReadAt(f, t.updates(), b.Updates, at) },
+		func() error { return safetensors.ReadAt(f, t.rows(), b.Floats, at*width) },
+	)
+	if err != nil || !t.Rated {
+		return err
+	}
+	b.Show, b.Click = room(b.Show, n), room(b.Click, n)
+	return first(
+		func() error { return safetensors.ReadAt(f, t.show(), b.Show, at) },
+		func() error { return safetensors.ReadAt(f, t.click(), b.Click, at) },
+	)
+}
+
+// room is a slice of n elements, s itself if it is long enough.
+func room[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
