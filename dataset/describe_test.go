@@ -319,3 +319,38 @@ func TestDecoderNamesTheLine(t *testing.T) {
 		t.Errorf("%v allocations a text", n)
 	}
 }
+
+// FuzzReadFormat: whatever a model says of its rows, it is refused, or is a format that is described as it was read, and reads any text.
+func FuzzReadFormat(f *testing.F) {
+	for _, format := range []Format{Criteo{Dense: Log1p, Height: 9}, someCSV, SlotText{Slots: someSlots, Pad: true}, MultiSlot{Slots: someSlots}} {
+		data, err := DescribeFormat(format)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, []byte("ann,1,z,2\n1 4 1 5 3 1 2 3 2 7 8\na:1 b:2 xs:0.5"))
+	}
+	f.Fuzz(func(t *testing.T, data, text []byte) {
+		format, err := ReadFormat(data)
+		if err != nil {
+			return
+		}
+		again, err := DescribeFormat(format)
+		if err != nil {
+			t.Fatalf("%s is read and not described: %v", data, err)
+		}
+		if same, err := ReadFormat(again); err != nil || !reflect.DeepEqual(same, format) {
+			t.Fatalf("%s: %v, %v, want %v", again, same, err, format)
+		}
+		columns, _ := format.Columns()
+		for _, c := range columns {
+			if c.Width() > 1000 || c.Width() < 0 {
+				return
+			}
+		}
+		d, err := NewDecoder(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = d.Decode(text)
+	})
+}

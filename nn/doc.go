@@ -59,7 +59,8 @@
 // # Inference
 //
 // [Inference] cuts a graph down to what given outputs need; a fleet saves that with its weights, and [Load] reads the directory
-// back, ready for Eval with no fleet.
+// back, ready for Eval with no fleet. A [Scorer] serves it to any number of goroutines, from feeds, from JSON, or from raw lines in the
+// format that the model was trained on and saved with ([InferenceModel.WithFormat]), and takes up a new model while it serves.
 //
 // # A saved model in Python
 //
@@ -214,3 +215,5 @@ package nn
 //	registry.go     ops by the name that a saved graph has for them
 //	load.go         a saved model, read
 //	weightfiles.go  its weights
+//	scorer.go       a saved model for many goroutines, and the next one in its place
+//	jsonrows.go     rows as JSON

@@ -61,6 +61,8 @@ var options = []struct {
 	{Progress{Out: &written[0]}, Progress{Out: &written[0], Total: -1, Every: -1, Steps: -1}, progress(trainFrom)},
 	{Progress{Out: &written[0]}, Progress{Out: &written[0], Total: -1, Every: -1, Steps: -1}, progress(trainThreads)},
 
+	{ScorerOptions{}, ScorerOptions{Outputs: []string{}, Format: toyFormat()}, scorer},
+
 	{UniformSampler{Classes: 5}, UniformSampler{Classes: 50}, draws},
 	{LogUniformSampler{Classes: 5}, LogUniformSampler{Classes: 50}, draws},
 }
@@ -96,6 +98,18 @@ func TestEveryOptionActs(t *testing.T) {
 			t.Errorf("%s: no row of options shows that it acts", name)
 		}
 	}
+}
+
+// scorer is what a model without a format makes of lines.
+func scorer(t *testing.T, o any) string {
+	dir := t.TempDir()
+	trainedToy(t, dir, nil)
+	s, err := OpenScorer(dir, o.(ScorerOptions))
+	if err != nil {
+		return err.Error()
+	}
+	out, err := s.ScoreLines(t.Context(), []byte(toyLines))
+	return fmt.Sprint(s.Outputs(), out, err)
 }
 
 // exportedFields are the fields, as Type.Field, of the structs that the package exports, from its source.

@@ -100,8 +100,14 @@ func (m *Model) takeSignature(f *modelfiles.Files) error {
 	if outputs := valuesOf(m.Outputs); !sameValues(s.Outputs, outputs) {
 		return fmt.Errorf("its outputs %v are not those of the graph, %v%s", s.Outputs, outputs, signatureAdvice)
 	}
-	if s.Rows != nil {
-		m.format, m.formatErr = dataset.ReadFormat(s.Rows) // who feeds tensors needs none
+	if s.Rows == nil {
+		return nil
+	}
+	if m.format, m.formatErr = dataset.ReadFormat(s.Rows); m.formatErr != nil {
+		return nil // who feeds tensors needs none
+	}
+	if err := fits(m.format, m.Inputs); err != nil {
+		return fmt.Errorf("%w%s", err, signatureAdvice)
 	}
 	return nil
 }
@@ -109,7 +115,7 @@ func (m *Model) takeSignature(f *modelfiles.Files) error {
 // errNoFormat says of a model that lines can't be read for it.
 var errNoFormat = errors.New("it was saved without one: give nn.Inference(…).WithFormat what training reads")
 
-const signatureAdvice = ": save the model again, or remove " + modelfiles.Signature + " and the line that names it"
+const signatureAdvice = ": save the model again, or remove " + modelfiles.Signature + " and " + modelfiles.Record + " to load it without"
 
 func readSignature(data []byte) (s signature, err error) {
 	if err := json.Unmarshal(data, &s); err != nil {

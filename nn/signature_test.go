@@ -156,7 +156,9 @@ func TestSignaturesRefused(t *testing.T) {
 		{`"gofleet signature"`, `"other"`, `format "other"`},
 		{`"name": "x"`, `"name": "y"`, "its feeds"},
 		{`"name": "click"`, `"name": "clack"`, "its outputs"},
-		{`"feeds"`, `"feds"`, "unknown field"},
+		{`"feeds"`, `"feds"`, `unknown field "feds"`},
+		{`"feeds"`, `"more": 1, "feeds"`, "unknown field"},
+		{`"Name": "x"`, `"Name": "y"`, `feed "x" [N 4] is no column`},
 		{`{`, `[`, "save the model again, or remove signature.json"},
 	} {
 		write(bytes.Replace(good, []byte(c.old), []byte(c.new), 1))

@@ -1,0 +1,270 @@
+package nn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gofleet/gofleet/dataset"
+	"gorgonia.org/tensor"
+)
+
+// Scorer computes the outputs of a saved model, for any number of goroutines at once:
+//
+//	s, err := nn.OpenScorer("output/model", nn.ScorerOptions{})
+//	scores, err := s.ScoreLines(ctx, []byte("1,AA,JFK\n2,UA,EWR"))
+//
+// Each call works in memory of its own, which is kept for the calls after it, so that a service allocates what it answers and little more.
+// What a call computes has the bits that an [Executor] computes from the same batch.
+type Scorer struct {
+	dir     string // empty: of a model that the user loaded
+	options ScorerOptions
+	now     atomic.Pointer[scoring]
+	loading sync.Mutex // held by Reload
+}
+
+// ScorerOptions choose what a [Scorer] reads and computes.
+type ScorerOptions struct {
+	// Outputs are names of the outputs to compute, in the order of the results. nil is all that the model was saved for.
+	Outputs []string
+	// Format is that of the lines of ScoreLines; nil is the one that the model was saved with (InferenceModel.WithFormat).
+	Format dataset.Format
+}
+
+// OpenScorer loads the model in a directory, as [Load] does.
+func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
+	m, err := Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := NewScorer(m, o)
+	if err != nil {
+		return nil, fmt.Errorf("%w (model in %s)", err, dir)
+	}
+	s.dir = dir
+	return s, nil
+}
+
+// NewScorer makes a scorer of a loaded model.
+func NewScorer(m *Model, o ScorerOptions) (*Scorer, error) {
+	s := &Scorer{options: o}
+	ready, err := o.prepare(m)
+	if err != nil {
+		return nil, err
+	}
+	s.now.Store(ready)
+	return s, nil
+}
+
+// Reload takes up the model that is in the directory now, if it is another than the scorer's, and says whether it was. Calls that are under
+// way end with the model that they began with, and none waits; both models are in memory until they have. After an error, as of a
+// directory into which somebody is copying, the old model stays, and a later call may succeed. Outputs have to stay as they were.
+//
+// A directory without model.json does not say when it has another model: it is never taken up.
+func (s *Scorer) Reload() (changed bool, err error) {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	old := s.now.Load()
+	if s.dir == "" {
+		return false, fmt.Errorf("nn: Reload: the scorer has no directory: make it with OpenScorer")
+	}
+	if v, err := Version(s.dir); err != nil || v == "" || v == old.model.version {
+		return false, err
+	}
+	m, err := Load(s.dir)
+	if err != nil {
+		return false, err
+	}
+	next, err := s.options.prepare(m)
+	if err != nil {
+		return false, fmt.Errorf("%w (model in %s)", err, s.dir)
+	}
+	if was, is := valuesOf(old.outputs), valuesOf(next.outputs); !sameValues(was, is) {
+		return false, fmt.Errorf("nn: Reload: the model in %s computes %v, the one that is served %v: open another scorer for it",
+			s.dir, is, was)
+	}
+	s.now.Store(next)
+	return true, nil
+}
+
+// Version is that of the model that new calls use ([Model.Version]).
+func (s *Scorer) Version() string { return s.now.Load().model.version }
+
+// Feeds describes what Score and ScoreJSON have to be given.
+func (s *Scorer) Feeds() []Value { return valuesOf(s.now.Load().feeds) }
+
+// Outputs describes the results, in their order.
+func (s *Scorer) Outputs() []Value { return valuesOf(s.now.Load().outputs) }
+
+// Score computes the outputs for a batch of feeds, as [Executor.Eval] takes it. The i-th slice of the result has output i for every
+// example, row-major; it is the caller's.
+func (s *Scorer) Score(ctx context.Context, feeds map[string]*tensor.Dense) ([][]float32, error) {
+	r := s.now.Load()
+	w := r.take()
+	defer r.give(w)
+	return r.score(ctx, w, feeds)
+}
+
+// ScoreLines is Score of raw lines, of which the format makes the rows that training would make of them. Where files of the format
+// begin with a header, so does the text; what only other columns than feeds are made of, such as the label, may be lacking in CSV and
+// slot text. A line that can't be understood is a *dataset.LineError.
+func (s *Scorer) ScoreLines(ctx context.Context, text []byte) ([][]float32, error) {
+	r := s.now.Load()
+	if r.formatErr != nil {
+		return nil, r.formatErr
+	}
+	w := r.take()
+	defer r.give(w)
+	return r.scoreText(ctx, w, &w.lines, r.format, text)
+}
+
+// ScoreJSON is Score of rows as JSON: an array of objects, or one object, with a number or a list of numbers for each feed. Lists may be
+// nested as the feed's dimensions are.
+func (s *Scorer) ScoreJSON(ctx context.Context, text []byte) ([][]float32, error) {
+	lines, err := jsonLines(text)
+	if err != nil {
+		return nil, err
+	}
+	r := s.now.Load()
+	w := r.take()
+	defer r.give(w)
+	return r.scoreText(ctx, w, &w.json, r.json, lines)
+}
+
+// scoring is a model that is scored: what to compute, and the memory of calls that have ended.
+type scoring struct {
+	model     *Model
+	outputs   []*Node
+	feeds     []*Node
+	format    dataset.Format
+	formatErr error
+	json      jsonFormat
+
+	mu   sync.Mutex // guards free
+	free []*workspace
+}
+
+// workspace is the memory of a call.
+type workspace struct {
+	exe         *Executor
+	lines, json *dataset.Decoder // made when first needed
+}
+
+// mostFree is how many workspaces are kept for later calls.
+const mostFree = 64
+
+// prepare looks at what is to be computed of a model.
+func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
+	if m == nil {
+		return nil, fmt.Errorf("nn: NewScorer: the model is nil")
+	}
+	r := &scoring{model: m, outputs: m.Outputs, format: o.Format}
+	if o.Outputs != nil {
+		r.outputs = nil
+		for _, name := range o.Outputs {
+			n := m.Output(name)
+			if n == nil {
+				return nil, fmt.Errorf("nn: scorer: the model has no output %q, only %s", name, namesOf(m.Outputs))
+			}
+			r.outputs = append(r.outputs, n)
+		}
+	}
+	for _, n := range r.outputs {
+		if err := scorable(n); err != nil {
+			return nil, err
+		}
+	}
+	r.feeds = feedsOf(behind(m.Graph, r.outputs))
+	r.json = jsonFormatOf(r.feeds)
+	return r, r.takeFormat(o.Format)
+}
+
+// scorable refuses outputs that are not of each example on its own.
+func scorable(n *Node) error {
+	_, counts := n.op.(metric)
+	switch {
+	case counts || len(n.shape) == 0 || n.shape[0] != batch:
+		return fmt.Errorf("nn: scorer: output %v is of all examples together: name the others in ScorerOptions.Outputs", n)
+	case isInt(n):
+		return fmt.Errorf("nn: scorer: output %v holds int64: save its Cast to float32, or name others in ScorerOptions.Outputs", n)
+	}
+	return nil
+}
+
+// takeFormat finds the format of lines. A model without is scored by feeds all the same.
+func (r *scoring) takeFormat(own dataset.Format) error {
+	if own != nil {
+		if err := fits(own, r.feeds); err != nil {
+			return fmt.Errorf("nn: ScorerOptions.Format: %w", err)
+		}
+		return nil
+	}
+	r.format, r.formatErr = r.model.Format()
+	return nil
+}
+
+func namesOf(nodes []*Node) string {
+	var names []string
+	for _, n := range nodes {
+		names = append(names, fmt.Sprintf("%q", n.name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// take is memory for a call: that of the one before, which caches have.
+func (r *scoring) take() *workspace {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.free); n > 0 {
+		w := r.free[n-1]
+		r.free = r.free[:n-1]
+		return w
+	}
+	return &workspace{exe: NewExecutor(r.model.Graph)}
+}
+
+func (r *scoring) give(w *workspace) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.free) < mostFree {
+		r.free = append(r.free, w)
+	}
+}
+
+func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*tensor.Dense) ([][]float32, error) {
+	out, err := w.exe.Eval(ctx, feeds, r.outputs...)
+	if err != nil {
+		return nil, err
+	}
+	scores := make([][]float32, len(out))
+	for i, t := range out {
+		scores[i] = slices.Clone(t.Float32s())
+	}
+	return scores, nil
+}
+
+// scoreText scores lines in a format, by the decoder that the workspace has for it.
+func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decoder, f dataset.Format, text []byte) ([][]float32, error) {
+	if *d == nil {
+		made, err := dataset.NewDecoder(f, feedNames(r.feeds)...)
+		if err != nil {
+			return nil, err
+		}
+		*d = made
+	}
+	feeds, err := (*d).Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	return r.score(ctx, w, feeds)
+}
+
+func feedNames(feeds []*Node) (names []string) {
+	for _, n := range feeds {
+		names = append(names, n.name)
+	}
+	return names
+}

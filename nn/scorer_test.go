@@ -1,0 +1,362 @@
+package nn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/google/go-cmp/cmp"
+)
+
+// toyLines are raw rows of the toy, some with values missing.
+const toyLines = "ann;bob;3;x y;0.5;NA;1e-3;-2;1\n;ann;;z;1;2;3;4;0\nann;;49;;NA;NA;NA;NA;1\n"
+
+func bitsOf(x []float32) (bits []uint32) {
+	for _, v := range x {
+		bits = append(bits, math.Float32bits(v))
+	}
+	return bits
+}
+
+// TestNoSkew: raw lines become the same feeds, and the same scores, by the model that was saved as by the format that training read:
+// hashes, heights, fillers, separators, with a label or without.
+func TestNoSkew(t *testing.T) {
+	header := toyFormat()
+	header.Fields = nil
+	names := strings.Join(toyFormat().Fields, ";") + "\n"
+	slots := dataset.SlotText{Pad: true, Slots: []dataset.SlotColumn{{Column: dataset.Ints("a", 2)}, {Column: dataset.Ints("b")},
+		{Column: dataset.IDs("c")}, {Column: dataset.Floats("x", 4)}, {Column: dataset.Floats("label")}}}
+	for _, c := range []struct {
+		format           dataset.Format
+		trained, toScore string
+	}{
+		{toyFormat(), toyLines, toyLines},
+		{toyFormat(), toyLines, strings.NewReplacer(";1\n", ";\n", ";0\n", ";?\n").Replace(toyLines)},
+		{header, names + toyLines, strings.ReplaceAll(names+toyLines, "late", "when")},
+		{slots, "a:1 a:2 b:3 c:18446744073709551615 x:1 x:2 x:3 x:4 label:1\na:7 x:.5 label:0\n",
+			"a:1 a:2 b:3 c:18446744073709551615 x:1 x:2 x:3 x:4\na:7 x:.5 label:0\n"},
+	} {
+		dir := t.TempDir()
+		trainedToy(t, dir, c.format)
+		s, err := OpenScorer(dir, ScorerOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.ScoreLines(t.Context(), []byte(c.toScore))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := s.now.Load().take() // that of the call
+		served, err := w.lines.Decode([]byte(c.toScore))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for trained, err := range dataset.FromReader(strings.NewReader(c.trained), "file", c.format).Batches(100) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, feed := range s.Feeds() {
+				if diff := cmp.Diff(trained[feed.Name].Data(), served[feed.Name].Data()); diff != "" {
+					t.Errorf("%T: feed %s: %s", c.format, feed.Name, diff)
+				}
+			}
+			want, err := NewExecutor(w.exe.graph).Eval(t.Context(), trained, w.exe.graph.Node("click"))
+			if err != nil || !slices.Equal(bitsOf(got[0]), bitsOf(want[0].Float32s())) {
+				t.Errorf("%T: scores %v, want %v, %v", c.format, got, want, err)
+			}
+		}
+	}
+}
+
+// TestScorersAgree: what sixteen goroutines compute at once has the bits of a lone executor's, of batches of every size, by feeds, by lines
+// and by JSON; and a steady loop allocates its answers and no more.
+func TestScorersAgree(t *testing.T) {
+	dir := t.TempDir()
+	n := trainedToy(t, dir, toyFormat())
+	s, err := OpenScorer(dir, ScorerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batches []batchOf
+	var want [][]uint32
+	e := NewExecutor(m.Graph)
+	for i := range 12 {
+		batches = append(batches, n.batch(uint32(100+i), 1+i*i))
+		out, err := e.Eval(t.Context(), batches[i], m.Output("click"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, bitsOf(out[0].Float32s()))
+	}
+	line := []byte(strings.Split(toyLines, "\n")[2])
+	d, err := dataset.NewDecoder(toyFormat())
+	if err != nil {
+		t.Fatal(err)
+	}
+	feeds, err := d.Decode(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := e.Eval(t.Context(), feeds, m.Output("click"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofLine, json := bitsOf(out[0].Float32s()), jsonOf(t, feeds, s.Feeds())
+	var all sync.WaitGroup
+	for g := range 16 {
+		all.Go(func() {
+			for i := range 40 {
+				b := (g + i) % len(batches)
+				out, err := s.Score(t.Context(), batches[b])
+				if err != nil || !slices.Equal(bitsOf(out[0]), want[b]) {
+					t.Errorf("goroutine %d, batch %d: %v, error %v", g, b, out, err)
+				}
+				out, err = s.ScoreLines(t.Context(), line)
+				if err != nil || !slices.Equal(bitsOf(out[0]), ofLine) {
+					t.Errorf("goroutine %d, a line: %v, error %v", g, out, err)
+				}
+				out, err = s.ScoreJSON(t.Context(), json)
+				if err != nil || !slices.Equal(bitsOf(out[0]), ofLine) {
+					t.Errorf("goroutine %d, JSON: %v, error %v", g, out, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if kept := len(s.now.Load().free); kept > 16 {
+		t.Errorf("%d workspaces for 16 goroutines", kept)
+	}
+	if allocated := testing.AllocsPerRun(50, func() {
+		if _, err := s.Score(t.Context(), batches[3]); err != nil {
+			t.Fatal(err)
+		}
+	}); allocated > 3 {
+		t.Errorf("%v allocations a call", allocated)
+	}
+}
+
+// TestReloadDropsNothing: while models are saved over each other and taken up, every call is answered, by one model or the other as a whole.
+func TestReloadDropsNothing(t *testing.T) {
+	dirs := []string{t.TempDir(), t.TempDir()}
+	n := trainedToy(t, dirs[0], toyFormat())
+	other := newToy(8)
+	other.pred.Named("click")
+	otherKeeper := minimise(t, other.loss, 0.3)
+	must(t, NewExecutor(other.g), other.batch(3, 8), other.loss)
+	saveSigned(t, dirs[1], Inference(other.pred).WithFormat(toyFormat()), otherKeeper)
+	var want [2]string
+	feeds := n.batch(9, 5)
+	for i, dir := range dirs {
+		s, err := OpenScorer(dir, ScorerOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.Score(t.Context(), feeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[i] = fmt.Sprint(bitsOf(out[0]))
+	}
+	s, err := OpenScorer(dirs[0], ScorerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	var answers [2]atomic.Int64
+	for range 8 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				out, err := s.Score(context.WithoutCancel(ctx), feeds)
+				if err != nil {
+					t.Errorf("a call was dropped: %v", err)
+					return
+				}
+				which := slices.Index(want[:], fmt.Sprint(bitsOf(out[0])))
+				if which < 0 {
+					t.Errorf("an answer of neither model: %v", out)
+					return
+				}
+				answers[which].Add(1)
+			}
+		})
+	}
+	for round := range 10 {
+		which := (round + 1) % 2
+		if which == 1 {
+			saveSigned(t, dirs[0], Inference(other.pred).WithFormat(toyFormat()), otherKeeper)
+		} else {
+			trainedToy(t, dirs[0], toyFormat())
+		}
+		if changed, err := s.Reload(); err != nil || !changed {
+			t.Errorf("round %d: %v, %v", round, changed, err)
+		}
+		if changed, err := s.Reload(); err != nil || changed {
+			t.Errorf("round %d, again: %v, %v", round, changed, err)
+		}
+		if out, err := s.Score(ctx, feeds); err != nil || fmt.Sprint(bitsOf(out[0])) != want[which] {
+			t.Errorf("round %d: %v, %v: not the new model's", round, out, err)
+		}
+		if v, err := Version(dirs[0]); err != nil || v != s.Version() {
+			t.Errorf("version %s, %v, want %s", s.Version(), err, v)
+		}
+	}
+	stop()
+	all.Wait()
+	if answers[0].Load() == 0 || answers[1].Load() == 0 {
+		t.Errorf("answers of the models: %d, %d", answers[0].Load(), answers[1].Load())
+	}
+}
+
+// jsonOf is a row of a batch as JSON.
+func jsonOf(t *testing.T, feeds dataset.Batch, names []Value) []byte {
+	t.Helper()
+	row := map[string]any{}
+	for _, v := range names {
+		row[v.Name] = feeds[v.Name].Data()
+	}
+	text, err := json.MarshalIndent([]any{row}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestJSONRows: rows as JSON are feeds by name, lists nested or not, ids of all bits; what is no row says which one and why.
+func TestJSONRows(t *testing.T) {
+	g := NewGraph(1)
+	x, id, words, class := g.Input("x", 2, 2), g.IDs("id", 1), g.Slot("words"), g.IDs("class", 1)
+	h := Concat(Reshape(x, 4), Embedding(id, EmbeddingOptions{Dim: 1, Name: "e"}), EmbeddingPool(words, PoolSum, EmbeddingOptions{Dim: 1, Name: "p"}), Cast(class, Float32))
+	r := &scoring{feeds: []*Node{x, id, words, class}, json: jsonFormatOf([]*Node{x, id, words, class})}
+	if h.Err() != nil {
+		t.Fatal(h.Err())
+	}
+	decode := func(text string) (dataset.Batch, error) {
+		lines, err := jsonLines([]byte(text))
+		if err != nil {
+			return nil, err
+		}
+		d, err := dataset.NewDecoder(r.json)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Decode(lines)
+	}
+	b, err := decode(`[{"x":[[1,2.5],
+		[-3e-1,0]],"id":18446744073709551615,"words":[],"class":[3]}, {"class":-4,"x":[1,2,3,4],"id":[7],"words":[5,6]}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{b["x"].Data(), b["x"].Shape(), b["id"].Data(), b["words"].Data(), b["words.offsets"].Data(), b["class"].Data()}
+	want := "[[1 2.5 -0.3 0 1 2 3 4] (2, 2, 2) [18446744073709551615 7] [5 6] [0 0 2] [3 -4]]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("got  %v\nwant %s", got, want)
+	}
+	for text, want := range map[string]string{
+		``:                        "unexpected end",
+		`[]`:                      "no line",
+		`7`:                       "text:1: field of a row: want an object",
+		`[{"x":1},`:               "rows as JSON",
+		`{"x":[1,2,3]}`:           "field x: want 4 numbers, got 3",
+		`{"x":[1,2,3,4,5]}`:       "field x: want 4 numbers, got more",
+		`{"x":["1",2,3,4]}`:       `want a number of type float32, got`,
+		`{"x":[null,2,3,4]}`:      `got "null"`,
+		`{"x":[1e99,2,3,4]}`:      `got "1e99"`,
+		`{"x":[1,2,3,4]}`:         "field id: want a number, or a list of numbers, got nothing",
+		`{"x":[1,2,3,4],"id":-1}`: `field id: want a number of type uint64, got "-1"`,
+		`{"x":[1,2,3,4],"id":1,"words":[],"class":0,"late":1}`: "field late: want nothing: the model has no such feed",
+	} {
+		if _, err := decode(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestScorersRefuse: what can't be scored is said before there is a call, or by the call, and what to do.
+func TestScorersRefuse(t *testing.T) {
+	dir := t.TempDir()
+	n := trainedToy(t, dir, nil, "auc_0", "mean_0")
+	m, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := toyFormat()
+	other.Schema = other.Schema[1:]
+	for want, o := range map[string]ScorerOptions{
+		`output "auc_0"`: {},
+		`is of all examples together: name the others in ScorerOptions.Outputs`: {Outputs: []string{"click", "mean_0"}},
+		`no output "clack", only "click", "auc_0", "mean_0"`:                    {Outputs: []string{"clack"}},
+		`ScorerOptions.Format: feed "a" [N 2] is no column`:                     {Outputs: []string{"click"}, Format: other},
+	} {
+		if _, err := NewScorer(m, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if _, err := NewScorer(nil, ScorerOptions{}); err == nil {
+		t.Error("a scorer of nothing")
+	}
+	s, err := NewScorer(m, ScorerOptions{Outputs: []string{"click"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ScoreLines(t.Context(), []byte(toyLines)); !errors.Is(err, errNoFormat) {
+		t.Errorf("lines without a format: %v", err)
+	}
+	if _, err := s.Reload(); err == nil || !strings.Contains(err.Error(), "OpenScorer") {
+		t.Errorf("no directory: %v", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := s.Score(ended, n.batch(1, 2)); !errors.Is(err, context.Canceled) {
+		t.Errorf("an ended context: %v", err)
+	}
+	s, err = OpenScorer(dir, ScorerOptions{Outputs: []string{"click"}, Format: toyFormat()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.Version()
+	_, err = s.ScoreLines(t.Context(), []byte("ann;bob;three;x;1;2;3;4;"))
+	if bad, ok := errors.AsType[*dataset.LineError](err); !ok || bad.Field != "b" {
+		t.Errorf("a bad line: %v", err)
+	}
+	changed := newToy(7)
+	k := minimise(t, changed.loss, 0.3)
+	must(t, NewExecutor(changed.g), changed.batch(1, 8), changed.loss)
+	saveSigned(t, dir, Inference(changed.b.Named("click")), k)
+	if took, err := s.Reload(); took || err == nil || !strings.Contains(err.Error(), "open another scorer") || s.Version() != before {
+		t.Errorf("a model with another output: %v, %v", took, err)
+	}
+}
+
+// FuzzJSONRows: whatever a request says, it is refused, or has a number for every feed of every row.
+func FuzzJSONRows(f *testing.F) {
+	format := jsonFormat{dataset.Floats("x", 2), dataset.Ints("n"), dataset.Varying(dataset.IDs("words"))}
+	f.Add([]byte(`[{"x":[1,2],"n":3,"words":[1,2]},{"x":[[1],[2]],"n":[3],"words":[]}]`))
+	f.Add([]byte(`{"x":[1,2],"n":3,"words":7}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		lines, err := jsonLines(text)
+		if err != nil {
+			return
+		}
+		d, err := dataset.NewDecoder(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := d.Decode(lines)
+		if err == nil && len(b["x"].Float32s()) != 2*len(b["n"].Int64s()) {
+			t.Errorf("%s: %v", text, b)
+		}
+	})
+}
