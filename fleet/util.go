@@ -15,7 +15,8 @@ import (
 // A collective ends the epoch of workers in sync mode, as BarrierWorker does, and returns when every worker has made the same call
 // as often as this one, or has left the job. With servers they meet at server 0, in a collective job among themselves; alone there
 // is nobody else. Every worker gets the same bits, or, where workers make different calls (another op, type or number of values), an error
-// that names both.
+// that names both. A worker that was started again alone makes its collectives from the first on, and has the answers to those that the
+// others have behind them, or an error where these were large or are long past.
 type UtilBase struct{ f *Fleet }
 
 // Util is this fleet's collectives and helpers.

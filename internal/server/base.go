@@ -49,6 +49,7 @@ type machines struct {
 	Stopping  []uint32       `json:"stopping"`
 	Coming    []rateRecord   `json:"coming,omitempty"`
 	Gathers   []gatherRecord `json:"gathers,omitempty"`
+	Silent    uint64         `json:"silent,omitempty"` // collectives before these
 	Norms     []wire.Norms   `json:"norms,omitempty"`
 	Period    *cut.Period    `json:"period,omitempty"`
 	Ended     period         `json:"ended,omitzero"`
@@ -74,7 +75,7 @@ func (c *returning) machines() *machines {
 	loading, recovery := c.members.loading, c.members.recovery
 	m := &machines{Published: c.st.published, Origin: loading.origin, Told: loading.from, Progress: recovery.progress,
 		Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(), Stopping: recovery.stopping,
-		Gathers: c.gathering.completed(), Norms: c.deaths.clipping.completed(), Period: c.st.cut.Period(),
+		Gathers: c.gathering.completed(), Silent: c.gathering.silent, Norms: c.deaths.clipping.completed(), Period: c.st.cut.Period(),
 		Ended: *c.ended}
 	for _, r := range c.deaths.rates.coming {
 		m.Coming = append(m.Coming, rateRecord{Round: uint64(r.round), Factor: r.factor})
@@ -93,6 +94,7 @@ func (c *returning) resume(m *machines) error {
 	for _, r := range m.Coming {
 		c.deaths.rates.coming = append(c.deaths.rates.coming, rateChange{mode.Round(r.Round), r.Factor})
 	}
+	c.gathering.silent = m.Silent
 	for i := range m.Gathers {
 		c.gathering.recall(&m.Gathers[i])
 	}

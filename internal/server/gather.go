@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -12,13 +13,15 @@ import (
 //
 // Workers number their collectives, and make them in the same order; the call, which each sends with its blob, holds them to
 // that. A worker that has left or died is waited for no more. One that was started again alone makes its collectives from the first on:
-// those that the others have behind them are answered at once, without what they brought.
+// those that the others have behind them are answered at once, with what all brought as long as that is little, and refused where it was
+// forgotten.
 type gathering struct {
 	st       *state
 	journal  *journaling
 	byNumber map[uint64]*gathered
 	order    []uint64
-	past     uint64 // the highest that is over and forgotten
+	past     uint64 // the highest that is over and not in byNumber
+	silent   uint64 // up to which nobody brought anything to those
 }
 
 // gathered is one collective.
@@ -32,10 +35,16 @@ type gathered struct {
 	have  []bool
 	lives []uint32 // of the workers whose parts these are
 	done  bool
+	// released means that everybody who was in the job had the answer, and forgotten that what was brought is not here any more.
+	released, forgotten bool
 }
 
-// keepGathers is how many collectives are remembered; a worker has one under way at a time.
-const keepGathers = 256
+const (
+	// keepGathers is how many collectives are remembered; a worker has one under way at a time.
+	keepGathers = 256
+	// keepGathered is how many bytes of what was brought to those that are released; of one that brought more than a quarter of it, none.
+	keepGathered = 1 << 20
+)
 
 // handle collects a worker's blob and answers when all have come.
 func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
@@ -45,11 +54,14 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 		return err
 	}
 	if c.byNumber[msg.N] == nil && msg.N <= c.past {
-		return r.JSON(wire.Gathered{Data: make([][]byte, c.st.roster.Workers()), Loads: c.st.loads})
+		return c.again(f, msg, r)
 	}
 	g := c.of(msg.N, msg.Call, int(f.Worker))
-	if g.call != msg.Call {
+	switch {
+	case g.call != msg.Call:
 		return c.differ(g, int(f.Worker), msg.Call)
+	case g.forgotten:
+		return notKept(f, msg)
 	}
 	if !g.have[f.Worker] {
 		g.have[f.Worker], g.data[f.Worker], g.lives[f.Worker] = true, msg.Data, f.Life
@@ -69,8 +81,31 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 		return err
 	case g.err != nil:
 		return g.err
+	case g.forgotten:
+		return notKept(f, msg)
 	}
 	return r.JSON(wire.Gathered{Data: g.data, More: g.more, Loads: c.st.loads})
+}
+
+// again answers a collective that all have had behind them for long: a barrier, or one to which nobody brought anything. Locked.
+func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *reply) error {
+	if msg.N > c.silent && msg.Data != nil {
+		return notKept(f, msg)
+	}
+	data := make([][]byte, c.st.roster.Workers())
+	for w := range data {
+		if !c.st.roster.Gone(w) {
+			data[w] = []byte{}
+		}
+	}
+	return r.JSON(wire.Gathered{Data: data, Loads: c.st.loads})
+}
+
+// notKept refuses a collective that a worker makes which was started again.
+func notKept(f *wire.Frame, msg *wire.Gather) error {
+	return wire.Refuse(wire.StatusRefused, "worker %d was started again alone, and its collective %d is %s, which the others have behind "+
+		"them: what they brought is not kept. Have such a worker pass over what is behind (Fleet.Position says where it goes on), "+
+		"or start the whole job again from its last checkpoint", f.Worker, msg.N, msg.Call)
 }
 
 // differ refuses a collective in which a worker makes another call than the first, for all who are in it. Whoever has its answer
@@ -121,10 +156,38 @@ func (c *gathering) absentees(g *gathered) string {
 	return strings.Join(names, ", ")
 }
 
-// release forgets what collective n brought: who has come to the next has its answer. So a server holds the data of two. Locked.
+// release says that everybody in the job has what collective n brought, since all have come to the next. It is kept for a worker that is
+// started again alone, the last first, as far as it is little. Locked.
 func (c *gathering) release(n uint64) {
-	if past := c.byNumber[n]; past != nil {
-		clear(past.data)
+	if g := c.byNumber[n]; g != nil {
+		g.released = true
+	}
+	kept := 0
+	for _, n := range slices.Backward(c.order) {
+		if g := c.byNumber[n]; g.released {
+			size := g.size()
+			if kept += size; kept > keepGathered || size > keepGathered/4 {
+				kept -= size
+				g.forget()
+			}
+		}
+	}
+}
+
+// size is how much was brought, as far as it is here.
+func (g *gathered) size() (n int) {
+	for _, b := range g.data {
+		n += len(b)
+	}
+	return n
+}
+
+// forget lets go of what was brought; nothing is nothing still.
+func (g *gathered) forget() {
+	for w, b := range g.data {
+		if len(b) > 0 {
+			g.data[w], g.forgotten = nil, true
+		}
 	}
 }
 
@@ -134,13 +197,21 @@ func (c *gathering) of(n uint64, call string, worker int) *gathered {
 		return found
 	}
 	if len(c.order) == keepGathers {
-		c.past = max(c.past, c.order[0])
-		delete(c.byNumber, c.order[0])
-		c.order = c.order[1:]
+		c.drop(c.byNumber[c.order[0]])
 	}
 	workers := c.st.roster.Workers()
 	made := &gathered{n: n, call: call, first: worker, data: make([][]byte, workers), have: make([]bool, workers),
 		lives: make([]uint32, workers)}
 	c.byNumber[n], c.order = made, append(c.order, n)
 	return made
+}
+
+// drop lets go of the oldest collective. Locked.
+func (c *gathering) drop(g *gathered) {
+	if c.silent == c.past && g.n == c.past+1 && !g.forgotten && g.size() == 0 {
+		c.silent = g.n
+	}
+	c.past = max(c.past, g.n)
+	delete(c.byNumber, g.n)
+	c.order = c.order[1:]
 }

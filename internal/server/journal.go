@@ -93,6 +93,8 @@ type gatherRecord struct {
 	More  []int    `json:"more,omitempty"`
 	Have  []bool   `json:"have"`
 	Lives []uint32 `json:"lives,omitempty"`
+
+	Forgotten bool `json:"forgotten,omitempty"` // what was brought
 }
 
 // period is one of this server's tables that has ended: its name, by which it is known again when a cut is made anew, and what was dropped.

@@ -296,7 +296,8 @@ func (c *returning) frozenOf(f *wire.Frame) ([]float32, error) {
 
 // record is a collective as the journal has it. Locked.
 func (g *gathered) record() *gatherRecord {
-	return &gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have, Lives: g.lives}
+	return &gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have, Lives: g.lives,
+		Forgotten: g.forgotten}
 }
 
 // recall has a collective that is over. Locked.
@@ -305,7 +306,7 @@ func (c *gathering) recall(r *gatherRecord) {
 		c.past = r.N - 1
 	}
 	g := c.of(r.N, r.Call, r.First)
-	g.data, g.more, g.have, g.done = r.Data, r.More, r.Have, true
+	g.data, g.more, g.have, g.done, g.forgotten = r.Data, r.More, r.Have, true, r.Forgotten
 	copy(g.lives, r.Lives)
 	c.release(r.N - 1)
 }
