@@ -75,6 +75,9 @@ func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetc
 	return e.out, err
 }
 
+// Examples is the number of examples in the batch of the last Train or Eval, such as a mean over several batches is weighted by.
+func (e *Executor) Examples() int { return max(e.batches[0].rows, 0) }
+
 // runStep is one step on a loaded batch; next, when known, is the batch after it.
 func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) error {
 	if err := ctx.Err(); err != nil {

@@ -51,6 +51,15 @@ func (n *Node) OfSums(sums []float64) (float64, error) {
 	return m.of(t), nil
 }
 
+// SumsLen is how many [Executor.Sums] the metric has; 0 if it has none.
+func (n *Node) SumsLen() int {
+	m, err := n.summed("")
+	if err != nil {
+		return 0
+	}
+	return len(m.tally().(summed).sums())
+}
+
 // summed is the op of a metric whose counts add up.
 func (n *Node) summed(call string) (metric, error) {
 	m, is := n.op.(metric)

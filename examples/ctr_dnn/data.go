@@ -6,7 +6,8 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/examples/ctr_dnn/clicks"
-	"github.com/gofleet/gofleet/examples/internal/job"
+	"github.com/gofleet/gofleet/examples/internal/rows"
+	"github.com/gofleet/gofleet/nn"
 )
 
 // inputs are what the model is fed.
@@ -17,7 +18,7 @@ type inputs struct {
 	label   string
 }
 
-func inputsOf(c config) inputs {
+func inputsOf(c *config) inputs {
 	if c.data == "" {
 		return inputs{slots: clicks.Slots(), height: clicks.Height, label: clicks.Label}
 	}
@@ -41,15 +42,30 @@ func (in inputs) format() dataset.Format {
 }
 
 // load returns training and test rows, four to one.
-func load(ctx context.Context, c config) (train, test *dataset.Dataset, err error) {
-	var rows *dataset.Dataset
+func load(ctx context.Context, c *config) (train, test *dataset.Dataset, err error) {
+	var all *dataset.Dataset
 	if c.data == "" {
-		rows, err = clicks.Generate(c.Seed, c.rows).Load(ctx)
+		all, err = clicks.Generate(c.Seed, c.rows).Load(ctx)
 	} else {
-		rows, err = job.Rows(ctx, inputsOf(c).format(), c.data)
+		all, err = rows.Read(ctx, inputsOf(c).format(), c.data)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return job.Split(rows, c.Seed)
+	return rows.Split(all, c.Seed)
+}
+
+// bestAUC is the AUC of the chances themselves.
+func bestAUC(test *dataset.Dataset) (float64, error) {
+	h := nn.NewHistogram()
+	for batch, err := range test.Batches(1000) {
+		if err != nil {
+			return 0, err
+		}
+		labels := batch[clicks.Label].Float32s()
+		for i, p := range batch[clicks.Chance].Float32s() {
+			h.Add(p, labels[i] > 0)
+		}
+	}
+	return h.AUC(), nil
 }

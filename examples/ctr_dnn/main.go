@@ -1,5 +1,59 @@
 package main
 
-import "github.com/gofleet/gofleet/examples/internal/job"
+import (
+	"context"
+	"flag"
+	"fmt"
 
-func main() { job.Main("ctr_dnn", parse, run) }
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+)
+
+func main() { train.Main(program(flag.CommandLine)) }
+
+// config is what can be chosen, beside what every job has.
+type config struct {
+	train.Options
+	data, pool string
+	rows, dim  int
+}
+
+func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
+	c := &config{Options: train.Options{Mode: "async", Seed: 1, Batch: 256, Epochs: 3, Out: "output/ctr_dnn"}}
+	fs.StringVar(&c.data, "data", "", "file or directory of Criteo's slot text; empty generates clicks")
+	fs.StringVar(&c.pool, "pool", string(nn.PoolMean), "how the rows of a slot become one: sum, mean or sqrtn")
+	fs.IntVar(&c.rows, "rows", 200_000, "so many are generated")
+	fs.IntVar(&c.dim, "dim", 9, "width of the table")
+	return &c.Options, c.job
+}
+
+func (c *config) job() (train.Job, error) {
+	if c.rows < 2 || c.dim < 1 {
+		return train.Job{}, fmt.Errorf("-rows=%d -dim=%d: rows count from 2, the width from 1", c.rows, c.dim)
+	}
+	net := newModel(c, inputsOf(c))
+	var test *dataset.Dataset
+	return train.Job{
+		Options: c.Options,
+		Loss:    nn.Mean(nn.LogLoss(net.pred, net.label)),
+		Rule:    c.AdamOrSGD(3e-3, 1),
+		Metrics: []*nn.Node{nn.AUC(net.pred, net.label).Named("AUC")},
+		Outputs: []*nn.Node{net.pred},
+		Data: func(ctx context.Context) (rows, _ *dataset.Dataset, err error) {
+			rows, test, err = load(ctx, c)
+			return rows, test, err
+		},
+		Hooks: []train.Hooks{{End: func(_ context.Context, r *train.Run) error { return c.compare(r, test) }}},
+	}, net.pred.Err()
+}
+
+// compare says how good a model of generated clicks can be.
+func (c *config) compare(r *train.Run, test *dataset.Dataset) error {
+	if !r.Leads() || c.data != "" {
+		return nil
+	}
+	best, err := bestAUC(test)
+	fmt.Fprintf(r.Job.Stdout, "no model can do better than %.4f: that have the chances which these clicks were drawn with\n", best)
+	return err
+}

@@ -5,20 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gofleet/gofleet/examples/internal/job"
-	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
+	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
-	"gorgonia.org/tensor"
 )
 
 // TestFlights trains on a part of the flights, alone and in every mode on 2 servers and 2 workers.
 func TestFlights(t *testing.T) {
 	check := func(name string, servers, workers int, args ...string) {
 		t.Run(name, func(t *testing.T) {
-			auc, said := jobtest.Run(t, servers, workers, append(args, "-rows=40000", "-width=32", "-out="), parse, run)
-			if auc < 0.69 || !strings.Contains(said, "test AUC ") {
+			res, said := jobtest.Run(t, servers, workers, program, append(args, "-rows=40000", "-width=32", "-out=")...)
+			if auc := res.Last.Values["test AUC"]; auc < 0.69 || !strings.Contains(said, "test AUC ") {
 				t.Errorf("test AUC %.4f; worker 0 said\n%s", auc, said)
 			}
 		})
@@ -30,8 +30,8 @@ func TestFlights(t *testing.T) {
 }
 
 func TestBadFlags(t *testing.T) {
-	for _, args := range [][]string{{"-rows=-1"}, {"-dim=0"}, {"-width=0"}, {"-mode=often"}, {"flights"}} {
-		if _, err := parse(args); err == nil {
+	for _, args := range [][]string{{"-rows=-1"}, {"-dim=0"}, {"-width=0"}, {"-mode=often"}} {
+		if _, err := jobtest.Job(program, args...); err == nil {
 			t.Errorf("%v was taken", args)
 		}
 	}
@@ -87,12 +87,12 @@ func wave(n int, phase float64) []float32 {
 
 // TestModel: what is saved has the weights of every part.
 func TestModel(t *testing.T) {
-	net := newModel(config{Flags: job.Flags{Seed: 1}, dim: 3, layers: []int{4}})
-	if err := net.Loss.Err(); err != nil {
+	net := newModel(1, 3, 4)
+	if err := net.pred.Err(); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, p := range nn.Inference(net.Pred).Params() {
+	for _, p := range nn.Inference(net.pred).Params() {
 		names = append(names, p.Name)
 	}
 	for _, want := range []string{"SparseFeatFactors", "SparseFeatWeights", "DenseFeatFactors"} {

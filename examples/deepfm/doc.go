@@ -8,5 +8,5 @@
 // flights, push into the same weights.
 //
 // A factorization machine weighs every category, and every pair of categories by the inner product of their vectors; a deep
-// network sees the same vectors beside it. model.go is both, train.go the program that every role runs.
+// network sees the same vectors beside it. model.go is both, main.go the job that every role runs.
 package main

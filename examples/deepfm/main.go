@@ -1,5 +1,49 @@
 package main
 
-import "github.com/gofleet/gofleet/examples/internal/job"
+import (
+	"context"
+	"flag"
+	"fmt"
 
-func main() { job.Main("deepfm", parse, run) }
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/examples/internal/rows"
+	"github.com/gofleet/gofleet/examples/wide_and_deep/flights"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+)
+
+func main() { train.Main(program(flag.CommandLine)) }
+
+func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
+	o := &train.Options{Mode: "async", Seed: 1, Out: "output/deepfm"}
+	flights := fs.Int("rows", 0, "train and test on so many flights; 0 is all")
+	dim := fs.Int("dim", 9, "width of the vectors")
+	width := fs.Int("width", 400, "of the three deep layers")
+	return o, func() (train.Job, error) {
+		if *flights < 0 || *dim < 1 || *width < 1 {
+			return train.Job{}, fmt.Errorf("-rows=%d -dim=%d -width=%d: dim and width count from 1, rows from 0", *flights, *dim, *width)
+		}
+		net := newModel(o.Seed, *dim, *width, *width, *width)
+		return train.Job{
+			Options: *o,
+			Loss:    nn.Mean(nn.LogLoss(net.pred, net.label)),
+			Rule:    o.AdamOrSGD(1e-3, 1),
+			Metrics: []*nn.Node{nn.AUC(net.pred, net.label).Named("AUC")},
+			Outputs: []*nn.Node{net.pred},
+			Data:    func(context.Context) (train, test *dataset.Dataset, err error) { return data(*flights, o.Seed) },
+		}, nil
+	}
+}
+
+// data are so many flights, four to one.
+func data(n int, seed uint64) (train, test *dataset.Dataset, err error) {
+	all, err := flights.Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	some := flights.Dataset(all)
+	if n > 0 {
+		some = some.Shuffle(seed).Take(n)
+	}
+	return rows.Split(some, seed)
+}

@@ -1,33 +1,36 @@
 package main
 
 import (
-	"github.com/gofleet/gofleet/examples/internal/job"
 	"github.com/gofleet/gofleet/examples/wide_and_deep/flights"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// newModel is DeepFM (Guo et al., 2017): a factorization machine and a deep network that share the vectors of the categories.
-func newModel(c config) job.Binary {
-	g := nn.NewGraph(c.Seed)
+// model foretells the label.
+type model struct{ pred, label *nn.Node }
+
+// newModel is DeepFM (Guo et al., 2017): a factorization machine and a deep network that share the vectors of the categories, of dim
+// numbers.
+func newModel(seed uint64, dim int, layers ...int) model {
+	g := nn.NewGraph(seed)
 	fields, numeric := len(flights.Categories()), len(flights.Numbers())
 	numbers, ids := g.Input("dense_input", numeric), g.IDs("C", fields)
 	small := optimizer.Uniform{Low: -0.05, High: 0.05}
-	vectors := nn.Embedding(ids, nn.EmbeddingOptions{Name: "SparseFeatFactors", Height: flights.Height, Dim: c.dim, Init: small})
+	vectors := nn.Embedding(ids, nn.EmbeddingOptions{Name: "SparseFeatFactors", Height: flights.Height, Dim: dim, Init: small})
 	weights := nn.Embedding(ids, nn.EmbeddingOptions{Name: "SparseFeatWeights", Height: flights.Height, Dim: 1, Init: optimizer.Constant{}})
 
 	first := nn.Add(
 		nn.Reshape(nn.Sum(weights, 1), 1),
 		nn.Linear(numbers, 1, nn.LinearOptions{Init: nn.FanInNormal{}}))
 	second := crosses(
-		nn.Reshape(vectors, fields, c.dim), numbers,
-		g.Parameter(nn.ParameterOptions{Name: "DenseFeatFactors", Init: small}, numeric, c.dim))
+		nn.Reshape(vectors, fields, dim), numbers,
+		g.Parameter(nn.ParameterOptions{Name: "DenseFeatFactors", Init: small}, numeric, dim))
 	deep := nn.Concat(vectors, numbers)
-	for _, size := range c.layers {
+	for _, size := range layers {
 		deep = nn.Linear(deep, size, nn.LinearOptions{Act: nn.ReLU, Init: nn.FanInNormal{}})
 	}
 	deep = nn.Linear(deep, 1, nn.LinearOptions{Init: nn.FanInNormal{}})
-	return job.NewBinary(nn.Sigmoid(nn.Add(nn.Add(first, second), deep)), g.Input("label", 1))
+	return model{nn.Sigmoid(nn.Add(nn.Add(first, second), deep)), g.Input("label", 1)}
 }
 
 // crosses adds up the inner products of all pairs of fields (Rendle, 2010). Field i has the vector vᵢ: a looked-up row of vectors

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
+	"github.com/gofleet/gofleet/examples/internal/jobtest"
+	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -39,28 +40,27 @@ func TestCollectiveIsSync(t *testing.T) {
 }
 
 func accuracy(t *testing.T, servers, workers int, mode string) float64 {
-	got, said := jobtest.Run(t, servers, workers, []string{"-epochs=10", "-mode=" + mode}, parse, run)
+	res, said := jobtest.Run(t, servers, workers, program, "-epochs=10", "-mode="+mode)
 	if !strings.Contains(said, "test accuracy 0.") {
 		t.Errorf("worker 0 said %q", said)
 	}
-	return got
+	return res.Last.Values["test accuracy"]
 }
 
 func TestFlags(t *testing.T) {
-	c, err := parse([]string{"-epochs=3", "--mode=sync"})
-	if err != nil || c.Epochs != 3 || c.Batch != 64 || c.Rule(1e-3, 0.1) != (optimizer.Adam{LR: 1e-3}) {
-		t.Errorf("%+v, error %v", c, err)
+	j, err := jobtest.Job(program, "-epochs=3", "--mode=sync")
+	if err != nil || j.Epochs != 3 || j.Batch != 64 || j.Rule != (optimizer.Adam{LR: 1e-3}) {
+		t.Errorf("%+v, error %v", j, err)
 	}
-	if s, err := c.Strategy(); err != nil || s.Mode != strategy.ModeSync {
+	if s, err := j.Options.Strategy(); err != nil || s.Mode != strategy.ModeSync {
 		t.Errorf("%v, error %v", s, err)
 	}
 	for want, args := range map[string][]string{
-		`"10" is no flag`: {"-mode=sync", "10"},
-		"-epochs=0":       {"-epochs=0"},
-		`"often"`:         {"-mode=often"},
-		"-speed":          {"-speed=3"},
+		"-epochs=0": {"-epochs=0"},
+		`"often"`:   {"-mode=often"},
+		"-speed":    {"-speed=3"},
 	} {
-		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := jobtest.Job(program, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)
 		}
 	}
@@ -68,11 +68,11 @@ func TestFlags(t *testing.T) {
 
 // TestModel is the perceptron of the original's quick start.
 func TestModel(t *testing.T) {
-	net, n := newModel(1), 0
-	for _, p := range net.cost.Params() {
+	j, n := newJob(train.Options{Seed: 1}), 0
+	for _, p := range j.Loss.Params() {
 		n += p.Size()
 	}
-	if want := 785*128 + 129*128 + 129*10; n != want || net.cost.Err() != nil {
-		t.Errorf("the model has %d weights, want %d; error %v", n, want, net.cost.Err())
+	if want := 785*128 + 129*128 + 129*10; n != want || j.Loss.Err() != nil {
+		t.Errorf("the model has %d weights, want %d; error %v", n, want, j.Loss.Err())
 	}
 }

@@ -5,16 +5,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/examples/internal/job"
+	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/fleet/train"
 )
 
 var (
@@ -140,7 +139,7 @@ func baseline(t *testing.T, alone map[string]outcome, what string, c contest, tr
 // flightsFor loads the flights once for all workers of all contests.
 func flightsFor(t *testing.T, args string) (train, test *dataset.Dataset) {
 	t.Helper()
-	c, err := parse(strings.Fields(args))
+	c, err := parse(strings.Fields(args)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,30 +158,24 @@ type outcome struct {
 }
 
 // compete trains a model on a cluster in this process.
-func compete(t *testing.T, servers, workers int, args string, train, test *dataset.Dataset) (o outcome) {
+func compete(t *testing.T, servers, workers int, args string, rows, test *dataset.Dataset) (o outcome) {
 	t.Helper()
-	c, err := parse(append(strings.Fields(args), "-out="))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var mu sync.Mutex // guards o's rate and counts
 	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
-		net := newModel(c, categories(c))
-		return job.Training{Loss: net.loss, Rule: c.rule, Strategy: c.strategy}.Play(ctx, f, func(ctx context.Context) error {
-			rows := func(int) *dataset.Dataset { return train }
-			last, err := job.Epochs(ctx, f, net.graph, c.Flags, rows, io.Discard)
-			if err != nil {
-				return err
-			}
-			mu.Lock()
-			o.rate += last.Rate()
-			o.add(f.Counts())
-			mu.Unlock()
-			if f.IsFirstWorker() {
-				o.auc, o.loss, err = examine(ctx, net, test)
-			}
+		j, err := jobtest.Job(program, append(strings.Fields(args), "-out=")...)
+		if err != nil {
 			return err
-		})
+		}
+		j.Stdout, j.Data = io.Discard, func(context.Context) (_, _ *dataset.Dataset, err error) { return rows, test, nil }
+		res, err := j.Run(ctx, f)
+		mu.Lock()
+		defer mu.Unlock()
+		if f.IsWorker() && err == nil {
+			o.rate += res.Epoch.Rate()
+			o.add(f.Counts())
+			o.auc, o.loss = res.Last.Values["test AUC"], res.Last.Values[train.EvalLoss]
+		}
+		return err
 	})
 	return o
 }
@@ -197,33 +190,4 @@ func (o *outcome) add(c fleet.Counts) {
 	o.counts.Pushes += c.Pushes
 	o.counts.Stale += c.Stale
 	o.counts.MostStale = max(o.counts.MostStale, c.MostStale)
-}
-
-// examine is the AUC and the mean log loss of a model's predictions.
-func examine(ctx context.Context, net model, rows *dataset.Dataset) (auc, loss float64, err error) {
-	exe, h, n := nn.NewExecutor(net.graph), nn.NewHistogram(), 0
-	for batch, err := range rows.Batches(2048) {
-		if err != nil {
-			return 0, 0, err
-		}
-		out, err := exe.Eval(ctx, batch, net.pred)
-		if err != nil {
-			return 0, 0, err
-		}
-		labels := batch["label"].Data().([]float32)
-		for i, p := range out[0].Float32s() {
-			h.Add(p, labels[i] == 1)
-			loss -= math.Log(max(likelihood(p, labels[i]), 1e-7))
-		}
-		n += len(labels)
-	}
-	return h.AUC(), loss / float64(n), exe.Close(ctx)
-}
-
-// likelihood is that of a label when its being 1 has been predicted with p.
-func likelihood(p, label float32) float64 {
-	if label == 1 {
-		return float64(p)
-	}
-	return 1 - float64(p)
 }

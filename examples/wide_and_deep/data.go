@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/examples/internal/job"
+	"github.com/gofleet/gofleet/examples/internal/rows"
 	"github.com/gofleet/gofleet/examples/wide_and_deep/flights"
 )
 
 // categories is how many a row has.
-func categories(c config) int {
+func (c *config) categories() int {
 	if c.data == "" {
 		return len(flights.Categories())
 	}
@@ -19,7 +19,7 @@ func categories(c config) int {
 }
 
 // load returns training and test rows. Without test rows of their own they are four to one.
-func load(ctx context.Context, c config) (train, test *dataset.Dataset, err error) {
+func load(ctx context.Context, c *config) (train, test *dataset.Dataset, err error) {
 	train, err = source(ctx, c, c.data)
 	if err != nil {
 		return nil, nil, err
@@ -28,14 +28,14 @@ func load(ctx context.Context, c config) (train, test *dataset.Dataset, err erro
 		train = train.Shuffle(c.Seed).Take(c.rows)
 	}
 	if c.test == "" {
-		return job.Split(train, c.Seed)
+		return rows.Split(train, c.Seed)
 	}
 	test, err = source(ctx, c, c.test)
 	return train, test, err
 }
 
 // source is the rows under a path, all in memory; no path is the flights.
-func source(ctx context.Context, c config, path string) (*dataset.Dataset, error) {
+func source(ctx context.Context, c *config, path string) (*dataset.Dataset, error) {
 	if path == "" {
 		data, err := flights.Load()
 		if err != nil {
@@ -43,18 +43,18 @@ func source(ctx context.Context, c config, path string) (*dataset.Dataset, error
 		}
 		return flights.Dataset(data), nil
 	}
-	format, err := formatOf(c)
+	format, err := c.fileFormat()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := job.Rows(ctx, format, path)
+	read, err := rows.Read(ctx, format, path)
 	if errors.Is(err, dataset.ErrBadLine) {
 		return nil, fmt.Errorf("%w (read as -format=%s)", err, c.format)
 	}
-	return rows, err
+	return read, err
 }
 
-func formatOf(c config) (dataset.Format, error) {
+func (c *config) fileFormat() (dataset.Format, error) {
 	switch c.format {
 	case "criteo":
 		return dataset.Criteo{Dense: c.dense}, nil

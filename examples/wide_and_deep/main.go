@@ -1,5 +1,47 @@
 package main
 
-import "github.com/gofleet/gofleet/examples/internal/job"
+import (
+	"context"
+	"flag"
 
-func main() { job.Main("wide_and_deep", parse, run) }
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+)
+
+func main() { train.Main(program(flag.CommandLine)) }
+
+func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
+	c := newConfig(fs)
+	return &c.Options, c.job
+}
+
+func (c *config) job() (train.Job, error) {
+	if err := c.check(); err != nil {
+		return train.Job{}, err
+	}
+	net := newModel(c, c.categories())
+	return train.Job{
+		Options: c.Options,
+		Loss:    net.loss,
+		Rule:    c.rule,
+		Metrics: []*nn.Node{net.score},
+		Outputs: []*nn.Node{net.pred},
+		Data:    func(ctx context.Context) (train, test *dataset.Dataset, err error) { return load(ctx, c) },
+		Hooks:   []train.Hooks{{End: c.explained}},
+	}, nil
+}
+
+// explained prints what a step of the strategy costs, with as many rows as one had on average.
+func (c *config) explained(_ context.Context, r *train.Run) error {
+	if !c.explain || !r.Leads() || r.Fleet.ServerNum() == 0 {
+		return nil
+	}
+	n := r.Fleet.Counts()
+	e, err := r.Fleet.Explain(map[string]int{"SparseFeatFactors": int(n.Rows / max(n.Steps, 1))})
+	if err != nil {
+		return err
+	}
+	_, err = e.WriteTo(r.Job.Stdout)
+	return err
+}

@@ -11,7 +11,7 @@ type model struct {
 	pred, loss, score *nn.Node
 }
 
-func newModel(c config, categories int) model {
+func newModel(c *config, categories int) model {
 	g := nn.NewGraph(c.Seed)
 	numbers := g.Input("dense_input", 13)
 	ids := g.IDs("C", categories)
@@ -27,5 +27,5 @@ func newModel(c config, categories int) model {
 	wide := nn.Linear(numbers, 1, nn.LinearOptions{Init: nn.FanInNormal{}})
 
 	pred := nn.Sigmoid(nn.Add(wide, deep))
-	return model{graph: g, pred: pred, loss: nn.Mean(nn.LogLoss(pred, label)), score: nn.AUC(pred, label)}
+	return model{graph: g, pred: pred, loss: nn.Mean(nn.LogLoss(pred, label)), score: nn.AUC(pred, label).Named("AUC")}
 }

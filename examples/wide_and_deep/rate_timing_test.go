@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/examples/internal/job"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/porttest"
+	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -80,19 +81,19 @@ func BenchmarkRate(b *testing.B) {
 
 // rate trains and returns the examples a second of all workers in the last epoch.
 func rate(b *testing.B, data *dataset.Dataset, servers, workers, epochs int, rule optimizer.Rule, s strategy.Strategy) (all float64) {
-	cfg := config{Flags: job.Flags{Batch: 512, Epochs: epochs, Seed: 1}, layers: []int{512, 256, 128, 32}, height: 1_000_001, dim: 9, initRange: 0.01}
+	cfg := config{layers: []int{512, 256, 128, 32}, height: 1_000_001, dim: 9, initRange: 0.01}
 	var mu sync.Mutex
 	cluster := fleettest.Cluster{Servers: servers, Workers: workers, Endpoints: porttest.Free(b, servers),
 		Options: fleet.Options{Transport: new(transport.FastHTTP)}}
 	errs := cluster.Errors(b, func(ctx context.Context, f *fleet.Fleet) error {
-		net := newModel(cfg, 26)
-		return job.Training{Loss: net.loss, Rule: rule, Strategy: s}.Play(ctx, f, func(ctx context.Context) error {
-			r, err := work(ctx, f, cfg, net, data, data.Take(512), io.Discard)
-			mu.Lock()
-			defer mu.Unlock()
-			all += r.Rate
-			return err
-		})
+		net := newModel(&cfg, 26)
+		res, err := train.Job{Options: train.Options{Batch: 512, Epochs: epochs, Seed: 1}, Loss: net.loss, Rule: rule, Strategy: &s,
+			Metrics: []*nn.Node{net.score}, Stdout: io.Discard,
+			Data: func(context.Context) (_, _ *dataset.Dataset, err error) { return data, data.Take(512), nil }}.Run(ctx, f)
+		mu.Lock()
+		defer mu.Unlock()
+		all += res.Epoch.Rate()
+		return err
 	})
 	for role, err := range errs {
 		if err != nil {

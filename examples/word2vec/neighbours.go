@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/examples/word2vec/corpus"
 	"github.com/gofleet/gofleet/nn"
-	"gorgonia.org/tensor"
 )
 
 // neighbours finds the words with the most similar vectors.

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/gofleet/gofleet/examples/internal/job/jobtest"
-	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -18,7 +15,7 @@ import (
 func TestWordsOfATopicAreNear(t *testing.T) {
 	check := func(name string, servers, workers int, args ...string) {
 		t.Run(name, func(t *testing.T) {
-			share, out := train(t, servers, workers, append(args, "-sentences=5000", "-epochs=4", "-dim=16", "-out=")...)
+			share, out := trained(t, servers, workers, append(args, "-sentences=5000", "-epochs=4", "-dim=16", "-out=")...)
 			if share < 0.9 || !strings.Contains(out, "nearest to ") {
 				t.Errorf("%.4f of the words are nearest to one of their topic; worker 0 said\n%s", share, out)
 			}
@@ -30,9 +27,15 @@ func TestWordsOfATopicAreNear(t *testing.T) {
 	}
 }
 
-func train(t *testing.T, servers, workers int, args ...string) (share float64, said string) {
+func trained(t *testing.T, servers, workers int, args ...string) (share float64, said string) {
 	t.Helper()
-	return jobtest.Run(t, servers, workers, args, parse, run)
+	_, said = jobtest.Run(t, servers, workers, program, args...)
+	for _, line := range strings.Split(said, "\n") {
+		if before, _, found := strings.Cut(line, " of "); found && share == 0 {
+			share, _ = strconv.ParseFloat(before, 64)
+		}
+	}
+	return share, said
 }
 
 // TestText trains on a file, and saves.
@@ -43,27 +46,20 @@ func TestText(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, said := train(t, 1, 1, "-data="+file, "-out="+dir+"/out", "-batch=8"); !strings.Contains(said, "saved ") || strings.Count(said, "nearest to ") != 5 {
+	if _, said := trained(t, 1, 1, "-data="+file, "-out="+dir+"/out", "-batch=8"); !strings.Contains(said, "saved ") || strings.Count(said, "nearest to ") != 5 {
 		t.Errorf("worker 0 said %q", said)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out", "model", "graph.json")); err != nil {
 		t.Error(err)
 	}
-	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
-		c, err := parse([]string{"-data=" + dir + "/none"})
-		if err != nil {
-			return err
-		}
-		if _, err := run(ctx, f, c, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "none") {
-			t.Errorf("a file that is not there: %v", err)
-		}
-		return nil
-	})
+	if _, err := jobtest.Job(program, "-data="+dir+"/none"); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("a file that is not there: %v", err)
+	}
 }
 
 func TestBadFlags(t *testing.T) {
-	for _, args := range [][]string{{"-dim=0"}, {"-sentences=0"}, {"-mode=often"}, {"-epochs=0"}, {"words"}} {
-		if _, err := parse(args); err == nil {
+	for _, args := range [][]string{{"-dim=0"}, {"-sentences=0"}, {"-mode=often"}, {"-epochs=0"}} {
+		if _, err := jobtest.Job(program, args...); err == nil {
 			t.Errorf("%v was taken", args)
 		}
 	}

@@ -57,12 +57,13 @@ var house = map[string][]string{
 	"fleet/fleetrun":  {"internal/certs", "internal/checkpoint", "internal/files"},
 	"internal/chaos":  {"fleet", "internal/procs", "optimizer", "strategy"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
+	"fleet/train":     {"dataset", "fleet", "internal/files", "nn", "optimizer", "strategy"},
 	"fleet/fleettest": {"fleet", "rolemaker", "transport"},
 	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "rolemaker", "strategy",
 		"strategy/placement", "transport", "transport/transporttest"},
 
-	"examples/...":                  {"examples/...", "dataset", "fleet", "fleet/metrics", "nn", "optimizer", "strategy"},
-	"examples/internal/job/jobtest": {"fleet", "fleet/fleettest", "strategy"},
+	"examples/...":              {"examples/...", "dataset", "fleet", "fleet/train", "nn", "optimizer", "strategy"},
+	"examples/internal/jobtest": {"fleet", "fleet/fleettest", "fleet/train", "strategy"},
 }
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
@@ -80,6 +81,7 @@ var houseTests = map[string][]string{
 	"fleet/fleetrun":          {"internal/procs", "internal/table", "optimizer", "transport"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "nn", "optimizer/local"},
 	"fleet/metrics":           {"nn", "optimizer", "strategy"},
+	"fleet/train":             {"fleet/fleettest"},
 	"transport/transporttest": {"transport/codec"},
 }
 
@@ -93,6 +95,7 @@ var outside = map[string][]string{
 	"internal/files":       {"github.com/cespare/xxhash/v2"},
 	"internal/kernels":     {"golang.org/x/sys"},
 	"fleet/fleetrun":       {"golang.org/x/term"},
+	"fleet/train":          {"gorgonia.org/tensor"},
 	"fleet/internal/trial": {"gorgonia.org/tensor"},
 	"examples/...":         {"gorgonia.org/tensor"},
 }

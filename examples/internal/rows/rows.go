@@ -1,4 +1,5 @@
-package job
+// Package rows reads the rows that example programs train on.
+package rows
 
 import (
 	"context"
@@ -11,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 )
 
-// Rows are those of a file, or of the files of a directory that are not hidden, all in memory. A path without rows is an error.
-func Rows(ctx context.Context, format dataset.Format, path string) (*dataset.Dataset, error) {
+// Read gives the rows of a file, or of the files of a directory that are not hidden, all in memory. A path without rows is an error.
+func Read(ctx context.Context, format dataset.Format, path string) (*dataset.Dataset, error) {
 	files, err := filesOf(path)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,65 @@
+// Package jobtest runs example programs on clusters in tests.
+package jobtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// ModeArgs are the flags that choose a mode, with others that it needs in geo, where workers train by plain gradient descent and
+// meet seldom.
+func ModeArgs(mode strategy.Mode, inGeo ...string) []string {
+	args := []string{"-mode=" + string(mode)}
+	if mode == strategy.ModeGeo {
+		args = append(args, inGeo...)
+	}
+	return args
+}
+
+// Program is an example's: it defines its flags, and makes its job of them.
+type Program = func(fs *flag.FlagSet) (*train.Options, func() (train.Job, error))
+
+// Job is what an example makes of a command line.
+func Job(program Program, args ...string) (train.Job, error) {
+	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	o, job := program(fs)
+	o.Register(fs)
+	if err := errors.Join(fs.Parse(args), o.Check()); err != nil {
+		return train.Job{}, err
+	}
+	return job()
+}
+
+// Run runs an example with these arguments on that many servers and workers (no servers: alone), and gives what it came to and said on
+// worker 0. An error of any role fails t.
+func Run(t *testing.T, servers, workers int, program Program, args ...string) (first train.Result, said string) {
+	t.Helper()
+	var mu sync.Mutex
+	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+		var out bytes.Buffer
+		j, err := Job(program, args...)
+		if err != nil {
+			return err
+		}
+		j.Stdout = &out
+		got, err := j.Run(ctx, f)
+		if f.IsFirstWorker() {
+			mu.Lock()
+			defer mu.Unlock()
+			first, said = got, out.String()
+		}
+		return err
+	})
+	return first, said
+}

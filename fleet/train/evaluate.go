@@ -1,0 +1,93 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// Evaluate is the values of nodes over all rows, which are not trained on. Each worker looks at its share of them, and all are given the
+// same numbers, NaN if there are no rows: every worker of the job calls it. A node is a metric that counts over batches, such as [nn.AUC],
+// or has one element, such as a loss, of which the mean over examples is taken.
+func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes ...*nn.Node) ([]float64, error) {
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	for i, n := range nodes {
+		if n == nil || n.Graph() != nodes[0].Graph() {
+			return nil, fmt.Errorf("train: Evaluate: node %d, %v, is nil or of another graph than the first", i, n)
+		}
+	}
+	exe := nn.NewExecutor(nodes[0].Graph())
+	sums, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes)
+	if err != nil {
+		return nil, err
+	}
+	all, err := f.Util().AllReduce(ctx, sums, fleet.Sum)
+	if err != nil {
+		return nil, err
+	}
+	values, err := valuesOf(nodes, all)
+	if err != nil {
+		return nil, err
+	}
+	return values, exe.Close(ctx)
+}
+
+// measure is the sums of nodes over rows, those of one node after the other.
+func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node) (sums []float64, err error) {
+	exe.ResetMetrics()
+	totals := make([]float64, len(nodes)) // of nodes that are no metrics
+	examples := 0
+	for batch, err := range rows.MayBeEmpty().Prefetch(2).BatchesContext(ctx, testBatch) {
+		if err != nil {
+			return nil, err
+		}
+		out, err := exe.Eval(ctx, batch, nodes...)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range out {
+			totals[i] += float64(t.Float32s()[0]) * float64(exe.Examples())
+		}
+		examples += exe.Examples()
+	}
+	for i, n := range nodes {
+		if !n.Counts() {
+			sums = append(sums, totals[i], float64(examples))
+			continue
+		}
+		s, err := exe.Sums(n)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, s...)
+	}
+	return sums, nil
+}
+
+// valuesOf are the nodes' values, out of sums that were added up.
+func valuesOf(nodes []*nn.Node, sums []float64) (values []float64, err error) {
+	for _, n := range nodes {
+		width, of := 2, func(s []float64) (float64, error) { return s[0] / s[1], nil } // 0/0 is NaN
+		if n.Counts() {
+			width, of = n.SumsLen(), n.OfSums
+		}
+		if len(sums) < width {
+			return nil, fmt.Errorf("train: %v was not measured", n)
+		}
+		v, err := of(sums[:width])
+		if err != nil {
+			return nil, err
+		}
+		values, sums = append(values, v), sums[width:]
+	}
+	return values, nil
+}
+
+// finite says whether a value is one that can be written.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,97 @@
+package train_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// effect is what can be seen of a job of one process.
+func effect(t *testing.T, change func(j *train.Job)) string {
+	t.Setenv("FLEET_PROGRESS", "plain")
+	dir, seen := t.TempDir(), ""
+	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		var out bytes.Buffer
+		j := job(train.Options{Epochs: 6, Batch: 50, Out: filepath.Join(dir, "out")})
+		j.Metrics = append(j.Metrics, nn.MAE(j.Outputs[0], j.Loss.Graph().Node("y")))
+		j.Stdout = &out
+		change(&j)
+		res, err := j.Run(ctx, f)
+		seen = fmt.Sprint(out.Len() > 0, len(res.Epoch.Last), res.History, res.Stopped, err)
+		rate, err := f.RateFactor(ctx)
+		seen += fmt.Sprint(rate, err)
+		return nil
+	})
+	for _, file := range []string{"out/model/graph.json", "best/graph.json", "best/weights.safetensors"} {
+		data, err := os.ReadFile(filepath.Join(dir, file))
+		seen += fmt.Sprint(err == nil, len(data))
+	}
+	return seen
+}
+
+// TestEveryFieldActs: each field of a job and of the hooks that come with the package makes a difference to a job. A new one has no case
+// here, and fails.
+func TestEveryFieldActs(t *testing.T) {
+	best := filepath.Join(t.TempDir(), "best")
+	hook := func(h train.Hooks) func(*train.Job) { return func(j *train.Job) { j.Hooks = []train.Hooks{h} } }
+	mae := func(j *train.Job) *nn.Node { return j.Metrics[1] }
+	sync := strategy.Sync()
+	sync.Codec = "zip"
+	stop := train.EarlyStopping{Least: 10}
+	fall := optimizer.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 10, Absolute: true}
+	plain := func(*train.Job) {}
+	cases := map[string]struct{ without, with func(j *train.Job) }{
+		"Job.Loss":     {plain, func(j *train.Job) { j.Loss = nn.Mean(nn.AbsoluteError(j.Outputs[0], j.Loss.Graph().Node("y"))) }},
+		"Job.Rule":     {plain, func(j *train.Job) { j.Rule = optimizer.Adam{LR: 0.1} }},
+		"Job.Strategy": {plain, func(j *train.Job) { j.Strategy = &sync }},
+		"Job.Data":     {plain, func(j *train.Job) { j.Data = data(300, 100) }},
+		"Job.Rows": {plain, func(j *train.Job) {
+			j.Rows = func(_ int, rows *dataset.Dataset) *dataset.Dataset { return rows.Take(100) }
+		}},
+		"Job.Metrics":            {plain, func(j *train.Job) { j.Metrics = j.Metrics[1:] }},
+		"Job.Show":               {plain, func(j *train.Job) { j.Show = []*nn.Node{j.Loss} }},
+		"Job.Outputs":            {plain, func(j *train.Job) { j.Outputs = nil }},
+		"Job.Hooks":              {plain, hook(stop.Hooks())},
+		"Job.Stdout":             {plain, func(j *train.Job) { j.Stdout = new(bytes.Buffer) }},
+		"EarlyStopping.Patience": {hook(stop.Hooks()), hook(train.EarlyStopping{Least: 10, Patience: 2}.Hooks())},
+		"EarlyStopping.Least":    {hook(stop.Hooks()), hook(train.EarlyStopping{}.Hooks())},
+		"EarlyStopping.Metric": {hook(train.EarlyStopping{Least: 0.02}.Hooks()), func(j *train.Job) {
+			hook(train.EarlyStopping{Metric: mae(j), Least: 0.02}.Hooks())(j)
+		}},
+		"BestModel.Dir": {plain, hook(train.BestModel{}.Hooks())},
+		"BestModel.Metric": {hook(train.BestModel{Dir: best}.Hooks()), func(j *train.Job) {
+			hook(train.BestModel{Dir: best, Metric: newSigns().auc}.Hooks())(j)
+		}},
+		"Plateau.ReduceOnPlateau": {plain, hook(train.Plateau{ReduceOnPlateau: fall}.Hooks())},
+		"Plateau.Metric": {hook(train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 0.02, Absolute: true}}.Hooks()),
+			func(j *train.Job) {
+				hook(train.Plateau{Metric: mae(j), ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 0.02, Absolute: true}}.Hooks())(j)
+			}},
+	}
+	for name, c := range cases {
+		if without, with := effect(t, c.without), effect(t, c.with); without == with {
+			t.Errorf("%s does nothing: %s", name, with)
+		}
+	}
+	for _, of := range []any{train.Job{}, train.EarlyStopping{}, train.BestModel{}, train.Plateau{}} {
+		kind := reflect.TypeOf(of)
+		for i := range kind.NumField() {
+			name := kind.Name() + "." + kind.Field(i).Name
+			if _, shown := cases[name]; !shown && name != "Job.Options" { // whose flags TestEveryFlagActs has
+				t.Errorf("nothing shows what %s does", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package train
+
+import (
+	"context"
+
+	"github.com/gofleet/gofleet/nn"
+)
+
+// Hooks are called as a job goes on, on every worker, by the goroutine that trains; nil ones are not. An error of one ends the job. What
+// is to be done once for all workers is done by the one that [Run.Leads].
+type Hooks struct {
+	// Begin is called when the worker has joined, and has weights and rows.
+	Begin func(ctx context.Context, r *Run) error
+	// EpochBegin is called before an epoch's first step.
+	EpochBegin func(ctx context.Context, r *Run) error
+	// Step is called after each step, with the epoch's result so far. Threads that train together call it one at a time.
+	Step func(ctx context.Context, r *Run, so nn.TrainResult) error
+	// Evaluated is called after an evaluation: all workers have the same numbers. [Run.Stop] ends the job here.
+	Evaluated func(ctx context.Context, r *Run, e Evaluation) error
+	// EpochEnd is called when all workers have ended the epoch and evaluated it, with what this worker did.
+	EpochEnd func(ctx context.Context, r *Run, done nn.TrainResult) error
+	// Saved is called, on the worker that saved, when what the job leaves is in its directory.
+	Saved func(ctx context.Context, r *Run, dir string) error
+	// End is called when training is over and the model is saved, before the worker leaves.
+	End func(ctx context.Context, r *Run) error
+}
+
+// call calls a hook of each, in their order, until one fails.
+func (r *Run) call(do func(h Hooks) error) error {
+	for _, h := range r.hooks {
+		if err := do(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain calls hooks that are told nothing but the run.
+func (r *Run) plain(ctx context.Context, of func(h Hooks) func(context.Context, *Run) error) error {
+	return r.call(func(h Hooks) error {
+		if hook := of(h); hook != nil {
+			return hook(ctx, r)
+		}
+		return nil
+	})
+}
+
+func (r *Run) stepped(ctx context.Context, so nn.TrainResult) error {
+	return r.call(func(h Hooks) error {
+		if h.Step == nil {
+			return nil
+		}
+		return h.Step(ctx, r, so)
+	})
+}
+
+func (r *Run) evaluated(ctx context.Context, e Evaluation) error {
+	return r.call(func(h Hooks) error {
+		if h.Evaluated == nil {
+			return nil
+		}
+		return h.Evaluated(ctx, r, e)
+	})
+}
+
+func (r *Run) epochEnded(ctx context.Context, done nn.TrainResult) error {
+	return r.call(func(h Hooks) error {
+		if h.EpochEnd == nil {
+			return nil
+		}
+		return h.EpochEnd(ctx, r, done)
+	})
+}
+
+func (r *Run) saved(ctx context.Context, dir string) error {
+	return r.call(func(h Hooks) error {
+		if h.Saved == nil {
+			return nil
+		}
+		return h.Saved(ctx, r, dir)
+	})
+}

@@ -1,0 +1,241 @@
+package train_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// recorded are hooks that write down that they are called.
+func recorded(to *[]string, worker int) train.Hooks {
+	note := func(r *train.Run, format string, args ...any) error {
+		if r.Fleet.WorkerIndex() == worker {
+			*to = append(*to, fmt.Sprintf(format, args...))
+		}
+		return nil
+	}
+	return train.Hooks{
+		Begin:      func(_ context.Context, r *train.Run) error { return note(r, "begin") },
+		EpochBegin: func(_ context.Context, r *train.Run) error { return note(r, "epoch %d", r.Epoch) },
+		Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
+			return note(r, "step %d", so.Steps)
+		},
+		Evaluated: func(_ context.Context, r *train.Run, e train.Evaluation) error {
+			return note(r, "evaluated %d %t", e.Examples, e.End)
+		},
+		EpochEnd: func(_ context.Context, r *train.Run, done nn.TrainResult) error {
+			return note(r, "ended %d", done.Samples)
+		},
+		Saved: func(_ context.Context, r *train.Run, dir string) error {
+			return note(r, "saved %s", filepath.Base(dir))
+		},
+		End: func(_ context.Context, r *train.Run) error { return note(r, "end") },
+	}
+}
+
+// TestHooksAreCalled: each in its place, the same in every kind of job, and an error of one ends it.
+func TestHooksAreCalled(t *testing.T) {
+	want := "begin, epoch 0, step 1, step 2, evaluated 160 false, step 3, ended, epoch 1, step 1, step 2, evaluated 400 false, step 3, ended, saved out, end"
+	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
+		var calls []string
+		play(t, size[0], size[1], func() train.Job {
+			j := job(train.Options{Mode: "sync", Epochs: 2, Batch: 80 / size[1], EvalEvery: 2, Out: filepath.Join(t.TempDir(), "out")})
+			j.Data = data(240, 40)
+			j.Hooks = []train.Hooks{{}, recorded(&calls, 0)}
+			return j
+		})
+		got := strings.Join(slices.DeleteFunc(slices.Clone(calls), func(c string) bool { return strings.HasSuffix(c, "true") }), ", ")
+		got = strings.NewReplacer("ended 240", "ended", "ended 120", "ended").Replace(got)
+		if got != want || !slices.Contains(calls, "evaluated 240 true") || !slices.Contains(calls, "evaluated 480 true") {
+			t.Errorf("%v: %s\nwant %s\nof %v", size, got, want, calls)
+		}
+	}
+	hooks := reflect.TypeFor[train.Hooks]()
+	for i := range hooks.NumField() {
+		if reflect.ValueOf(recorded(nil, 0)).Field(i).IsNil() {
+			t.Errorf("nothing shows that %s is called", hooks.Field(i).Name)
+		}
+	}
+	tired := errors.New("tired")
+	for i := range hooks.NumField() {
+		t.Run(hooks.Field(i).Name, func(t *testing.T) {
+			err := fails(t, func() train.Job {
+				var h train.Hooks
+				field := reflect.ValueOf(&h).Elem().Field(i)
+				field.Set(reflect.MakeFunc(field.Type(), func([]reflect.Value) []reflect.Value {
+					return []reflect.Value{reflect.ValueOf(&tired).Elem()}
+				}))
+				j := job(train.Options{Out: t.TempDir()})
+				j.Hooks = []train.Hooks{h}
+				return j
+			})
+			if !errors.Is(err, tired) {
+				t.Errorf("the job ends with %v", err)
+			}
+		})
+	}
+}
+
+// TestEarlyStopping: the job ends on all workers when the loss on the test rows has not become better, and its model is saved.
+func TestEarlyStopping(t *testing.T) {
+	for _, size := range [][2]int{{0, 1}, {2, 2}, {0, 2}} {
+		dir := t.TempDir()
+		results, said := play(t, size[0], size[1], func() train.Job {
+			j := job(train.Options{Mode: "sync", Epochs: 50, Batch: 20, Out: dir})
+			j.Hooks = []train.Hooks{train.EarlyStopping{Patience: 2, Least: 0.05}.Hooks()}
+			return j
+		})
+		for i, res := range results {
+			n := len(res.History)
+			if n < 4 || n > 20 || !strings.Contains(res.Stopped, "no evaluation since epoch") {
+				t.Fatalf("%v: worker %d has %d evaluations, stopped %q", size, i, n, res.Stopped)
+			}
+			losses := make([]float64, n)
+			for j, e := range res.History {
+				losses[j] = e.Values[train.EvalLoss]
+			}
+			best := losses[n-4]
+			if slices.Min(losses[n-3:]) < best-0.05 || n > 4 && losses[n-4] >= losses[0]-0.05 {
+				t.Errorf("%v: worker %d stopped after losses %v", size, i, losses)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, "model", "graph.json")); err != nil || !strings.Contains(said, "saved") {
+			t.Errorf("error %v; worker 0 said\n%s", err, said)
+		}
+	}
+}
+
+// TestStopInAStep: one worker that stops has the others end at the epoch's end.
+func TestStopInAStep(t *testing.T) {
+	results, _ := play(t, 1, 2, func() train.Job {
+		j := job(train.Options{Mode: "async", Epochs: 9, Batch: 20})
+		j.Hooks = []train.Hooks{{Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
+			if r.Fleet.WorkerIndex() == 1 && r.Epoch == 1 && so.Steps == 3 {
+				r.Stop("it is late")
+				r.Stop("it is later")
+			}
+			return nil
+		}}}
+		return j
+	})
+	for i, why := range []string{"another worker has stopped the job", "it is late"} {
+		if res := results[i]; res.Stopped != why || len(res.History) != 2 || res.Last.Epoch != 2 {
+			t.Errorf("worker %d: stopped %q after %+v", i, res.Stopped, res.History)
+		}
+	}
+	if a, b := results[0].Epoch.Samples, results[1].Epoch.Samples; a != 200 || b > 100 {
+		t.Errorf("in the last epoch the workers trained on %d and %d examples", a, b)
+	}
+}
+
+// TestBestModel: the model that is kept is that of the best evaluation, not the last.
+func TestBestModel(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "best")
+	var saves []string
+	results, _ := play(t, 1, 2, func() train.Job {
+		j := job(train.Options{Mode: "sync", Epochs: 5, Batch: 20})
+		j.Metrics = append(j.Metrics, nn.BinaryAccuracy(j.Outputs[0], j.Loss.Graph().Node("y")))
+		j.Hooks = []train.Hooks{train.BestModel{Dir: dir}.Hooks(), recorded(&saves, 0), {
+			Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
+				if e.Epoch == 3 && r.Fleet.IsFirstWorker() { // from now on the model gets worse
+					return r.Fleet.SetRate(ctx, 1e4)
+				}
+				return nil
+			},
+		}}
+		return j
+	})
+	h := results[0].History
+	if !(h[2].Values[train.EvalLoss] < h[1].Values[train.EvalLoss] && h[3].Values[train.EvalLoss] > h[2].Values[train.EvalLoss]) {
+		t.Fatalf("the model does not get better and worse: %+v", h)
+	}
+	m, err := nn.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := logLoss(t, m); got > h[2].Values[train.EvalLoss]+1e-6 || got < h[2].Values[train.EvalLoss]-1e-6 {
+		t.Errorf("the best model has loss %v, the history %+v", got, h)
+	}
+	if n := strings.Count(strings.Join(saves, " "), "saved best"); n != 3 {
+		t.Errorf("it was saved %d times: %v", n, saves)
+	}
+}
+
+// TestPlateau: the rate falls for all workers when the loss stays where it is, and the job says so.
+func TestPlateau(t *testing.T) {
+	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
+		var factor float64
+		_, said := play(t, size[0], size[1], func() train.Job {
+			j := job(train.Options{Mode: "sync", Epochs: 4, Batch: 20})
+			j.Rule = optimizer.SGD{LR: 1e-9}
+			j.Hooks = []train.Hooks{
+				train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 1e-9, Patience: 1, Factor: 0.5, Epsilon: 1e-12}}.Hooks(),
+				{End: func(ctx context.Context, r *train.Run) (err error) {
+					if r.Fleet.WorkerIndex() == r.Fleet.WorkerNum()-1 {
+						factor, err = r.Fleet.RateFactor(ctx)
+					}
+					return err
+				}}}
+			return j
+		})
+		if factor != 0.5 || !strings.Contains(said, "the learning rate is 5e-10 now") {
+			t.Errorf("%v: the rate's factor is %v; worker 0 said\n%s", size, factor, said)
+		}
+	}
+}
+
+// TestLogSteps: a record every so many steps.
+func TestLogSteps(t *testing.T) {
+	var out bytes.Buffer
+	play(t, 0, 1, func() train.Job {
+		j := job(train.Options{Epochs: 2, Batch: 40})
+		j.Hooks = []train.Hooks{train.LogSteps(slog.New(slog.NewTextHandler(&out, nil)), 5)}
+		return j
+	})
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 4 || !strings.Contains(lines[3], "worker=0 epoch=2 step=10 examples=400 loss=0.") || !strings.Contains(lines[3], " AUC=1") {
+		t.Errorf("logged\n%s", out.String())
+	}
+}
+
+// TestHooksThatCantWork are refused when the job begins.
+func TestHooksThatCantWork(t *testing.T) {
+	stranger := newSigns().auc
+	for want, h := range map[string]train.Hooks{
+		"Patience -1":                train.EarlyStopping{Patience: -1}.Hooks(),
+		"none of Job.Metrics":        train.EarlyStopping{Metric: stranger}.Hooks(),
+		`Dir ""`:                     train.BestModel{}.Hooks(),
+		"LogSteps(<nil>, 1)":         train.LogSteps(nil, 1),
+		"Plateau looks at \"AUC\"":   train.Plateau{Metric: stranger}.Hooks(),
+		"BestModel looks at \"AUC\"": train.BestModel{Dir: "x", Metric: stranger}.Hooks(),
+	} {
+		err := fails(t, func() train.Job {
+			j := job(train.Options{})
+			j.Hooks = []train.Hooks{h}
+			return j
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	err := fails(t, func() train.Job {
+		j := job(train.Options{})
+		j.Data, j.Hooks = data(40, 0), []train.Hooks{train.EarlyStopping{}.Hooks()}
+		return j
+	})
+	if err == nil || !strings.Contains(err.Error(), "gives no test rows") {
+		t.Errorf("error %v", err)
+	}
+}

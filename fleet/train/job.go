@@ -1,0 +1,134 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Job is a training program, the same for every role: a model, how it is updated, and rows. Every role makes it anew.
+type Job struct {
+	Options
+
+	// Loss is minimised, of shape [1].
+	Loss *nn.Node
+	// Rule updates the weights.
+	Rule optimizer.Rule
+	// Strategy says how the job trains; nil is what the options say.
+	Strategy *strategy.Strategy
+
+	// Data gives the rows to train on, and those to evaluate on, which may be nil. A worker calls it once; servers don't. All workers get
+	// the same rows: each trains on its share of every epoch, and evaluates its share of the test rows.
+	Data func(ctx context.Context) (train, test *dataset.Dataset, err error)
+	// Rows are the rows of an epoch, from 0, out of those that Data gave to train on; nil is train.Shuffle(Seed).Epoch(epoch), which
+	// needs them in memory. They come in the same order whenever the epoch is repeated, so that a job that is started again can go on.
+	Rows func(epoch int, train *dataset.Dataset) *dataset.Dataset
+
+	// Metrics are evaluated on the test rows, beside the loss: metrics that count over batches, such as [nn.AUC], or nodes of one element,
+	// of which the mean over examples is taken.
+	Metrics []*nn.Node
+	// Show are the nodes whose values the progress of training shows; nil is Metrics.
+	Show []*nn.Node
+	// Outputs are those of the model that is saved for inference; without any none is.
+	Outputs []*nn.Node
+
+	// Hooks are called as the job goes on, in their order.
+	Hooks []Hooks
+	// Stdout is where progress and results are printed; nil is os.Stdout.
+	Stdout io.Writer
+}
+
+// Result is what a job came to, on a worker; a server has none.
+type Result struct {
+	// Last is the last evaluation, of all workers.
+	Last Evaluation
+	// History are all evaluations, with those from before the job was started again.
+	History []Evaluation
+	// Epoch is what this worker did in the last epoch.
+	Epoch nn.TrainResult
+	// Stopped says why the job ended before its last epoch; empty if it did not.
+	Stopped string
+}
+
+// Run plays the process's role from its first call to its last: a server serves until all workers have stopped; a worker trains on its
+// share of every epoch, evaluates with the others, and ends when all have finished, after the lowest of them has saved the model.
+func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
+	s, err := j.check()
+	if err != nil {
+		return Result{}, err
+	}
+	opt, err := f.DistributedOptimizer(j.Rule, s)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := opt.Minimize(j.Loss); err != nil {
+		return Result{}, err
+	}
+	if err := f.Restore(ctx, j.Load, fleet.RestoreOptions{}); err != nil {
+		return Result{}, err
+	}
+	if f.IsServer() {
+		if err := f.InitServer(ctx, ""); err != nil {
+			return Result{}, err
+		}
+		return Result{}, f.RunServer(ctx)
+	}
+	defer f.Close() // after an error the others need not wait for this worker
+	if err := f.InitWorker(ctx); err != nil {
+		return Result{}, err
+	}
+	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != ""}
+	if err := r.work(ctx); err != nil {
+		return r.result(), err
+	}
+	return r.result(), f.StopWorker(ctx)
+}
+
+// check fills in what is nil, and says what is missing.
+func (j *Job) check() (s strategy.Strategy, err error) {
+	switch {
+	case j.Loss == nil:
+		err = errors.New("train: Job.Loss is nil: it is the node to minimise")
+	case j.Rule == nil:
+		err = errors.New("train: Job.Rule is nil: it is what updates the weights, such as optimizer.Adam{LR: 1e-3}")
+	case j.Data == nil:
+		err = errors.New("train: Job.Data is nil: it gives the rows to train on")
+	}
+	if err == nil {
+		err = errors.Join(checkNodes(j.Loss, "Metrics", j.Metrics), checkNodes(j.Loss, "Show", j.Show),
+			checkNodes(j.Loss, "Outputs", j.Outputs), j.Options.Check())
+	}
+	if err != nil {
+		return s, err
+	}
+	if j.Show == nil {
+		j.Show = j.Metrics
+	}
+	j.Stdout = cmp.Or[io.Writer](j.Stdout, os.Stdout)
+	if j.Strategy != nil {
+		return *j.Strategy, j.Strategy.Validate()
+	}
+	return j.Options.Strategy()
+}
+
+// checkNodes refuses what is nil or of another graph than the loss.
+func checkNodes(loss *nn.Node, field string, nodes []*nn.Node) error {
+	for i, n := range nodes {
+		switch {
+		case n == nil:
+			return fmt.Errorf("train: Job.%s[%d] is nil", field, i)
+		case n.Graph() != loss.Graph():
+			return fmt.Errorf("train: Job.%s[%d], %v, belongs to another graph than the loss", field, i, n)
+		}
+	}
+	return nil
+}

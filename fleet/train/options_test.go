@@ -1,0 +1,213 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// parsed are options as a command line has them, with a default or two.
+func parsed(args ...string) (Options, error) {
+	o := Options{Mode: "async", Batch: 8}
+	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	o.Register(fs)
+	return o, errors.Join(fs.Parse(args), o.Check())
+}
+
+func TestFlags(t *testing.T) {
+	o, err := parsed("-mode=sync", "-codec=zstd", "-placement=HashName", `-strategy={"worker_timeout": "50s"}`, "-lr=0.5", "-epochs=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := o.Strategy()
+	if err != nil || s.Mode != strategy.ModeSync || s.Codec != "zstd" || s.Placement != "HashName" || s.WorkerTimeout.String() != "50s" {
+		t.Errorf("the strategy is %v, error %v", s, err)
+	}
+	if o.Epochs != 3 || o.Batch != 8 || o.AdamOrSGD(0.1, 0.2) != (optimizer.Adam{LR: 0.5}) {
+		t.Errorf("options are %+v with rule %v", o, o.AdamOrSGD(0.1, 0.2))
+	}
+	for _, mode := range strategy.Modes() {
+		if _, err := parsed("-mode=" + string(mode)); err != nil {
+			t.Errorf("mode %s: %v", mode, err)
+		}
+	}
+	if o = (Options{}); o.Check() != nil || o.Batch != 512 || o.Epochs != 1 || o.Threads != 1 {
+		t.Errorf("no options are %+v", o)
+	}
+}
+
+// TestAdamOrSGD: geo adds up steps of SGD, the other modes run Adam.
+func TestAdamOrSGD(t *testing.T) {
+	if got := (&Options{Mode: "geo"}).AdamOrSGD(0.1, 0.2); got != (optimizer.SGD{LR: 0.2}) {
+		t.Errorf("geo's rule is %+v", got)
+	}
+	if got := (&Options{Mode: "sync"}).AdamOrSGD(0.1, 0.2); got != (optimizer.Adam{LR: 0.1}) {
+		t.Errorf("sync's rule is %+v", got)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for want, args := range map[string][]string{
+		"-mode=often":           {"-mode=often"},
+		"-k_steps=-3":           {"-k_steps=-3"},
+		"-epochs=0":             {"-epochs=0"},
+		"-batch=-1":             {"-batch=-1"},
+		"-threads=0":            {"-threads=0"},
+		"-eval_every=-1":        {"-eval_every=-1"},
+		"recovery: every is 1m": {"-checkpoint_every=1m"},
+		`unknown field "speed"`: {`-strategy={"speed": 3}`},
+		"codec":                 {"-codec=zip"},
+		"-colour":               {"-colour=red"},
+	} {
+		if _, err := parsed(args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", args, err, want)
+		}
+	}
+}
+
+// learnt is what can be seen of a job that was run with some flags.
+type learnt struct {
+	strategy strategy.Strategy
+	rule     optimizer.Rule
+	result   Result
+	said     string
+}
+
+// learn runs a job of one process.
+func learn(t *testing.T, args ...string) (l learnt) {
+	t.Helper()
+	o, err := parsed(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.strategy, err = o.Strategy(); err != nil {
+		t.Fatal(err)
+	}
+	l.rule = o.AdamOrSGD(0.1, 0.1)
+	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) (err error) {
+		g := nn.NewGraph(1)
+		y := nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{})
+		var said bytes.Buffer
+		l.result, err = Job{Options: o, Loss: nn.Mean(nn.SquareError(y, g.Input("y", 1))), Rule: l.rule, Outputs: []*nn.Node{y}, Stdout: &said,
+			Data: func(context.Context) (_, _ *dataset.Dataset, err error) { return line(100), line(10), nil }}.Run(ctx, f)
+		l.said = said.String()
+		return err
+	})
+	return l
+}
+
+// line are points of y = 2x.
+func line(n int) *dataset.Dataset {
+	x, y := make([]float32, n), make([]float32, n)
+	for i := range x {
+		x[i] = float32(i%21)/10 - 1
+		y[i] = 2 * x[i]
+	}
+	return dataset.FromColumns(dataset.FloatValues("x", x, 1), dataset.FloatValues("y", y, 1))
+}
+
+// TestEveryFlagActs holds each flag to a difference it makes to a job. A new flag has none, and fails.
+func TestEveryFlagActs(t *testing.T) {
+	plain, dir := learn(t), t.TempDir()
+	before := plain.result.Epoch
+	if again := learn(t).result.Epoch; before.Loss != again.Loss {
+		t.Fatalf("the job comes to a loss of %v, then of %v", before.Loss, again.Loss)
+	}
+	effects := []struct {
+		args, name string
+		acts       func(l learnt) bool
+	}{
+		{"-mode=ssp", "mode", func(l learnt) bool { return l.strategy.Mode == strategy.ModeSSP }},
+		{"-mode=geo -k_steps=7", "k_steps", func(l learnt) bool { return l.strategy.KSteps == 7 }},
+		{`-strategy={"staleness":3,"mode":"ssp"}`, "strategy", func(l learnt) bool {
+			return l.strategy == strategy.Strategy{Mode: "ssp", Staleness: 3, Placement: "RoundRobin", Codec: "none", Payload: "float32"}
+		}},
+		{"-placement=Balanced", "placement", func(l learnt) bool { return l.strategy.Placement == "Balanced" }},
+		{"-codec=s2", "codec", func(l learnt) bool { return l.strategy.Codec == "s2" }},
+		{"-payload=int8", "payload", func(l learnt) bool { return l.strategy.Payload == strategy.PayloadInt8 }},
+		{"-seed=9", "seed", func(l learnt) bool {
+			return l.result.Epoch.Loss != before.Loss && l.result.Epoch.Steps == before.Steps
+		}},
+		{"-epochs=3", "epochs", func(l learnt) bool {
+			return strings.Contains(l.said, "epoch 3/3") && l.result.Epoch.Loss < before.Loss && len(l.result.History) == 3
+		}},
+		{"-threads=2", "threads", func(l learnt) bool { return l.result.Epoch.Steps == 14 && l.result.Epoch.Samples == 100 }}, // two shards of 50 in batches of 8
+		{"-eval_every=5", "eval_every", func(l learnt) bool { return len(l.result.History) == 3 && l.result.History[1].Examples == 80 }},
+		{"-batch=20", "batch", func(l learnt) bool { return l.result.Epoch.Steps == 5 && before.Steps == 13 }},
+		{"-lr=0.001", "lr", func(l learnt) bool {
+			return l.rule == optimizer.Adam{LR: 0.001} && l.result.Epoch.Loss > before.Loss
+		}},
+		{"-out=" + dir, "out", func(l learnt) bool {
+			_, err := os.Stat(filepath.Join(dir, "checkpoint", "manifest.json"))
+			return err == nil && strings.Contains(l.said, dir)
+		}},
+		{"-load=" + dir + "/checkpoint", "load", func(l learnt) bool { return l.result.Epoch.Loss < before.Loss/2 }},
+		{"-checkpoint=" + dir + "/ckpt", "checkpoint", func(l learnt) bool {
+			latest, err := fleet.Latest(dir + "/ckpt")
+			return err == nil && latest.Progress.Epoch == 1 && l.strategy.Recovery.Every == strategy.Duration(time.Minute)
+		}},
+		{"-checkpoint=" + dir + "/ckpt -checkpoint_every=5m -epochs=2", "checkpoint_every", func(l learnt) bool {
+			return strings.Contains(l.said, "goes on after epoch 1/2") && l.strategy.Recovery.Every == strategy.Duration(5*time.Minute)
+		}},
+		{"-checkpoint=" + dir + "/ckpt -journal=" + dir + "/journal", "journal", func(l learnt) bool {
+			return l.strategy.Recovery.Journal == strategy.JournalProcess && l.strategy.Recovery.JournalDir == dir+"/journal"
+		}},
+	}
+	shown := map[string]bool{}
+	for _, e := range effects {
+		shown[e.name] = true
+		if l := learn(t, strings.Fields(e.args)...); !e.acts(l) {
+			t.Errorf("%s does nothing: %s", e.args, fmt.Sprintf("%+v", l))
+		}
+	}
+	fs := flag.NewFlagSet("all", flag.ContinueOnError)
+	new(Options).Register(fs)
+	fs.VisitAll(func(f *flag.Flag) {
+		if !shown[f.Name] {
+			t.Errorf("nothing shows what -%s does", f.Name)
+		}
+	})
+}
+
+// TestStatus: a program says whether starting it again from the last checkpoint helps.
+func TestStatus(t *testing.T) {
+	for want, err := range map[int]error{1: errors.New("no such file"), 75: fmt.Errorf("worker 1: %w", fleet.ErrWentBack),
+		2: usage{errors.New("-batch=x")}} {
+		if got := status(err); got != want {
+			t.Errorf("%v ends a program with status %d, want %d", err, got, want)
+		}
+	}
+}
+
+// TestStart: a program whose command line makes no sense makes no job; another runs the job it makes, alone where no environment says more.
+func TestStart(t *testing.T) {
+	broken := errors.New("no such file")
+	for _, c := range []struct {
+		o     Options
+		args  []string
+		fails error
+		want  string
+	}{{args: []string{"rows"}, want: `"rows" is no flag`}, {o: Options{Epochs: -1}, want: "-epochs=-1"}, {fails: broken, want: broken.Error()}, {want: "Job.Loss is nil"}} {
+		made := false
+		err := start(&c.o, c.args, func() (Job, error) { made = true; return Job{}, c.fails })
+		if err == nil || !strings.Contains(err.Error(), c.want) || made != (status(err) == 1) {
+			t.Errorf("%+v: made %t, error %v, want %q", c, made, err, c.want)
+		}
+	}
+}

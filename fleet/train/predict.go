@@ -1,0 +1,165 @@
+package train
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// predicted is how many rows a worker predicts before all exchange what they have.
+const predicted = 1024
+
+// Predict computes outputs for all rows and writes them in the rows' order, as CSV with a line for each row below one with the nodes'
+// labels; a node of several elements an example has so many columns. Every worker of the job calls it with the same rows and computes its
+// share of them, a piece at a time; worker 0 writes, so that the others' to may be nil. It returns the number of rows. A
+// worker that is lost has its rows missing, which is an error.
+func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.Writer, outputs ...*nn.Node) (n int, err error) {
+	p, err := newPrediction(f, outputs)
+	if err != nil {
+		return 0, err
+	}
+	mine := rows.Shard(f.WorkerIndex(), f.WorkerNum()).MayBeEmpty().Prefetch(2)
+	next, stop := iter.Pull2(mine.BatchesContext(ctx, predicted))
+	defer stop()
+	for {
+		piece, err := p.piece(ctx, next)
+		if err != nil {
+			return p.rows, err
+		}
+		all, err := f.AllGatherBytes(ctx, piece)
+		if err != nil {
+			return p.rows, err
+		}
+		if lost := slices.IndexFunc(all, func(b []byte) bool { return b == nil }); lost >= 0 {
+			return p.rows, fmt.Errorf("train: Predict: worker %d is lost, and its rows from %d on have no predictions", lost, p.rows)
+		}
+		if len(slices.Concat(all...)) == 0 {
+			return p.rows, p.exe.Close(ctx)
+		}
+		if err := p.write(to, all); err != nil {
+			return p.rows, err
+		}
+	}
+}
+
+// prediction is one Predict at work.
+type prediction struct {
+	exe     *nn.Executor
+	outputs []*nn.Node
+	width   int  // numbers of a row
+	writes  bool // this worker does
+	rows    int  // so far, of all workers
+}
+
+func newPrediction(f *fleet.Fleet, outputs []*nn.Node) (*prediction, error) {
+	p := &prediction{outputs: outputs, writes: f.WorkerIndex() == 0}
+	for i, n := range outputs {
+		switch {
+		case n == nil || n.Graph() != outputs[0].Graph():
+			return nil, fmt.Errorf("train: Predict: output %d, %v, is nil or of another graph than the first", i, n)
+		case len(n.Shape()) == 0 || n.Shape()[0] != -1:
+			return nil, fmt.Errorf("train: Predict: output %v has no value for each row", n)
+		}
+		p.width += perExample(n)
+	}
+	if p.width == 0 {
+		return nil, fmt.Errorf("train: Predict: no outputs")
+	}
+	p.exe = nn.NewExecutor(outputs[0].Graph())
+	return p, nil
+}
+
+// perExample is the number of elements that a node has for each row.
+func perExample(n *nn.Node) int {
+	width := 1
+	for _, d := range n.Shape()[1:] {
+		width *= d
+	}
+	return width
+}
+
+// piece is the next rows' outputs, row by row; it is empty when there are no more.
+func (p *prediction) piece(ctx context.Context, next func() (dataset.Batch, error, bool)) ([]byte, error) {
+	batch, err, more := next()
+	if err != nil || !more {
+		return []byte{}, err
+	}
+	out, err := p.exe.Eval(ctx, batch, p.outputs...)
+	if err != nil {
+		return nil, err
+	}
+	n := p.exe.Examples()
+	b := make([]byte, 0, 4*n*p.width)
+	for row := range n {
+		for i, node := range p.outputs {
+			w := perExample(node)
+			for _, v := range out[i].Float32s()[row*w : (row+1)*w] {
+				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+			}
+		}
+	}
+	return b, nil
+}
+
+// write puts the workers' pieces into the rows' order: row i is worker i mod their number's.
+func (p *prediction) write(to io.Writer, all [][]byte) error {
+	buffered := bufio.NewWriter(to)
+	out, line := csv.NewWriter(buffered), make([]string, p.width)
+	if p.rows == 0 && p.writes {
+		if err := out.Write(p.header()); err != nil {
+			return err
+		}
+	}
+	size := 4 * p.width
+	for i := 0; ; i++ {
+		b, row := all[i%len(all)], i/len(all)
+		if len(b) < (row+1)*size {
+			break
+		}
+		p.rows++
+		if !p.writes {
+			continue
+		}
+		for j := range line {
+			v := math.Float32frombits(binary.LittleEndian.Uint32(b[row*size+4*j:]))
+			line[j] = strconv.FormatFloat(float64(v), 'g', -1, 32)
+		}
+		if err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	if !p.writes {
+		return nil
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return err
+	}
+	return buffered.Flush()
+}
+
+// header names the columns.
+func (p *prediction) header() (names []string) {
+	for _, n := range p.outputs {
+		width := perExample(n)
+		if width == 1 {
+			names = append(names, n.Label())
+			continue
+		}
+		for i := range width {
+			names = append(names, fmt.Sprintf("%s_%d", n.Label(), i))
+		}
+	}
+	return names
+}

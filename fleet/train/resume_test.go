@@ -1,0 +1,279 @@
+package train_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestAJobGoesOn: a job that ends in the middle of an epoch and is started again has the history, to the last bit, of one that was not
+// disturbed; hooks that look back at it decide alike, and the program's own bytes are there.
+func TestAJobGoesOn(t *testing.T) {
+	for _, size := range [][2]int{{0, 1}, {2, 2}, {0, 2}} {
+		make := func(dir string, h ...train.Hooks) func() train.Job {
+			return func() train.Job {
+				j := job(train.Options{Mode: "sync", Epochs: 9, Batch: 16, EvalEvery: 5, Checkpoint: dir})
+				j.Hooks = append([]train.Hooks{train.EarlyStopping{Patience: 1, Least: 0.02}.Hooks()}, h...)
+				return j
+			}
+		}
+		whole, _ := play(t, size[0], size[1], make(t.TempDir()))
+		dir, enough := t.TempDir(), errors.New("enough")
+		errs := fleettest.Cluster{Servers: size[0], Workers: size[1]}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			j := make(dir, train.Hooks{
+				Begin: func(_ context.Context, r *train.Run) error { r.User = []byte("mine"); return nil },
+				Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
+					if r.Epoch == 1 && so.Steps == 7 {
+						return enough
+					}
+					return nil
+				}})()
+			j.Stdout = io.Discard
+			_, err := j.Run(ctx, f)
+			return err
+		})
+		if !errors.Is(errs["worker 0"], enough) && !errors.Is(errs["the process alone"], enough) && len(errs) == 0 {
+			t.Fatalf("the job ends with %v", errs)
+		}
+		var mine []byte
+		again, said := play(t, size[0], size[1], make(dir, train.Hooks{Begin: func(_ context.Context, r *train.Run) error {
+			if r.Fleet.WorkerIndex() == 0 {
+				mine = r.User
+			}
+			return nil
+		}}))
+		if diff := cmp.Diff(whole[0].History, again[0].History); diff != "" || whole[0].Stopped != again[0].Stopped || whole[0].Stopped == "" {
+			t.Errorf("%v: stopped %q and %q\n%s", size, whole[0].Stopped, again[0].Stopped, diff)
+		}
+		if string(mine) != "mine" || !strings.Contains(said, "worker 0 goes on after epoch 1/9") {
+			t.Errorf("%v: the program's bytes are %q; worker 0 said\n%s", size, mine, said)
+		}
+		over, _ := play(t, size[0], size[1], make(dir))
+		if diff := cmp.Diff(whole[0].History, over[0].History); diff != "" || over[0].Stopped != whole[0].Stopped {
+			t.Errorf("%v: a job that is over trains again, stopped %q:\n%s", size, over[0].Stopped, diff)
+		}
+	}
+}
+
+// TestTheLoopIsTheOneByHand: the calls of package fleet, written out, come to the same weights.
+func TestTheLoopIsTheOneByHand(t *testing.T) {
+	s := strategy.Sync()
+	results, _ := play(t, 2, 2, func() train.Job {
+		j := job(train.Options{Seed: 3, Epochs: 2, Batch: 16})
+		j.Strategy = &s
+		return j
+	})
+	var mu sync.Mutex
+	byHand := map[int][]float64{}
+	fleettest.Run(t, 2, 2, func(ctx context.Context, f *fleet.Fleet) error {
+		net := newSigns()
+		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.5}, s)
+		if err != nil {
+			return err
+		}
+		if err := opt.Minimize(net.loss); err != nil {
+			return err
+		}
+		if f.IsServer() {
+			return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
+		}
+		if err := f.InitWorker(ctx); err != nil {
+			return err
+		}
+		exe := nn.NewExecutor(net.loss.Graph())
+		for epoch := range 2 {
+			rows := points(400).Shuffle(3).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum())
+			if _, err := exe.TrainFrom(ctx, rows.Batches(16), nn.TrainOptions{}); err != nil {
+				return err
+			}
+			if err := f.BarrierWorker(ctx); err != nil {
+				return err
+			}
+		}
+		values, err := train.Evaluate(ctx, f, points(100), net.loss, net.auc)
+		mu.Lock()
+		byHand[f.WorkerIndex()] = values
+		mu.Unlock()
+		return errors.Join(err, exe.Close(ctx), f.StopWorker(ctx))
+	})
+	want := []float64{results[0].Last.Values[train.EvalLoss], results[0].Last.Values["test AUC"]}
+	for w, got := range byHand {
+		if !slices.Equal(got, want) {
+			t.Errorf("worker %d comes to %v by hand, %v with the loop", w, got, want)
+		}
+	}
+}
+
+// TestGoesOnFromACheckpoint: what a cluster has saved, another of any size goes on from, as do workers without servers and a process alone.
+func TestGoesOnFromACheckpoint(t *testing.T) {
+	dir := t.TempDir()
+	first, _ := play(t, 2, 2, func() train.Job { return job(train.Options{Mode: "sync", Epochs: 3, Out: dir}) })
+	want := first[0].Last.Values[train.EvalLoss]
+	for _, from := range []string{"/checkpoint", "/model"} {
+		for _, size := range [][2]int{{0, 1}, {1, 1}, {3, 2}, {0, 2}} {
+			on, _ := play(t, size[0], size[1], func() train.Job {
+				j := job(train.Options{Mode: "sync", Load: dir + from})
+				j.Rule = optimizer.SGD{LR: 1e-9}
+				return j
+			})
+			if got := on[0].Last.Values[train.EvalLoss]; math.Abs(got-want) > 1e-6 {
+				t.Errorf("%v go on from %s with a loss of %v, want %v", size, from, got, want)
+			}
+		}
+	}
+}
+
+// TestThreads share a worker's rows, and learn what one does.
+func TestThreads(t *testing.T) {
+	for _, size := range [][2]int{{0, 1}, {2, 2}} {
+		results, _ := play(t, size[0], size[1], func() train.Job {
+			return job(train.Options{Mode: "async", Epochs: 3, Batch: 8, Threads: 3, EvalEvery: 7})
+		})
+		for i, res := range results {
+			if want := 400 / size[1]; res.Epoch.Samples != want || res.Last.Examples != 1200 || len(res.History) < 5 || res.Last.Values["test AUC"] < 0.999 {
+				t.Errorf("%v, worker %d: %d examples, want %d; history %+v", size, i, res.Epoch.Samples, want, res.History)
+			}
+		}
+	}
+}
+
+// TestEvaluateIsOfAllWorkers: metrics and means are those of one process with all rows, and every worker has them.
+func TestEvaluateIsOfAllWorkers(t *testing.T) {
+	values := func(servers, workers, rows int) (all [][]float64) {
+		all = append(all, slices.Repeat([][]float64{nil}, workers)...)
+		var mu sync.Mutex
+		fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+			j := job(train.Options{Mode: "sync"})
+			label := j.Loss.Graph().Node("y")
+			pred := j.Outputs[0]
+			nodes := []*nn.Node{j.Loss, j.Metrics[0], nn.BinaryAccuracy(pred, label), nn.MAE(pred, label), nn.Mean(pred)}
+			j.Stdout, j.Hooks = io.Discard, []train.Hooks{{Begin: func(ctx context.Context, r *train.Run) error {
+				v, err := train.Evaluate(ctx, f, points(rows), nodes...)
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all[f.WorkerIndex()] = v
+				_, err = train.Evaluate(ctx, f, points(rows), j.Loss, newSigns().auc)
+				if none, e := train.Evaluate(ctx, f, points(rows)); err == nil || len(none) > 0 || e != nil {
+					t.Errorf("a node of another graph: error %v; no nodes: %v, %v", err, none, e)
+				}
+				return nil
+			}}}
+			_, err := j.Run(ctx, f)
+			return err
+		})
+		return all
+	}
+	for _, rows := range []int{99, 1} {
+		alone := values(0, 1, rows)[0]
+		for _, size := range [][2]int{{2, 3}, {0, 2}} {
+			for w, got := range values(size[0], size[1], rows) {
+				for i := range got {
+					if math.Abs(got[i]-alone[i]) > 1e-6 {
+						t.Errorf("%d rows, %v: worker %d has %v, one process %v", rows, size, w, got, alone)
+					}
+				}
+			}
+		}
+	}
+	if none := values(0, 1, 0)[0]; slices.ContainsFunc(none, func(v float64) bool { return !math.IsNaN(v) }) {
+		t.Errorf("of no rows the values are %v", none)
+	}
+}
+
+// TestPredict: the lines are those of one process, in the rows' order, whoever computed them.
+func TestPredict(t *testing.T) {
+	predict := func(servers, workers, rows int) string {
+		var out bytes.Buffer
+		fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+			j := job(train.Options{Mode: "sync"})
+			pred := j.Outputs[0].Named("p")
+			two := nn.Concat(pred, nn.Scale(pred, 2, 0)).Named("two")
+			var to io.Writer
+			if f.WorkerIndex() == 0 {
+				to = &out
+			}
+			j.Stdout, j.Hooks = io.Discard, []train.Hooks{{Begin: func(ctx context.Context, r *train.Run) error {
+				n, err := train.Predict(ctx, f, points(rows), to, pred, two)
+				if n != rows {
+					t.Errorf("%d rows were predicted, want %d", n, rows)
+				}
+				for _, bad := range [][]*nn.Node{nil, {j.Loss}, {nil}, {pred, newSigns().pred}} {
+					if _, err := train.Predict(ctx, f, points(rows), to, bad...); err == nil {
+						t.Errorf("outputs %v were taken", bad)
+					}
+				}
+				return err
+			}}}
+			_, err := j.Run(ctx, f)
+			return err
+		})
+		return out.String()
+	}
+	for _, rows := range []int{0, 1, 2, 5000} {
+		alone := predict(0, 1, rows)
+		if lines := strings.Count(alone, "\n"); rows > 0 && (lines != rows+1 || !strings.HasPrefix(alone, "p,two_0,two_1\n0.")) {
+			t.Errorf("%d rows are %d lines:\n%.200s", rows, lines, alone)
+		}
+		for _, size := range [][2]int{{1, 3}, {0, 2}} {
+			if got := predict(size[0], size[1], rows); got != alone {
+				t.Errorf("%d rows: %v workers write\n%.200s\none process\n%.200s", rows, size, got, alone)
+			}
+		}
+	}
+}
+
+// TestBadJobs says what is missing or wrong.
+func TestBadJobs(t *testing.T) {
+	broken := errors.New("no data today")
+	for want, spoil := range map[string]func(j *train.Job){
+		"Job.Loss is nil":       func(j *train.Job) { j.Loss = nil },
+		"Job.Rule is nil":       func(j *train.Job) { j.Rule = nil },
+		"Job.Data is nil":       func(j *train.Job) { j.Data = nil },
+		"Job.Metrics[1] is nil": func(j *train.Job) { j.Metrics = append(j.Metrics, nil) },
+		"Job.Show[0], \"AUC\"":  func(j *train.Job) { j.Show = []*nn.Node{newSigns().auc} },
+		"Job.Outputs[0] is nil": func(j *train.Job) { j.Outputs = []*nn.Node{nil} },
+		"-epochs=-1":            func(j *train.Job) { j.Epochs = -1 },
+		"mode":                  func(j *train.Job) { j.Strategy = &strategy.Strategy{Mode: "often"} },
+		"LR":                    func(j *train.Job) { j.Rule = optimizer.SGD{LR: -1} },
+		"no rows to train on":   func(j *train.Job) { j.Data = given(nil, nil) },
+		"no data today":         func(j *train.Job) { j.Data = given(nil, broken) },
+		"call Load first":       func(j *train.Job) { j.Data = given(dataset.FromFiles(dataset.CriteoSlots(), "none.txt"), nil) },
+		"feed \"y\" is missing": func(j *train.Job) {
+			j.Data = given(dataset.FromColumns(dataset.FloatValues("x", []float32{1}, 1)), nil)
+		},
+		"none/checkpoint": func(j *train.Job) { j.Load = "none/checkpoint" },
+		"not a directory": func(j *train.Job) { j.Out = "resume_test.go/out" },
+	} {
+		err := fails(t, func() train.Job {
+			j := job(train.Options{})
+			spoil(&j)
+			return j
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func given(rows *dataset.Dataset, err error) func(context.Context) (*dataset.Dataset, *dataset.Dataset, error) {
+	return func(context.Context) (*dataset.Dataset, *dataset.Dataset, error) { return rows, nil, err }
+}

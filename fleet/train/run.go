@@ -1,0 +1,206 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// Run is a job under way on a worker, as its hooks see it.
+type Run struct {
+	Fleet *fleet.Fleet
+	Job   *Job
+	// Epoch is the one that is under way, from 0.
+	Epoch int
+	// History are the evaluations so far, with those from before the job was started again. Hooks that look back look here, and so go on
+	// where they were.
+	History []Evaluation
+	// User is the program's own, at most a few kilobytes: checkpoints have it, and a job that is started again begins with it.
+	User []byte
+
+	hooks       []Hooks
+	recovers    bool // checkpoints are saved by themselves
+	train, test *dataset.Dataset
+	exe, judge  *nn.Executor // that trains, that evaluates
+	share       int          // examples of this worker in the epoch, 0 if nobody knows
+	before      int          // examples that all workers trained on in epochs before
+	last        nn.TrainResult
+	leads       bool
+	stop        atomic.Pointer[string] // why this worker wants to end; nil if it does not
+	over        bool                   // by agreement of all workers
+}
+
+// Leads says whether this worker is the one that acts for all, prints and saves: the lowest that lived when workers met last.
+func (r *Run) Leads() bool { return r.leads }
+
+// Stop ends the epoch of this worker, after the step that is under way and the one that was read ahead, and the job when the others have
+// come to the end of theirs: all then evaluate, and the model is saved. Hooks that decide by an evaluation decide alike, so that all
+// workers end at once. why is for people. Any goroutine may call it.
+func (r *Run) Stop(why string) {
+	r.stop.CompareAndSwap(nil, &why)
+}
+
+func (r *Run) stopping() bool { return r.stop.Load() != nil }
+
+// why is why the job is over.
+func (r *Run) why() string {
+	switch p := r.stop.Load(); {
+	case !r.over:
+		return ""
+	case p == nil:
+		return "another worker has stopped the job"
+	default:
+		return *p
+	}
+}
+
+func (r *Run) result() Result {
+	res := Result{History: r.History, Epoch: r.last, Stopped: r.why()}
+	if n := len(r.History); n > 0 {
+		res.Last = r.History[n-1]
+	}
+	return res
+}
+
+// work is a worker's part of the job.
+func (r *Run) work(ctx context.Context) error {
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	for ; r.Epoch < r.Job.Epochs && !r.over; r.Epoch++ {
+		if err := r.epoch(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.save(ctx); err != nil {
+		return err
+	}
+	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.End })
+}
+
+// begin brings the rows and the place where the job goes on.
+func (r *Run) begin(ctx context.Context) (err error) {
+	j := r.Job
+	r.hooks = append(r.hooks, j.Hooks...)
+	if j.Out != "" {
+		r.hooks = append(r.hooks, HistoryCSV(filepath.Join(j.Out, "history.csv")))
+	}
+	if r.train, r.test, err = j.Data(ctx); err != nil {
+		return err
+	}
+	if r.train == nil {
+		return fmt.Errorf("train: Job.Data gave no rows to train on")
+	}
+	if err := r.resume(); err != nil {
+		return err
+	}
+	r.exe, r.judge = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
+	r.leads = r.Fleet.WorkerIndex() == 0
+	if j.Out != "" && r.leads { // what can't be written is told before hours of training
+		if err := os.MkdirAll(j.Out, 0o777); err != nil {
+			return err
+		}
+	}
+	if !r.recovers { // all begin together, so that their rates are of the same time; who comes back in the middle does not wait
+		if _, err := r.meet(ctx, true); err != nil {
+			return err
+		}
+	}
+	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
+}
+
+// epoch trains, and evaluates with the others when all have finished.
+func (r *Run) epoch(ctx context.Context) (err error) {
+	if err := r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.EpochBegin }); err != nil {
+		return err
+	}
+	if r.last, err = r.pass(ctx); err != nil {
+		return err
+	}
+	if err := r.exe.Close(ctx); err != nil { // what was pushed is applied
+		return err
+	}
+	for { // others may be on their way, and want to evaluate
+		all, err := r.meet(ctx, true)
+		if err != nil {
+			return err
+		}
+		if all {
+			break
+		}
+		if err := r.evaluate(ctx, r.last, false); err != nil {
+			return err
+		}
+	}
+	if err := r.evaluate(ctx, r.last, true); err != nil {
+		return err
+	}
+	if err := r.epochEnded(ctx, r.last); err != nil {
+		return err
+	}
+	if _, err := r.meet(ctx, true); err != nil { // hooks may have stopped the job
+		return err
+	}
+	return r.checkpoint(ctx)
+}
+
+// pass trains on this worker's share of the epoch.
+func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
+	j, f := r.Job, r.Fleet
+	r.exe.ResetMetrics()
+	mine := r.rows().Shard(f.WorkerIndex(), f.WorkerNum())
+	r.share, _ = mine.Len()
+	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
+		Progress: &nn.Progress{Out: j.Stdout, Label: r.label(), Total: r.share}}
+	if j.Threads > 1 {
+		return nn.TrainThreads(ctx, j.Loss.Graph(), j.Threads, func(thread int) iter.Seq2[dataset.Batch, error] {
+			return r.untilStopped(mine.Shard(thread, j.Threads).Prefetch(2).MayBeEmpty().BatchesContext(ctx, j.Batch))
+		}, options)
+	}
+	return r.exe.TrainFrom(ctx, r.untilStopped(mine.Prefetch(2).BatchesContext(ctx, j.Batch)), options)
+}
+
+// rows are those of the epoch, of all workers.
+func (r *Run) rows() *dataset.Dataset {
+	if r.Job.Rows != nil {
+		return r.Job.Rows(r.Epoch, r.train)
+	}
+	return r.train.Shuffle(r.Job.Seed).Epoch(r.Epoch)
+}
+
+func (r *Run) label() string { return fmt.Sprintf("epoch %d/%d", r.Epoch+1, r.Job.Epochs) }
+
+// untilStopped are the batches until the job is over.
+func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[string]*tensor.Dense, error] {
+	return func(yield func(map[string]*tensor.Dense, error) bool) {
+		for batch, err := range batches {
+			if r.stopping() || !yield(batch, err) {
+				return
+			}
+		}
+	}
+}
+
+// step is called after each step of the epoch.
+func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
+	if err := r.stepped(ctx, so); err != nil {
+		return err
+	}
+	every := r.Job.EvalEvery
+	if every == 0 || so.Steps%every != 0 || so.Samples+so.Passed == r.share || r.stopping() { // the epoch's end evaluates too
+		return nil
+	}
+	if _, err := r.meet(ctx, false); err != nil {
+		return err
+	}
+	return r.evaluate(ctx, so, false)
+}
