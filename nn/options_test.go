@@ -68,7 +68,7 @@ var options = []struct {
 }
 
 // noOptions are the exported structs that tell and are not set.
-var noOptions = []string{"Model", "Value", "TrainResult", "Histogram"}
+var noOptions = []string{"Model", "Value", "Scores", "TrainResult", "Histogram"}
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
 func TestEveryOptionActs(t *testing.T) {
@@ -109,7 +109,7 @@ func scorer(t *testing.T, o any) string {
 		return err.Error()
 	}
 	out, err := s.ScoreLines(t.Context(), []byte(toyLines))
-	return fmt.Sprint(s.Outputs(), out, err)
+	return fmt.Sprint(s.Outputs(), out.Values, err)
 }
 
 // exportedFields are the fields, as Type.Field, of the structs that the package exports, from its source.

@@ -16,6 +16,7 @@ import (
 //
 //	s, err := nn.OpenScorer("output/model", nn.ScorerOptions{})
 //	scores, err := s.ScoreLines(ctx, []byte("1,AA,JFK\n2,UA,EWR"))
+//	clicks := scores.Values[0] // of two rows
 //
 // Each call works in memory of its own, which is kept for the calls after it, so that a service allocates what it answers and little more.
 // What a call computes has the bits that an [Executor] computes from the same batch.
@@ -24,6 +25,14 @@ type Scorer struct {
 	options ScorerOptions
 	now     atomic.Pointer[scoring]
 	loading sync.Mutex // held by Reload
+}
+
+// Scores are what a call has computed; they are the caller's.
+type Scores struct {
+	// Version is that of the model which computed all of them.
+	Version string
+	// Values has a slice for each output, with what it is for every row, one after the other.
+	Values [][]float32
 }
 
 // ScorerOptions choose what a [Scorer] reads and computes.
@@ -99,9 +108,8 @@ func (s *Scorer) Feeds() []Value { return valuesOf(s.now.Load().feeds) }
 // Outputs describes the results, in their order.
 func (s *Scorer) Outputs() []Value { return valuesOf(s.now.Load().outputs) }
 
-// Score computes the outputs for a batch of feeds, as [Executor.Eval] takes it. The i-th slice of the result has output i for every
-// example, row-major; it is the caller's.
-func (s *Scorer) Score(ctx context.Context, feeds map[string]*tensor.Dense) ([][]float32, error) {
+// Score computes the outputs for a batch of feeds, as [Executor.Eval] takes it.
+func (s *Scorer) Score(ctx context.Context, feeds map[string]*tensor.Dense) (Scores, error) {
 	r := s.now.Load()
 	w := r.take()
 	defer r.give(w)
@@ -111,10 +119,10 @@ func (s *Scorer) Score(ctx context.Context, feeds map[string]*tensor.Dense) ([][
 // ScoreLines is Score of raw lines, of which the format makes the rows that training would make of them. Where files of the format
 // begin with a header, so does the text; what only other columns than feeds are made of, such as the label, may be lacking in CSV and
 // slot text. A line that can't be understood is a *dataset.LineError.
-func (s *Scorer) ScoreLines(ctx context.Context, text []byte) ([][]float32, error) {
+func (s *Scorer) ScoreLines(ctx context.Context, text []byte) (Scores, error) {
 	r := s.now.Load()
 	if r.formatErr != nil {
-		return nil, r.formatErr
+		return Scores{}, r.formatErr
 	}
 	w := r.take()
 	defer r.give(w)
@@ -123,10 +131,10 @@ func (s *Scorer) ScoreLines(ctx context.Context, text []byte) ([][]float32, erro
 
 // ScoreJSON is Score of rows as JSON: an array of objects, or one object, with a number or a list of numbers for each feed. Lists may be
 // nested as the feed's dimensions are.
-func (s *Scorer) ScoreJSON(ctx context.Context, text []byte) ([][]float32, error) {
+func (s *Scorer) ScoreJSON(ctx context.Context, text []byte) (Scores, error) {
 	lines, err := jsonLines(text)
 	if err != nil {
-		return nil, err
+		return Scores{}, err
 	}
 	r := s.now.Load()
 	w := r.take()
@@ -234,30 +242,30 @@ func (r *scoring) give(w *workspace) {
 	}
 }
 
-func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*tensor.Dense) ([][]float32, error) {
+func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*tensor.Dense) (Scores, error) {
 	out, err := w.exe.Eval(ctx, feeds, r.outputs...)
 	if err != nil {
-		return nil, err
+		return Scores{}, err
 	}
-	scores := make([][]float32, len(out))
+	scores := Scores{r.model.version, make([][]float32, len(out))}
 	for i, t := range out {
-		scores[i] = slices.Clone(t.Float32s())
+		scores.Values[i] = slices.Clone(t.Float32s())
 	}
 	return scores, nil
 }
 
 // scoreText scores lines in a format, by the decoder that the workspace has for it.
-func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decoder, f dataset.Format, text []byte) ([][]float32, error) {
+func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decoder, f dataset.Format, text []byte) (Scores, error) {
 	if *d == nil {
 		made, err := dataset.NewDecoder(f, feedNames(r.feeds)...)
 		if err != nil {
-			return nil, err
+			return Scores{}, err
 		}
 		*d = made
 	}
 	feeds, err := (*d).Decode(text)
 	if err != nil {
-		return nil, err
+		return Scores{}, err
 	}
 	return r.score(ctx, w, feeds)
 }

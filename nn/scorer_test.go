@@ -69,7 +69,7 @@ func TestNoSkew(t *testing.T) {
 				}
 			}
 			want, err := NewExecutor(w.exe.graph).Eval(t.Context(), trained, w.exe.graph.Node("click"))
-			if err != nil || !slices.Equal(bitsOf(got[0]), bitsOf(want[0].Float32s())) {
+			if err != nil || !slices.Equal(bitsOf(got.Values[0]), bitsOf(want[0].Float32s())) {
 				t.Errorf("%T: scores %v, want %v, %v", c.format, got, want, err)
 			}
 		}
@@ -120,15 +120,15 @@ func TestScorersAgree(t *testing.T) {
 			for i := range 40 {
 				b := (g + i) % len(batches)
 				out, err := s.Score(t.Context(), batches[b])
-				if err != nil || !slices.Equal(bitsOf(out[0]), want[b]) {
+				if err != nil || !slices.Equal(bitsOf(out.Values[0]), want[b]) {
 					t.Errorf("goroutine %d, batch %d: %v, error %v", g, b, out, err)
 				}
 				out, err = s.ScoreLines(t.Context(), line)
-				if err != nil || !slices.Equal(bitsOf(out[0]), ofLine) {
+				if err != nil || !slices.Equal(bitsOf(out.Values[0]), ofLine) {
 					t.Errorf("goroutine %d, a line: %v, error %v", g, out, err)
 				}
 				out, err = s.ScoreJSON(t.Context(), json)
-				if err != nil || !slices.Equal(bitsOf(out[0]), ofLine) {
+				if err != nil || !slices.Equal(bitsOf(out.Values[0]), ofLine) {
 					t.Errorf("goroutine %d, JSON: %v, error %v", g, out, err)
 				}
 			}
@@ -157,6 +157,7 @@ func TestReloadDropsNothing(t *testing.T) {
 	must(t, NewExecutor(other.g), other.batch(3, 8), other.loss)
 	saveSigned(t, dirs[1], Inference(other.pred).WithFormat(toyFormat()), otherKeeper)
 	var want [2]string
+	var versions sync.Map // which model each of them names
 	feeds := n.batch(9, 5)
 	for i, dir := range dirs {
 		s, err := OpenScorer(dir, ScorerOptions{})
@@ -167,7 +168,7 @@ func TestReloadDropsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want[i] = fmt.Sprint(bitsOf(out[0]))
+		want[i] = fmt.Sprint(bitsOf(out.Values[0]))
 	}
 	s, err := OpenScorer(dirs[0], ScorerOptions{})
 	if err != nil {
@@ -184,9 +185,9 @@ func TestReloadDropsNothing(t *testing.T) {
 					t.Errorf("a call was dropped: %v", err)
 					return
 				}
-				which := slices.Index(want[:], fmt.Sprint(bitsOf(out[0])))
-				if which < 0 {
-					t.Errorf("an answer of neither model: %v", out)
+				which := slices.Index(want[:], fmt.Sprint(bitsOf(out.Values[0])))
+				if by, _ := versions.LoadOrStore(out.Version, which); which < 0 || by != which {
+					t.Errorf("an answer of neither model, or by another's name: %v", out)
 					return
 				}
 				answers[which].Add(1)
@@ -206,7 +207,7 @@ func TestReloadDropsNothing(t *testing.T) {
 		if changed, err := s.Reload(); err != nil || changed {
 			t.Errorf("round %d, again: %v, %v", round, changed, err)
 		}
-		if out, err := s.Score(ctx, feeds); err != nil || fmt.Sprint(bitsOf(out[0])) != want[which] {
+		if out, err := s.Score(ctx, feeds); err != nil || fmt.Sprint(bitsOf(out.Values[0])) != want[which] {
 			t.Errorf("round %d: %v, %v: not the new model's", round, out, err)
 		}
 		if v, err := Version(dirs[0]); err != nil || v != s.Version() {

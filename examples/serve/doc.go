@@ -1,0 +1,20 @@
+// Command serve answers requests with the scores of a saved model. It knows nothing of the model but its directory: feeds, outputs and the
+// format of the rows are in there.
+//
+//	go run ./examples/serve -model=output/wide_and_deep/model
+//	curl -s localhost:8080/model                                   # what it is fed and computes
+//	curl -s localhost:8080/score --data-binary @rows.csv           # raw lines, as training read them, with a label or without
+//	curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{"dense_input":[1,2],"C":[7,9]}]'
+//
+// The answer has the version of the model, and for each output a list of numbers for each row:
+//
+//	{"model":"9f86d081884c7d65","scores":{"click":[[0.31],[0.07]]}}
+//
+// A training job that saves into the directory again (SaveInferenceModel) has the new model served within -reload, and no request is
+// dropped: a save is whole or not there, and requests that are under way end with the model that they began with. GET /healthz says that
+// the server lives, and which model it has; GET /latency how long requests took since it began. At SIGTERM it answers what it has
+// accepted and ends.
+//
+// main.go is the server and its end, handler.go what it answers, latency.go the histogram. It is net/http, which every Go programmer has
+// read, and which costs a request less than the model does; a service that has measured otherwise puts nn.Scorer behind another.
+package main

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/gofleet/gofleet/nn"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(os.Stderr, "serve: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	model := fs.String("model", "output/wide_and_deep/model", "directory of a saved model")
+	addr := fs.String("addr", "127.0.0.1:8080", "where to listen; it is plain HTTP, for a network that is yours")
+	reload := fs.Duration("reload", 2*time.Second, "how often to look for another model in the directory; 0 never")
+	deadline := fs.Duration("deadline", time.Second, "a request that takes longer is given up")
+	body := fs.Int64("body", 1<<20, "bytes that a request may have")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	scorer, err := nn.OpenScorer(*model, nn.ScorerOptions{})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", *addr)
+	if err != nil {
+		return err
+	}
+	slog.Info("serving", "model", *model, "version", scorer.Version(), "address", l.Addr())
+	go keepFresh(ctx, scorer, *reload)
+	return serve(ctx, l, newHandler(scorer, *deadline, *body), *deadline)
+}
+
+// serve answers requests until ctx ends, and then those that it has accepted.
+func serve(ctx context.Context, l net.Listener, h http.Handler, deadline time.Duration) error {
+	s := &http.Server{Handler: h, ReadTimeout: deadline, WriteTimeout: 2 * deadline, IdleTimeout: 2 * time.Minute}
+	ended := make(chan error, 1)
+	context.AfterFunc(ctx, func() { ended <- s.Shutdown(context.WithoutCancel(ctx)) })
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-ended
+}
+
+// keepFresh takes up each model that is saved into the directory. One that can't be loaded leaves the model before.
+func keepFresh(ctx context.Context, s *nn.Scorer, every time.Duration) {
+	tick := time.NewTicker(cmp.Or(max(every, 0), 1<<62))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		changed, err := s.Reload()
+		if err != nil {
+			slog.Error("the model before stays", "error", err)
+		} else if changed {
+			slog.Info("serving another model", "version", s.Version())
+		}
+	}
+}
