@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// CSV is text of fields between commas or another separator, one row a line. A field may stand in double quotes, with
-// a quote inside it doubled; it can't hold a line end.
+// CSV is text of fields between commas or another separator, one row a line. A field may stand in quotes, with a quote inside it doubled.
 //
 //	dataset.CSV{NA: "NA", Schema: []dataset.CSVColumn{
 //		{Column: dataset.Floats("dense_input", 2), Fields: []string{"distance", "temp"}, Missing: "0"},
@@ -17,12 +16,34 @@ import (
 type CSV struct {
 	// Comma is the separator; ',' when 0. '\t' makes it TSV.
 	Comma byte
+	// Quote is what stands around a field that has separators in it; '"' when 0. [NoQuote] makes every quote a part of its field.
+	Quote byte
+	// Comment begins lines that are passed over, also before the names of the fields; none when 0.
+	Comment byte
+	// Trim takes blanks and tabs around fields, and around their quotes, for no part of them.
+	Trim bool
+	// Multiline lets a field in quotes hold line ends. By default a quote that isn't closed on its line is bad, so that a stray one spoils
+	// no more than that. A row is then named by the line on which it begins.
+	Multiline bool
 	// Fields names the fields of a line in order; nil takes the names from the first line of each file.
 	Fields []string
 	// NA is a text that means a missing value, as an empty field does; none when "".
 	NA string
+	// NAs are more such texts; [UsualNAs] has those that other programs write.
+	NAs []string
+	// Missing is the number that a missing value becomes in columns that don't say it themselves. By default a line that lacks one is bad.
+	Missing string
 	// Schema says what becomes of the fields. Fields that it doesn't name are passed over.
 	Schema []CSVColumn
+}
+
+// NoQuote as [CSV]'s Quote is no character at all.
+const NoQuote byte = '\n'
+
+// UsualNAs are the texts that mean a missing value to pandas' read_csv.
+func UsualNAs() []string {
+	return []string{"#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
+		"NaN", "None", "n/a", "nan", "null"}
 }
 
 // CSVColumn is a column, and the fields that fill it.
@@ -32,7 +53,7 @@ type CSVColumn struct {
 	Fields []string
 	// Hash, if not 0, makes text an id: HashID(field, text, Hash). A missing value is hashed as "".
 	Hash int64
-	// Missing is the number that a missing value becomes. By default a line that lacks one is bad.
+	// Missing is the number that a missing value becomes; the format's when "".
 	Missing string
 }
 
@@ -45,12 +66,12 @@ func (c CSVColumn) fields() []string {
 
 // Columns are those of Schema.
 func (f CSV) Columns() ([]Column, error) {
-	if f.Comma == '"' || f.Comma == '\n' || f.Comma == '\r' {
-		return nil, fmt.Errorf("%w CSV.Comma is %q: want a character that separates fields", ErrOption, f.Comma)
+	if err := f.checkDialect(); err != nil {
+		return nil, err
 	}
 	var columns []Column
 	for _, c := range f.Schema {
-		if err := c.check(); err != nil {
+		if err := f.filled(c).check(); err != nil {
 			return nil, err
 		}
 		for _, name := range c.fields() {
@@ -61,6 +82,40 @@ func (f CSV) Columns() ([]Column, error) {
 		columns = append(columns, c.Column)
 	}
 	return columns, checkColumns(columns)
+}
+
+// checkDialect refuses characters that can't be told apart.
+func (f CSV) checkDialect() error {
+	d := f.dialect()
+	switch {
+	case d.comma == '"' && d.quote != NoQuote, d.comma == '\n', d.comma == '\r':
+		return fmt.Errorf("%w CSV.Comma is %q: want a character that separates fields", ErrOption, f.Comma)
+	case d.quote == d.comma || d.quote == '\r':
+		return fmt.Errorf("%w CSV.Quote is %q: want another character than the separator, or NoQuote", ErrOption, f.Quote)
+	case f.Comment != 0 && (f.Comment == d.comma || f.Comment == d.quote || f.Comment == '\r' || f.Comment == '\n'):
+		return fmt.Errorf("%w CSV.Comment is %q: want a character that begins no row", ErrOption, f.Comment)
+	}
+	return nil
+}
+
+// dialect is how lines are cut.
+func (f CSV) dialect() splitter {
+	s := splitter{comma: f.Comma, quote: f.Quote, trim: f.Trim}
+	if s.comma == 0 {
+		s.comma = ','
+	}
+	if s.quote == 0 {
+		s.quote = '"'
+	}
+	return s
+}
+
+// filled is the column with the format's Missing where it is one of numbers without its own.
+func (f CSV) filled(c CSVColumn) CSVColumn {
+	if c.Missing == "" && c.Hash == 0 {
+		c.Missing = f.Missing
+	}
+	return c
 }
 
 func (c CSVColumn) check() error {
@@ -87,10 +142,7 @@ func (f CSV) NewParser() (Parser, error) {
 	if _, err := f.Columns(); err != nil {
 		return nil, err
 	}
-	p := &csvParser{CSV: f, split: splitter{comma: f.Comma}}
-	if f.Comma == 0 {
-		p.split.comma = ','
-	}
+	p := &csvParser{CSV: f, split: f.dialect(), missing: newTexts(f.NAs, f.NA)}
 	if f.Fields == nil {
 		return &csvHeaderParser{p}, nil
 	}
@@ -100,9 +152,10 @@ func (f CSV) NewParser() (Parser, error) {
 // csvParser is the parser once it is known where fields stand.
 type csvParser struct {
 	CSV
-	split  splitter
-	fields int // of a line
-	uses   []fieldUse
+	split   splitter
+	missing texts
+	fields  int // of a line
+	uses    []fieldUse
 }
 
 // fieldUse is what becomes of a field.
@@ -120,6 +173,7 @@ type fieldUse struct {
 func (p *csvParser) bind(names []string) error {
 	p.fields = len(names)
 	for column, c := range p.Schema {
+		c = p.filled(c)
 		for at, name := range c.fields() {
 			from := slices.Index(names, name)
 			if from < 0 {
@@ -138,6 +192,16 @@ func (p *csvParser) bind(names []string) error {
 	return nil
 }
 
+// passes says that a line is a comment.
+func (p *csvParser) passes(line []byte) bool {
+	return p.Comment != 0 && len(line) > 0 && line[0] == p.Comment
+}
+
+// continues says whether the row goes on after this line; open says that the line before did.
+func (p *csvParser) continues(line []byte, open bool) bool {
+	return p.Multiline && p.split.open(line, open)
+}
+
 func (p *csvParser) ParseLine(line []byte, row Row) error {
 	fields, err := p.split.split(line)
 	if err != nil {
@@ -149,8 +213,7 @@ func (p *csvParser) ParseLine(line []byte, row Row) error {
 	for i := range p.uses {
 		use := &p.uses[i]
 		text := fields[use.from]
-		missing := len(text) == 0 || p.NA != "" && string(text) == p.NA
-		if err := use.set(row, text, missing); err != nil {
+		if err := use.set(row, text, p.missing.has(text)); err != nil {
 			return err
 		}
 	}

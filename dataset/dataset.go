@@ -111,7 +111,7 @@ func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error)
 	if d.err != nil {
 		return nil, "", d.err
 	}
-	r, err := open(ctx, d.source, d.epoch)
+	r, err := open(context.WithValue(ctx, loading{}, true), d.source, d.epoch)
 	if err != nil {
 		return nil, "", err
 	}

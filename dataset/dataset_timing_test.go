@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // criteoText is generated lines in Criteo's form, about 250 bytes each.
@@ -64,8 +65,8 @@ func BenchmarkMultiSlot(b *testing.B) {
 	benchRead(b, CriteoMultiSlot(), []byte(strings.Repeat(line, 5000)))
 }
 
-// BenchmarkTSV reads Criteo's form by a schema: 13 numbers, 26 hashed tokens.
-func BenchmarkTSV(b *testing.B) {
+// criteoTSV is Criteo's form by a schema: 13 numbers, 26 hashed tokens.
+func criteoTSV() CSV {
 	fields, counts, tokens := []string{"label"}, []string{}, []string{}
 	for i := range criteoCounts {
 		counts = append(counts, "I"+strconv.Itoa(i+1))
@@ -73,11 +74,31 @@ func BenchmarkTSV(b *testing.B) {
 	for i := range criteoTokens {
 		tokens = append(tokens, "C"+strconv.Itoa(i+1))
 	}
-	benchRead(b, CSV{Comma: '\t', Fields: append(append(fields, counts...), tokens...), Schema: []CSVColumn{
+	return CSV{Comma: '\t', Fields: append(append(fields, counts...), tokens...), Schema: []CSVColumn{
 		{Column: Floats("dense_input", criteoCounts), Fields: counts, Missing: "0"},
 		{Column: Ints("C", criteoTokens), Fields: tokens, Hash: criteoHeight},
 		{Column: Floats("label")},
-	}}, criteoText(5000))
+	}}
+}
+
+func BenchmarkTSV(b *testing.B) { benchRead(b, criteoTSV(), criteoText(5000)) }
+
+// BenchmarkLoad reads such text into memory, by one goroutine and by two.
+func BenchmarkLoad(b *testing.B) {
+	const rows = 40_000
+	text := fstest.MapFS{"text": {Data: criteoText(rows)}}
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			b.SetBytes(int64(len(text["text"].Data)))
+			for b.Loop() {
+				d := New(&Files{FS: text, Paths: []string{"text"}, Format: criteoTSV(), Threads: threads})
+				if _, err := d.Load(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*rows)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
 }
 
 // BenchmarkEncodingCSV splits the same lines into fields with the standard library, and does nothing with them.

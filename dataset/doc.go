@@ -17,7 +17,8 @@
 //
 // Rows come from columns in memory ([FromColumns]), from structs ([FromStructs]), from functions ([Generate], [FromSeq]), from text
 // files ([FromFiles], [Files]) in one of the formats [Criteo], [SlotText], [MultiSlot], [CSV] or a user's own [Format], from IDX files
-// ([MNIST]), or from a user's own [Source] or [Indexed]. Files are unpacked if they are gzip, whatever their names.
+// ([MNIST]), or from a user's own [Source] or [Indexed]. Files are unpacked if they are gzip or zstd, whatever their names.
+// All cores parse what is loaded into memory ([Files] has Threads).
 //
 // Rows of an indexed source lie in memory or are made on demand: they can be counted and shuffled. Rows of files
 // stream by until [Dataset.Load]; everything but [Dataset.Shuffle] works on both, and keeps the same rows of both.
@@ -48,6 +49,8 @@
 // down with its options, and [ReadFormat] makes it again, so that a service can read its requests as training read its files.
 //
 // # Bad data
+//
+// A row keeps the file and the line that it comes from ([Table.Place]), for messages.
 //
 // A line that can't be understood ends the pass with an error that tells file, line, field, what was wanted and what
 // stood there ([LineError]). So does a pass without a row ([ErrNoRows]), which says what is empty or which option left nothing;
@@ -82,6 +85,7 @@ package dataset
 //	table.go    rows in memory, column by column
 //	store.go    the values of one column
 //	row.go      a row while it is written
+//	origins.go  the file and line that it comes from
 //	errors.go   what can be wrong
 //	empty.go    why a pass had no rows
 //
@@ -107,8 +111,10 @@ package dataset
 // Files:
 //
 //	files.go                              a list of them, and SkipBad
+//	linereader.go                         their lines, one after the other
 //	filesreader.go                        one pass over them
-//	open.go                               plain or gzip, from a file system or the machine
+//	parallel.go                           the same, parsed by several goroutines
+//	open.go                               plain or packed, from a file system or the machine
 //	pipe.go, pipe_unix.go, pipe_other.go  what a shell command makes of a file
 //	interrupt.go                          reads that end with a context
 //	lines.go                              lines, of bounded length

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Files is a source that reads text files one after the other, each plain or gzip. Empty lines are passed over.
+// Files is a source that reads text files one after the other, each plain, gzip or zstd. Empty lines are passed over.
 //
 //	d := dataset.New(&dataset.Files{Paths: paths, Format: dataset.Criteo{}, SkipBad: 100})
 type Files struct {
@@ -26,6 +26,10 @@ type Files struct {
 	SkipBad int
 	// OnBad, if set, is told of every bad line that is passed over, on the goroutine that reads; nothing is logged then.
 	OnBad func(*LineError)
+	// Threads is how many goroutines parse lines. 0 is as many as there are cores (GOMAXPROCS) while rows are loaded into memory in a
+	// format of this package, and 1 otherwise, since a loop over batches trains meanwhile. More than 1 needs a format whose parsers take
+	// every line for itself. Rows come in the order of their lines, however many parse them.
+	Threads int
 
 	reader io.Reader // read once, in place of paths
 	used   *atomic.Bool
@@ -39,7 +43,7 @@ func FromFiles(format Format, paths ...string) *Dataset {
 	return New(&Files{Paths: paths, Format: format})
 }
 
-// FromReader is a dataset of one text, plain or gzip, that can be passed over once. Name stands for it in errors.
+// FromReader is a dataset of one text, plain, gzip or zstd, that can be passed over once. Name stands for it in errors.
 func FromReader(r io.Reader, name string, format Format) *Dataset {
 	return New(&Files{Paths: []string{name}, Format: format, reader: r, used: new(atomic.Bool)})
 }
@@ -60,6 +64,9 @@ func (f *Files) Columns() []Column {
 func (f *Files) check() error {
 	if f.Format == nil {
 		return fmt.Errorf("%w Files.Format: want a format such as dataset.Criteo{}", ErrOption)
+	}
+	if f.Threads < 0 {
+		return fmt.Errorf("%w Files.Threads is %d: want 0 or more goroutines", ErrOption, f.Threads)
 	}
 	if f.SkipBad < 0 {
 		return fmt.Errorf("%w Files.SkipBad is %d: want 0 or more lines", ErrOption, f.SkipBad)
@@ -95,7 +102,10 @@ func (f *Files) OpenContext(ctx context.Context, _ int) (Reader, error) {
 	if f.used != nil && f.used.Swap(true) {
 		return nil, fmt.Errorf("%w: %s", ErrOnePass, f.Paths[0])
 	}
-	return &filesReader{Files: f, ctx: ctx, paths: f.Paths}, nil
+	if n := f.threads(ctx); n > 1 {
+		return newCrewReader(ctx, f, n), nil
+	}
+	return &filesReader{lineReader: lineReader{Files: f, ctx: ctx}}, nil
 }
 
 // open opens the file at path, or the reader that stands for it.

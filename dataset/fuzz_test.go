@@ -65,8 +65,12 @@ func FuzzSplit(f *testing.F) {
 		}
 		r := csv.NewReader(strings.NewReader(line))
 		want, wantErr := r.Read()
-		s := splitter{comma: ','}
+		s := splitter{comma: ',', quote: '"'}
 		got, err := s.split([]byte(line))
+		unclosed := err != nil && strings.Contains(err.Error(), "want a closing quote")
+		if open := s.open([]byte(line), false); open && err == nil || unclosed && !open {
+			t.Fatalf("%q ends within quotes: %v; %v", line, open, err)
+		}
 		if errors.Is(wantErr, csv.ErrBareQuote) {
 			return // a quote in the middle of a field: taken as it is here, refused there
 		}

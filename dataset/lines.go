@@ -24,24 +24,24 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // next is the next line that isn't empty, without its end; io.EOF after the last. It is valid until the next call.
 func (l *lines) next() ([]byte, error) {
 	for {
-		line, err := l.r.ReadSlice('\n')
-		l.number++
-		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, fmt.Errorf("the line is longer than %d bytes; is this a text file?", maxLine)
-		}
-		if err != nil && err != io.EOF {
-			return nil, err
-		}
-		if l.number == 1 {
-			line = bytes.TrimPrefix(line, byteOrderMark)
-		}
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		line = bytes.TrimSuffix(line, []byte("\r"))
-		if len(line) > 0 {
-			return line, nil
-		}
-		if err == io.EOF {
-			return nil, io.EOF
+		if line, err := l.line(); err != nil || len(line) > 0 {
+			return line, err
 		}
 	}
+}
+
+// line is the next line, be it empty.
+func (l *lines) line() ([]byte, error) {
+	line, err := l.r.ReadSlice('\n')
+	l.number++
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return nil, fmt.Errorf("the line is longer than %d bytes; is this a text file?", maxLine)
+	case err == io.EOF && len(line) == 0, err != nil && err != io.EOF:
+		return nil, err
+	}
+	if l.number == 1 {
+		line = bytes.TrimPrefix(line, byteOrderMark)
+	}
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 }

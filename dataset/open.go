@@ -2,8 +2,6 @@ package dataset
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -11,10 +9,12 @@ import (
 	"os"
 
 	local "github.com/gofleet/gofleet/internal/files"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 )
 
 // openFile opens a file of fsys, or of the machine when fsys is nil, has the command, if there is one, make of it what it does, and
-// unpacks that if it is gzip.
+// unpacks that if it is gzip or zstd.
 func openFile(ctx context.Context, fsys fs.FS, path, command string) (io.ReadCloser, error) {
 	f, err := openRaw(fsys, path)
 	if err != nil {
@@ -47,20 +47,49 @@ func openRaw(fsys fs.FS, path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-var gzipMagic = []byte{0x1f, 0x8b}
+// What packed files begin with. A zstd file may begin with a frame that is to be skipped, as pzstd writes it; its first byte is any of 16.
+const (
+	gzipMagic = "\x1f\x8b"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+	zstdSkip  = "\x50\x2a\x4d\x18"
+)
+
+// begins says whether what b reads begins so, of which it waits for no more than it takes to see that it does not. Bits of the first byte
+// that are not in mask make no difference.
+func begins(b *bufio.Reader, magic string, mask byte) bool {
+	for i := range len(magic) {
+		head, _ := b.Peek(i + 1)
+		if len(head) <= i || head[i] != magic[i] && (i > 0 || head[i]&mask != magic[i]) {
+			return false
+		}
+	}
+	return true
+}
 
 // unpacked reads what a file holds and closes the file.
 type unpacked struct {
 	io.Reader
-	io.Closer
+	close func() error
 }
 
-// unpack reads f as it is, or through gzip where it begins as gzip does, whatever its name.
+func (u unpacked) Close() error { return u.close() }
+
+// unpack reads f as it is, or through gzip or zstd where it begins as they do, whatever its name.
 func unpack(f io.ReadCloser) (io.ReadCloser, error) {
 	b := bufio.NewReaderSize(f, 64<<10)
-	if head, _ := b.Peek(len(gzipMagic)); !bytes.Equal(head, gzipMagic) {
-		return unpacked{b, f}, nil
+	switch {
+	case begins(b, gzipMagic, 0xff):
+		z, err := gzip.NewReader(b)
+		return unpacked{z, f.Close}, err
+	case begins(b, zstdMagic, 0xff), begins(b, zstdSkip, 0xf0):
+		z, err := zstd.NewReader(b, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1)) // 1: it reads when it is asked to
+		if err != nil {
+			return unpacked{nil, f.Close}, err
+		}
+		return unpacked{z, func() error { z.Close(); return f.Close() }}, nil
 	}
-	z, err := gzip.NewReader(b)
-	return unpacked{z, f}, err
+	return unpacked{b, f.Close}, nil
 }
+
+// maxWindow is the most memory that a zstd file may ask for: what zstd --long=27 writes.
+const maxWindow = 128 << 20

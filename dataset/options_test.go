@@ -48,6 +48,11 @@ func lawCSV(text string, set func(f *CSV)) string {
 	return outcome(FromReader(strings.NewReader(text), "text", f))
 }
 
+// lawText is lawCSV with a second field of text.
+func lawText(text string, set func(f *CSV)) string {
+	return lawCSV(text, func(f *CSV) { f.Schema[1].Hash = 1000; set(f) })
+}
+
 func lawSlots(text string, set func(c *SlotColumn)) string {
 	c := SlotColumn{Column: Ints("x")}
 	set(&c)
@@ -123,6 +128,20 @@ func linesAhead(t *testing.T, capacity int) (lines string) {
 	return lines
 }
 
+// linesParsed is how many lines are parsed of a file when its loop has its first row and everything else waits.
+func linesParsed(t *testing.T, threads int) (lines string) {
+	path := onDisk(t, strings.Repeat("1\n", 50))
+	synctest.Test(t, func(t *testing.T) {
+		f := counting{lines: new(atomic.Int64)}
+		for range New(&Files{Paths: path, Format: f, Threads: threads}).Batches(1) {
+			synctest.Wait()
+			lines = fmt.Sprint(f.lines.Load())
+			break
+		}
+	})
+	return lines
+}
+
 // fieldCases has for every field what is seen with its default and with another value.
 func fieldCases(t *testing.T) map[string][2]string {
 	cases := map[string][2]string{
@@ -134,6 +153,12 @@ func fieldCases(t *testing.T) map[string][2]string {
 		"CSV.Comma":         {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Comma = ';' })},
 		"CSV.Fields":        {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Fields = []string{"y", "x"} })},
 		"CSV.NA":            {lawCSV("NA,2\n", func(f *CSV) { f.Schema[0].Missing = "5" }), lawCSV("NA,2\n", func(f *CSV) { f.Schema[0].Missing, f.NA = "5", "NA" })},
+		"CSV.Quote":         {lawCSV("'1',2\n", func(*CSV) {}), lawCSV("'1',2\n", func(f *CSV) { f.Quote = '\'' })},
+		"CSV.Comment":       {lawCSV("#\n1,2\n", func(*CSV) {}), lawCSV("#\n1,2\n", func(f *CSV) { f.Comment = '#' })},
+		"CSV.Trim":          {lawCSV(" 1, 2\n", func(*CSV) {}), lawCSV(" 1, 2\n", func(f *CSV) { f.Trim = true })},
+		"CSV.Multiline":     {lawText("1,\"a\nb\"\n", func(*CSV) {}), lawText("1,\"a\nb\"\n", func(f *CSV) { f.Multiline = true })},
+		"CSV.NAs":           {lawCSV("-,2\n", func(f *CSV) { f.Missing = "5" }), lawCSV("-,2\n", func(f *CSV) { f.Missing, f.NAs = "5", []string{"-"} })},
+		"CSV.Missing":       {lawCSV(",2\n", func(*CSV) {}), lawCSV(",2\n", func(f *CSV) { f.Missing = "5" })},
 		"CSV.Schema":        {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema = f.Schema[:1] })},
 		"CSVColumn.Column":  {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Column = Floats("y") })},
 		"CSVColumn.Fields":  {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Fields = []string{"x"} })},
@@ -168,6 +193,7 @@ func fieldCases(t *testing.T) map[string][2]string {
 	cases["SlotText.Pad"] = [2]string{pad(false), pad(true)}
 	cases["SlotText.Slots"] = [2]string{slots(SlotColumn{Column: Ints("x")}), slots(SlotColumn{Column: Ints("x")}, SlotColumn{Column: Ints("y")})}
 	cases["MultiSlotDataGenerator.Generate"] = [2]string{fmt.Sprint(MultiSlotDataGenerator{}.Run(strings.NewReader("x\n"), io.Discard)), lawGenerator(Slot{Name: "t", Ints: []int64{2}})}
+	cases["Files.Threads"] = [2]string{linesParsed(t, 1), linesParsed(t, 2)}
 	cases["QueueDataset.Capacity"] = [2]string{linesAhead(t, 0), linesAhead(t, 9)}
 	bad := onDisk(t, "1\nz\n3\n")
 	for name, c := range map[string]struct {
@@ -326,6 +352,8 @@ func TestDefaults(t *testing.T) {
 		"InMemoryDataset.BatchSize": {memory, memoryOne},
 		"Criteo.Height":             {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Height = 1_000_001 })},
 		"Criteo.Dense":              {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Dense = MinMax })},
+		"CSV.Quote":                 {lawCSV("\"1\",2\n", func(*CSV) {}), lawCSV("\"1\",2\n", func(f *CSV) { f.Quote = '"' })},
+		"Files.Threads":             {linesParsed(t, 0), linesParsed(t, 1)},
 		"CSV.Comma":                 {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Comma = ',' })},
 		"Column.Shape":              {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Shape = []int{} })},
 		"SlotColumn.Slots":          {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Slots = []string{"x"} })},

@@ -47,5 +47,6 @@ func (t *Table) commit() {
 	for c := range t.columns {
 		t.columns[c].close()
 	}
+	t.note(t.rows, t.next)
 	t.rows++
 }

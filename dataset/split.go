@@ -7,9 +7,10 @@ import (
 
 // splitter cuts a line into fields, again and again into the same memory.
 type splitter struct {
-	comma  byte
-	fields [][]byte
-	quoted []byte // what stood in quotes, without them
+	comma, quote byte
+	trim         bool
+	fields       [][]byte
+	quoted       []byte // what stood in quotes, without them
 }
 
 // split is the line's fields, valid until the next call.
@@ -19,7 +20,8 @@ func (s *splitter) split(line []byte) ([][]byte, error) {
 		s.quoted = make([]byte, 0, len(line)) // fields point into it: it must not move
 	}
 	for {
-		if len(line) > 0 && line[0] == '"' {
+		line = s.skip(line)
+		if len(line) > 0 && line[0] == s.quote {
 			field, rest, err := s.unquote(line[1:])
 			if err != nil {
 				return nil, err
@@ -33,10 +35,10 @@ func (s *splitter) split(line []byte) ([][]byte, error) {
 		}
 		i := bytes.IndexByte(line, s.comma)
 		if i < 0 {
-			s.fields = append(s.fields, line)
+			s.fields = append(s.fields, s.cut(line))
 			return s.fields, nil
 		}
-		s.fields = append(s.fields, line[:i])
+		s.fields = append(s.fields, s.cut(line[:i]))
 		line = line[i+1:]
 	}
 }
@@ -46,23 +48,94 @@ func (s *splitter) unquote(text []byte) (field, rest []byte, err error) {
 	start := len(s.quoted)
 	whole := text
 	for {
-		i := bytes.IndexByte(text, '"')
+		i := bytes.IndexByte(text, s.quote)
 		if i < 0 {
 			return nil, nil, badField(s.number(), "a closing quote on the same line", whole)
 		}
 		s.quoted = append(s.quoted, text[:i]...)
 		text = text[i+1:]
-		if len(text) > 0 && text[0] == '"' {
-			s.quoted = append(s.quoted, '"')
+		if len(text) > 0 && text[0] == s.quote {
+			s.quoted = append(s.quoted, s.quote)
 			text = text[1:]
 			continue
 		}
-		if len(text) > 0 && text[0] != s.comma {
+		if text = s.skip(text); len(text) > 0 && text[0] != s.comma {
 			return nil, nil, badField(s.number(), "the separator after a closing quote", text)
 		}
 		return s.quoted[start:len(s.quoted):len(s.quoted)], text, nil
 	}
 }
 
+// open says whether the line ends within quotes; was says that it began there.
+func (s *splitter) open(line []byte, was bool) bool {
+	for {
+		if !was {
+			if line = s.skip(line); len(line) == 0 || line[0] != s.quote {
+				i := bytes.IndexByte(line, s.comma)
+				if i < 0 {
+					return false
+				}
+				line = line[i+1:]
+				continue
+			}
+			line = line[1:]
+		}
+		i := bytes.IndexByte(line, s.quote)
+		if i < 0 {
+			return true
+		}
+		line = line[i+1:]
+		if was = len(line) > 0 && line[0] == s.quote; was {
+			line = line[1:] // a doubled one: the field goes on
+			continue
+		}
+		i = bytes.IndexByte(line, s.comma)
+		if i < 0 {
+			return false
+		}
+		line = line[i+1:]
+	}
+}
+
+// blank says whether c is no part of a field that it stands around.
+func (s *splitter) blank(c byte) bool { return s.trim && (c == ' ' || c == '\t') && c != s.comma }
+
+// skip is the text after blanks.
+func (s *splitter) skip(text []byte) []byte {
+	for len(text) > 0 && s.blank(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+// cut is the text before blanks at its end.
+func (s *splitter) cut(text []byte) []byte {
+	for len(text) > 0 && s.blank(text[len(text)-1]) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
 // number names the field that is being read, from 1.
 func (s *splitter) number() string { return strconv.Itoa(len(s.fields) + 1) }
+
+// texts is a set of texts in which it is quick to see that a text isn't there.
+type texts struct {
+	all   map[string]bool
+	first [256]bool // bytes with which they begin
+}
+
+func newTexts(more []string, one string) texts {
+	t := texts{all: map[string]bool{}}
+	for _, text := range append([]string{one}, more...) {
+		if text != "" {
+			t.all[text], t.first[text[0]] = true, true
+		}
+	}
+	return t
+}
+
+// has says whether text is one of them, or empty.
+func (t *texts) has(text []byte) bool {
+	return len(text) == 0 || t.first[text[0]] && t.all[string(text)]
+}

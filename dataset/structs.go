@@ -96,6 +96,7 @@ func (r *sequenceReader[T]) Read(t *Table, n int) (int, error) {
 		}
 		r.sample = sample
 		if err == nil {
+			t.next = originOf(0, r.number+1)
 			err = t.Add(func(row Row) error { return r.layout.fill(row, reflect.ValueOf(&r.sample).Elem()) })
 		}
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 type Table struct {
 	columns []values
 	rows    int
+	origins
 }
 
 // values is one column of a table, and for a varying column where each row ends.
@@ -92,7 +93,24 @@ func (t *Table) gather(src *Table, rows []int) {
 			to.copyRow(from, r)
 		}
 	}
+	for i, r := range rows {
+		t.noteOf(t.rows+i, src, r)
+	}
 	t.rows += len(rows)
+}
+
+// gatherRun appends the rows from lo to below hi of a table with the same columns.
+func (t *Table) gatherRun(src *Table, lo, hi int) {
+	if lo == hi {
+		return
+	}
+	for c := range t.columns {
+		t.columns[c].copyRows(&src.columns[c], lo, hi)
+	}
+	for r := lo; r < hi; r++ {
+		t.noteOf(t.rows+r-lo, src, r)
+	}
+	t.rows += hi - lo
 }
 
 // reset empties the table and keeps its memory.
@@ -103,6 +121,7 @@ func (t *Table) truncate(n int) {
 	for c := range t.columns {
 		t.columns[c].truncate(n)
 	}
+	t.drop(n)
 	t.rows = n
 }
 
@@ -117,6 +136,7 @@ func (t *Table) keep(first int, ok func(i int) bool) {
 			for c := range t.columns {
 				t.columns[c].moveRow(to, r)
 			}
+			t.move(to, r)
 		}
 		to++
 	}
@@ -149,6 +169,17 @@ func (v *values) copyRow(from *values, r int) {
 	lo, hi := from.span(r)
 	v.append(from.store, lo, hi)
 	v.close()
+}
+
+// copyRows appends the rows from lo to below hi.
+func (v *values) copyRows(from *values, lo, hi int) {
+	first, _ := from.span(lo)
+	_, end := from.span(hi - 1)
+	shift := int64(v.len() - first)
+	v.append(from.store, first, end)
+	for r := lo; v.Varying && r < hi; r++ {
+		v.offsets = append(v.offsets, from.offsets[r+1]+shift)
+	}
 }
 
 // moveRow puts row r in place of an earlier row to, which begins where the row before it ends.

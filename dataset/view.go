@@ -40,6 +40,11 @@ func (r *viewReader) Read(t *Table, n int) (int, error) {
 	}
 	before := t.Len()
 	err := r.source.Gather(t, r.rest[:n])
+	if len(t.at) <= before { // rows that come from no file have their numbers
+		for i := range t.Len() - before {
+			t.note(before+i, originOf(0, r.rest[i]+1))
+		}
+	}
 	r.rest = r.rest[n:]
 	return t.Len() - before, err
 }

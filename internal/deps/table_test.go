@@ -87,7 +87,7 @@ var houseTests = map[string][]string{
 
 // outside says which other modules a package may use. A package without a row has the standard library alone.
 var outside = map[string][]string{
-	"dataset":              {"gorgonia.org/tensor"},
+	"dataset":              {"github.com/klauspost/compress", "gorgonia.org/tensor"},
 	"optimizer":            {"golang.org/x/sys"},
 	"nn":                   {"go4.org/unsafe/assume-no-moving-gc", "golang.org/x/term", "gorgonia.org/tensor"},
 	"transport":            {"github.com/valyala/fasthttp"},

@@ -1,0 +1,176 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// lineReader is one pass over the lines of files that are rows.
+type lineReader struct {
+	*Files
+	ctx    context.Context
+	opened int  // files so far
+	head   head // of the file that is open
+	file   io.Closer
+	lines  *lines // nil between two files
+	parser Parser
+	at     int    // the line of the file at which the last row begins
+	joined []byte // a row of several lines
+	number int    // of rows' lines, over all files
+
+	headers int
+}
+
+// head is what a parser must know of a file before its rows.
+type head struct {
+	path   string
+	number int // of the file, from 1
+	header []byte
+}
+
+// passer is a parser for which some lines are no rows.
+type passer interface{ passes(line []byte) bool }
+
+// joiner is a parser whose rows may have several lines.
+type joiner interface {
+	// continues says whether the row goes on after this line; open says that it did after the line before.
+	continues(line []byte, open bool) bool
+}
+
+// next is the next row's text of this worker.
+func (r *lineReader) next() ([]byte, error) {
+	for {
+		if r.lines == nil {
+			if err := r.nextFile(); err != nil {
+				return nil, err
+			}
+		}
+		line, err := r.row()
+		if err == io.EOF {
+			if err := r.closeFile(); err != nil {
+				return nil, fmt.Errorf("dataset: %s: %w", r.head.path, err)
+			}
+			continue
+		}
+		if err != nil {
+			return nil, r.head.place(r.at, err)
+		}
+		if r.sum != nil {
+			r.sum.Write(line)
+			r.sum.Write(lineEnd)
+		}
+		number := r.number
+		r.number++
+		if r.mine == nil || r.mine.keep(number) {
+			return line, nil
+		}
+	}
+}
+
+var lineEnd = []byte("\n")
+
+// row is the next row's text, whosever it is.
+func (r *lineReader) row() ([]byte, error) {
+	for {
+		line, err := r.lines.next()
+		r.at = r.lines.number
+		if err != nil {
+			return nil, err
+		}
+		if p, ok := r.parser.(passer); ok && p.passes(line) {
+			continue
+		}
+		if j, ok := r.parser.(joiner); ok && j.continues(line, false) {
+			return r.join(line, j)
+		}
+		return line, nil
+	}
+}
+
+// join is a row of several lines. A row that does not end is what there is of it, which its parser calls bad.
+func (r *lineReader) join(line []byte, j joiner) ([]byte, error) {
+	r.joined = append(r.joined[:0], line...)
+	for open := true; open && len(r.joined) < maxLine; {
+		line, err := r.lines.line()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.joined = append(append(r.joined, '\n'), line...)
+		open = j.continues(line, true)
+	}
+	return r.joined, nil
+}
+
+// nextFile opens the next file and gives its first line to a parser that wants it.
+func (r *lineReader) nextFile() error {
+	if r.opened == len(r.Paths) {
+		return io.EOF
+	}
+	r.head = head{path: r.Paths[r.opened], number: r.opened + 1}
+	r.opened++
+	if ended := context.Cause(r.ctx); ended != nil {
+		return fmt.Errorf("dataset: before %s: %w", r.head.path, ended)
+	}
+	parser, err := r.Format.NewParser()
+	if err != nil {
+		return err
+	}
+	f, err := r.open(r.ctx, r.head.path)
+	if err != nil {
+		return err
+	}
+	r.file, r.lines, r.parser = f, newLines(f), parser
+	header, ok := parser.(HeaderParser)
+	if !ok {
+		return nil
+	}
+	line, err := r.row()
+	if err == io.EOF {
+		return nil // an empty file has no rows
+	}
+	if err == nil {
+		r.headers++
+		r.head.header = append([]byte{}, line...)
+		err = header.ParseHeader(line)
+	}
+	err = r.head.place(r.at, err)
+	if bad, ok := errors.AsType[*LineError](err); ok { // never passed over: without a header no line can be read
+		return fmt.Errorf("dataset: bad line: %w", bad)
+	}
+	return err
+}
+
+// closeFile closes the file that is open.
+func (r *lineReader) closeFile() error {
+	if r.lines == nil {
+		return nil
+	}
+	r.lines = nil
+	return r.file.Close()
+}
+
+// newParser is another parser of the file's rows.
+func (f *Files) newParser(h *head) (Parser, error) {
+	p, err := f.Format.NewParser()
+	if err != nil || h.header == nil {
+		return p, err
+	}
+	return p, p.(HeaderParser).ParseHeader(h.header)
+}
+
+// place says where an error arose.
+func (h *head) place(line int, err error) error {
+	if err == nil {
+		return nil
+	}
+	if bad, ok := errors.AsType[*LineError](err); ok {
+		bad.File, bad.Line = h.path, line
+		return bad
+	}
+	return fmt.Errorf("dataset: %s:%d: %w", h.path, line, err)
+}

@@ -1,0 +1,108 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+)
+
+// origins is where the rows of a table come from, for messages: 8 bytes a row.
+type origins struct {
+	at     []origin // of the first rows; those after them have none
+	files  []string // by number, from 1
+	shared bool     // files belongs to other tables too
+	last   int      // the file that was looked up last
+	next   origin   // of the row that is written next
+}
+
+// origin is a file's number and a line. Of the file 0 it is a row of the source, from 1; 0 is unknown.
+type origin uint64
+
+const lineBits = 40
+
+func originOf(file, line int) origin { return origin(file)<<lineBits | origin(line)&(1<<lineBits-1) }
+
+func (o origin) file() int { return int(o >> lineBits) }
+func (o origin) line() int { return int(o & (1<<lineBits - 1)) }
+
+// At says which line of which file the rows are that are added next, until it is called again: a message about one of them names both.
+// Lines count from 1.
+func (t *Table) At(file string, line int) { t.next = originOf(t.fileNumber(file), line) }
+
+// Place is where row r comes from, such as "clicks.csv:17"; "" where that is not known.
+func (t *Table) Place(r int) string {
+	if r < 0 || r >= len(t.at) {
+		return ""
+	}
+	switch o := t.at[r]; {
+	case o == 0:
+		return ""
+	case o.file() == 0:
+		return fmt.Sprintf("row %d of the data", o.line()-1)
+	default:
+		return fmt.Sprintf("%s:%d", t.files[o.file()-1], o.line())
+	}
+}
+
+// from gives the table the list of files that its rows will come from.
+func (t *Table) from(files []string) {
+	if len(t.files) == 0 {
+		t.files, t.shared = files, true
+	}
+}
+
+// fileNumber is the file's number in the table.
+func (t *Table) fileNumber(file string) int {
+	if t.last > 0 && t.files[t.last-1] == file {
+		return t.last
+	}
+	i := slices.Index(t.files, file)
+	if i < 0 {
+		if t.shared {
+			t.files, t.shared = slices.Clone(t.files), false
+		}
+		i = len(t.files)
+		t.files = append(t.files, file)
+	}
+	t.last = i + 1
+	return t.last
+}
+
+// note notes the origin of a row that is written after those that have any.
+func (o *origins) note(row int, from origin) {
+	if from == 0 {
+		return
+	}
+	for len(o.at) < row {
+		o.at = append(o.at, 0)
+	}
+	o.at = append(o.at, from)
+}
+
+// noteOf notes where a row of another table comes from for row to, as note does.
+func (t *Table) noteOf(to int, src *Table, r int) {
+	if r >= len(src.at) {
+		return
+	}
+	t.from(src.files)
+	from := src.at[r]
+	if f := from.file(); f > 0 && !sameList(t.files, src.files) {
+		from = originOf(t.fileNumber(src.files[f-1]), from.line())
+	}
+	t.note(to, from)
+}
+
+// sameList says whether two lists are one.
+func sameList(a, b []string) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
+// move puts the origin of row r in place of that of an earlier row.
+func (o *origins) move(to, r int) {
+	switch {
+	case r < len(o.at):
+		o.at[to] = o.at[r]
+	case to < len(o.at):
+		o.at[to] = 0
+	}
+}
+
+// drop forgets the origins of rows from n on.
+func (o *origins) drop(n int) { o.at = o.at[:min(n, len(o.at))] }

@@ -1,0 +1,238 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+)
+
+// crewReader is one pass over files whose lines several goroutines parse: one cuts the files into chunks of whole lines, the crew parses
+// them, and Read takes them in the order in which they were cut.
+type crewReader struct {
+	filesReader
+	cancel context.CancelFunc
+	queue  chan *chunk // in order
+	work   chan *chunk // the same, for whoever is free
+	free   chan *chunk // parsed and taken
+	crew   sync.WaitGroup
+
+	now   *chunk
+	taken int // rows of now
+	ended error
+}
+
+// chunk is some lines of a file, and what became of them.
+type chunk struct {
+	head  head
+	text  []byte
+	ends  []int // of the lines in text
+	at    []int // and where each stands in the file
+	err   error // why there are no more lines after these, if there are none
+	table *Table
+	bad   []badRow
+	done  chan struct{} // gets one when it is parsed
+}
+
+// badRow is a line that is no row.
+type badRow struct {
+	before int // rows of the chunk
+	err    error
+}
+
+// chunkText is about how much text a chunk has.
+const chunkText = 64 << 10
+
+// loading is the key of a context whose pass may use all cores, since nothing is computed until it ends.
+type loading struct{}
+
+// threads is how many goroutines parse in a pass.
+func (f *Files) threads(ctx context.Context) int {
+	switch all, _ := ctx.Value(loading{}).(bool); {
+	case f.Threads > 0:
+		return f.Threads
+	case all && everyLineAlone(f.Format):
+		return runtime.GOMAXPROCS(0)
+	}
+	return 1
+}
+
+// everyLineAlone says whether the format is known to make of each line the same, whatever lines came before.
+func everyLineAlone(f Format) bool {
+	switch f.(type) {
+	case Criteo, SlotText, MultiSlot, CSV:
+		return true
+	}
+	return false
+}
+
+func newCrewReader(ctx context.Context, f *Files, threads int) *crewReader {
+	chunks := 2*threads + 2
+	r := &crewReader{queue: make(chan *chunk, chunks), work: make(chan *chunk, chunks), free: make(chan *chunk, chunks)}
+	r.Files = f
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	columns := f.Columns()
+	for range chunks {
+		r.free <- &chunk{table: newTable(columns), done: make(chan struct{}, 1)}
+	}
+	r.crew.Go(r.cut)
+	for range threads {
+		r.crew.Go(r.parse)
+	}
+	return r
+}
+
+// cut makes chunks until the files or the pass end.
+func (r *crewReader) cut() {
+	defer close(r.queue)
+	defer close(r.work)
+	defer r.closeFile()
+	var line []byte // the first of the next chunk
+	for {
+		var c *chunk
+		select {
+		case c = <-r.free:
+		case <-r.ctx.Done():
+			return
+		}
+		line = c.fill(&r.lineReader, line)
+		r.queue <- c // which has room for all of them
+		r.work <- c
+		if c.err != nil {
+			return
+		}
+	}
+}
+
+// fill takes lines of one file, of which the first may have been read, and returns one of another file that it met.
+func (c *chunk) fill(r *lineReader, line []byte) (next []byte) {
+	c.text, c.ends, c.at, c.err, c.bad = c.text[:0], c.ends[:0], c.at[:0], nil, c.bad[:0]
+	if line != nil {
+		c.add(r, line)
+	}
+	for len(c.text) < chunkText {
+		if line, c.err = r.next(); c.err != nil {
+			return nil
+		}
+		if len(c.at) > 0 && c.head.number != r.head.number {
+			return line
+		}
+		c.add(r, line)
+	}
+	return nil
+}
+
+func (c *chunk) add(r *lineReader, line []byte) {
+	c.head, c.text = r.head, append(c.text, line...)
+	c.ends, c.at = append(c.ends, len(c.text)), append(c.at, r.at)
+}
+
+// parse parses chunks.
+func (r *crewReader) parse() {
+	var parser Parser
+	var of int // the file that it is for
+	for c := range r.work {
+		c.table.reset()
+		c.table.from(r.Paths)
+		var err error
+		if len(c.at) > 0 && of != c.head.number {
+			of = c.head.number
+			parser, err = r.newParser(&c.head)
+		}
+		if err != nil {
+			c.bad = append(c.bad, badRow{0, err})
+		} else {
+			c.parse(parser)
+		}
+		c.done <- struct{}{}
+	}
+}
+
+func (c *chunk) parse(p Parser) {
+	begin := 0
+	for i, end := range c.ends {
+		if err := parseRow(p, c.text[begin:end], c.table, &c.head, c.at[i]); err != nil {
+			c.bad = append(c.bad, badRow{c.table.Len(), err})
+		}
+		begin = end
+	}
+}
+
+// Read appends the rows of the next chunks.
+func (r *crewReader) Read(t *Table, n int) (int, error) {
+	before := t.Len()
+	for t.Len()-before < n {
+		if r.now == nil {
+			if err := r.take(); err == io.EOF {
+				return endOr(t.Len() - before)
+			} else if err != nil {
+				return t.Len() - before, err
+			}
+		}
+		if err := r.give(t, n-(t.Len()-before)); err != nil {
+			r.ended = err
+			return t.Len() - before, err
+		}
+	}
+	return t.Len() - before, nil
+}
+
+// take waits for the next chunk.
+func (r *crewReader) take() error {
+	if r.ended != nil {
+		return r.ended
+	}
+	select {
+	case c, more := <-r.queue:
+		if !more {
+			return r.given()
+		}
+		<-c.done
+		r.now, r.taken = c, 0
+		return nil
+	case <-r.ctx.Done():
+		return r.given()
+	}
+}
+
+// given says that the pass was given up.
+func (r *crewReader) given() error {
+	return fmt.Errorf("dataset: reading files was ended: %w", context.Cause(r.ctx))
+}
+
+// give appends at most n rows of the chunk, up to its next bad line.
+func (r *crewReader) give(t *Table, n int) error {
+	c := r.now
+	end := c.table.Len()
+	if len(c.bad) > 0 {
+		end = c.bad[0].before
+	}
+	end = min(end, r.taken+n)
+	t.gatherRun(c.table, r.taken, end)
+	r.taken = end
+	if len(c.bad) > 0 && end == c.bad[0].before {
+		bad := c.bad[0]
+		c.bad = c.bad[1:]
+		return r.pass(bad.err)
+	}
+	if r.taken < c.table.Len() || len(c.bad) > 0 {
+		return nil
+	}
+	r.now = nil
+	if r.ended = c.err; c.err == nil {
+		r.free <- c
+	}
+	if r.ended == io.EOF {
+		r.tell()
+	}
+	return nil
+}
+
+// Close ends the pass, and waits for its goroutines.
+func (r *crewReader) Close() error {
+	r.cancel()
+	r.crew.Wait()
+	r.tell()
+	return nil
+}
