@@ -115,6 +115,10 @@ func Commit(dir string, m Manifest) error {
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
+	// Files in it are durable when its own name is.
+	if err := disk.SyncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
 	write := func(w io.Writer) error { _, err := w.Write(append(data, '\n')); return err }
 	if err := files.WriteOn(disk, filepath.Join(dir, manifestName), write); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)

@@ -220,19 +220,15 @@ func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *t
 	}
 	steps, seen, updates := make([]int64, 0, len(ids)), make([]uint32, 0, len(ids)), make([]uint32, 0, len(ids))
 	var show, click []float32
-	for rows, floats := range from.RowsOf(ids) {
+	for rows := range from.RowsOf(ids) {
 		if err := files.Ended(ctx); err != nil {
 			return err
 		}
-		if err := safetensors.Put(w, t.rows(), floats); err != nil {
+		if err := safetensors.Put(w, t.rows(), rows.Floats); err != nil {
 			return err
 		}
-		for _, r := range rows {
-			steps, seen, updates = append(steps, r.Step), append(seen, r.Seen), append(updates, r.Updates)
-			if t.Rated {
-				show, click = append(show, r.Show), append(click, r.Click)
-			}
-		}
+		steps, seen, updates = append(steps, rows.Steps...), append(seen, rows.Seen...), append(updates, rows.Updates...)
+		show, click = append(show, rows.Show...), append(click, rows.Click...)
 	}
 	puts := []func() error{
 		func() error { return safetensors.Put(w, t.steps(), steps) },

@@ -210,7 +210,8 @@ func (s *Series) Claim(ctx context.Context) error {
 // Release gives up what Claim or Make took.
 func (s *Series) Release() { s.claims.Release() }
 
-// Make makes the directory of the next checkpoint, which nobody else has. The name is absolute.
+// Make makes the directory of the next checkpoint, which nobody else has. The name is absolute, and durable when the checkpoint is
+// committed: pushes are held while a directory is made, and need not wait for the disk.
 func (s *Series) Make(ctx context.Context) (dir string, err error) {
 	root, err := filepath.Abs(s.Dir)
 	if err != nil {
@@ -233,9 +234,6 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 		switch err := disk.Mkdir(dir); {
 		case err == nil:
 			s.owns(n)
-			if err := disk.SyncDir(root); err != nil { // files in it are durable when its own name is
-				return "", fmt.Errorf("checkpoint: %w", err)
-			}
 			return dir, nil
 		case !errors.Is(err, fs.ErrExist):
 			return "", fmt.Errorf("checkpoint: %w", err)

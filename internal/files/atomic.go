@@ -37,8 +37,22 @@ func CreateOn(on FS, name string) (*File, error) {
 		return nil, err
 	}
 	f := &File{on: on, name: name, tmp: tmp, sum: NewHash()}
-	f.Writer = bufio.NewWriterSize(counter{f}, 1<<20)
+	f.Writer = bufio.NewWriterSize(counter{f}, 4*large)
 	return f, nil
+}
+
+// large is from how many bytes on a piece is written as it is, behind what is buffered: it would be copied for nothing.
+const large = 1 << 16
+
+// Write implements [io.Writer].
+func (f *File) Write(b []byte) (int, error) {
+	if len(b) < large {
+		return f.Writer.Write(b)
+	}
+	if err := f.Flush(); err != nil {
+		return 0, err
+	}
+	return counter{f}.Write(b)
 }
 
 // counter writes to the temporary file and keeps size and checksum.

@@ -1,6 +1,9 @@
 package files
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -20,5 +23,28 @@ func TestOnlyLocalNames(t *testing.T) {
 		if err := CheckLocal(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v does not say %q", name, err, want)
 		}
+	}
+}
+
+// TestPiecesOfAnySize writes pieces that are buffered and pieces that are not: the file has all of them in their order, and so has its sum.
+func TestPiecesOfAnySize(t *testing.T) {
+	f, err := Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	for i, n := range []int{1, large, 5, large - 1, 3 * large, 9 * large, 2, 0, large + 1, 7} {
+		piece := bytes.Repeat([]byte{byte('a' + i)}, n)
+		if written, err := f.Write(piece); written != n || err != nil {
+			t.Fatalf("%d bytes of %d written, error %v", written, n, err)
+		}
+		want = append(want, piece...)
+	}
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(f.name)
+	if err != nil || !bytes.Equal(got, want) || f.Sum() != SumOf(want) || f.Size() != int64(len(want)) {
+		t.Errorf("%d bytes (sum %s of %d), error %v; %d were written (%s)", len(got), f.Sum(), f.Size(), err, len(want), SumOf(want))
 	}
 }

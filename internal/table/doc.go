@@ -77,6 +77,8 @@
 //	arena.go                              rows by number
 //	row.go                                how a row lies in memory
 //	rows.go                               all rows, for who saves or serves them
+//	columns.go                            many of them at once
+//	sorted.go                             their ids in order
 //
 // Who gets a row, and who keeps it:
 //

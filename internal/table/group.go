@@ -31,9 +31,8 @@ type call struct {
 	res    Result
 	err    error
 
-	out     []Row // what read fills
-	buffer  []float32
-	largest uint64 // of the ids that are read
+	out     *Columns // what read fills
+	largest uint64   // of the ids that are read
 
 	played *played // of a push that is played again
 }

@@ -174,8 +174,8 @@ func (j *imageJob) read() (is imaged) {
 	t.IDs()
 	j.change(20)
 	for rows := range t.Rows() {
-		for _, r := range rows {
-			is.Rows = append(is.Rows, cloned(r))
+		for i := range rows.IDs {
+			is.Rows = append(is.Rows, cloned(rows.row(t.Table, i)))
 		}
 		j.change(5)
 	}
@@ -214,9 +214,9 @@ func TestImagesBesideWriters(t *testing.T) {
 	}
 	rows := 0
 	for some := range m.Tables[0].Rows() {
-		rows += len(some)
-		for _, r := range some {
-			if r.W[0] != 1 || r.W[2] != 1 || r.Updates != 1 {
+		rows += len(some.IDs)
+		for i := range some.IDs {
+			if r := some.row(table, i); r.W[0] != 1 || r.W[2] != 1 || r.Updates != 1 {
 				t.Fatalf("row %d: %v after %d updates", r.ID, r.W, r.Updates)
 			}
 		}

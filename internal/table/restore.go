@@ -8,33 +8,6 @@ import (
 	"sync/atomic"
 )
 
-// Columns are many rows, each number of all of them in a slice of its own, as they lie in a file.
-type Columns struct {
-	IDs []uint64
-	// Floats are the weights and the state of one row after the other; of state that the table has no place for it takes what it has.
-	Floats []float32
-	// Stateless rows get the rule's initial state, whatever lies behind their weights.
-	Stateless     bool
-	Steps         []int64
-	Seen, Updates []uint32
-	// Show and Click are nil where they are not counted.
-	Show, Click []float32
-}
-
-// row is number i.
-func (c *Columns) row(t *Sparse, i int) Row {
-	width := len(c.Floats) / len(c.IDs)
-	floats := c.Floats[i*width:][:width]
-	r := Row{ID: c.IDs[i], W: floats[:t.dim], Step: c.Steps[i], Seen: c.Seen[i], Updates: c.Updates[i]}
-	if !c.Stateless {
-		r.State = floats[t.dim:min(width, t.dim+t.state)]
-	}
-	if c.Show != nil {
-		r.Show, r.Click = c.Show[i], c.Click[i]
-	}
-	return r
-}
-
 // Restore puts a row back as [Sparse.Rows] gave it, over the row of that id if there is one. A row without state (from a file
 // of weights alone) gets the rule's initial state. The clock is moved on to when the row was seen. [ErrFull] says that there is
 // no room.

@@ -58,6 +58,11 @@ func (l layout) slots(h *header) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Add(unsafe.Pointer(h), 4*(headerFloats+l.dim))), l.state)
 }
 
+// values are the weights and the state, which follow each other.
+func (l layout) values(h *header) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Add(unsafe.Pointer(h), unsafe.Sizeof(header{}))), l.dim+l.state)
+}
+
 // marks of a row in a table that has them.
 func (l layout) marks(h *header) *marks {
 	return (*marks)(unsafe.Add(unsafe.Pointer(h), 4*(headerFloats+l.dim+l.state)))

@@ -24,8 +24,7 @@ func (t *Sparse) IDs() []uint64 {
 	for i := range t.shards {
 		ids = t.shards[i].appendIDs(ids)
 	}
-	slices.Sort(ids)
-	return ids
+	return sorted(ids)
 }
 
 func (s *shard) appendIDs(ids []uint64) []uint64 {
@@ -53,11 +52,11 @@ func (t *Sparse) Rows(step int64) iter.Seq[Row] {
 // born.
 func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
-		b := t.newBatch()
+		c := t.newColumns(min(batch, len(ids)))
 		for ids := range slices.Chunk(ids, batch) {
-			t.read(ids, &b, step, (*Sparse).readBlock)
-			for _, r := range b.rows {
-				if !yield(r) {
+			t.read(ids, c, step, (*Sparse).readBlock)
+			for i := range ids {
+				if !yield(c.row(t, i)) {
 					return
 				}
 			}
@@ -68,28 +67,19 @@ func (t *Sparse) RowsOf(ids []uint64, step int64) iter.Seq[Row] {
 // batch is how many rows are read at a time.
 const batch = 1024
 
-// batchOf are rows that were read together, with the floats of all: the weights and the state of one row after the other.
-type batchOf struct {
-	rows   []Row
-	floats []float32
-}
-
-func (t *Sparse) newBatch() batchOf {
-	return batchOf{make([]Row, batch), make([]float32, batch*(t.dim+t.state))}
-}
-
-// read copies rows into a batch.
-func (t *Sparse) read(ids []uint64, into *batchOf, step int64, do blockFunc) {
-	into.rows, into.floats = into.rows[:len(ids)], into.floats[:len(ids)*(t.dim+t.state)]
+// read copies rows into columns that have room for them.
+func (t *Sparse) read(ids []uint64, into *Columns, step int64, do blockFunc) {
+	into.resize(t, len(ids))
+	copy(into.IDs, ids)
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
 	c.largest = c.group(ids, len(t.shards), t.seed)
 	c.begin(nil, Clicks{}, step, 0)
-	c.out, c.buffer = into.rows, into.floats
+	c.out = into
 	for i := range t.shards {
 		t.runShard(i, c, do)
 	}
-	c.out, c.buffer = nil, nil
+	c.out = nil
 }
 
 func (t *Sparse) readBlock(s *shard, c *call, b *block) {
@@ -97,31 +87,18 @@ func (t *Sparse) readBlock(s *shard, c *call, b *block) {
 		s.image.keep(t, b)
 	}
 	for i, it := range b.items {
-		c.out[it.at] = t.readOut(c, it, b.rows[i])
+		t.readOut(c, it, b.rows[i])
 	}
 }
 
-// readOut copies a row, which is nil if it is not there.
-func (t *Sparse) readOut(c *call, it item, h *header) Row {
-	space := c.buffer[int(it.at)*(t.dim+t.state):][:t.dim+t.state]
-	r := Row{ID: it.id, W: space[:t.dim], State: space[t.dim:]}
-	if h != nil {
-		t.readRow(c, h, &r)
-	} else {
-		t.param.InitRow(r.W, it.id)
-		t.initSlots(r.State)
+// readOut copies a row, which is nil if it is not there, to its place in the columns.
+func (t *Sparse) readOut(c *call, it item, h *header) {
+	if h == nil {
+		c.out.unborn(t, int(it.at))
+		return
 	}
-	return r
-}
-
-func (t *Sparse) readRow(c *call, h *header, r *Row) {
 	if t.sweeps {
 		t.replay(c, h, c.step)
 	}
-	copy(r.W, t.weights(h))
-	copy(r.State, t.slots(h))
-	r.Step, r.Seen, r.Updates = h.step, h.seen&^changed, h.updates
-	if t.marked {
-		r.Show, r.Click = t.marks(h).show, t.marks(h).click
-	}
+	c.out.take(t, int(it.at), h)
 }

@@ -61,6 +61,7 @@ func (m *TableImage) Waiters() []Waiter {
 // IDs are the ids of all rows, ascending. The slice is the image's. It is asked for before rows are read.
 func (m *TableImage) IDs() []uint64 {
 	m.once.Do(func() {
+		m.ids = make([]uint64, 0, m.Table.Len())
 		m.list(func(id uint64) { m.ids = append(m.ids, id) })
 		m.ids = settled(m.ids)
 	})
@@ -76,10 +77,7 @@ func (m *TableImage) list(each func(id uint64)) {
 }
 
 // settled are ids ascending, each once: a row that was dropped may have come again.
-func settled(ids []uint64) []uint64 {
-	slices.Sort(ids)
-	return slices.Compact(ids)
-}
+func settled(ids []uint64) []uint64 { return slices.Compact(sorted(ids)) }
 
 // Changes are what had changed, in an image that takes that; of a rule that sweeps all rows, since each moves with every update.
 func (m *TableImage) Changes() Changes {
@@ -93,41 +91,39 @@ func (m *TableImage) Changes() Changes {
 // Taken is what Changes were, as far as they were asked for, when the image is closed: for GiveBack.
 func (m *TableImage) Taken() Changes { return m.changes }
 
-// Rows yields all rows by ascending id, once, some at a time: these, and the weights and the state of each, one row after the other, as one
-// slice. While some are used the next are read; they are valid until then.
-func (m *TableImage) Rows() iter.Seq2[[]Row, []float32] { return m.RowsOf(m.IDs()) }
+// Rows yields all rows by ascending id, once, some at a time. While some are used the next are read; they are valid until then.
+func (m *TableImage) Rows() iter.Seq[*Columns] { return m.RowsOf(m.IDs()) }
 
 // RowsOf is Rows of these ids, which ascend and are the image's.
-func (m *TableImage) RowsOf(ids []uint64) iter.Seq2[[]Row, []float32] {
-	return func(yield func([]Row, []float32) bool) {
+func (m *TableImage) RowsOf(ids []uint64) iter.Seq[*Columns] {
+	return func(yield func(*Columns) bool) {
 		t := m.Table
-		free, full, over := make(chan *batchOf, 2), make(chan *batchOf, 2), make(chan struct{})
+		free, full, over := make(chan *Columns, 2), make(chan *Columns, 2), make(chan struct{})
 		defer func() {
 			close(over)
 			for range full { // the image is not read any more when this returns
 			}
 		}()
 		for range 2 {
-			b := t.newBatch()
-			free <- &b
+			free <- t.newColumns(min(batch, len(ids)))
 		}
 		go func() {
 			defer close(full)
 			for ids := range slices.Chunk(ids, batch) {
 				select {
-				case b := <-free:
-					t.read(ids, b, m.step, (*Sparse).readImage)
-					full <- b
+				case c := <-free:
+					t.read(ids, c, m.step, (*Sparse).readImage)
+					full <- c
 				case <-over:
 					return
 				}
 			}
 		}()
-		for b := range full {
-			if !yield(b.rows, b.floats) {
+		for c := range full {
+			if !yield(c) {
 				return
 			}
-			free <- b
+			free <- c
 		}
 	}
 }
@@ -237,11 +233,14 @@ func (t *Sparse) readImage(s *shard, c *call, b *block) {
 	m := s.image
 	m.read, m.last = true, c.largest // the lock is held until all of the call are read
 	for i, it := range b.items {
-		h, copied := b.rows[i], m.kept[it.id]
+		h, copied := b.rows[i], uint32(0)
+		if len(m.kept) > 0 {
+			copied = m.kept[it.id]
+		}
 		if copied != 0 {
 			h = m.copies.at(copied - 1)
 		}
-		c.out[it.at] = t.readOut(c, it, h)
+		t.readOut(c, it, h)
 		if copied != 0 {
 			delete(m.kept, it.id)
 			m.copies.drop(copied-1, h)

@@ -1,0 +1,69 @@
+package table
+
+// Columns are many rows, each number of all of them in a slice of its own, as they lie in a file.
+type Columns struct {
+	IDs []uint64
+	// Floats are the weights and the state of one row after the other; of state that the table has no place for it takes what it has.
+	Floats []float32
+	// Stateless rows are restored with the rule's initial state, whatever lies behind their weights.
+	Stateless     bool
+	Steps         []int64
+	Seen, Updates []uint32
+	// Show and Click are nil where they are not counted.
+	Show, Click []float32
+}
+
+// newColumns has room for n rows of the table.
+func (t *Sparse) newColumns(n int) *Columns {
+	c := &Columns{IDs: make([]uint64, n), Floats: make([]float32, n*(t.dim+t.state)), Steps: make([]int64, n),
+		Seen: make([]uint32, n), Updates: make([]uint32, n)}
+	if t.marked {
+		c.Show, c.Click = make([]float32, n), make([]float32, n)
+	}
+	return c
+}
+
+// resize makes them n rows of the table, no more than they had room for.
+func (c *Columns) resize(t *Sparse, n int) {
+	c.IDs, c.Floats, c.Steps, c.Seen, c.Updates = c.IDs[:n], c.Floats[:n*(t.dim+t.state)], c.Steps[:n], c.Seen[:n], c.Updates[:n]
+	if t.marked {
+		c.Show, c.Click = c.Show[:n], c.Click[:n]
+	}
+}
+
+// row is number i.
+func (c *Columns) row(t *Sparse, i int) Row {
+	width := len(c.Floats) / len(c.IDs)
+	floats := c.Floats[i*width:][:width]
+	r := Row{ID: c.IDs[i], W: floats[:t.dim], Step: c.Steps[i], Seen: c.Seen[i], Updates: c.Updates[i]}
+	if !c.Stateless {
+		r.State = floats[t.dim:min(width, t.dim+t.state)]
+	}
+	if c.Show != nil {
+		r.Show, r.Click = c.Show[i], c.Click[i]
+	}
+	return r
+}
+
+// take makes number i what a row of the table is.
+func (c *Columns) take(t *Sparse, i int, h *header) {
+	values := t.values(h)
+	copy(c.Floats[i*len(values):], values)
+	c.Steps[i], c.Seen[i], c.Updates[i] = h.step, h.seen&^changed, h.updates
+	if t.marked {
+		m := t.marks(h)
+		c.Show[i], c.Click[i] = m.show, m.click
+	}
+}
+
+// unborn makes number i what a row would be that the table does not have.
+func (c *Columns) unborn(t *Sparse, i int) {
+	width := t.dim + t.state
+	floats := c.Floats[i*width:][:width]
+	t.param.InitRow(floats[:t.dim], c.IDs[i])
+	t.initSlots(floats[t.dim:])
+	c.Steps[i], c.Seen[i], c.Updates[i] = 0, 0, 0
+	if t.marked {
+		c.Show[i], c.Click[i] = 0, 0
+	}
+}
