@@ -1043,26 +1043,29 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 	})
 }
 
-// TestDaysWhileServersComeBack: a period that a program ends while servers are killed ends once on each.
+// TestDaysWhileServersComeBack: a period that a program ends while servers are killed ends once on each, also where two workers end it at
+// once, of which one may be told what the other's has dropped.
 func TestDaysWhileServersComeBack(t *testing.T) {
-	calm := rowsOfDays(t, 0, false)
-	trial.EachSeed(t, 8, func(seed trial.Seed) {
-		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
-			if stormy := rowsOfDays(t, seed.N, true); !slices.Equal(calm, stormy) {
-				t.Errorf("days have dropped %v rows, want %v", stormy, calm)
-			}
+	for workers := 1; workers <= 2; workers++ {
+		calm := rowsOfDays(t, 0, workers, false)
+		trial.EachSeed(t, 8, func(seed trial.Seed) {
+			t.Run(fmt.Sprintf("%d workers/%d", workers, seed.N), func(t *testing.T) {
+				if stormy := rowsOfDays(t, seed.N, workers, true); !slices.Equal(calm[0], stormy[0]) || !slices.Equal(calm[workers-1], stormy[workers-1]) {
+					t.Errorf("days have dropped %v rows, want %v", stormy, calm)
+				}
+			})
 		})
-	})
+	}
 }
 
-// rowsOfDays are how many rows each day of a job has dropped, which may have its servers killed.
-func rowsOfDays(t *testing.T, seed uint64, killed bool) (dropped []int) {
+// rowsOfDays are how many rows each day of a job has dropped, as each worker was told, which may have its servers killed.
+func rowsOfDays(t *testing.T, seed uint64, workers int, killed bool) (dropped [2][]int) {
 	s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
 	s.Recovery.Every = strategy.Duration(time.Hour)
 	r := rand.New(rand.NewPCG(seed, 10))
 	synctest.Test(t, func(t *testing.T) {
 		network := trial.Latent(5 * time.Millisecond)(transport.NewMemory())
-		cluster := trial.Cluster(2, 1)
+		cluster := trial.Cluster(2, workers)
 		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
 		var deaths [2][]time.Duration
 		for i := range deaths {
@@ -1077,11 +1080,21 @@ func rowsOfDays(t *testing.T, seed uint64, killed bool) (dropped []int) {
 						if err := c.Train(ctx, 1); err != nil {
 							return err
 						}
+						if workers > 1 {
+							if err := f.BarrierWorker(ctx); err != nil {
+								return err
+							}
+						}
 						freed, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2})
 						if err != nil {
 							return err
 						}
-						dropped = append(dropped, freed["rows"].Rows)
+						dropped[f.WorkerIndex()] = append(dropped[f.WorkerIndex()], freed["rows"].Rows)
+						if workers > 1 {
+							if err := f.BarrierWorker(ctx); err != nil {
+								return err
+							}
+						}
 					}
 					return nil
 				})

@@ -38,7 +38,8 @@ func (k *cuts) repeat(do func() error) error {
 const mostCuts = 5
 
 // freeze begins a cut on all servers and returns the steps it is to hold; or what server 0 says when another worker has done
-// at this step what the cut is for. Server 0 says what a checkpoint is based on.
+// at this step what the cut is for. Server 0 says what a checkpoint is based on, and names a period
+// that is to end.
 func (k *cuts) freeze(ctx context.Context, msg *wire.Save) (steps []uint64, before *wire.Held, err error) {
 	held := make([]wire.Held, len(k.link.servers))
 	for s := range held { // server 0 first: it lets one through at a time
@@ -49,7 +50,7 @@ func (k *cuts) freeze(ctx context.Context, msg *wire.Save) (steps []uint64, befo
 			return nil, &held[s], nil
 		}
 	}
-	msg.Base = baseOf(held)
+	msg.Base, msg.Period = baseOf(held), held[0].Period
 	return furthest(held), nil, nil
 }
 

@@ -21,11 +21,11 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 		return nil, err
 	}
 	defer done()
-	how, name := wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}, c.cuts.id()
+	msg := wire.Save{Shrink: &wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}
 	var freed wire.Freed
 	err = c.cuts.repeat(func() (err error) {
-		msg := wire.Save{ID: c.cuts.id(), Shrink: &how, Period: name}
-		if freed, err = c.shrink(ctx, msg); err != nil {
+		msg.ID = c.cuts.id() // the period is that of the first attempt
+		if freed, err = c.shrink(ctx, &msg); err != nil {
 			c.cuts.abandon(ctx, msg)
 		}
 		return err
@@ -41,8 +41,9 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	return all, nil
 }
 
-func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) {
-	steps, before, err := c.cuts.freeze(ctx, &msg)
+// shrink makes one attempt.
+func (c *Client) shrink(ctx context.Context, msg *wire.Save) (wire.Freed, error) {
+	steps, before, err := c.cuts.freeze(ctx, msg)
 	if err != nil {
 		return wire.Freed{}, err
 	}
@@ -51,7 +52,7 @@ func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) 
 	}
 	msg.Steps = steps
 	parts := make([]wire.Freed, len(c.Servers))
-	if err := c.cuts.reach(ctx, &msg, func(s int) any { return &parts[s] }); err != nil {
+	if err := c.cuts.reach(ctx, msg, func(s int) any { return &parts[s] }); err != nil {
 		return wire.Freed{}, err
 	}
 	n := len(c.Layout.Embeddings)
@@ -65,7 +66,7 @@ func (c *Client) shrink(ctx context.Context, msg wire.Save) (wire.Freed, error) 
 			msg.Freed.Waiting[e] += p.Waiting[e]
 		}
 	}
-	return msg.Freed, c.cuts.commit(ctx, &msg)
+	return msg.Freed, c.cuts.commit(ctx, msg)
 }
 
 func (c *Client) checkFreed(server int, f wire.Freed) error {

@@ -54,7 +54,7 @@ func (m *Machine) Committed(step int64, freed wire.Freed, err error) {
 		return
 	}
 	if s.state, s.step, s.freed = committed, step, freed; s.shrink != nil {
-		m.period, s.told = s, []int{s.worker}
+		m.periodEnded(s)
 	}
 	if m.open == s {
 		m.open = nil

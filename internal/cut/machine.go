@@ -29,8 +29,9 @@ type Machine struct {
 	open *save
 	// committing is the save whose manifest is being written.
 	committing *save
-	// period is the last committed save that ended a period of the tables.
+	// period is the last committed save that ended a period of the tables, of which there were ended.
 	period *save
+	ended  int
 }
 
 // state is how far a save is, as the package's drawing has it.
@@ -57,6 +58,7 @@ type save struct {
 	progress *wire.Progress
 	read     bool
 	shrink   *wire.Shrink // nil for a save that drops no rows
+	period   string       // the name of what shrink ends
 	state    state
 	// upTo are the last steps of each worker that the cut holds; nil until they are known.
 	upTo []uint64
@@ -92,7 +94,7 @@ func (m *Machine) add(msg *wire.Save, worker int, st state) *save {
 		m.order = slices.Delete(m.order, i, i+1)
 	}
 	s := &save{id: msg.ID, worker: worker, dir: msg.Dir, params: msg.Params, progress: msg.Progress,
-		read: msg.Read, shrink: msg.Shrink, state: st}
+		read: msg.Read, shrink: msg.Shrink, period: msg.Period, state: st}
 	m.saves[s.id], m.order = s, append(m.order, s)
 	return s
 }

@@ -58,6 +58,9 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	case "done": // id, step
 		answer, done := p.Done(id, int64(number(2)))
 		return strings.TrimSpace(yes(done) + " " + strings.Trim(fmt.Sprint(answer.Freed.Rows), "[]"))
+	case "name": // id, step
+		answer, _ := p.Done(id, int64(number(2)))
+		return answer.Period
 	case "keep": // id, worker, from, how many
 		return said("", p.Keep(id, number(2), number(3), make([]float32, number(4))))
 	case "busy":
@@ -130,7 +133,7 @@ func meant(t *testing.T, id string, words []string) wire.Save {
 	case "own":
 		return wire.Save{ID: id, Progress: &wire.Progress{Epoch: script.Number(t, words[1])}}
 	case "shrink":
-		return wire.Save{ID: id, Shrink: &wire.Shrink{Unseen: uint32(script.Number(t, words[1]))}}
+		return wire.Save{ID: id, Shrink: &wire.Shrink{Unseen: uint32(script.Number(t, words[1]))}, Period: strings.Join(words[2:], "")}
 	}
 	return wire.Save{ID: id, Read: true}
 }

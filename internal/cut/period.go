@@ -1,7 +1,10 @@
 package cut
 
 import (
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -14,6 +17,8 @@ type Period struct {
 	Freed wire.Freed  `json:"freed,omitzero"`
 	Told  []int       `json:"told"`
 	ID    string      `json:"id"`
+	Name  string      `json:"name,omitempty"`
+	Ended int         `json:"ended,omitempty"` // periods, with this one
 }
 
 // Period is that; nil if no period has ended.
@@ -22,7 +27,8 @@ func (m *Machine) Period() *Period {
 	if p == nil {
 		return nil
 	}
-	return &Period{How: *p.shrink, Step: p.step, Freed: p.freed, Told: slices.Clone(p.told), ID: p.id}
+	return &Period{How: *p.shrink, Step: p.step, Freed: p.freed, Told: slices.Clone(p.told), ID: p.id,
+		Name: p.period, Ended: m.ended}
 }
 
 // Recall has the end of a period that another process has seen; nil is none.
@@ -30,9 +36,35 @@ func (m *Machine) Recall(p *Period) {
 	if p == nil {
 		return
 	}
-	s := &save{id: p.ID, shrink: &p.How, state: committed, step: p.Step, freed: p.Freed, told: p.Told}
+	s := &save{id: p.ID, shrink: &p.How, period: p.Name, state: committed, step: p.Step, freed: p.Freed, told: p.Told}
 	if len(p.Told) > 0 {
 		s.worker = p.Told[0]
 	}
-	m.saves[s.id], m.order, m.period = s, append(m.order, s), s
+	m.saves[s.id], m.order, m.period, m.ended = s, append(m.order, s), s, p.Ended
+}
+
+// name names the period that a save ends, on server 0, unless its worker knows the name from a cut that failed: for workers that end one in
+// the same way at the same step it is one name. A server that has ended the period of a name in the cut of one worker, which another
+// server knows nothing of since it was started again, does not end it anew in the cut of another.
+func (m *Machine) name(s *save, step int64) {
+	if s.shrink == nil || s.period != "" {
+		return
+	}
+	how, parts := s.shrink, []string{"period"}
+	for _, n := range []uint64{uint64(m.ended + 1), uint64(step),
+		math.Float64bits(how.Decay), math.Float64bits(how.MinScore), uint64(how.Unseen)} {
+		parts = append(parts, strconv.FormatUint(n, 36))
+	}
+	s.period = strings.Join(parts, "-")
+}
+
+// periodEnded takes note that the period of a save has ended on all servers. It may be the last one still, of which another worker is told.
+func (m *Machine) periodEnded(s *save) {
+	s.told = []int{s.worker}
+	if last := m.period; last != nil && last.period == s.period {
+		s.told = append(s.told, last.told...)
+	} else {
+		m.ended++
+	}
+	m.period = s
 }

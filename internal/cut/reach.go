@@ -29,7 +29,7 @@ func (m *Machine) Freeze(msg *wire.Save, worker int) error {
 
 // Done says, on server 0, that there is nothing to do for a save that has begun: its work was done at this very step of the
 // tables, by itself or by another. Workers that all save after a barrier make one checkpoint, and those that all end a period
-// end one.
+// end one. If there is, the answer has the name of the period that is to end.
 func (m *Machine) Done(id string, step int64) (answer wire.Held, done bool) {
 	s := m.saves[id]
 	if s == nil || !m.o.First {
@@ -38,7 +38,8 @@ func (m *Machine) Done(id string, step int64) (answer wire.Held, done bool) {
 	if s.state == freezing {
 		same := m.same(s, step)
 		if same == nil {
-			return wire.Held{}, false
+			m.name(s, step)
+			return wire.Held{Period: s.period}, false
 		}
 		m.drop(s)
 		s.state, s.step, s.freed = committed, step, same.freed

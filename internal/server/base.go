@@ -52,7 +52,7 @@ type machines struct {
 	Silent    uint64         `json:"silent,omitempty"` // collectives before these
 	Norms     []wire.Norms   `json:"norms,omitempty"`
 	Period    *cut.Period    `json:"period,omitempty"`
-	Ended     period         `json:"ended,omitzero"`
+	Ended     []period       `json:"ended,omitempty"`
 }
 
 // base is this server's now, with tables from that source.

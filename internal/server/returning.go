@@ -37,8 +37,8 @@ type returning struct {
 	journal   *journaling
 	growth    *growth
 	reloading *reloading
-	ended     *period // of the tables, the last
-	from      source  // of the tables
+	ended     *[]period // of the tables, the last ones
+	from      source    // of the tables
 	log       *slog.Logger
 }
 
@@ -230,7 +230,7 @@ func (c *returning) rate(r *rateRecord) {
 
 // shrink ends a period of the tables again.
 func (c *returning) shrink(r *shrinkRecord) error {
-	*c.ended = r.period
+	remember(c.ended, r.period)
 	return c.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
 }
 

@@ -33,7 +33,7 @@ type saving struct {
 	tracker  *checkpoint.Tracker
 	rebase   func(*wire.Save) // begins the journal anew at the cut of a checkpoint; locked
 	size     *atomic.Int64    // of the last part of a whole checkpoint
-	ended    *period          // the last
+	ended    *[]period        // the last ones
 	under    sync.WaitGroup   // parts that are being written
 	log      *slog.Logger
 }
@@ -290,7 +290,7 @@ func (c *saving) shrink(msg *wire.Save) {
 	}
 	c.st.lock.Lock()
 	c.journal.note(event{Shrink: record})
-	*c.ended = record.period
+	remember(c.ended, record.period)
 	c.st.lock.Unlock()
 	if err == nil {
 		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
@@ -302,8 +302,22 @@ func (c *saving) shrink(msg *wire.Save) {
 func (c *saving) hasEnded(name string) (freed wire.Freed, has bool) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	return c.ended.Freed, name != "" && c.ended.Name == name
+	i := slices.IndexFunc(*c.ended, func(p period) bool { return p.Name == name })
+	if name == "" || i < 0 {
+		return freed, false
+	}
+	return (*c.ended)[i].Freed, true
 }
+
+// remember adds a period that has ended. Each worker may still end another than the last.
+func remember(ended *[]period, p period) {
+	*ended = append(*ended, p)
+	if n := len(*ended) - rememberedPeriods; n > 0 {
+		*ended = slices.Delete(*ended, 0, n)
+	}
+}
+
+const rememberedPeriods = 16
 
 func shrinkOf(how *wire.Shrink) table.Shrink {
 	return table.Shrink{Decay: how.Decay, MinScore: how.MinScore, Unseen: how.Unseen}

@@ -157,7 +157,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
-		rule: c.Rule.Name(), servers: len(c.Endpoints), ended: new(period), journal: journal,
+		rule: c.Rule.Name(), servers: len(c.Endpoints), ended: new([]period), journal: journal,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	gathering := &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,

@@ -173,7 +173,8 @@ type Save struct {
 	Base string `json:"base,omitempty"`
 	// Shrink drops rows, and nothing is written.
 	Shrink *Shrink `json:"shrink,omitempty"`
-	// Period names what Shrink ends: a server that has ended it, in an earlier cut that another knows nothing of, ends no other.
+	// Period names what Shrink ends, as server 0 says in its answer to OpFreeze: a server that has ended it, in an earlier cut that another
+	// knows nothing of, ends no other.
 	Period string `json:"period,omitempty"`
 	// Read keeps the cut for the worker's reads, and nothing is written. An OpSave that comes again asks whether it is still kept.
 	Read bool `json:"read,omitempty"`
@@ -264,6 +265,8 @@ type Held struct {
 	// says that this server's part must be.
 	Base  string `json:"base,omitempty"`
 	Whole bool   `json:"whole,omitempty"`
+	// Period is the name of the period that is to end, as server 0 says.
+	Period string `json:"period,omitempty"`
 }
 
 // Rate is the blob of OpRate and its answer: the factor on all learning rates. Without a step in the header the request asks for it.
