@@ -35,6 +35,15 @@ func newSlot(columns []Column, size int) *slot {
 // maxReserve bounds the rows for which room is made before it is known that there are so many.
 const maxReserve = 1 << 14
 
+// engine is that of a batch's tensors: gorgonia's own, which knows where rows come from, for messages about them.
+type engine struct {
+	tensor.StdEng
+	table *Table
+}
+
+// Place is where an example of the batch comes from; see [Table.Place].
+func (e engine) Place(row int) string { return e.table.Place(row) }
+
 // bind makes the batch of what the table holds: at least one row. Tensors whose memory and shape are as before are kept.
 func (s *slot) bind() (Batch, error) {
 	clear(s.batch)
@@ -44,11 +53,12 @@ func (s *slot) bind() (Batch, error) {
 			if v.len() == 0 { // a tensor can't be empty
 				return nil, fmt.Errorf("%w %q: no row of a batch has a value; pad empty rows with one", ErrColumn, v.Name)
 			}
-			s.batch[v.Name] = v.tensor(v.len())
-			s.batch[v.Name+".offsets"] = tensor.New(tensor.WithShape(len(v.offsets)), tensor.WithBacking(v.offsets))
+			e := engine{table: s.table}
+			s.batch[v.Name] = v.tensor(e, v.len())
+			s.batch[v.Name+".offsets"] = tensor.New(tensor.WithEngine(e), tensor.WithShape(len(v.offsets)), tensor.WithBacking(v.offsets))
 			continue
 		}
-		s.bound[c].bind(v, s.table.Len())
+		s.bound[c].bind(v, s.table)
 		s.batch[v.Name] = s.bound[c].tensor
 	}
 	return s.batch, nil
@@ -66,10 +76,11 @@ func (s *slot) bindMapped(maps []func(Batch) error) (Batch, error) {
 	return batch, nil
 }
 
-// bind lays the tensor over n rows of v, unless it lies there already.
-func (b *bound) bind(v *values, n int) {
+// bind lays the tensor over the table's rows of v, unless it lies there already.
+func (b *bound) bind(v *values, t *Table) {
+	n := t.Len()
 	if b.tensor != nil && b.first == v.first() && b.tensor.Shape()[0] == n {
 		return
 	}
-	b.first, b.tensor = v.first(), v.tensor(v.batchShape(n)...)
+	b.first, b.tensor = v.first(), v.tensor(engine{table: t}, v.batchShape(n)...)
 }

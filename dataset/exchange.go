@@ -69,7 +69,7 @@ func (e *exchange) message(failed error) []byte {
 			continue
 		}
 		before := len(parts[to])
-		parts[to] = e.rows.appendRow(parts[to], e.next)
+		parts[to] = e.rows.appendRow(e.rows.appendOrigin(parts[to], e.next), e.next)
 		size += len(parts[to]) - before
 	}
 	message := []byte{lastRound}
@@ -101,7 +101,9 @@ func (e *exchange) take(all [][]byte) (more bool, err error) {
 		more = more || state == moreRounds
 		part, err := partOf(rest, e.me)
 		for err == nil && len(part) > 0 {
-			part, err = e.got.readRow(part)
+			if part, err = e.got.readOrigin(part, w, e.files[w]); err == nil {
+				part, err = e.got.readRow(part)
+			}
 		}
 		if err != nil {
 			return false, fmt.Errorf("what worker %d sends: %w", w, err)

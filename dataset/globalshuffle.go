@@ -82,6 +82,7 @@ func (d *InMemoryDataset) dealHeld(ctx context.Context, x Exchanger, seed uint64
 		tableOf(d.loaded).writeTo(sum)
 		mine = d.card(seed, d.paths, sum)
 	}
+	mine.Files = tableOf(d.loaded).files
 	m, err := meet(ctx, x, mine, nil)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (d *InMemoryDataset) dealHeld(ctx context.Context, x Exchanger, seed uint64
 // card is what this worker shows of files and what stood in them.
 func (d *InMemoryDataset) card(seed uint64, paths []string, sum hash.Hash) card {
 	fmt.Fprintf(sum, "held %v, of %q", d.held, paths)
-	return card{Seed: seed, Columns: fmt.Sprint(d.files(nil).Columns()), Print: fmt.Sprintf("%x", sum.Sum(nil))}
+	return card{Seed: seed, Columns: fmt.Sprint(d.files(nil).Columns()), Files: paths, Print: fmt.Sprintf("%x", sum.Sum(nil))}
 }
 
 // tableOf is the table of rows that were loaded.
@@ -114,16 +115,18 @@ func (t *Table) writeTo(sum hash.Hash) {
 type card struct {
 	Seed    uint64
 	Columns string
-	Print   string // of the files and rows of this worker; "" is like no other
-	Err     string // why this worker has no rows to give
+	Files   []string // that rows name by number
+	Print   string   // of the files and rows of this worker; "" is like no other
+	Err     string   // why this worker has no rows to give
 }
 
 // meeting is workers that shuffle their rows together.
 type meeting struct {
 	x      Exchanger
 	seed   uint64
-	living []int // workers that have not left the job
-	alike  bool  // all have the same rows
+	living []int            // workers that have not left the job
+	files  map[int][]string // by worker
+	alike  bool             // all have the same rows
 }
 
 // meet shows this worker's card, and looks at those of the others.
@@ -142,7 +145,7 @@ func meet(ctx context.Context, x Exchanger, mine card, failed error) (*meeting, 
 	if err != nil {
 		return nil, fmt.Errorf("dataset: GlobalShuffle: %w", err)
 	}
-	m := &meeting{x: x, seed: mine.Seed, alike: true}
+	m := &meeting{x: x, seed: mine.Seed, files: map[int][]string{}, alike: true}
 	for w, data := range all {
 		if data == nil {
 			continue
@@ -154,7 +157,7 @@ func meet(ctx context.Context, x Exchanger, mine card, failed error) (*meeting, 
 		if err := mine.fits(theirs, x.WorkerIndex(), w); err != nil {
 			return nil, err
 		}
-		m.living = append(m.living, w)
+		m.living, m.files[w] = append(m.living, w), theirs.Files
 		m.alike = m.alike && theirs.Print == mine.Print && mine.Print != ""
 	}
 	return m, nil

@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // origins is where the rows of a table come from, for messages: 8 bytes a row.
@@ -106,3 +108,35 @@ func (o *origins) move(to, r int) {
 
 // drop forgets the origins of rows from n on.
 func (o *origins) drop(n int) { o.at = o.at[:min(n, len(o.at))] }
+
+// appendOrigin writes where row r comes from: the number of its file and its line.
+func (o *origins) appendOrigin(b []byte, r int) []byte {
+	var from origin
+	if r < len(o.at) {
+		from = o.at[r]
+	}
+	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(from.file())), uint64(from.line()))
+}
+
+// readOrigin reads where the next row comes from, which a worker has sent with these files of its own, and returns what comes after it.
+func (t *Table) readOrigin(b []byte, worker int, files []string) (rest []byte, err error) {
+	file, n := binary.Uvarint(b)
+	line, m := binary.Uvarint(b[max(n, 0):])
+	if n <= 0 || m <= 0 || file > uint64(len(files)) || line >= 1<<lineBits {
+		return nil, errCutRows
+	}
+	if file == 0 {
+		t.next = originOf(0, int(line))
+	} else {
+		t.At(ownedBy(worker, files[file-1]), int(line))
+	}
+	return b[n+m:], nil
+}
+
+// ownedBy is a file's name for another worker than the one that has read it.
+func ownedBy(worker int, file string) string {
+	if strings.HasPrefix(file, "worker ") && strings.Contains(file, "'s ") { // it has come by another worker
+		return file
+	}
+	return fmt.Sprintf("worker %d's %s", worker, file)
+}

@@ -16,7 +16,7 @@ type store interface {
 	move(to, lo, hi int)           // copies values to an earlier place
 	truncate(n int)                // keeps the first n
 	first() any                    // where the values lie; there must be one
-	tensor(shape ...int) *tensor.Dense
+	tensor(e engine, shape ...int) *tensor.Dense
 	appendBytes(b []byte, lo, hi int) []byte // little-endian
 	readBytes(b []byte, n int) (rest []byte) // appends n values, of which b has enough
 	bytesEach() int
@@ -58,8 +58,8 @@ func (c *cells[T]) zeros(n int) {
 	clear(c.v[len(c.v)-n:])
 }
 
-func (c *cells[T]) tensor(shape ...int) *tensor.Dense {
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(c.v))
+func (c *cells[T]) tensor(e engine, shape ...int) *tensor.Dense {
+	return tensor.New(tensor.WithEngine(e), tensor.WithShape(shape...), tensor.WithBacking(c.v))
 }
 
 func (c *cells[T]) bytesEach() int { return binary.Size(T(0)) }

@@ -11,28 +11,29 @@ import (
 // steps, so that the executor looks for it: in a step whose loss is not finite, and when the trainer refuses. Good steps cost nothing,
 // and a trainer that takes such gradients gets them.
 type culprit struct {
-	what string // feed, row and column; empty when there is none
+	what string // feed, row, column and where the row comes from; empty when there is none
 	step uint64
 }
 
 // suspect notes what was fed to a step whose loss is not finite.
-func (e *Executor) suspect(p *plan) {
+func (e *Executor) suspect(p *plan, b *feedBatch) {
 	if loss := e.step.Loss; math.IsNaN(loss) || math.IsInf(loss, 0) {
-		e.note(p)
+		e.note(p, b)
 	}
 }
 
 // note finds the first number behind the loss that is not finite.
-func (e *Executor) note(p *plan) {
+func (e *Executor) note(p *plan, b *feedBatch) {
 	loss := e.graph.objective
 	behind := ancestors(e.graph, append(e.graph.counting([]*Node{loss}), loss))
-	for _, c := range p.feeds {
+	for feed, c := range p.feeds {
 		i := kernels.FirstNotFinite(c.value)
 		if i < 0 || !behind[c.node.index] {
 			continue
 		}
 		row, column := position(c.node, nil, i)
-		e.culprit = culprit{fmt.Sprintf("feed %q, row %d, column %d is %v", c.node.name, row, column, c.value[i]), e.steps}
+		what := fmt.Sprintf("feed %q, row %d, column %d%s is %v", c.node.name, row, column, b.where(feed, row), c.value[i])
+		e.culprit = culprit{what, e.steps}
 		return
 	}
 }

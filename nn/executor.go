@@ -96,14 +96,14 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 		e.backward(p)
 		e.steps++
 		e.step.Loss = float64(p.loss.value[0])
-		e.suspect(p)
+		e.suspect(p, b)
 	}
 	err := e.end(ctx)
 	if !p.train {
 		return err
 	}
 	if err != nil {
-		e.note(p)
+		e.note(p, b)
 		return e.blame(err)
 	}
 	return e.publish()

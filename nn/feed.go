@@ -15,7 +15,27 @@ type feedBatch struct {
 	ids     [][]int64
 	wide    []bool    // ids that were fed as uint64: those from 2⁶³ on are negative in ids
 	offsets [][]int64 // of slots
+	places  []placer  // nil where a feed does not know where its rows come from
 	tables  []*idSet  // by index of the table
+}
+
+// placer is the engine of a tensor that knows where its rows come from, as those of package dataset do.
+type placer interface {
+	// Place is the file and line of an example, or the like; "" where that is not known.
+	Place(row int) string
+}
+
+// where is the place of an example of a feed for a message, after a blank. Feeds that don't know it may have stood beside others that do.
+func (b *feedBatch) where(feed, row int) string {
+	for _, p := range append([]placer{b.places[feed]}, b.places...) {
+		if p == nil {
+			continue
+		}
+		if place := p.Place(row); place != "" {
+			return " (" + place + ")"
+		}
+	}
+	return ""
 }
 
 // load takes a batch over for a plan: its data is used in place until the step is over.
@@ -23,6 +43,7 @@ func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) e
 	b.rows = -1
 	n := len(p.feeds)
 	b.floats, b.ids, b.wide, b.offsets = grown(b.floats, n), grown(b.ids, n), grown(b.wide, n), grown(b.offsets, n)
+	b.places = grown(b.places, n)
 	for i := range p.feeds {
 		if err := b.loadFeed(i, p, batch); err != nil {
 			return err
@@ -41,7 +62,7 @@ func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) e
 // loadFeed finds and checks one feed.
 func (b *feedBatch) loadFeed(i int, p *plan, batch map[string]*tensor.Dense) error {
 	n := p.feeds[i].node
-	b.floats[i], b.ids[i], b.wide[i], b.offsets[i] = nil, nil, false, nil
+	b.floats[i], b.ids[i], b.wide[i], b.offsets[i], b.places[i] = nil, nil, false, nil, nil
 	want := n.op.(feed).Type
 	if t := batch[n.name]; t != nil && t.Dtype() == tensor.Uint64 && !slices.Contains(p.numbers, p.feeds[i]) {
 		b.wide[i], want = true, wideIDs
@@ -50,6 +71,7 @@ func (b *feedBatch) loadFeed(i int, p *plan, batch map[string]*tensor.Dense) err
 	if err != nil {
 		return err
 	}
+	b.places[i], _ = t.Engine().(placer)
 	if isSlot(n) {
 		return b.loadSlot(i, n, t, batch)
 	}

@@ -68,6 +68,7 @@ var house = map[string][]string{
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
 var houseTests = map[string][]string{
+	"dataset":                 {"nn", "optimizer", "optimizer/local"},
 	"nn":                      {"internal/safetensors", "optimizer/local"},
 	"optimizer":               {"optimizer/local"},
 	"optimizer/local":         {"nn"},
