@@ -24,8 +24,10 @@ type cell struct {
 	written bool      // grad holds something in this step
 
 	param *optimizer.Param // of a variable: the executor's own
-	table *table           // of an embedding's table
-	tally tally            // of a metric
+	// finite says of a variable that its numbers are, and stay: no trainer keeps it.
+	finite bool
+	table  *table // of an embedding's table
+	tally  tally  // of a metric
 	// shared guards the tally where other executors count into it too.
 	shared *sharedCounts
 	moved  []float32 // of a moving average: what this executor made of it, nil while that is nothing

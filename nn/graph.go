@@ -22,6 +22,7 @@ type Graph struct {
 	err   error
 
 	tables map[string]rowSource // loaded embeddings, by name
+	finite map[string]bool      // loaded dense params without a NaN or an infinity, by name
 	counts map[string]counts    // feeds that count shows and clicks, by name of the table
 
 	mu        sync.Mutex // guards what follows

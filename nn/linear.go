@@ -65,7 +65,11 @@ func (linear) overwritable() {}
 
 func (linear) forward(c *cell) {
 	x, w := c.in[0], c.in[1]
-	kernels.Gemm(false, false, c.rows(), w.shape[1], w.shape[0], x.value, w.value, c.value, false)
+	if c.rows() == 1 && w.shape[1] > 1 && w.finite { // as a request to a model that is served
+		kernels.CombineRows(c.value, x.value, w.value)
+	} else {
+		kernels.Gemm(false, false, c.rows(), w.shape[1], w.shape[0], x.value, w.value, c.value, false)
+	}
 	if len(c.in) > 2 {
 		kernels.AddBias(c.value, c.in[2].value)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -101,7 +102,7 @@ func readModel(data []byte, f *modelfiles.Files) (*Model, error) {
 		return nil, fmt.Errorf("its format is %q, this version reads %q", s.Format, graphFormat)
 	}
 	g := NewGraph(s.Seed)
-	g.tables = map[string]rowSource{}
+	g.tables, g.finite = map[string]rowSource{}, map[string]bool{}
 	for _, n := range s.Nodes {
 		if err := g.restore(n, f); err != nil {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)
@@ -176,6 +177,7 @@ func (g *Graph) restoreVariable(s savedNode, f *modelfiles.Files) error {
 		return nil
 	}
 	p.W, err = loadDense(f, p)
+	g.finite[p.Name] = kernels.FirstNotFinite(p.W) < 0
 	if !p.Frozen && err == nil {
 		p.G = make([]float32, len(p.W))
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -374,4 +376,68 @@ func FuzzReadModel(f *testing.F) {
 		}
 		NewExecutor(m.Graph).Eval(t.Context(), feed, m.Outputs...)
 	})
+}
+
+// TestOneRow: a request of one row to a loaded model has the bits that it has in a batch where no zero is left out, and what is not
+// finite in the weights shows in it as there.
+func TestOneRow(t *testing.T) {
+	g := NewGraph(3)
+	y := Linear(Linear(g.Input("x", 20), 30, LinearOptions{Act: ReLU}), 5, LinearOptions{}).Named("y")
+	k := minimise(t, Mean(y), 0.1)
+	must(t, NewExecutor(g), batchOf{"x": floats([]int{1, 20}, uniform(1, 20, -1, 1)...)}, y)
+	for _, bad := range []bool{false, true} {
+		if bad {
+			k.dense["fc_1.w_0"][7] = float32(math.Inf(1))
+		}
+		dir := t.TempDir()
+		save(t, dir, Inference(y), k, 1)
+		m, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Graph.finite["fc_1.w_0"] == bad || !m.Graph.finite["fc_0.w_0"] {
+			t.Fatalf("finite are %v", m.Graph.finite)
+		}
+		quick := NewExecutor(m.Graph)
+		slow := NewExecutor(m.Graph)
+		for i := range 20 {
+			x := batchOf{"x": floats([]int{1, 20}, uniform(uint32(i), 20, -1, 1)...)}
+			got, err := quick.Eval(t.Context(), x, m.Output("y"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			finite := m.Graph.finite
+			m.Graph.finite = nil
+			want, err := slow.Eval(t.Context(), x, m.Output("y"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Graph.finite = finite
+			if !slices.Equal(bitsOf(got[0].Float32s()), bitsOf(want[0].Float32s())) {
+				t.Errorf("infinite %v: %v, want %v", bad, got[0], want[0])
+			}
+		}
+	}
+}
+
+// TestSearch: ids are found where halving finds them, however they lie.
+func TestSearch(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range 300 {
+		var ids []uint64
+		for range n {
+			ids = append(ids, []uint64{r.Uint64(), r.Uint64N(1000), r.Uint64() >> r.Uint64N(64), math.MaxUint64 - r.Uint64N(5)}[n%4])
+		}
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		for _, id := range append([]uint64{0, 1, 500, 1 << 63, math.MaxUint64}, ids...) {
+			for d := range uint64(3) {
+				at, found := search(ids, id+d-1)
+				wantAt, want := slices.BinarySearch(ids, id+d-1)
+				if found != want || found && at != wantAt {
+					t.Fatalf("%d among %d: %d, %v, want %d, %v", id+d-1, ids, at, found, wantAt, want)
+				}
+			}
+		}
+	}
 }

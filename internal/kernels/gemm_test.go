@@ -100,3 +100,28 @@ func TestGemmLargeShapes(t *testing.T) {
 		}
 	})
 }
+
+// TestCombineRows: rows that meet a zero are left out of a sum with the bits of the product that has them, whatever else stands in them.
+func TestCombineRows(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(33, 34))
+		for _, shape := range [][2]int{{1, 2}, {7, 5}, {64, 33}, {400, 400}} {
+			p := product{m: 1, n: shape[1], k: shape[0]}
+			x, a, y := p.operands(r)
+			for i := range x {
+				if r.IntN(2) == 0 {
+					x[i] = 0
+				}
+			}
+			want := p.result(x, a, y)
+			for i := range x {
+				if x[i] == 0 {
+					a[i*p.n] = float32(math.NaN()) // is not read
+				}
+			}
+			fill(y, float32(math.NaN()))
+			CombineRows(y, x, a)
+			sameBits(t, p.String(), y, want)
+		}
+	})
+}

@@ -25,3 +25,15 @@ func outer(x, y, c []float32, accumulate bool) {
 		active.axpy(v, y, c[i*len(y):(i+1)*len(y)])
 	}
 }
+
+// CombineRows writes the sum of x[i] times row i of a to y; a is len(x)×len(y). It is Gemm with one row on the left, for an a that is known
+// to be finite: rows that meet a zero, half of them behind a ReLU, are not read.
+func CombineRows(y, x, a []float32) {
+	checkLen("CombineRows", "a", len(a), len(x)*len(y))
+	clear(y)
+	for i, v := range x {
+		if v != 0 {
+			active.axpy(v, a[i*len(y):(i+1)*len(y)], y)
+		}
+	}
+}
