@@ -99,6 +99,11 @@ func SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) erro
 	return Default().SaveInferenceModel(ctx, dir, m)
 }
 
+// SaveModel calls [Fleet.SaveModel] on the default fleet.
+func SaveModel(ctx context.Context, dir string, o SaveOptions) error {
+	return Default().SaveModel(ctx, dir, o)
+}
+
 // Shrink calls [Fleet.Shrink] on the default fleet.
 func Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
 	return Default().Shrink(ctx, o)

@@ -96,8 +96,9 @@
 //	barrier_worker
 //	save_persistables(exe, dir)                    SavePersistables(ctx, dir)
 //	save_inference_model(exe, dir, feeds, targets) SaveInferenceModel(ctx, dir, nn.Inference(targets...))
-//	save(mode=0, 1, 2, 3)                          0: SavePersistables; 2, for serving: SaveInferenceModel; 3, at a day's end:
-//	                                               SavePersistables, then Shrink; 1, a delta of 2, has no counterpart
+//	save_persistables(exe, dir, mode=0, 1, 2, 3)   SaveModel(ctx, dir, SaveOptions{Mode: …}): 0 SaveAll, 1 SaveDelta and 2 SaveBase, for
+//	base_threshold, delta_threshold,               serving, 3 SaveBatch, at a day's end; its options. nn.Load(base, deltas...) reads them
+//	delta_keep_days
 //	save_one_table(id, dir), save_dense_params     SavePersistables(ctx, dir, params...)
 //	load_model(dir), load_one_table(id, dir)       LoadModel(ctx, dir, params...), by a worker while servers run, or on each server
 //	                                               before it serves
@@ -140,6 +141,7 @@ package fleet
 //
 //	restore.go   read
 //	save.go      written, as a checkpoint or a model
+//	savemode.go  by PaddlePaddle's numbers: for serving, what has changed since, at a day's end
 //	recovery.go  checkpoints that are saved by themselves, and progress
 //	position.go  how far a worker is in its data
 //	rows.go      row by row

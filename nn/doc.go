@@ -214,6 +214,7 @@ package nn
 //	signature.go    what a model is fed and computes, and the format of its rows
 //	registry.go     ops by the name that a saved graph has for them
 //	load.go         a saved model, read
+//	delta.go        and what has changed since it was saved
 //	weightfiles.go  its weights
 //	scorer.go       a saved model for many goroutines, and the next one in its place
 //	jsonrows.go     rows as JSON

@@ -22,6 +22,9 @@ type Model struct {
 	format    dataset.Format // of the lines that its feeds come from
 	formatErr error          // why there is none
 	version   string
+	saved     []byte // the graph
+	base      string // the version of the model that deltas were read over, and how many
+	deltas    int
 }
 
 // Format is what the model was saved with (see [InferenceModel.WithFormat]): its columns are the model's feeds, and what else a line of
@@ -70,7 +73,20 @@ func (m *Model) Output(name string) *Node {
 //
 // The model may be trained further: a loss of its outputs, or of what is built on them, is minimised as any other, and training begins
 // with the loaded weights and rows, in every kind of job. Every process of the job has to load the same model.
-func Load(dir string) (*Model, error) {
+//
+// With deltas, which a fleet's SaveModel has saved, the model is what it was when the last of them was saved: each is read over the one
+// before, and must follow it.
+func Load(dir string, deltas ...string) (*Model, error) {
+	m, err := load(dir)
+	for _, delta := range deltas {
+		if err == nil {
+			m, err = m.WithDelta(delta)
+		}
+	}
+	return m, err
+}
+
+func load(dir string) (*Model, error) {
 	f, err := modelfiles.Open(context.Background(), dir)
 	if err != nil {
 		return nil, fmt.Errorf("nn: loading %s: %w", dir, err)
@@ -80,7 +96,7 @@ func Load(dir string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nn: loading a model: %w", err)
 	}
-	m, err := readModel(data, f)
+	m, err := readModel(data, wholeFiles{f})
 	if err != nil {
 		return nil, fmt.Errorf("nn: loading %s: graph.json: %w", dir, err)
 	}
@@ -88,10 +104,11 @@ func Load(dir string) (*Model, error) {
 		return nil, fmt.Errorf("nn: loading %s: %s: %w", dir, modelfiles.Signature, err)
 	}
 	m.version = f.Version()
+	m.base = m.version
 	return m, nil
 }
 
-func readModel(data []byte, f *modelfiles.Files) (*Model, error) {
+func readModel(data []byte, f weightSource) (*Model, error) {
 	var s savedGraph
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -108,7 +125,11 @@ func readModel(data []byte, f *modelfiles.Files) (*Model, error) {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 	}
-	return g.model(s.Outputs)
+	m, err := g.model(s.Outputs)
+	if err == nil {
+		m.saved = data
+	}
+	return m, err
 }
 
 func (g *Graph) model(outputs []string) (*Model, error) {
@@ -127,7 +148,7 @@ func (g *Graph) model(outputs []string) (*Model, error) {
 }
 
 // restore adds a saved node, which its inputs have to come before.
-func (g *Graph) restore(s savedNode, f *modelfiles.Files) error {
+func (g *Graph) restore(s savedNode, f weightSource) error {
 	if s.Name == "" {
 		return errors.New("it has no name")
 	}
@@ -155,7 +176,7 @@ func (g *Graph) restore(s savedNode, f *modelfiles.Files) error {
 	return g.Err()
 }
 
-func (g *Graph) restoreVariable(s savedNode, f *modelfiles.Files) error {
+func (g *Graph) restoreVariable(s savedNode, f weightSource) error {
 	var v savedVariable
 	if err := json.Unmarshal(s.Attrs, &v); err != nil {
 		return fmt.Errorf("attributes: %w", err)
@@ -169,14 +190,14 @@ func (g *Graph) restoreVariable(s savedNode, f *modelfiles.Files) error {
 		return g.Err()
 	}
 	if p.Embedding {
-		rows, err := loadTable(f, p)
+		rows, err := f.table(p)
 		if err != nil {
 			return err
 		}
 		g.tables[p.Name], p.Rows = rows, rows
 		return nil
 	}
-	p.W, err = loadDense(f, p)
+	p.W, err = f.dense(p)
 	g.finite[p.Name] = kernels.FirstNotFinite(p.W) < 0
 	if !p.Frozen && err == nil {
 		p.G = make([]float32, len(p.W))

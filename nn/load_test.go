@@ -356,7 +356,7 @@ func FuzzReadModel(f *testing.F) {
 	f.Add([]byte(`{"format":"gofleet graph 1","nodes":[{"name":"x","op":"input","attrs":{"type":"float32","dims":[3]}},` +
 		`{"name":"y","op":"softmax","in":["x"]},{"name":"z","op":"linear","in":["y","y"]}],"outputs":["z"]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := readModel(data, files)
+		m, err := readModel(data, wholeFiles{files})
 		if err != nil {
 			return
 		}

@@ -61,6 +61,12 @@ type Trainer interface {
 	// Cut calls do with the weights as they are between two steps, the same ones of every worker; steps wait until it returns. When a
 	// server that comes back was lost meanwhile, do is called anew, and what it was told before does not count.
 	Cut(ctx context.Context, do func(Weights) error) error
+	// Serve is Cut with the rows that a model for serving takes: write writes them, and commit, when the cut was kept until then, makes the
+	// model whole and says its name. Then they count as served, on all servers, or the next delta is refused. Before, a failure changes
+	// nothing. Of workers that all have the same weights one writes, and others do nothing. A delta of what has no base is [ErrNoBase].
+	Serve(ctx context.Context, how table.Serving, write func(Serving) error, commit func() (name string, err error)) error
+	// SaveBatch writes a checkpoint and ends a period of the tables, in one cut. What fails before the checkpoint is whole has ended none.
+	SaveBatch(ctx context.Context, dir string, o table.Shrink) error
 	// Rows calls do with some rows of an embedding after the other, while training goes on. Slices are valid until do returns.
 	Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error
 	// SetDense gives a frozen dense param other values, in this process.
@@ -96,6 +102,15 @@ type Weights interface {
 	Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error
 }
 
+// Serving are the weights of a cut that a model for serving takes.
+type Serving interface {
+	Weights
+	// Gone calls do with the ids of an embedding, ascending, that models before have and this one is not to have.
+	Gone(ctx context.Context, name string, do func(ids []uint64) error) error
+	// Chain are the models before.
+	Chain() table.Chain
+}
+
 // Counts is what became of a worker's gradients so far. Where no message is sent, Doubled, Pushes, Stale and MostStale are 0.
 type Counts struct {
 	// Steps were applied: if by others, acknowledged by all that had a part of them.
@@ -119,7 +134,17 @@ var (
 	ErrNotJoined = errors.New("worker has not joined")
 	// ErrJoined says that Join was called already.
 	ErrJoined = errors.New("worker has joined already")
+	// ErrNoBase says that a delta has nothing to follow.
+	ErrNoBase = errors.New("no base to follow")
 )
+
+// Follows refuses a delta that has nothing to follow.
+func Follows(how table.Serving, c table.Chain) error {
+	if how.Delta && c.Base == "" {
+		return fmt.Errorf("%w: no base was saved of these weights since this job began or loaded others: save one first", ErrNoBase)
+	}
+	return nil
+}
 
 // NoEmbedding says that the model has no embedding of that name.
 func NoEmbedding(name string) error {

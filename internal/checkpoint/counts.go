@@ -27,6 +27,7 @@ func (t tableInfo) declareCounts() (ts []safetensors.Tensor) {
 		ts = append(ts, safetensors.Tensor{Name: t.show(), DType: safetensors.F32, Shape: n},
 			safetensors.Tensor{Name: t.click(), DType: safetensors.F32, Shape: n})
 	}
+	ts = append(ts, t.declareServings()...)
 	if t.Forgotten > 0 {
 		ts = append(ts, safetensors.Tensor{Name: t.forgotten(), DType: safetensors.U64, Shape: []int{t.Forgotten}})
 	}

@@ -6,8 +6,9 @@
 //
 // A part holds, for each dense block (in the first part the frozen params of the worker that saved, too), its weights
 // ("fc_0.w_0[0:50176]") and the rule's state ("….state", slot after slot), and for each embedding ids, rows (weights and state
-// side by side), and what the table knows of each row (step, seen, updates; show and click when an entry policy counts them),
-// and the ids that wait for a row. What lies where is in the file's metadata under "gofleet". [Load] reads any number of parts
+// side by side), what the table knows of each row (step, seen, updates; show, click and delta when an entry policy counts them; what
+// models for serving have of it, once there is one), and the ids that wait for a row. What lies where is in the
+// file's metadata under "gofleet". [Load] reads any number of parts
 // into any number of servers: each takes what it owns.
 //
 // A job claims the directories that it saves into (job.lock), and no other job saves there while it lives: [Claims].
@@ -27,6 +28,7 @@ package checkpoint
 //	part.go      what a server writes
 //	tracker.go   and what of it has changed
 //	counts.go    what tables know of ids beside their rows
+//	servings.go  what models for serving have of them
 //	manifest.go  what makes parts a checkpoint
 //	load.go      read into tables
 //	rows.go      some thousand rows at a time

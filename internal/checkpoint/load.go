@@ -73,6 +73,7 @@ func load(ctx context.Context, dir string, store *table.Store, rule string, para
 	if len(l.names) == 0 && !l.weights {
 		store.SetStep(m.Step)
 		store.SetRateFactors(m.RateFactors)
+		store.SetChain(l.chain)
 	}
 	m.Absent = l.absent
 	return m, nil
@@ -101,10 +102,13 @@ type loader struct {
 	blocks  []loading
 	absent  []string                        // dense params that stay as they are
 	waiting map[int]map[uint64]table.Waiter // by table
+	chain   table.Chain                     // of the parts that were read
+	chained bool
 }
 
 // clear empties the tables that are loaded, which may have the rows that their params begin with.
 func (l *loader) clear() {
+	l.store.SetChain(table.Chain{}) // until all is there
 	for _, t := range l.store.Tables {
 		if l.takes(t.Param().Name) {
 			t.Clear()
@@ -145,6 +149,8 @@ func (l *loader) part(dir string, p Part, last bool) error {
 	defer f.Close()
 	if !last {
 		c.Blocks = nil
+	} else if err := l.servings(f, c); err != nil {
+		return err
 	}
 	for _, b := range c.Blocks {
 		if err := first(func() error { return files.Ended(l.ctx) }, func() error { return l.block(f, b) }); err != nil {

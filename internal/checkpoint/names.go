@@ -33,5 +33,6 @@ func tensorsOf(p *optimizer.Param) []string {
 	}
 	t := tableInfo{Param: p.Name}
 	return []string{p.Name, t.ids(), t.rows(), t.steps(), t.seen(), t.updates(), t.show(), t.click(),
-		t.waitingIDs(), t.waitingPushes(), t.waitingSeen(), t.waitingShow(), t.waitingClick()}
+		t.waitingIDs(), t.waitingPushes(), t.waitingSeen(), t.waitingShow(), t.waitingClick(),
+		t.scores(), t.served(), t.gone()}
 }

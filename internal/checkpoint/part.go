@@ -18,6 +18,8 @@ import (
 type contents struct {
 	Blocks []blockInfo `json:"blocks"`
 	Tables []tableInfo `json:"tables"`
+	// Chain is what was saved for serving.
+	Chain table.Chain `json:"chain,omitzero"`
 }
 
 type blockInfo struct {
@@ -38,6 +40,11 @@ type tableInfo struct {
 	Waiting int  `json:"waiting,omitempty"`
 	// Forgotten is how many ids of the base's don't wait any more.
 	Forgotten int `json:"forgotten,omitempty"`
+	// Scored says that the rows have delta scores, Served that it is known of each what a model for serving has of it, and Gone how many
+	// ids such a model has whose rows were dropped.
+	Scored bool `json:"scored,omitempty"`
+	Served bool `json:"served,omitempty"`
+	Gone   int  `json:"gone,omitempty"`
 	// Clock is the number of periods so far.
 	Clock uint32 `json:"clock,omitempty"`
 }
@@ -101,7 +108,11 @@ func (r rowsOf) of(t *table.TableImage) (c table.Changes) {
 
 // ImageOf is an image of a store for a part: of all params, or of those of these names alone.
 func ImageOf(store *table.Store, names ...string) Image {
-	return Image{Image: store.Image(func(param string) bool { return among(names, param) })}
+	image := Image{Image: store.Image(func(param string) bool { return among(names, param) })}
+	if len(names) > 0 {
+		image.Chain = table.Chain{} // what was saved for serving has more
+	}
+	return image
 }
 
 // Written says whether a part is there.
@@ -135,6 +146,7 @@ func WriteImage(ctx context.Context, dir, file string, image Image) (Part, error
 
 // contentsOf says what of an image lies where, and which rows of each table.
 func contentsOf(image Image) (c contents, rows []table.Changes) {
+	c.Chain = image.Chain
 	for _, b := range image.Blocks {
 		c.Blocks = append(c.Blocks, blockInfo{Param: b.Param.Name, Offset: b.Offset, Size: b.Len(), State: b.StateLen(), Step: b.Step()})
 	}
@@ -142,7 +154,8 @@ func contentsOf(image Image) (c contents, rows []table.Changes) {
 		has := image.rows.of(t)
 		rows = append(rows, has)
 		c.Tables = append(c.Tables, tableInfo{Param: t.Table.Param().Name, Dim: t.Table.Param().Dim(), State: stateLen(t.Table),
-			Rows: len(has.Rows), Rated: t.Table.Rated(), Waiting: len(has.Waiters), Forgotten: len(has.Forgotten), Clock: t.Clock})
+			Rows: len(has.Rows), Rated: t.Table.Rated(), Waiting: len(has.Waiters), Forgotten: len(has.Forgotten), Clock: t.Clock,
+			Scored: t.Table.Rated(), Served: c.Chain != table.Chain{}, Gone: len(t.Gone)})
 	}
 	return c, rows
 }
@@ -220,6 +233,7 @@ func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *t
 	}
 	steps, seen, updates := make([]int64, 0, len(ids)), make([]uint32, 0, len(ids)), make([]uint32, 0, len(ids))
 	var show, click []float32
+	var s servings
 	for rows := range from.RowsOf(ids) {
 		if err := files.Ended(ctx); err != nil {
 			return err
@@ -229,6 +243,7 @@ func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *t
 		}
 		steps, seen, updates = append(steps, rows.Steps...), append(seen, rows.Seen...), append(updates, rows.Updates...)
 		show, click = append(show, rows.Show...), append(click, rows.Click...)
+		s.add(t, rows)
 	}
 	puts := []func() error{
 		func() error { return safetensors.Put(w, t.steps(), steps) },
@@ -239,5 +254,5 @@ func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *t
 		puts = append(puts, func() error { return safetensors.Put(w, t.show(), show) },
 			func() error { return safetensors.Put(w, t.click(), click) })
 	}
-	return first(puts...)
+	return first(append(puts, func() error { return s.write(w, t, from.Gone) })...)
 }

@@ -89,6 +89,9 @@ func (b *batch) read(f *safetensors.File, t tableInfo, at, n int) error {
 		func() error { return safetensors.ReadAt(f, t.updates(), b.Updates, at) },
 		func() error { return safetensors.ReadAt(f, t.rows(), b.Floats, at*width) },
 	)
+	if err == nil {
+		err = b.readServings(f, t, at, n)
+	}
 	if err != nil || !t.Rated {
 		return err
 	}

@@ -65,21 +65,22 @@ func (k *cut) Count(ctx context.Context, name string) (int, error) {
 
 // IDs gives yield the ids of all rows, ascending. The slice is valid until yield returns.
 func (k *cut) IDs(ctx context.Context, name string, yield func(ids []uint64) error) error {
-	return k.each(ctx, name, true, func(ids []uint64, _ []float32) error { return yield(ids) })
+	return k.each(ctx, name, wire.Scan{IDs: true}, func(ids []uint64, _ []float32) error { return yield(ids) })
 }
 
 // Rows gives yield all rows, by ascending id. The slices are valid until yield returns.
 func (k *cut) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
-	return k.each(ctx, name, false, yield)
+	return k.each(ctx, name, wire.Scan{}, yield)
 }
 
-func (k *cut) each(ctx context.Context, name string, ids bool, yield func(ids []uint64, w []float32) error) error {
+// each reads what a scan brings of all servers.
+func (k *cut) each(ctx context.Context, name string, what wire.Scan, yield func(ids []uint64, w []float32) error) error {
 	e, err := k.c.embedding(name)
 	if err != nil {
 		return err
 	}
 	dim := 0
-	if !ids {
+	if !what.IDs {
 		dim = e.Dim()
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -90,7 +91,9 @@ func (k *cut) each(ctx context.Context, name string, ids bool, yield func(ids []
 	for s := range streams {
 		r := &stream{pages: make(chan *page)}
 		streams[s] = r // which merge drops when it ends
-		readers.Go(func() { r.read(ctx, k.c, s, k.c.scanOf(e, k.id, ids, 3*len(streams))) })
+		scan := k.c.scanOf(e, k.id, what.IDs, 3*len(streams))
+		scan.Gone = what.Gone
+		readers.Go(func() { r.read(ctx, k.c, s, scan) })
 	}
 	if err := merge(streams, dim, yield); err != nil {
 		return reading(name, err)

@@ -111,8 +111,12 @@ func (k *cuts) tell(msg wire.Save) {
 		}
 		return
 	}
-	if msg.Discard = msg.Shrink == nil && !msg.Read; msg.Discard {
-		if err := k.link.together(end); err != nil {
+	discard := end
+	if msg.Read && msg.Dir != "" {
+		discard = func(s int) error { return k.link.control(ctx, s, wire.OpBatch, msg, nil) }
+	}
+	if msg.Discard = msg.Dir != "" || msg.Shrink == nil && !msg.Read; msg.Discard {
+		if err := k.link.together(discard); err != nil {
 			k.link.log.Warn("parts of a failed save may be left", "dir", msg.Dir, "error", err)
 		}
 	}

@@ -18,6 +18,8 @@
 //	save.go       checkpoints
 //	recovery.go   those that a job makes by itself, and goes on from
 //	shrink.go     the end of a period
+//	batch.go      a checkpoint, and then the end of a period
+//	serve.go      models for serving
 //	load.go       weights that are replaced while they are trained
 //	cut.go        the weights of a cut, read
 //	scan.go       rows of a table, page after page

@@ -55,18 +55,26 @@ func (c *Client) shrink(ctx context.Context, msg *wire.Save) (wire.Freed, error)
 	if err := c.cuts.reach(ctx, msg, func(s int) any { return &parts[s] }); err != nil {
 		return wire.Freed{}, err
 	}
+	if msg.Freed, err = c.sum(parts); err != nil {
+		return wire.Freed{}, err
+	}
+	return msg.Freed, c.cuts.commit(ctx, msg)
+}
+
+// sum is what all servers have dropped.
+func (c *Client) sum(parts []wire.Freed) (all wire.Freed, err error) {
 	n := len(c.Layout.Embeddings)
-	msg.Freed = wire.Freed{Rows: make([]int, n), Waiting: make([]int, n)}
+	all = wire.Freed{Rows: make([]int, n), Waiting: make([]int, n)}
 	for s, p := range parts {
 		if err := c.checkFreed(s, p); err != nil {
 			return wire.Freed{}, err
 		}
 		for e := range n {
-			msg.Freed.Rows[e] += p.Rows[e]
-			msg.Freed.Waiting[e] += p.Waiting[e]
+			all.Rows[e] += p.Rows[e]
+			all.Waiting[e] += p.Waiting[e]
 		}
 	}
-	return msg.Freed, c.cuts.commit(ctx, msg)
+	return all, nil
 }
 
 func (c *Client) checkFreed(server int, f wire.Freed) error {

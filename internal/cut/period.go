@@ -13,6 +13,7 @@ import (
 // again.
 type Period struct {
 	How   wire.Shrink `json:"how"`
+	Dir   string      `json:"dir,omitempty"` // of the checkpoint that was saved with it
 	Step  int64       `json:"step"`
 	Freed wire.Freed  `json:"freed,omitzero"`
 	Told  []int       `json:"told"`
@@ -27,7 +28,7 @@ func (m *Machine) Period() *Period {
 	if p == nil {
 		return nil
 	}
-	return &Period{How: *p.shrink, Step: p.step, Freed: p.freed, Told: slices.Clone(p.told), ID: p.id,
+	return &Period{How: *p.shrink, Dir: p.dir, Step: p.step, Freed: p.freed, Told: slices.Clone(p.told), ID: p.id,
 		Name: p.period, Ended: m.ended}
 }
 
@@ -36,7 +37,7 @@ func (m *Machine) Recall(p *Period) {
 	if p == nil {
 		return
 	}
-	s := &save{id: p.ID, shrink: &p.How, period: p.Name, state: committed, step: p.Step, freed: p.Freed, told: p.Told}
+	s := &save{id: p.ID, shrink: &p.How, dir: p.Dir, period: p.Name, state: committed, step: p.Step, freed: p.Freed, told: p.Told}
 	if len(p.Told) > 0 {
 		s.worker = p.Told[0]
 	}
@@ -67,4 +68,30 @@ func (m *Machine) periodEnded(s *save) {
 		m.ended++
 	}
 	m.period = s
+}
+
+// Ended says, on server 0, that the period for whose end a cut was kept is over on all servers, which was at that update. The cut is over
+// too. It may be said twice.
+func (m *Machine) Ended(id string, step int64, freed wire.Freed) error {
+	s := m.saves[id]
+	if s != nil && s.state == committed {
+		return nil
+	}
+	if err := m.Kept(id); err != nil {
+		return err
+	}
+	m.drop(s)
+	s.state, s.step, s.freed = committed, step, freed
+	m.periodEnded(s)
+	m.Outdated()
+	return nil
+}
+
+// Outdated says that no save before has all that a server would save now, though no update was made since.
+func (m *Machine) Outdated() {
+	for _, s := range m.order {
+		if s.shrink == nil {
+			s.step = noStep
+		}
+	}
 }

@@ -51,13 +51,14 @@ func (m *Machine) Done(id string, step int64) (answer wire.Held, done bool) {
 // that asks again wants another period.
 func (m *Machine) same(s *save, step int64) *save {
 	switch {
+	case s.shrink != nil:
 	case s.read:
 		return nil
-	case s.shrink == nil:
+	default:
 		return m.sameFiles(s, step)
 	}
 	p := m.period
-	if p == nil || p.step != step || *p.shrink != *s.shrink || slices.Contains(p.told, s.worker) {
+	if p == nil || p.step != step || *p.shrink != *s.shrink || p.dir != s.dir || slices.Contains(p.told, s.worker) {
 		return nil
 	}
 	p.told = append(p.told, s.worker)

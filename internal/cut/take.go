@@ -34,11 +34,7 @@ func (m *Machine) Take(id string) (first bool, err error) {
 		return false, err
 	}
 	m.saves[id].state = taken
-	for _, s := range m.order {
-		if s.shrink == nil {
-			s.step = noStep
-		}
-	}
+	m.Outdated()
 	return true, nil
 }
 

@@ -1,7 +1,8 @@
 // Package inference writes models that can be used without a fleet, from whatever keeps their weights:
 //
-//	save.go   the files of a model, from one cut
-//	given.go  rows that nobody has trained, and that a model has in any case
+//	save.go     the files of a model, from one cut
+//	given.go    rows that nobody has trained, and that a model has in any case
+//	serving.go  the rows that serving needs, or what has changed of them
 //
 // Package nn reads them.
 package inference

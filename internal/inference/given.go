@@ -17,17 +17,22 @@ type givenWeights struct {
 
 // withGiven adds the rows that a model asks for.
 func withGiven(w backend.Weights, m optimizer.Model) backend.Weights {
+	g := givenWeights{w, map[string]*optimizer.Param{}, map[string]int{}}
+	eachGiven(m, func(p *optimizer.Param, n int) { g.params[p.Name], g.given[p.Name] = p, n })
+	return g
+}
+
+// eachGiven calls do with the embeddings that a model asks rows of, and with how many.
+func eachGiven(m optimizer.Model, do func(p *optimizer.Param, n int)) {
 	asks, ok := m.(interface{ Given(p *optimizer.Param) int })
 	if !ok {
-		return w
+		return
 	}
-	g := givenWeights{w, map[string]*optimizer.Param{}, map[string]int{}}
 	for _, p := range m.Params() {
 		if n := asks.Given(p); p.Embedding && n > 0 {
-			g.params[p.Name], g.given[p.Name] = p, n
+			do(p, n)
 		}
 	}
-	return g
 }
 
 func (g givenWeights) Count(ctx context.Context, name string) (int, error) {
@@ -103,4 +108,49 @@ func (g givenWeights) Rows(ctx context.Context, name string, do func(ids []uint6
 		return err
 	}
 	return born(uint64(g.given[name]))
+}
+
+// backWeights are those of a delta with rows that are gone and that a model has in any case: they have their initial values again.
+type backWeights struct {
+	backend.Weights
+	params map[string]*optimizer.Param
+	back   map[string][]uint64
+}
+
+// givenBack adds the rows that a model asks for to a delta in which they are gone, and takes them out of these.
+func givenBack(w backend.Weights, m optimizer.Model, gone map[string][]uint64) backend.Weights {
+	b := backWeights{w, map[string]*optimizer.Param{}, map[string][]uint64{}}
+	eachGiven(m, func(p *optimizer.Param, n int) {
+		rest := beyond(gone[p.Name], n)
+		b.params[p.Name], b.back[p.Name] = p, gone[p.Name][:len(gone[p.Name])-len(rest)]
+		gone[p.Name] = rest
+	})
+	return b
+}
+
+func (b backWeights) Count(ctx context.Context, name string) (int, error) {
+	n, err := b.Weights.Count(ctx, name)
+	return n + len(b.back[name]), err
+}
+
+func (b backWeights) IDs(ctx context.Context, name string, do func(ids []uint64) error) error {
+	err := b.Weights.IDs(ctx, name, do)
+	if err != nil || len(b.back[name]) == 0 {
+		return err
+	}
+	return do(b.back[name])
+}
+
+func (b backWeights) Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error {
+	if err := b.Weights.Rows(ctx, name, do); err != nil {
+		return err
+	}
+	for i, id := range b.back[name] {
+		row := make([]float32, b.params[name].Dim())
+		b.params[name].InitRow(row, id)
+		if err := do(b.back[name][i:i+1], row); err != nil {
+			return err
+		}
+	}
+	return nil
 }

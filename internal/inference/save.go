@@ -19,16 +19,11 @@ func Save(ctx context.Context, dir string, m optimizer.Model, from backend.Train
 		return err
 	}
 	defer s.Abandon()
-	if err := s.Write(modelfiles.Graph, m.WriteGraph); err != nil { // before anybody waits
+	if err := writeGraph(s, m); err != nil { // before anybody waits
 		return err
 	}
-	if signed, ok := m.(interface{ WriteSignature(io.Writer) error }); ok {
-		if err := s.Write(modelfiles.Signature, signed.WriteSignature); err != nil {
-			return err
-		}
-	}
 	err = from.Cut(ctx, func(w backend.Weights) error {
-		return s.Write(modelfiles.Weights, func(out io.Writer) error { return writeWeights(ctx, out, m.Params(), withGiven(w, m)) })
+		return s.Write(modelfiles.Weights, func(out io.Writer) error { return writeWeights(ctx, out, m.Params(), withGiven(w, m), nil) })
 	})
 	if err == nil {
 		err = files.Ended(ctx)
@@ -39,8 +34,18 @@ func Save(ctx context.Context, dir string, m optimizer.Model, from backend.Train
 	return s.Commit()
 }
 
-// writeWeights streams the weights of params. How many rows an embedding has is known before the first of them comes.
-func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param, from backend.Weights) error {
+// writeGraph writes what a model is, beside its weights.
+func writeGraph(s *modelfiles.Save, m optimizer.Model) error {
+	err := s.Write(modelfiles.Graph, m.WriteGraph)
+	if signed, ok := m.(interface{ WriteSignature(io.Writer) error }); ok && err == nil {
+		err = s.Write(modelfiles.Signature, signed.WriteSignature)
+	}
+	return err
+}
+
+// writeWeights streams the weights of params, and of a delta the ids of rows that are gone, by embedding. How many rows an embedding has is
+// known before the first of them comes.
+func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param, from backend.Weights, gone map[string][]uint64) error {
 	dense, err := from.Dense(ctx)
 	if err != nil {
 		return err
@@ -57,6 +62,10 @@ func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param,
 		}
 		tensors = append(tensors, safetensors.Tensor{Name: idsName(p), DType: safetensors.U64, Shape: []int{n}},
 			safetensors.Tensor{Name: p.Name, DType: safetensors.F32, Shape: []int{n, p.Dim()}})
+		if ids := gone[p.Name]; len(ids) > 0 {
+			tensors = append(tensors,
+				safetensors.Tensor{Name: p.Name + modelfiles.GoneSuffix, DType: safetensors.U64, Shape: []int{len(ids)}})
+		}
 	}
 	w, err := safetensors.NewWriter(out, tensors, map[string]string{"format": "gofleet"})
 	if err != nil {
@@ -65,6 +74,11 @@ func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param,
 	for _, p := range params {
 		if err := writeParam(ctx, w, p, dense, from); err != nil {
 			return err
+		}
+		if ids := gone[p.Name]; len(ids) > 0 {
+			if err := safetensors.Put(w, p.Name+modelfiles.GoneSuffix, ids); err != nil {
+				return err
+			}
 		}
 	}
 	return w.Close()

@@ -179,12 +179,10 @@ func TestACrashLeavesTheOldModelOrTheNew(t *testing.T) {
 }
 
 // finished makes files durable, as Commit does first.
-func (s *Save) finished(t *testing.T) (r record) {
+func (s *Save) finished(t *testing.T) record {
 	t.Helper()
-	for _, f := range s.files {
-		check(t, f.Finish())
-		r.Files = append(r.Files, entry{File: f.name, Bytes: f.Size(), Sum: f.Sum(), Written: f.Temp()})
-	}
+	r, err := s.finish()
+	check(t, err)
 	return r
 }
 

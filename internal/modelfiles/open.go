@@ -20,6 +20,7 @@ type Files struct {
 	texts   map[string][]byte // the graph and the signature, as far as there are such
 	weights []weightFile
 	sum     string // of the record, empty without one
+	delta   *Delta
 }
 
 // weightFile is a file of tensors.
@@ -38,8 +39,30 @@ const tensors = ".safetensors"
 const tries = 10
 
 // Open opens the model in a directory, and reads all of it once to see that it is what its record says. A directory in which there is
-// none is [ErrNone], one that is not what was saved [ErrDamaged].
+// none is [ErrNone], one that is not what was saved [ErrDamaged]. A delta, which is good for nothing by itself, is refused.
 func Open(ctx context.Context, dir string) (*Files, error) {
+	f, err := openAny(ctx, dir)
+	if err == nil && f.delta != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s has %v: it is read over that, with its base first: nn.Load(base, deltas...)", dir, f.delta)
+	}
+	return f, err
+}
+
+// OpenDelta opens the delta in a directory as Open does a model, and says what it follows.
+func OpenDelta(ctx context.Context, dir string) (*Files, Delta, error) {
+	f, err := openAny(ctx, dir)
+	if err != nil {
+		return nil, Delta{}, err
+	}
+	if f.delta == nil {
+		f.Close()
+		return nil, Delta{}, fmt.Errorf("%s has a model that is whole by itself, and no delta", dir)
+	}
+	return f, *f.delta, nil
+}
+
+func openAny(ctx context.Context, dir string) (*Files, error) {
 	if err := files.CheckLocal(dir); err != nil {
 		return nil, err
 	}
@@ -76,7 +99,7 @@ func open(ctx context.Context, dir string, r *record) (*Files, error) {
 
 func (f *Files) open(ctx context.Context, r *record) error {
 	if r != nil {
-		f.sum = r.Sum
+		f.sum, f.delta = r.Sum, r.Delta
 		for _, e := range r.Files {
 			if err := f.named(ctx, e); err != nil {
 				return err

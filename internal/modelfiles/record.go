@@ -24,6 +24,8 @@ const (
 const (
 	format  = "gofleet-model"
 	version = 1
+	// deltaVersion is that of a delta, which builds that don't know of deltas refuse.
+	deltaVersion = 2
 )
 
 var (
@@ -38,6 +40,8 @@ type record struct {
 	Format  string  `json:"format"`
 	Version int     `json:"version"`
 	Files   []entry `json:"files"`
+	// Delta says what a delta follows; nil of a model that is whole by itself.
+	Delta *Delta `json:"delta,omitempty"`
 	// Sum is the checksum of the record as it is written without its spaces, and with an empty checksum.
 	Sum string `json:"xxhash64"`
 }
@@ -49,6 +53,18 @@ type entry struct {
 	Sum   string `json:"xxhash64"`
 	// Written is the name under which it lies until it has its own.
 	Written string `json:"written"`
+}
+
+// Delta says which model a delta is to be read over: it has all dense weights, and of embeddings the rows that are other than there. Models
+// are named by the checksums of their records.
+type Delta struct {
+	Base    string `json:"base"`    // the model that is whole
+	Follows string `json:"follows"` // the last delta before, or Base
+	Number  int    `json:"number"`  // among the deltas of Base, from 1
+}
+
+func (d Delta) String() string {
+	return fmt.Sprintf("delta %d of base %s, which follows %s", d.Number, d.Base, d.Follows)
 }
 
 func (r record) sum() (string, error) {
@@ -70,12 +86,23 @@ func (r *record) names(file string) bool {
 	return false
 }
 
-// write makes r the record of a directory.
-func (r record) write(dir string) (err error) {
-	r.Format, r.Version = format, version
-	if r.Sum, err = r.sum(); err != nil {
-		return err
+// version is that of a record which has what this one has.
+func (r *record) version() int {
+	if r.Delta != nil {
+		return deltaVersion
 	}
+	return version
+}
+
+// signed is the record with its version and checksum.
+func (r record) signed() (_ record, err error) {
+	r.Format, r.Version = format, r.version()
+	r.Sum, err = r.sum()
+	return r, err
+}
+
+// write makes r, which is signed, the record of a directory.
+func (r record) write(dir string) (err error) {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -96,7 +123,7 @@ func readRecord(dir string) (*record, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", Record, ErrDamaged, err)
 	}
-	if r.Format != format || r.Version != version {
+	if r.Format != format || r.Version != r.version() {
 		return nil, fmt.Errorf("%s is of format %q version %d, this build reads %q version %d: %w",
 			Record, r.Format, r.Version, format, version, ErrDamaged)
 	}

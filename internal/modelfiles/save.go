@@ -19,6 +19,7 @@ type Save struct {
 	dir    string
 	files  []named
 	record record // since Commit
+	delta  *Delta
 }
 
 // named is a file in the making.
@@ -56,20 +57,14 @@ func (s *Save) Write(name string, write func(io.Writer) error) error {
 // files theirs, and removes what saves that never got that far have left. Of several processes that save into one directory the
 // last one to commit counts.
 func (s *Save) Commit() error {
-	var r record
-	for _, f := range s.files {
-		if err := f.Finish(); err != nil {
-			return err
-		}
-		r.Files = append(r.Files, entry{File: f.name, Bytes: f.Size(), Sum: f.Sum(), Written: f.Temp()})
-	}
-	if err := files.SyncDir(s.dir); err != nil {
+	r, err := s.finish()
+	if err != nil {
 		return err
 	}
 	unlock := lock(s.dir)
 	defer unlock()
 	before, _ := readRecord(s.dir) // a damaged one is replaced
-	err := r.write(s.dir)
+	err = r.write(s.dir)
 	if now, _ := readRecord(s.dir); err == nil || now != nil && slices.Equal(now.Files, r.Files) {
 		s.record = r // it counts, durable or not
 	}
@@ -81,6 +76,34 @@ func (s *Save) Commit() error {
 	}
 	return s.clean(before)
 }
+
+// finish makes the files durable, and is their record.
+func (s *Save) finish() (record, error) {
+	r := record{Delta: s.delta}
+	for _, f := range s.files {
+		if err := f.Finish(); err != nil {
+			return r, err
+		}
+		r.Files = append(r.Files, entry{File: f.name, Bytes: f.Size(), Sum: f.Sum(), Written: f.Temp()})
+	}
+	if err := files.SyncDir(s.dir); err != nil {
+		return r, err
+	}
+	return r.signed()
+}
+
+// Follow makes what is written a delta. A directory that has its base, or a delta before it, is refused: they would be lost.
+func (s *Save) Follow(d Delta) error {
+	is, err := readRecord(s.dir)
+	if err == nil && is != nil && (is.Sum == d.Base || is.Delta != nil && is.Delta.Base == d.Base && is.Delta.Number < d.Number) {
+		return fmt.Errorf("%s has what %v is to be read over: give each delta a directory of its own", s.dir, d)
+	}
+	s.delta = &d
+	return nil
+}
+
+// Version is that of a model which was committed.
+func (s *Save) Version() string { return s.record.Sum }
 
 // rename gives the files their names. Readers find those that have none yet under the temporary ones.
 func (s *Save) rename() error {

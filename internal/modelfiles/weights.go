@@ -101,6 +101,19 @@ func (f *Files) Rows(name string, do func(ids []uint64, w []float32) error) erro
 	return nil
 }
 
+// Gone reads the ids of an embedding that a delta takes away.
+func (f *Files) Gone(name string) ([]uint64, error) {
+	for _, w := range f.weights {
+		if _, has := w.Tensor(name + GoneSuffix); has && !w.stray {
+			return safetensors.Read[uint64](w.File, name+GoneSuffix)
+		}
+	}
+	return nil, nil
+}
+
+// GoneSuffix ends the name of the tensor that Gone reads: its embedding's is before it.
+const GoneSuffix = ".gone"
+
 // RowCount is the number of rows that Rows will bring.
 func (f *Files) RowCount(name string) (n int, err error) {
 	with, err := f.embedding(name)

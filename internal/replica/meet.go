@@ -2,7 +2,9 @@ package replica
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/progress"
@@ -57,6 +59,39 @@ func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.P
 		return nil
 	}
 	return t.WriteNext(ctx, progressed, func() [][]progress.Position { return t.at }, t.rate())
+}
+
+// Serve implements [backend.Trainer]: rank 0 writes its own when it calls.
+func (t *Trainer) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error, commit func() (string, error)) error {
+	if t.c.Group.Rank != 0 {
+		return nil
+	}
+	return t.Trainer.Serve(ctx, how, write, commit)
+}
+
+// SaveBatch implements [backend.Trainer]: all come to it, rank 0 writes, and if it could all end the period of their copies.
+func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
+	return t.Meet(ctx, func(g *collective.Group) error {
+		agree := func(failed error) error {
+			said := ""
+			if failed != nil {
+				said = failed.Error()
+			}
+			all, err := g.AllGather(ctx, []byte(said))
+			if err == nil && t.c.Group.Rank != 0 && len(all[0]) > 0 {
+				err = fmt.Errorf("worker 0 has not saved it: %s", all[0])
+			}
+			return err
+		}
+		if t.c.Group.Rank == 0 {
+			return t.WriteBatch(ctx, dir, t.rate(), agree, o)
+		}
+		if err := agree(nil); err != nil {
+			return err
+		}
+		_, err := t.Trainer.Shrink(ctx, o)
+		return err
+	})
 }
 
 // Shrink implements [backend.Trainer]: all end the period of their copies behind a barrier.

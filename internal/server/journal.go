@@ -38,6 +38,7 @@ const (
 	kindUpdate                          // a frame: what was applied, and an updateRecord
 	kindPublish                         // the frame that worker 0 sent
 	kindFrozen                          // a frame with the frozen dense values
+	kindServed                          // a frame with the ids of a model for serving, and its chain
 )
 
 // event is a change that is no update: one of its fields is set.

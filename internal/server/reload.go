@@ -80,7 +80,10 @@ func (c *reloading) read(msg *wire.Load) (*beside, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := kept.(*beside)
+	n, is := kept.(*beside)
+	if !is {
+		return nil, wire.Refuse(wire.StatusRefused, "cut %s is for a model for serving", msg.ID)
+	}
 	if first {
 		c.st.lock.Unlock()
 		read := c.readFrom(context.Background(), msg.Dir, msg.Params)
@@ -118,7 +121,10 @@ func (c *reloading) embedding(p *optimizer.Param) int {
 func (c *reloading) take(msg *wire.Load) error {
 	n := new(beside)
 	if kept, _, err := c.st.cut.Aside(msg.ID, func() any { return n }); err == nil { // else it was taken, or the cut is lost
-		if n = kept.(*beside); !n.done || n.err != nil {
+		if read, is := kept.(*beside); is {
+			n = read
+		}
+		if !n.done || n.err != nil {
 			return wire.Refuse(wire.StatusRefused, "cut %s: nothing was read that could be taken", msg.ID)
 		}
 	}

@@ -161,6 +161,8 @@ func (c *returning) play(ctx context.Context, kind journal.Kind, body []byte) er
 			return err
 		}
 		return c.members.loading.frozen.put(w)
+	case kindServed:
+		return c.served(&f)
 	}
 	return fmt.Errorf("a record of kind %d: it was written by another build", kind)
 }

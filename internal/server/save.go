@@ -126,7 +126,7 @@ func (c *saving) save(f *wire.Frame, msg *wire.Save, r *reply) error {
 	switch {
 	case err != nil:
 		return err
-	case first && msg.Shrink != nil:
+	case first && msg.Shrink != nil && !msg.Read:
 		c.shrink(msg)
 	case first && !msg.Read:
 		c.take(msg)
@@ -134,7 +134,7 @@ func (c *saving) save(f *wire.Frame, msg *wire.Save, r *reply) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	answer, err := c.st.cut.Answer(msg.ID)
-	if err != nil || msg.Shrink == nil {
+	if err != nil || msg.Shrink == nil || msg.Read {
 		return err
 	}
 	return r.JSON(answer)
@@ -224,11 +224,16 @@ func (c *saving) take(msg *wire.Save) {
 		c.over(msg, nil, err)
 		return
 	}
-	part := wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg), RateFactors: c.rates.saved()}
+	part := c.partOf(msg)
 	c.rebase(msg)
 	c.st.cut.Imaged(msg.ID)
 	c.st.lock.broadcast()
 	c.under.Go(func() { c.write(msg, part, image) })
+}
+
+// partOf is what is said of a part beside its file. Locked.
+func (c *saving) partOf(msg *wire.Save) wire.Part {
+	return wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg), RateFactors: c.rates.saved()}
 }
 
 func (c *saving) nameOf(msg *wire.Save) string {
@@ -275,12 +280,16 @@ func (c *saving) positions(msg *wire.Save) (all [][]progress.Position) {
 
 // shrink ends the period of this server's tables.
 func (c *saving) shrink(msg *wire.Save) {
+	freed, err := c.endPeriod(msg)
+	c.wrote(msg, freed, err)
+}
+
+// endPeriod ends a period, once however often it is told to, and says what was dropped.
+func (c *saving) endPeriod(msg *wire.Save) (freed wire.Freed, err error) {
 	if freed, has := c.hasEnded(msg.Period); has {
-		c.wrote(msg, freed, nil)
-		return
+		return freed, nil
 	}
 	done, err := c.part.store.EndPeriod(shrinkOf(msg.Shrink))
-	var freed wire.Freed
 	for _, t := range done {
 		freed.Rows, freed.Waiting = append(freed.Rows, t.Rows), append(freed.Waiting, t.Waiting)
 	}
@@ -295,7 +304,7 @@ func (c *saving) shrink(msg *wire.Save) {
 	if err == nil {
 		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
 	}
-	c.wrote(msg, freed, err)
+	return freed, err
 }
 
 // hasEnded says whether the period of that name has ended here, in a cut that another server knows nothing of, and what was dropped.

@@ -62,10 +62,17 @@ func page(all []uint64, msg *wire.Scan) (answer wire.Scanned, ids []uint64) {
 func (c *reading) listed(t *table.Sparse, msg *wire.Scan) ([]uint64, error) {
 	c.st.lock.Lock()
 	lists, err := c.lists(msg.Cut)
-	all, ok := lists[msg.Param]
+	of := msg.Param
+	if msg.Gone {
+		of |= gone
+	}
+	all, ok := lists[of]
 	c.st.lock.Unlock()
 	if err != nil || ok && (msg.Cut != "" || msg.Cursor > 0) {
 		return all, err
+	}
+	if msg.Gone {
+		return nil, wire.Refuse(wire.StatusRefused, "cut %q is not for a model for serving, and knows of no rows that are gone", msg.Cut)
 	}
 	all = t.IDs() // takes a while in a large table: pushes go on meanwhile
 	c.st.lock.Lock()

@@ -203,6 +203,8 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpDrop:      journal.recorded(control(s.deaths.drop)),
 		wire.OpNorms:     journal.recorded(control(s.clipping.handle)),
 		wire.OpReport:    journal.recorded(control(s.servers.handle)),
+		wire.OpServe:     journal.recorded(control(s.saving.serve)),
+		wire.OpBatch:     journal.recorded(s.saving.checked(s.saving.batch)),
 		wire.OpLoad:      journal.recorded(control(s.returning.reloading.handle)),
 	}
 }

@@ -6,6 +6,7 @@
 //	tally.go      what became of gradients
 //	restore.go    checkpoints and saved models, read
 //	save.go       checkpoints written, and the end of a period
+//	serve.go      models for serving, and checkpoints that end a period
 //	recovery.go   those that are made by themselves, and gone on from
 //	weights.go    the weights of a cut
 //

@@ -45,6 +45,8 @@ func speeches() map[wire.Op][]any {
 		wire.OpReport: {wire.Report{Process: 1}, wire.Report{Server: 1, Process: 1, Ends: true, Status: wire.StatusBack}},
 		wire.OpFence:  {leave}, wire.OpDrop: {leave}, wire.OpLeave: {leave, nil},
 		wire.OpLoad:   {wire.Load{ID: "x", Dir: "/etc"}, wire.Load{ID: "x", Take: true}, wire.Load{ID: "x", End: true}},
+		wire.OpServe:  {wire.Serve{ID: "x", Select: &wire.Serving{}}, wire.Serve{ID: "x", Now: &wire.Chain{Base: "x", Last: "x"}}},
+		wire.OpBatch:  {evil, wire.Save{ID: "x", Dir: "/tmp/evil", Discard: true}},
 		wire.OpFreeze: {evil}, wire.OpSave: {evil}, wire.OpPart: {evil}, wire.OpCommit: {evil},
 		wire.OpGather: {wire.Gather{N: 1, Call: "barrier", Data: make([]byte, 24<<20)}},
 		wire.OpNorms:  {wire.Norms{}}, wire.OpRate: {wire.Rate{Factor: 1e9}}, wire.OpScan: {wire.Scan{Rows: 1 << 30}},

@@ -41,6 +41,7 @@ func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 			own.become(t)
 		}
 	}
+	s.SetChain(o.Chain())
 }
 
 // like is an empty table whose shards are for the same ids as t's.
@@ -60,7 +61,7 @@ func (t *Sparse) become(o *Sparse) {
 	for i := range t.shards {
 		s, n := &t.shards[i], &o.shards[i]
 		s.Lock()
-		s.index, s.arena, s.waiting, s.hot = n.index, n.arena, n.waiting, n.hot
+		s.index, s.arena, s.waiting, s.hot, s.gone = n.index, n.arena, n.waiting, n.hot, n.gone
 		s.Unlock()
 	}
 	t.clock.Store(o.clock.Load())

@@ -43,7 +43,7 @@ func (t *Sparse) Clear() {
 				s.drop(t, row, h)
 			}
 		}
-		s.waiting = waiting{tracked: t.tracked}
+		s.waiting, s.gone = waiting{tracked: t.tracked}, nil
 		s.Unlock()
 	}
 }

@@ -11,14 +11,24 @@ type Columns struct {
 	Seen, Updates []uint32
 	// Show and Click are nil where they are not counted.
 	Show, Click []float32
+	// Delta is nil where nothing is known of it: all shows and clicks are new to serving then.
+	Delta []float32
+	// Served is nil where serving has nothing, else it has IsServed and IsAsServed for each row.
+	Served []uint32
 }
+
+// What models for serving have of a row, in [Columns]: [Row.Served] and [Row.AsServed].
+const (
+	IsServed = 1 << iota
+	IsAsServed
+)
 
 // newColumns has room for n rows of the table.
 func (t *Sparse) newColumns(n int) *Columns {
 	c := &Columns{IDs: make([]uint64, n), Floats: make([]float32, n*(t.dim+t.state)), Steps: make([]int64, n),
-		Seen: make([]uint32, n), Updates: make([]uint32, n)}
+		Seen: make([]uint32, n), Updates: make([]uint32, n), Served: make([]uint32, n)}
 	if t.marked {
-		c.Show, c.Click = make([]float32, n), make([]float32, n)
+		c.Show, c.Click, c.Delta = make([]float32, n), make([]float32, n), make([]float32, n)
 	}
 	return c
 }
@@ -26,8 +36,9 @@ func (t *Sparse) newColumns(n int) *Columns {
 // resize makes them n rows of the table, no more than they had room for.
 func (c *Columns) resize(t *Sparse, n int) {
 	c.IDs, c.Floats, c.Steps, c.Seen, c.Updates = c.IDs[:n], c.Floats[:n*(t.dim+t.state)], c.Steps[:n], c.Seen[:n], c.Updates[:n]
+	c.Served = c.Served[:n]
 	if t.marked {
-		c.Show, c.Click = c.Show[:n], c.Click[:n]
+		c.Show, c.Click, c.Delta = c.Show[:n], c.Click[:n], c.Delta[:n]
 	}
 }
 
@@ -42,6 +53,14 @@ func (c *Columns) row(t *Sparse, i int) Row {
 	if c.Show != nil {
 		r.Show, r.Click = c.Show[i], c.Click[i]
 	}
+	if c.Delta != nil {
+		r.Delta = c.Delta[i]
+	} else if t.marked {
+		r.Delta = float32(t.param.Entry.ShowClick.Score(r.Show, r.Click))
+	}
+	if c.Served != nil {
+		r.Served, r.AsServed = c.Served[i]&IsServed != 0, c.Served[i]&IsAsServed != 0
+	}
 	return r
 }
 
@@ -49,10 +68,10 @@ func (c *Columns) row(t *Sparse, i int) Row {
 func (c *Columns) take(t *Sparse, i int, h *header) {
 	values := t.values(h)
 	copy(c.Floats[i*len(values):], values)
-	c.Steps[i], c.Seen[i], c.Updates[i] = h.step, h.seen&^changed, h.updates
+	c.Steps[i], c.Seen[i], c.Updates[i], c.Served[i] = h.step, h.seen&^flags, h.updates, h.ofServing()
 	if t.marked {
 		m := t.marks(h)
-		c.Show[i], c.Click[i] = m.show, m.click
+		c.Show[i], c.Click[i], c.Delta[i] = m.show, m.click, *t.delta(h)
 	}
 }
 
@@ -62,8 +81,8 @@ func (c *Columns) unborn(t *Sparse, i int) {
 	floats := c.Floats[i*width:][:width]
 	t.param.InitRow(floats[:t.dim], c.IDs[i])
 	t.initSlots(floats[t.dim:])
-	c.Steps[i], c.Seen[i], c.Updates[i] = 0, 0, 0
+	c.Steps[i], c.Seen[i], c.Updates[i], c.Served[i] = 0, 0, 0, 0
 	if t.marked {
-		c.Show[i], c.Click[i] = 0, 0
+		c.Show[i], c.Click[i], c.Delta[i] = 0, 0, 0
 	}
 }

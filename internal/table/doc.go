@@ -14,8 +14,8 @@
 // the id) and an arena: chunks of float32 that never move and hold no pointers, so that the garbage collector doesn't look
 // into them. A row lies in one piece:
 //
-//	id | last step | last seen, updates | weights | the rule's state | show, click
-//	8    8           4 + 4                4·dim     4·StateLen(dim)    4 + 4, with ShowClick alone    bytes
+//	id | last step | last seen, updates | weights | the rule's state | show, click, delta score
+//	8    8           4 + 4                4·dim     4·StateLen(dim)    4 + 4 + 4, with ShowClick alone    bytes
 //
 // and ends with its number in the arena, 4 bytes, where rows are Numbered. All is rounded up to 8.
 //
@@ -53,6 +53,12 @@
 //
 // For checkpoints of what has changed since the one before there is [Store.TakeImage]: every row has a bit of its own, beside the time
 // when it was seen, which whoever changes the row writes with it, and which is taken while the image is read.
+//
+// # For serving
+//
+// [Store.Select] lists the rows that a model for serving takes, all that matter or those that have changed enough, and [Store.Serve] has
+// them count as served when that model is whole. A row knows by two bits beside the time when it was seen whether such a model has it, and
+// has it as it is; in a table with ShowClick it also has a score of what was shown and clicked since. [Chain] names the models.
 //
 // # Dense
 //
@@ -101,6 +107,7 @@
 //	watch.go    which rows were pushed
 //	old.go      what they were before
 //	changes.go  what a checkpoint needs that is based on another
+//	serving.go  what a model for serving takes
 //
 // A dense block:
 //

@@ -63,9 +63,15 @@ func (w waiter) pushed(c *call, it item) waiter {
 // admitted gives an id's new row what was known of it before the push that made it, which is counted with its update.
 func (t *Sparse) admitted(s *shard, it item, h *header) {
 	if t.marked {
-		*t.marks(h) = s.waiting.get(it.id).marks
+		t.counted(h, s.waiting.get(it.id).marks)
 	}
 	s.waiting.forget(it.id)
+}
+
+// counted adds shows and clicks to a row's.
+func (t *Sparse) counted(h *header, m marks) {
+	t.marks(h).add(m)
+	*t.delta(h) += float32(t.param.Entry.ShowClick.Score(m.show, m.click))
 }
 
 // lets says whether what is known of an id is enough for a row.

@@ -7,7 +7,9 @@ package table
 // An image has a store to itself: another is made when it is closed.
 type Image struct {
 	// Step is the update up to which all are in the image.
-	Step   int64
+	Step int64
+	// Chain is what was saved of the store for serving.
+	Chain  Chain
 	Blocks []*BlockImage
 	Tables []*TableImage
 
@@ -23,7 +25,7 @@ func (s *Store) TakeImage() *Image { return s.image(func(string) bool { return t
 
 func (s *Store) image(which func(param string) bool, taking bool) *Image {
 	s.imaging.Lock()
-	m := &Image{Step: s.Step(), store: s}
+	m := &Image{Step: s.Step(), Chain: s.Chain(), store: s}
 	for _, b := range s.Blocks {
 		if which(b.Param.Name) {
 			m.Blocks = append(m.Blocks, &BlockImage{Block: b, image: b.Values.image()})

@@ -70,14 +70,16 @@ func (n *naive) read(id uint64) *Row {
 
 // pushed is the row that a push of an id changes, if any.
 func (n *naive) pushed(id uint64, show, click float32, res *Result) *Row {
+	score := func(show, click float32) float32 { return float32(n.param.Entry.ShowClick.Score(show, click)) }
 	if r := n.rows[id]; r != nil {
-		r.Show, r.Click = r.Show+show, r.Click+click
+		r.Show, r.Click, r.Delta = r.Show+show, r.Click+click, r.Delta+score(show, click)
 		return n.given(id)
 	}
 	w := n.waiting[id]
 	if w == nil {
 		w = &Row{}
 	}
+	before := score(w.Show, w.Click)
 	w.Updates++
 	w.Seen = n.clock
 	w.Show, w.Click = w.Show+show, w.Click+click
@@ -103,7 +105,7 @@ func (n *naive) pushed(id uint64, show, click float32, res *Result) *Row {
 	}
 	res.Born++
 	r := n.given(id)
-	r.Show, r.Click = w.Show, w.Click
+	r.Show, r.Click, r.Delta = w.Show, w.Click, before+score(show, click)
 	return r
 }
 
@@ -203,7 +205,7 @@ func (n *naive) all(step int64) []Row {
 		n.sweep(n.rows[id], step)
 		r := *n.rows[id]
 		if n.param.Entry.ShowClick.Threshold == 0 {
-			r.Show, r.Click = 0, 0
+			r.Show, r.Click, r.Delta = 0, 0, 0
 		}
 		out = append(out, r)
 	}

@@ -115,7 +115,7 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 			s.hot.note(h.id, h.updates)
 		}
 		if t.marked {
-			t.marks(h).add(c.marks(it))
+			t.counted(h, c.marks(it))
 		}
 		c.res.Applied++
 	}
@@ -137,15 +137,15 @@ func (t *Sparse) setBlock(s *shard, c *call, b *block) {
 
 // see notes the time. It is written only when it changes: most rows of a pull stay clean in the cache.
 func (h *header) see(clock uint32) {
-	if h.seen&^changed != clock {
-		h.seen = clock | changed
+	if h.seen&^flags != clock {
+		h.seen = h.seen&(newer|served) | clock | changed
 	}
 }
 
 // touch notes the time of a change.
 func (h *header) touch(clock uint32) {
-	if h.seen != clock|changed {
-		h.seen = clock | changed
+	if now := h.seen&served | clock | changed | newer; h.seen != now {
+		h.seen = now
 	}
 }
 

@@ -33,8 +33,9 @@ func (t *Sparse) restorable(r *Row) error {
 	if r.Step < 0 {
 		return fmt.Errorf("table: restore of row %d of %q: its step is %d", r.ID, t.param.Name, r.Step)
 	}
-	if !countable(r.Show) || !countable(r.Click) {
-		return fmt.Errorf("table: restore of row %d of %q: its counts are %v shows and %v clicks", r.ID, t.param.Name, r.Show, r.Click)
+	if !countable(r.Show) || !countable(r.Click) || r.Delta != r.Delta {
+		return fmt.Errorf("table: restore of row %d of %q: its counts are %v shows and %v clicks, its delta score %v",
+			r.ID, t.param.Name, r.Show, r.Click, r.Delta)
 	}
 	return nil
 }
@@ -49,12 +50,12 @@ func (s *shard) restore(t *Sparse, it item, r *Row) error {
 	if copy(t.slots(h), r.State) == 0 {
 		t.initState(h)
 	}
-	h.step, h.seen, h.updates = r.Step, r.Seen|changed, r.Updates
+	h.step, h.seen, h.updates = r.Step, r.Seen&^flags|changed|r.flags(), r.Updates
 	if t.marked {
-		*t.marks(h) = marks{r.Show, r.Click}
+		*t.marks(h), *t.delta(h) = marks{r.Show, r.Click}, r.Delta
 	}
 	s.hot.note(r.ID, r.Updates)
-	t.atLeast(r.Seen &^ changed)
+	t.atLeast(r.Seen &^ flags)
 	return nil
 }
 
@@ -66,7 +67,8 @@ func (t *Sparse) RestoreAll(c *Columns, owns func(id uint64) bool) error {
 		return nil
 	}
 	if len(c.Floats) < n*t.dim || len(c.Floats)%n != 0 || len(c.Steps) != n || len(c.Seen) != n || len(c.Updates) != n ||
-		c.Show != nil && (len(c.Show) != n || len(c.Click) != n) {
+		c.Show != nil && (len(c.Show) != n || len(c.Click) != n) || c.Delta != nil && len(c.Delta) != n ||
+		c.Served != nil && len(c.Served) != n {
 		return fmt.Errorf("%w: restore of %d rows of %q: %d floats, and steps, times, updates and counts of %d, %d, %d and %d rows",
 			ErrShape, n, t.param.Name, len(c.Floats), len(c.Steps), len(c.Seen), len(c.Updates), len(c.Show))
 	}

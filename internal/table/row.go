@@ -6,7 +6,7 @@ import "unsafe"
 type header struct {
 	id      uint64
 	step    int64  // the last step that was applied, with a rule that sweeps how many; below 0: the row is free
-	seen    uint32 // the table's clock when the row was last pulled or pushed, and whether the row has changed
+	seen    uint32 // the table's clock when the row was last pulled or pushed, and flags
 	updates uint32 // how often it was pushed
 }
 
@@ -14,20 +14,30 @@ type header struct {
 // that a rule sweeps on has not changed by that: it is what it was, some steps on.
 const changed = 1 << 31
 
-// marks are what a table that lets ids in by shows and clicks counts for each of them.
+// newer is the bit of a row's seen that says that no model for serving has the row as it is, served that one has the row: see
+// [Store.Select].
+const (
+	newer  = 1 << 30
+	served = 1 << 29
+
+	flags = changed | newer | served
+)
+
+// marks are what a table that lets ids in by shows and clicks counts for each of them. A row's delta score follows its marks: the score of
+// the shows and clicks since a model for serving was saved with it.
 type marks struct{ show, click float32 }
 
 func (m *marks) add(n marks) { m.show, m.click = m.show+n.show, m.click+n.click }
 
 const (
 	headerFloats = int(unsafe.Sizeof(header{}) / 4)
-	marksFloats  = int(unsafe.Sizeof(marks{}) / 4)
+	marksFloats  = int(unsafe.Sizeof(marks{})/4) + 1
 )
 
 // layout is how the rows of a table lie in memory, in floats.
 type layout struct {
 	dim, state, stride int
-	marked             bool // marks follow the state
+	marked             bool // marks and the delta score follow the state
 	numbered           bool // the row's number in the arena is last
 }
 
@@ -66,6 +76,11 @@ func (l layout) values(h *header) []float32 {
 // marks of a row in a table that has them.
 func (l layout) marks(h *header) *marks {
 	return (*marks)(unsafe.Add(unsafe.Pointer(h), 4*(headerFloats+l.dim+l.state)))
+}
+
+// delta is the delta score of a row in a table that has marks.
+func (l layout) delta(h *header) *float32 {
+	return (*float32)(unsafe.Add(unsafe.Pointer(l.marks(h)), unsafe.Sizeof(marks{})))
 }
 
 // number of a row in its shard's arena, in a table that is numbered.

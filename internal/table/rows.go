@@ -16,6 +16,10 @@ type Row struct {
 
 	// Show and Click are counted when the param's Entry has ShowClick.
 	Show, Click float32
+	// Delta is the score of those since a model for serving was saved with the row.
+	Delta float32
+	// Served says that a model for serving has the row, and AsServed that the row is as it was then.
+	Served, AsServed bool
 }
 
 // IDs returns the ids of all rows, ascending.

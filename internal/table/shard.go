@@ -18,6 +18,7 @@ type shard struct {
 	watches []watching
 	old     *oldRows
 	image   *shardImage // nil where there is none
+	gone    []uint64    // rows that were dropped, and that a model for serving has
 	_       [64]byte    // keeps two shards' locks off one cache line
 }
 
@@ -88,9 +89,9 @@ func (s *shard) born(t *Sparse, it item) *header {
 // bare makes a row whose weights and state hold anything.
 func (s *shard) bare(t *Sparse, it item) *header {
 	row, h := s.arena.add()
-	*h = header{id: it.id, seen: changed}
+	*h = header{id: it.id, seen: changed | newer}
 	if t.marked {
-		*t.marks(h) = marks{}
+		*t.marks(h), *t.delta(h) = marks{}, 0
 	}
 	if t.numbered {
 		*t.number(h) = row
@@ -120,6 +121,9 @@ func (s *shard) givenBy(t *Sparse, it item, make func(*Sparse, item) *header) *h
 func (s *shard) drop(t *Sparse, row uint32, h *header) {
 	_, hash := t.shardOf(h.id)
 	s.image.drop(t, h)
+	if h.seen&served != 0 {
+		s.gone = append(s.gone, h.id)
+	}
 	s.hot.forget(h.id)
 	for _, w := range s.watches {
 		w.rows.clear(row)

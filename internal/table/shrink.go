@@ -57,7 +57,7 @@ func (t *Sparse) Shrink(o Shrink) (Shrunk, error) {
 		return Shrunk{}, fmt.Errorf("%w: %q: set ShowClick in its Entry, or neither Decay nor MinScore", ErrNoScore, t.param.Name)
 	}
 	now := t.clock.Load()
-	return t.shrink(o, now, func(h *header, low bool) bool { return low || o.old(h.seen&^changed, now) }), nil
+	return t.shrink(o, now, func(h *header, low bool) bool { return low || o.old(h.seen&^flags, now) }), nil
 }
 
 // shrink drops the rows that drops says; low is whether a row's score has become so.

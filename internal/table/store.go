@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -26,6 +27,7 @@ type Store struct {
 	steps  progress
 
 	imaging sync.Mutex // held while there is an image
+	chain   atomic.Pointer[Chain]
 }
 
 // AddBlock adds a dense block. Its name must be new.

@@ -10,6 +10,8 @@ import (
 type TableImage struct {
 	Table *Sparse
 	Clock uint32
+	// Gone are ids, in no particular order, of rows that were dropped, and that a model for serving has.
+	Gone []uint64
 
 	step    int64
 	waiters []Waiter
@@ -31,6 +33,7 @@ func (t *Sparse) image(step int64, taking bool) *TableImage {
 		s.Lock()
 		s.image = &shardImage{kept: map[uint64]uint32{}, copies: newArena(t.stride, wholeChunks)}
 		m.waiters = s.appendWaiters(m.waiters)
+		m.Gone = append(m.Gone, s.gone...)
 		if taking {
 			s.takeWaiters(&m.changes)
 		}

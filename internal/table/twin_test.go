@@ -181,7 +181,7 @@ func (m *machine) move() {
 		}
 		all.IDs, all.Floats = append(all.IDs, r.ID), slices.Concat(all.Floats, r.W, r.State)
 		all.Steps, all.Seen, all.Updates = append(all.Steps, r.Step), append(all.Seen, r.Seen), append(all.Updates, r.Updates)
-		all.Show, all.Click = append(all.Show, r.Show), append(all.Click, r.Click)
+		all.Show, all.Click, all.Delta = append(all.Show, r.Show), append(all.Click, r.Click), append(all.Delta, r.Delta)
 	}
 	check(m, to.RestoreAll(&all, func(uint64) bool { return true }))
 	for _, w := range m.table.Waiters() {

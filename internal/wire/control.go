@@ -158,9 +158,9 @@ type Norms struct {
 	Sums []byte `json:"sums"`
 }
 
-// Save is the blob of OpFreeze, OpKeep and OpPart (which need its ID alone), OpPlace, OpSave and OpCommit: of what all servers do in one
-// cut between steps, which is to write a checkpoint, with Shrink to end a period of the tables, or with Read to let the worker read until
-// it abandons the cut.
+// Save is the blob of OpFreeze, OpKeep and OpPart (which need its ID alone), OpPlace, OpSave, OpBatch and OpCommit: of what all servers do
+// in one cut between steps, which is to write a checkpoint, with Shrink to end a period of the tables, or with Read to let the worker read
+// until it abandons the cut. With Read and Shrink a cut is kept in which OpBatch does both, step by step.
 type Save struct {
 	// Dir is a directory that the worker names, which OpPlace claims before there is a cut; or, of the job's own checkpoints, the one that
 	// server 0 makes when the cut is held, and says in its answer to OpPlace.
@@ -216,6 +216,32 @@ type Loaded struct {
 type Loads struct {
 	All    int64 `json:"all,omitempty"`
 	Frozen int64 `json:"frozen,omitempty"`
+}
+
+// Serve is the blob of OpServe, in a cut that its worker keeps for reading. It answers with the chain that the server is at.
+type Serve struct {
+	// ID is the cut's.
+	ID string `json:"id"`
+	// Select has the server list the rows that a model for serving takes: pages of the cut are of these then.
+	Select *Serving `json:"select,omitempty"`
+	// Now is the chain with that model, which is whole: what was listed counts as served.
+	Now *Chain `json:"now,omitempty"`
+}
+
+// Serving says which rows a model for serving takes.
+type Serving struct {
+	Delta          bool     `json:"delta,omitempty"`
+	Params         []string `json:"params"`
+	BaseThreshold  float64  `json:"base_threshold"`
+	DeltaThreshold float64  `json:"delta_threshold"`
+	Keep           int      `json:"keep"`
+}
+
+// Chain names the models for serving that were saved: a base, the last one since, and how many deltas there are.
+type Chain struct {
+	Base   string `json:"base,omitempty"`
+	Last   string `json:"last,omitempty"`
+	Deltas int    `json:"deltas,omitempty"`
 }
 
 // Shrink says which rows are dropped at the end of a period.
@@ -287,6 +313,8 @@ type Scan struct {
 	Rows   int    `json:"rows"` // at most
 	// Cut names a cut that is kept for reading: the rows are those that there were when it was first asked for them.
 	Cut string `json:"cut,omitempty"`
+	// Gone wants, in a cut for a model for serving, the ids that it is not to have any more.
+	Gone bool `json:"gone,omitempty"`
 	// IDs wants no weights, Count neither ids nor weights.
 	IDs   bool `json:"ids,omitempty"`
 	Count bool `json:"count,omitempty"`

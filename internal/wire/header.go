@@ -37,6 +37,8 @@ const (
 	OpReport                  // between servers: here I am, of this generation; are you still there, and the same?
 	OpLoad                    // in a cut that is kept: read a checkpoint beside the tables, make it the tables, end the cut
 	OpPart                    // this server's part, when it is written
+	OpServe                   // in a cut that is kept: list the rows of a model for serving, or have them count as served
+	OpBatch                   // in a cut that is kept: write this server's part, make all parts a checkpoint, end a period
 	opEnd
 )
 
@@ -66,6 +68,8 @@ var opNames = [...]string{
 	OpReport:    "report",
 	OpLoad:      "load",
 	OpPart:      "part",
+	OpServe:     "serve",
+	OpBatch:     "batch",
 }
 
 func (o Op) String() string {

@@ -1,0 +1,100 @@
+package checkpoint
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// What models for serving have of a table is kept too, so that a job which goes on from a checkpoint saves the next delta as if nothing
+// had happened: each row's delta score where shows and clicks are counted, and, once a base was saved, two flags a row and the ids of
+// dropped rows.
+
+func (t tableInfo) scores() string { return t.Param + ".delta" }
+func (t tableInfo) served() string { return t.Param + ".served" }
+func (t tableInfo) gone() string   { return t.Param + ".gone" }
+
+func (t tableInfo) declareServings() (ts []safetensors.Tensor) {
+	if t.Scored {
+		ts = append(ts, safetensors.Tensor{Name: t.scores(), DType: safetensors.F32, Shape: []int{t.Rows}})
+	}
+	if t.Served {
+		ts = append(ts, safetensors.Tensor{Name: t.served(), DType: safetensors.U32, Shape: []int{t.Rows}})
+	}
+	if t.Gone > 0 {
+		ts = append(ts, safetensors.Tensor{Name: t.gone(), DType: safetensors.U64, Shape: []int{t.Gone}})
+	}
+	return ts
+}
+
+// servings are what rows know of models for serving, as they lie in a file.
+type servings struct {
+	scores []float32
+	served []uint32
+}
+
+func (s *servings) add(t tableInfo, rows *table.Columns) {
+	s.scores = append(s.scores, rows.Delta...)
+	if t.Served {
+		s.served = append(s.served, rows.Served...)
+	}
+}
+
+func (s *servings) write(w *safetensors.Writer, t tableInfo, gone []uint64) error {
+	var puts []func() error
+	if t.Scored {
+		puts = append(puts, func() error { return safetensors.Put(w, t.scores(), s.scores) })
+	}
+	if t.Served {
+		puts = append(puts, func() error { return safetensors.Put(w, t.served(), s.served) })
+	}
+	if t.Gone > 0 {
+		puts = append(puts, func() error { return safetensors.Put(w, t.gone(), gone) })
+	}
+	return first(puts...)
+}
+
+// readServings reads them of n rows from row at on, as far as the file has them.
+func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error {
+	b.Delta, b.Served = nil, nil
+	if t.Scored {
+		b.Delta = make([]float32, n)
+		if err := safetensors.ReadAt(f, t.scores(), b.Delta, at); err != nil {
+			return err
+		}
+	}
+	if !t.Served {
+		return nil
+	}
+	b.Served = make([]uint32, n)
+	return safetensors.ReadAt(f, t.served(), b.Served, at)
+}
+
+// servings reads what a part knows of models for serving beside its rows: which they are, as all parts must say, and what they have of
+// dropped rows.
+func (l *loader) servings(f *safetensors.File, c contents) error {
+	if l.chained && c.Chain != l.chain {
+		c.Chain = table.Chain{} // a save was broken off between two servers: the next must be a base
+	}
+	l.chain, l.chained = c.Chain, true
+	for _, t := range c.Tables {
+		to, index := l.find(t.Param)
+		if to == nil || t.Gone == 0 || !l.takes(t.Param) {
+			continue
+		}
+		ids, err := safetensors.Read[uint64](f, t.gone())
+		if err == nil && len(ids) != t.Gone {
+			err = fmt.Errorf("%s has %d ids, its part says %d: %w", t.gone(), len(ids), t.Gone, ErrDamaged)
+		}
+		if err != nil {
+			return err
+		}
+		for i := range ids {
+			if l.owns(index, ids[i]) {
+				to.RestoreGone(ids[i : i+1])
+			}
+		}
+	}
+	return nil
+}

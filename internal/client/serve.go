@@ -1,0 +1,95 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// serving are the weights of a cut that a model for serving takes. It implements [backend.Serving].
+type serving struct {
+	cut
+	chain table.Chain
+}
+
+// Chain implements [backend.Serving].
+func (v *serving) Chain() table.Chain { return v.chain }
+
+// Gone implements [backend.Serving].
+func (v *serving) Gone(ctx context.Context, name string, yield func(ids []uint64) error) error {
+	return v.each(ctx, name, wire.Scan{IDs: true, Gone: true}, func(ids []uint64, _ []float32) error { return yield(ids) })
+}
+
+// Serve implements [backend.Trainer]. The model is whole before server 0 knows of it, and server 0 knows before the others: whoever ends
+// in between leaves rows that count as not served, or servers that say different things, which only a base sets right.
+func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error, commit func() (string, error)) error {
+	done, err := c.turn(ctx, "saving a model for serving")
+	if err != nil {
+		return err
+	}
+	defer done()
+	return c.cuts.repeat(func() error { return c.serve(ctx, how, write, commit) })
+}
+
+// serve makes one attempt.
+func (c *Client) serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
+	commit func() (string, error)) (err error) {
+	msg := wire.Save{ID: c.cuts.id(), Read: true}
+	defer c.cuts.abandon(ctx, msg)
+	if msg.Steps, _, err = c.cuts.freeze(ctx, &msg); err != nil {
+		return err
+	}
+	reached := func() error { return c.cuts.reach(ctx, &msg, func(int) any { return nil }) }
+	if err := reached(); err != nil {
+		return err
+	}
+	chain, err := c.selects(ctx, msg.ID, how)
+	if err != nil {
+		return err
+	}
+	if err := write(&serving{cut{c, msg.ID}, chain}); err != nil {
+		return err
+	}
+	if err := reached(); err != nil {
+		return err
+	}
+	name, err := commit()
+	if err != nil {
+		return err
+	}
+	if err := c.served(context.WithoutCancel(ctx), msg.ID, chain.Next(how.Delta, name)); err != nil {
+		return fmt.Errorf("the model is whole, and not all servers know of it (the next is to be a base if it did not): %w", err)
+	}
+	return nil
+}
+
+// selects has all servers list what the model takes, and returns the models before, which must be the same for a delta.
+func (c *Client) selects(ctx context.Context, id string, how table.Serving) (table.Chain, error) {
+	all := make([]wire.Chain, len(c.Servers))
+	msg := wire.Serve{ID: id, Select: (*wire.Serving)(&how)}
+	err := c.link.together(func(s int) error { return c.link.control(ctx, s, wire.OpServe, msg, &all[s]) })
+	if err != nil {
+		return table.Chain{}, err
+	}
+	for s, chain := range all {
+		if how.Delta && chain != all[0] {
+			return table.Chain{}, fmt.Errorf("%w: server %d follows %q, server 0 %q, since a save was broken off between the two: "+
+				"save a base", backend.ErrNoBase, s, chain.Last, all[0].Last)
+		}
+	}
+	chain := table.Chain(all[0])
+	return chain, backend.Follows(how, chain)
+}
+
+// served has all servers take note of a model that is whole, server 0 first.
+func (c *Client) served(ctx context.Context, id string, now table.Chain) error {
+	msg := wire.Serve{ID: id, Now: (*wire.Chain)(&now)}
+	tell := func(s int) error { return c.link.control(ctx, s, wire.OpServe, msg, nil) }
+	if err := tell(0); err != nil {
+		return err
+	}
+	return c.link.together(tell)
+}

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// gone marks the number of an embedding in the lists of a cut: of ids that a model for serving is not to have any more.
+const gone = 1 << 31
+
+// selection is what a model for serving takes of the tables, as a cut keeps it.
+type selection struct {
+	done   bool
+	tables []table.Served
+}
+
+// serve lists what a model for serving takes, for scans of the cut; or, when the model is whole, has it count as served. Until then nothing
+// has changed: a worker that ends before leaves everything as it was. One that ends between two servers leaves these at other chains, and
+// the next delta is refused.
+func (c *saving) serve(f *wire.Frame, msg *wire.Serve, r *reply) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.st.sender(f); err != nil {
+		return err
+	}
+	err := error(nil)
+	switch {
+	case msg.Now != nil:
+		err = c.served(msg.ID, table.Chain(*msg.Now))
+	case msg.Select != nil:
+		_, err = c.selects(msg.ID, table.Serving(*msg.Select))
+	}
+	if err != nil {
+		return err
+	}
+	return r.JSON(wire.Chain(c.part.store.Chain()))
+}
+
+// selects looks at all rows, once however often the request comes. Locked, but not while it looks.
+func (c *saving) selects(id string, how table.Serving) (*selection, error) {
+	kept, first, err := c.st.cut.Aside(id, func() any { return new(selection) })
+	if err != nil {
+		return nil, err
+	}
+	n, is := kept.(*selection)
+	if !is {
+		return nil, wire.Refuse(wire.StatusRefused, "cut %s is for a load", id)
+	}
+	if first {
+		c.st.lock.Unlock()
+		all := c.part.store.Select(how)
+		c.st.lock.Lock()
+		n.tables, n.done = all, true
+		c.st.lock.broadcast()
+	}
+	looking := func() string { return "for the rows of a model for serving" }
+	if err := c.st.lock.await(func() bool { return n.done }, looking); err != nil {
+		return nil, err
+	}
+	return n, c.list(id, n)
+}
+
+// list has scans of the cut bring what was selected. Locked.
+func (c *saving) list(id string, n *selection) error {
+	lists, err := c.st.cut.Rows(id)
+	if err != nil {
+		return err
+	}
+	for i, e := range c.part.layout.Embeddings {
+		lists[uint32(e.Index)], lists[uint32(e.Index)|gone] = n.tables[i].Rows, n.tables[i].Gone
+	}
+	return nil
+}
+
+// served has what was selected count as served, once. The lock is held all the time: a cut that was given up in the middle would let pushes
+// in. Locked.
+func (c *saving) served(id string, now table.Chain) error {
+	if c.part.store.Chain() == now {
+		return nil
+	}
+	kept, _, err := c.st.cut.Aside(id, func() any { return new(selection) })
+	if err != nil {
+		return err
+	}
+	n, is := kept.(*selection)
+	if !is || !n.done {
+		return wire.Refuse(wire.StatusRefused, "cut %s: nothing was listed for a model", id)
+	}
+	c.journal.frame(kindServed, func(b *wire.Builder) {
+		_ = b.JSON(wire.Chain(now)) // of words and a number
+		for i, t := range n.tables {
+			b.IDs(uint32(i), t.Rows)
+			b.IDs(uint32(i), t.Gone)
+		}
+	})
+	c.part.store.Serve(n.tables, now)
+	c.st.cut.Outdated()
+	c.log.Info("a model for serving was saved", "model", now.Last, "base", now.Base, "deltas", now.Deltas)
+	return nil
+}
+
+// served has what is in a frame count as served again. Locked.
+func (c *returning) served(f *wire.Frame) error {
+	var now wire.Chain
+	if err := f.JSON(&now); err != nil {
+		return err
+	}
+	var lists [][]uint64
+	for _, sec := range f.Sections {
+		if sec.Kind != wire.KindIDs {
+			continue
+		}
+		ids, err := sec.IDs(nil)
+		if err != nil {
+			return err
+		}
+		lists = append(lists, ids)
+	}
+	all := make([]table.Served, len(c.part.store.Tables))
+	if len(lists) != 2*len(all) {
+		return fmt.Errorf("a model for serving has %d lists of rows, and there are %d tables", len(lists), len(all))
+	}
+	for i := range all {
+		all[i] = table.Served{Rows: lists[2*i], Gone: lists[2*i+1]}
+	}
+	c.part.store.Serve(all, table.Chain(now))
+	return nil
+}

@@ -1,0 +1,89 @@
+package solo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// serving are the weights that a model for serving takes. It implements [backend.Serving].
+type serving struct {
+	weights
+	chain table.Chain
+	gone  map[string][]uint64
+}
+
+// Chain implements [backend.Serving].
+func (s serving) Chain() table.Chain { return s.chain }
+
+// Gone implements [backend.Serving].
+func (s serving) Gone(_ context.Context, name string, do func(ids []uint64) error) error {
+	if len(s.gone[name]) == 0 {
+		return nil
+	}
+	return do(s.gone[name])
+}
+
+// Serve implements [backend.Trainer]: steps wait until it is over.
+func (t *Trainer) Serve(_ context.Context, how table.Serving, write func(backend.Serving) error, commit func() (string, error)) error {
+	if err := t.Whole(); err != nil {
+		return err
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	return t.local.Still(func() error {
+		store := t.Store()
+		chain := store.Chain()
+		if err := backend.Follows(how, chain); err != nil {
+			return err
+		}
+		all := store.Select(how)
+		v := serving{weights{t.local, map[string][]uint64{}}, chain, map[string][]uint64{}}
+		for i, table := range store.Tables {
+			v.listed[table.Param().Name], v.gone[table.Param().Name] = all[i].Rows, all[i].Gone
+		}
+		if err := write(v); err != nil {
+			return err
+		}
+		name, err := commit()
+		if err != nil {
+			return err
+		}
+		store.Serve(all, chain.Next(how.Delta, name))
+		t.saved = nil // no checkpoint has this
+		return nil
+	})
+}
+
+// SaveBatch implements [backend.Trainer]: steps wait until it is over.
+func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
+	defer t.places.Release()
+	return t.WriteBatch(ctx, dir, t.local.RateFactor(), func(error) error { return nil }, o)
+}
+
+// WriteBatch is SaveBatch with the factor on learning rates that a job goes on with. When the checkpoint is whole, or can't be written,
+// agree has a say whether the period ends. The directory is this job's until Release.
+func (t *Trainer) WriteBatch(ctx context.Context, dir string, rate float64, agree func(error) error, o table.Shrink) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	return t.local.Still(func() error {
+		err := errors.Join(files.Ended(ctx), t.Whole())
+		if err == nil {
+			err = t.places.Take(ctx, dir)
+		}
+		if err == nil {
+			c := taken{checkpoint.ImageOf(t.Store()), t.manifest(rate)}
+			err = c.write(ctx, dir)
+		}
+		if err = errors.Join(err, agree(err)); err != nil {
+			return err
+		}
+		t.saved = nil // no checkpoint of the job's own has this
+		_, err = t.Store().EndPeriod(o)
+		return err
+	})
+}

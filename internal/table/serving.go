@@ -1,0 +1,211 @@
+package table
+
+import "slices"
+
+// Serving says which rows a model for serving takes: those that matter, or with Delta those of them that have changed enough since such a
+// model was last saved.
+//
+// In a table with ShowClick a row matters if its score is BaseThreshold at least, and if no more than Keep periods have ended since it was
+// used; it has changed enough if its delta score is DeltaThreshold at least, that is the score of the shows and clicks since it was saved.
+// In other tables every row matters, and every change is enough. A rule that sweeps changes all rows.
+type Serving struct {
+	Delta bool
+	// Params are the names of the tables that the model has.
+	Params []string
+	// BaseThreshold below 0 is none, DeltaThreshold below 0 takes every change, and Keep below 0 keeps all.
+	BaseThreshold  float64
+	DeltaThreshold float64
+	Keep           int
+}
+
+// Served are rows that a model for serving takes, and Gone others that the models before it have and it is not to have, since they were
+// dropped or do not matter any more; both ascend.
+type Served struct{ Rows, Gone []uint64 }
+
+// Chain names the models for serving that were saved of a store: a base and the deltas since, each of which follows the one before it. The
+// zero value is none.
+type Chain struct {
+	Base   string `json:"base"`
+	Last   string `json:"last"` // the base where there are no deltas
+	Deltas int    `json:"deltas,omitempty"`
+}
+
+// Next is the chain with one more model.
+func (c Chain) Next(delta bool, name string) Chain {
+	if !delta {
+		return Chain{Base: name, Last: name}
+	}
+	return Chain{Base: c.Base, Last: name, Deltas: c.Deltas + 1}
+}
+
+// Chain is what was saved of the store, as it is now.
+func (s *Store) Chain() Chain {
+	if c := s.chain.Load(); c != nil {
+		return *c
+	}
+	return Chain{}
+}
+
+// SetChain says what was saved of the store.
+func (s *Store) SetChain(c Chain) { s.chain.Store(&c) }
+
+// Select is what a model for serving takes of every table. No push may be under way until [Store.Serve].
+func (s *Store) Select(o Serving) []Served {
+	all := make([]Served, len(s.Tables))
+	for i, t := range s.Tables {
+		if slices.Contains(o.Params, t.param.Name) {
+			all[i] = t.selects(o)
+		}
+	}
+	return all
+}
+
+// Serve says that what Select has listed is in a model that is whole, with which the chain is another.
+func (s *Store) Serve(all []Served, now Chain) {
+	for i, t := range s.Tables {
+		t.serve(all[i])
+	}
+	s.SetChain(now)
+}
+
+func (t *Sparse) selects(o Serving) (all Served) {
+	now := t.clock.Load()
+	for i := range t.shards {
+		s, more := &t.shards[i], true
+		for from := uint32(0); more; from += 1 << s.arena.shift {
+			more = s.selects(t, o, now, from, &all)
+		}
+		s.Lock()
+		all.Gone = append(all.Gone, s.gone...)
+		s.Unlock()
+	}
+	slices.Sort(all.Rows)
+	taken := func(id uint64) bool { _, is := slices.BinarySearch(all.Rows, id); return is }
+	all.Gone = slices.DeleteFunc(settled(all.Gone), taken) // dropped, and there again
+	return all
+}
+
+// selects looks at the chunk that begins with row from, and says whether there are more.
+func (s *shard) selects(t *Sparse, o Serving, now, from uint32, all *Served) (more bool) {
+	s.Lock()
+	defer s.Unlock()
+	end := min(from+1<<s.arena.shift, s.arena.rows)
+	for row := from; row < end; row++ {
+		h := s.arena.at(row)
+		switch {
+		case h.step == isFree:
+		case !o.matters(t, h, now):
+			if h.seen&served != 0 {
+				all.Gone = append(all.Gone, h.id)
+			}
+		case !o.Delta || o.changed(t, h):
+			all.Rows = append(all.Rows, h.id)
+		}
+	}
+	return end < s.arena.rows
+}
+
+// matters says whether a model for serving is to have a row.
+func (o Serving) matters(t *Sparse, h *header, now uint32) bool {
+	if !t.marked {
+		return true
+	}
+	if seen := h.seen & ^uint32(flags); o.Keep >= 0 && now > seen && uint64(now-seen) > uint64(o.Keep) {
+		return false
+	}
+	return o.BaseThreshold < 0 || t.score(h) >= o.BaseThreshold
+}
+
+// changed says whether a row has changed enough.
+func (o Serving) changed(t *Sparse, h *header) bool {
+	if t.marked && o.DeltaThreshold >= 0 {
+		return float64(*t.delta(h)) >= o.DeltaThreshold
+	}
+	return t.sweeps || h.seen&newer != 0
+}
+
+// score is that of a row in a table with marks.
+func (t *Sparse) score(h *header) float64 {
+	m := t.marks(h)
+	return t.param.Entry.ShowClick.Score(m.show, m.click)
+}
+
+// serve has rows count as served, and others as not. Of a row that no model has, all shows and clicks are new to serving.
+func (t *Sparse) serve(all Served) {
+	t.each(all.Rows, func(h *header) {
+		h.seen = h.seen&^newer | served | changed
+		if t.marked {
+			*t.delta(h) = 0
+		}
+	})
+	t.each(all.Gone, func(h *header) {
+		if h.seen&served == 0 {
+			return
+		}
+		h.seen = h.seen&^served | newer | changed
+		if t.marked {
+			*t.delta(h) = float32(t.score(h))
+		}
+	})
+	if len(all.Rows) == 0 && len(all.Gone) == 0 {
+		return // also if the model does not have the table
+	}
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.Lock()
+		s.gone = nil
+		s.Unlock()
+	}
+}
+
+// each calls do with those of the rows that there are.
+func (t *Sparse) each(ids []uint64, do func(*header)) {
+	c := t.calls.Get().(*call)
+	defer t.calls.Put(c)
+	for ids := range slices.Chunk(ids, batch) {
+		c.largest = c.group(ids, len(t.shards), t.seed)
+		c.begin(nil, Clicks{}, 0, 0)
+		for i := range t.shards {
+			t.runShard(i, c, func(t *Sparse, s *shard, _ *call, b *block) {
+				s.image.keep(t, b)
+				for _, h := range b.rows[:len(b.items)] {
+					if h != nil {
+						do(h)
+					}
+				}
+			})
+		}
+	}
+}
+
+// RestoreGone puts back what an image has had as Gone.
+func (t *Sparse) RestoreGone(ids []uint64) {
+	for _, id := range ids {
+		s, _ := t.shardOf(id)
+		s.Lock()
+		s.gone = append(s.gone, id)
+		s.Unlock()
+	}
+}
+
+// ofServing is what serving has of a row, for [Columns].
+func (h *header) ofServing() (is uint32) {
+	if h.seen&served != 0 {
+		is |= IsServed
+	}
+	if h.seen&newer == 0 {
+		is |= IsAsServed
+	}
+	return is
+}
+
+// flags are those of a row's seen.
+func (r Row) flags() (f uint32) {
+	if !r.AsServed {
+		f |= newer
+	}
+	if r.Served {
+		f |= served
+	}
+	return f
+}

@@ -1,0 +1,115 @@
+package nn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// WithDelta is the model with what a delta has changed, as a fleet's SaveModel has saved it in dir. The delta must follow the very one that
+// m was loaded with last, or the base. m stays as it is, and may be used meanwhile and afterwards; an executor of the new graph sees the
+// new weights. Rows are copied, so that a model takes its memory twice until the old one is let go.
+func (m *Model) WithDelta(dir string) (*Model, error) {
+	f, d, err := modelfiles.OpenDelta(context.Background(), dir)
+	if err != nil {
+		return nil, fmt.Errorf("nn: loading the delta in %s: %w", dir, err)
+	}
+	defer f.Close()
+	if err := m.followed(d); err != nil {
+		return nil, fmt.Errorf("nn: loading the delta in %s: %w", dir, err)
+	}
+	n, err := readModel(m.saved, changedFiles{f, m})
+	if err != nil {
+		return nil, fmt.Errorf("nn: loading the delta in %s: %w", dir, err)
+	}
+	n.format, n.formatErr, n.version, n.base, n.deltas = m.format, m.formatErr, f.Version(), m.base, d.Number
+	return n, nil
+}
+
+// followed says why a delta does not follow the model, or nil.
+func (m *Model) followed(d modelfiles.Delta) error {
+	switch {
+	case m.base == "":
+		return errors.New("the model's directory has no model.json, by which a fleet's SaveModel names what a delta follows")
+	case d.Base != m.base:
+		return fmt.Errorf("it is of base %s, and the model was loaded from base %s", d.Base, m.base)
+	case d.Follows != m.version || d.Number != m.deltas+1:
+		return fmt.Errorf("it is %v, and the model is at %s after %d deltas: load each delta once, in the order in which they were saved",
+			d, m.version, m.deltas)
+	}
+	return nil
+}
+
+// weightSource is where the weights of a graph are read from.
+type weightSource interface {
+	dense(p *optimizer.Param) ([]float32, error)
+	table(p *optimizer.Param) (*loadedTable, error)
+}
+
+// wholeFiles are those of a model.
+type wholeFiles struct{ *modelfiles.Files }
+
+func (f wholeFiles) dense(p *optimizer.Param) ([]float32, error)    { return loadDense(f.Files, p) }
+func (f wholeFiles) table(p *optimizer.Param) (*loadedTable, error) { return loadTable(f.Files, p) }
+
+// changedFiles are those of a delta, over a model.
+type changedFiles struct {
+	*modelfiles.Files
+	under *Model
+}
+
+func (f changedFiles) dense(p *optimizer.Param) ([]float32, error) { return loadDense(f.Files, p) }
+
+func (f changedFiles) table(p *optimizer.Param) (*loadedTable, error) {
+	over, err := loadTable(f.Files, p)
+	if err != nil {
+		return nil, err
+	}
+	gone, err := f.Gone(p.Name)
+	if err != nil {
+		return nil, err
+	}
+	under, _ := f.under.Graph.tables[p.Name].(*loadedTable)
+	if under == nil {
+		return over, nil
+	}
+	return under.with(over, gone)
+}
+
+// with is the table with other rows over its own, and without those that are gone; its ids ascend.
+func (t *loadedTable) with(over *loadedTable, gone []uint64) (*loadedTable, error) {
+	if !slices.IsSorted(gone) {
+		return nil, fmt.Errorf("the ids of rows that are gone do not ascend")
+	}
+	m := &loadedTable{dim: t.dim, ids: make([]uint64, 0, len(t.ids)+len(over.ids)), rows: make([]float32, 0, len(t.rows)+len(over.rows))}
+	i, j := 0, 0
+	for i < len(t.ids) || j < len(over.ids) {
+		switch {
+		case j == len(over.ids) || i < len(t.ids) && cmp.Less(t.ids[t.at(i)], over.ids[over.at(j)]):
+			if id := t.ids[t.at(i)]; !contains(gone, id) {
+				m.add(t, i)
+			}
+			i++
+		default:
+			if i < len(t.ids) && t.ids[t.at(i)] == over.ids[over.at(j)] {
+				i++
+			}
+			m.add(over, j)
+			j++
+		}
+	}
+	return m, nil
+}
+
+func contains(sorted []uint64, id uint64) bool { _, is := slices.BinarySearch(sorted, id); return is }
+
+// add adds the i-th row of another table by increasing id.
+func (t *loadedTable) add(o *loadedTable, i int) {
+	at := o.at(i)
+	t.ids, t.rows = append(t.ids, o.ids[at]), append(t.rows, o.rows[at*o.dim:(at+1)*o.dim]...)
+}
