@@ -57,9 +57,8 @@ func (s *servings) write(w *safetensors.Writer, t tableInfo, gone []uint64) erro
 
 // readServings reads them of n rows from row at on, as far as the file has them.
 func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error {
-	b.Delta, b.Served = nil, nil
 	if t.Scored {
-		b.Delta = make([]float32, n)
+		b.Delta = room(b.Delta, n)
 		if err := safetensors.ReadAt(f, t.scores(), b.Delta, at); err != nil {
 			return err
 		}
@@ -67,7 +66,7 @@ func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error 
 	if !t.Served {
 		return nil
 	}
-	b.Served = make([]uint32, n)
+	b.Served = room(b.Served, n)
 	return safetensors.ReadAt(f, t.served(), b.Served, at)
 }
 
