@@ -6,7 +6,6 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/examples/ctr_dnn/clicks"
-	"github.com/gofleet/gofleet/examples/internal/rows"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -41,18 +40,14 @@ func (in inputs) format() dataset.Format {
 	return dataset.SlotText{Slots: columns, Pad: true}
 }
 
-// load returns training and test rows, four to one.
-func load(ctx context.Context, c *config) (train, test *dataset.Dataset, err error) {
-	var all *dataset.Dataset
-	if c.data == "" {
-		all, err = clicks.Generate(c.Seed, c.rows).Load(ctx)
-	} else {
-		all, err = rows.Read(ctx, inputsOf(c).format(), c.data)
-	}
+// generated are training and test rows, four to one.
+func (c *config) generated(ctx context.Context) (train, test *dataset.Dataset, err error) {
+	rows, err := clicks.Generate(c.Seed, c.rows).Load(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return rows.Split(all, c.Seed)
+	train, test = rows.Split(0.8, c.Seed)
+	return train, test, nil
 }
 
 // bestAUC is the AUC of the chances themselves.

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 
-	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -32,26 +31,30 @@ func (c *config) job() (train.Job, error) {
 	if c.rows < 2 || c.dim < 1 {
 		return train.Job{}, fmt.Errorf("-rows=%d -dim=%d: rows count from 2, the width from 1", c.rows, c.dim)
 	}
-	net := newModel(c, inputsOf(c))
-	var test *dataset.Dataset
-	return train.Job{
+	in := inputsOf(c)
+	net := newModel(c, in)
+	j := train.Job{
 		Options: c.Options,
 		Loss:    nn.Mean(nn.LogLoss(net.pred, net.label)),
 		Rule:    c.AdamOrSGD(3e-3, 1),
 		Metrics: []*nn.Node{nn.AUC(net.pred, net.label).Named("AUC")},
 		Outputs: []*nn.Node{net.pred},
-		Data: func(ctx context.Context) (rows, _ *dataset.Dataset, err error) {
-			rows, test, err = load(ctx, c)
-			return rows, test, err
-		},
-		Hooks: []train.Hooks{{End: func(_ context.Context, r *train.Run) error { return c.compare(r, test) }}},
-	}, net.pred.Err()
+		Files:   train.Files{Format: in.format(), Paths: []string{c.data}, Seed: c.Seed},
+	}
+	if c.data == "" {
+		j.Data, j.Hooks = c.generated, []train.Hooks{{End: c.compare}}
+	}
+	return j, net.pred.Err()
 }
 
 // compare says how good a model of generated clicks can be.
-func (c *config) compare(r *train.Run, test *dataset.Dataset) error {
-	if !r.Leads() || c.data != "" {
+func (c *config) compare(ctx context.Context, r *train.Run) error {
+	if !r.Leads() {
 		return nil
+	}
+	_, test, err := c.generated(ctx)
+	if err != nil {
+		return err
 	}
 	best, err := bestAUC(test)
 	fmt.Fprintf(r.Job.Stdout, "no model can do better than %.4f: that have the chances which these clicks were drawn with\n", best)

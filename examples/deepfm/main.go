@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/examples/internal/rows"
 	"github.com/gofleet/gofleet/examples/wide_and_deep/flights"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
@@ -45,5 +44,6 @@ func data(n int, seed uint64) (train, test *dataset.Dataset, err error) {
 	if n > 0 {
 		some = some.Shuffle(seed).Take(n)
 	}
-	return rows.Split(some, seed)
+	train, test = some.Split(0.8, seed)
+	return train, test, nil
 }

@@ -143,7 +143,7 @@ func flightsFor(t *testing.T, args string) (train, test *dataset.Dataset) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	train, test, err = load(t.Context(), c)
+	train, test, err = c.flights(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/examples/internal/rows"
 	"github.com/gofleet/gofleet/examples/wide_and_deep/flights"
+	"github.com/gofleet/gofleet/fleet/train"
 )
 
 // categories is how many a row has.
@@ -18,48 +17,32 @@ func (c *config) categories() int {
 	return 26
 }
 
-// load returns training and test rows. Without test rows of their own they are four to one.
-func load(ctx context.Context, c *config) (train, test *dataset.Dataset, err error) {
-	train, err = source(ctx, c, c.data)
+// flights are training and test rows, four to one.
+func (c *config) flights(context.Context) (train, test *dataset.Dataset, err error) {
+	data, err := flights.Load()
 	if err != nil {
 		return nil, nil, err
 	}
+	rows := flights.Dataset(data)
 	if c.rows > 0 {
-		train = train.Shuffle(c.Seed).Take(c.rows)
+		rows = rows.Shuffle(c.Seed).Take(c.rows)
 	}
-	if c.test == "" {
-		return rows.Split(train, c.Seed)
-	}
-	test, err = source(ctx, c, c.test)
-	return train, test, err
+	train, test = rows.Split(0.8, c.Seed)
+	return train, test, nil
 }
 
-// source is the rows under a path, all in memory; no path is the flights.
-func source(ctx context.Context, c *config, path string) (*dataset.Dataset, error) {
-	if path == "" {
-		data, err := flights.Load()
-		if err != nil {
-			return nil, err
-		}
-		return flights.Dataset(data), nil
+// files are rows of click logs.
+func (c *config) files() (train.Files, error) {
+	f := train.Files{Format: dataset.Criteo{Dense: c.dense}, Paths: []string{c.data}, Take: c.rows, Seed: c.Seed}
+	if c.test != "" {
+		f.Test = []string{c.test}
 	}
-	format, err := c.fileFormat()
-	if err != nil {
-		return nil, err
-	}
-	read, err := rows.Read(ctx, format, path)
-	if errors.Is(err, dataset.ErrBadLine) {
-		return nil, fmt.Errorf("%w (read as -format=%s)", err, c.format)
-	}
-	return read, err
-}
-
-func (c *config) fileFormat() (dataset.Format, error) {
 	switch c.format {
-	case "criteo":
-		return dataset.Criteo{Dense: c.dense}, nil
 	case "slots":
-		return dataset.CriteoSlots(), nil
+		f.Format = dataset.CriteoSlots()
+	case "criteo":
+	default:
+		return f, fmt.Errorf("-format=%s: there are criteo and slots", c.format)
 	}
-	return nil, fmt.Errorf("-format=%s: there are criteo and slots", c.format)
+	return f, nil
 }

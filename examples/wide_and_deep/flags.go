@@ -43,9 +43,6 @@ func newConfig(fs *flag.FlagSet) *config {
 
 // check applies the preset, and says what is wrong with the flags.
 func (c *config) check() error {
-	if _, err := c.fileFormat(); err != nil {
-		return err
-	}
 	if err := c.apply(c.preset); err != nil {
 		return err
 	}

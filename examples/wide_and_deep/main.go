@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 
-	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -20,16 +19,25 @@ func (c *config) job() (train.Job, error) {
 	if err := c.check(); err != nil {
 		return train.Job{}, err
 	}
+	files, err := c.files()
+	if err != nil {
+		return train.Job{}, err
+	}
 	net := newModel(c, c.categories())
-	return train.Job{
+	j := train.Job{
 		Options: c.Options,
 		Loss:    net.loss,
 		Rule:    c.rule,
 		Metrics: []*nn.Node{net.score},
 		Outputs: []*nn.Node{net.pred},
-		Data:    func(ctx context.Context) (train, test *dataset.Dataset, err error) { return load(ctx, c) },
 		Hooks:   []train.Hooks{{End: c.explained}},
-	}, nil
+	}
+	if c.data == "" {
+		j.Data = c.flights
+	} else {
+		j.Files = files
+	}
+	return j, nil
 }
 
 // explained prints what a step of the strategy costs, with as many rows as one had on average.

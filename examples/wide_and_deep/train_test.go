@@ -82,7 +82,7 @@ func checkModel(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, test, err := load(t.Context(), cfg)
+	_, test, err := cfg.flights(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,25 +155,18 @@ func TestBadData(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"slots.txt":   "read as -format=criteo",
-		"nothing.tsv": "holds no rows",
+		"slots.txt":   "read as dataset.Criteo",
+		"nothing.tsv": "no rows",
 		"empty":       "holds no files",
 		"none.tsv":    "none.tsv",
 	} {
-		c, err := parse("-data=" + filepath.Join(dir, name))
+		j, err := jobtest.Job(program, "-data="+filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := load(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := j.Files.Load(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
-	}
-	c, err := parse("-rows=1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := load(t.Context(), c); err == nil || !strings.Contains(err.Error(), "to train on") {
-		t.Errorf("one row: error %v", err)
 	}
 }
 
@@ -183,5 +176,7 @@ func parse(args ...string) (*config, error) {
 	fs.SetOutput(io.Discard)
 	c := newConfig(fs)
 	c.Register(fs)
-	return c, errors.Join(fs.Parse(args), c.Check(), c.check())
+	err := fs.Parse(args)
+	_, files := c.files()
+	return c, errors.Join(err, files, c.Check(), c.check())
 }

@@ -21,5 +21,5 @@
 // With -data=FILE it reads a text of yours, a sentence a line.
 //
 // model.go is the network: two tables, of which a step moves the rows of its words alone. main.go is the job that every
-// role runs, neighbours.go looks at what it learned.
+// role runs, data.go its rows, neighbours.go looks at what it learned.
 package main

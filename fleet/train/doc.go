@@ -11,7 +11,7 @@
 //				Rule:    optimizer.Adam{LR: o.Rate(1e-3)},
 //				Metrics: []*nn.Node{net.auc},
 //				Outputs: []*nn.Node{net.pred},
-//				Data:    load,                                     // rows to train on, rows to evaluate on
+//				Files:   train.Files{Format: format, Paths: []string{"flights.csv"}},
 //			}, nil
 //		})
 //	}
@@ -21,10 +21,11 @@
 //
 // # What a job does
 //
-// Every worker trains on its share of each epoch's rows. At the epoch's end all meet, and evaluate the loss and the metrics on the test
-// rows, each on its share: an [Evaluation] has the same numbers on every worker. With EvalEvery they meet in the middle of epochs too. With
-// Checkpoint each epoch ends with a checkpoint, besides those that are saved in between, and a job that is started again goes on behind the
-// rows that are in its checkpoint, with the history it had. At the end the worker that leads, the lowest that lives, writes below Out:
+// A worker reads its rows into memory, or takes what [Job.Data] gives it, and trains on its share of each epoch's. At the epoch's end all
+// workers meet, and evaluate the loss and the metrics on the test rows, each on its share: an [Evaluation] has the same numbers on every
+// worker. With EvalEvery they meet in the middle of epochs too. With Checkpoint each epoch ends with a checkpoint, besides those that are
+// saved in between, and a job that is started again goes on behind the rows that are in its checkpoint, with the history it had. At the end
+// the worker that leads, the lowest that lives, writes below Out:
 //
 //	checkpoint   to go on from, with -load, on any number of servers
 //	model        the outputs, for inference: nn.Load
@@ -45,6 +46,27 @@
 //		},
 //	})
 //
+// # For those who come from elsewhere
+//
+//	Keras                                  PyTorch, Lightning              here
+//	Model, compile(optimizer, loss)        nn.Module, configure_optimizers a graph of package nn; Job.Loss, Job.Rule
+//	fit(x, y, epochs, batch_size)          Trainer.fit, a loop             Job.Run; Options.Epochs, Batch
+//	validation_data, validation_split      val_dataloaders                 the test rows of Job.Data; Files.Test, HeldOut
+//	metrics=["AUC"]                        torchmetrics                    Job.Metrics: nn.AUC, nn.Accuracy, nn.MAE, …
+//	evaluate, predict                      Trainer.test, predict           Evaluate, Predict
+//	callbacks=[…]                          callbacks=[…]                   Job.Hooks
+//	EarlyStopping(patience)                EarlyStopping                   EarlyStopping{Patience}.Hooks()
+//	ModelCheckpoint(save_best_only)        ModelCheckpoint                 BestModel; Options.Checkpoint for what a job goes on from
+//	ReduceLROnPlateau                      lr_scheduler.ReduceLROnPlateau  Plateau
+//	History, CSVLogger                     CSVLogger                       Result.History, HistoryCSV
+//	BackupAndRestore                       ckpt_path="last"                Options.Checkpoint
+//	save, load_model                       save, load_state_dict           Options.Out, Load; nn.Load, nn.OpenScorer
+//	tf.distribute.ParameterServerStrategy  TorchRec, DistributedDataParallel  a job with servers; a collective one: fleetrun
+//	summary()                              summary(model)                  fleet's Plan
+//
+// PaddleRec's runner is a Job too: its config.yaml's epochs, train_batch_size and data paths are Options and Files, its dygraph_model's
+// create_loss is Job.Loss, create_metrics is Job.Metrics, print_interval the progress, model_save_path is Options.Out.
+//
 // # By hand
 //
 // Nothing here is more than calls that a program can make itself: those of package fleet in the order that its documentation shows, and
@@ -55,6 +77,7 @@ package train
 //
 //	job.go       what a program says, and the calls of each role
 //	options.go   what its command line can choose
+//	files.go     rows in files
 //	main.go      a whole program
 //	run.go       a worker's part, from its first epoch to its last
 //	meet.go      what workers tell each other at the end of an epoch

@@ -56,7 +56,10 @@ func TestEveryFieldActs(t *testing.T) {
 		"Job.Loss":     {plain, func(j *train.Job) { j.Loss = nn.Mean(nn.AbsoluteError(j.Outputs[0], j.Loss.Graph().Node("y"))) }},
 		"Job.Rule":     {plain, func(j *train.Job) { j.Rule = optimizer.Adam{LR: 0.1} }},
 		"Job.Strategy": {plain, func(j *train.Job) { j.Strategy = &sync }},
-		"Job.Data":     {plain, func(j *train.Job) { j.Data = data(300, 100) }},
+		"Job.Files": {plain, func(j *train.Job) {
+			j.Data, j.Files = nil, train.Files{Format: dataset.CSV{}, Paths: []string{"none.csv"}}
+		}},
+		"Job.Data": {plain, func(j *train.Job) { j.Data = data(300, 100) }},
 		"Job.Rows": {plain, func(j *train.Job) {
 			j.Rows = func(_ int, rows *dataset.Dataset) *dataset.Dataset { return rows.Take(100) }
 		}},

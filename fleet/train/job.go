@@ -26,8 +26,10 @@ type Job struct {
 	// Strategy says how the job trains; nil is what the options say.
 	Strategy *strategy.Strategy
 
+	// Files are where the rows are, and the model that is saved carries their format, so that it can be given raw lines; or Data is set.
+	Files Files
 	// Data gives the rows to train on, and those to evaluate on, which may be nil. A worker calls it once; servers don't. All workers get
-	// the same rows: each trains on its share of every epoch, and evaluates its share of the test rows.
+	// the same rows: each trains on its share of every epoch, and evaluates its share of the test rows. nil is Files.Load.
 	Data func(ctx context.Context) (train, test *dataset.Dataset, err error)
 	// Rows are the rows of an epoch, from 0, out of those that Data gave to train on; nil is train.Shuffle(Seed).Epoch(epoch), which
 	// needs them in memory. They come in the same order whenever the epoch is repeated, so that a job that is started again can go on.
@@ -100,8 +102,8 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 		err = errors.New("train: Job.Loss is nil: it is the node to minimise")
 	case j.Rule == nil:
 		err = errors.New("train: Job.Rule is nil: it is what updates the weights, such as optimizer.Adam{LR: 1e-3}")
-	case j.Data == nil:
-		err = errors.New("train: Job.Data is nil: it gives the rows to train on")
+	case j.Data == nil && j.Files.Format == nil:
+		err = errors.New("train: Job.Files is empty and Job.Data is nil: one of them gives the rows to train on")
 	}
 	if err == nil {
 		err = errors.Join(checkNodes(j.Loss, "Metrics", j.Metrics), checkNodes(j.Loss, "Show", j.Show),
@@ -109,6 +111,9 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 	}
 	if err != nil {
 		return s, err
+	}
+	if j.Data == nil {
+		j.Data = j.Files.Load
 	}
 	if j.Show == nil {
 		j.Show = j.Metrics

@@ -22,11 +22,18 @@ import (
 //		train.Main(&o, func() (train.Job, error) { return newJob(o, *file) })
 //	}
 //
+// A program that has to look at its flags first registers and parses them itself, which Main then leaves out:
+//
+//	o.Register(flag.CommandLine)
+//	flag.Parse()
+//
 // An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack] where starting all roles
 // again from the last checkpoint is what helps, or with 2 where the command line makes no sense.
 func Main(o *Options, job func() (Job, error)) {
-	o.Register(flag.CommandLine)
-	flag.Parse()
+	if !flag.Parsed() {
+		o.Register(flag.CommandLine)
+		flag.Parse()
+	}
 	if err := start(o, flag.Args(), job); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
 		os.Exit(status(err))

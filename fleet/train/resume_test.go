@@ -247,7 +247,7 @@ func TestBadJobs(t *testing.T) {
 	for want, spoil := range map[string]func(j *train.Job){
 		"Job.Loss is nil":       func(j *train.Job) { j.Loss = nil },
 		"Job.Rule is nil":       func(j *train.Job) { j.Rule = nil },
-		"Job.Data is nil":       func(j *train.Job) { j.Data = nil },
+		"Job.Files is empty":    func(j *train.Job) { j.Data = nil },
 		"Job.Metrics[1] is nil": func(j *train.Job) { j.Metrics = append(j.Metrics, nil) },
 		"Job.Show[0], \"AUC\"":  func(j *train.Job) { j.Show = []*nn.Node{newSigns().auc} },
 		"Job.Outputs[0] is nil": func(j *train.Job) { j.Outputs = []*nn.Node{nil} },

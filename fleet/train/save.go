@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // checkpoint saves at an epoch's end, which all have come to.
@@ -23,17 +24,29 @@ func (r *Run) save(ctx context.Context) error {
 	if dir == "" || !r.leads {
 		return nil
 	}
-	if err := Save(ctx, r.Fleet, dir, r.Job.Outputs...); err != nil {
+	if err := Save(ctx, r.Fleet, dir, r.Job.model()); err != nil {
 		return err
 	}
 	fmt.Fprintf(r.Job.Stdout, "saved %s\n", dir)
 	return r.saved(ctx, dir)
 }
 
-// Save writes a checkpoint to go on from, dir/checkpoint, and, if there are outputs, a model for inference, dir/model. One worker calls it.
-func Save(ctx context.Context, f *fleet.Fleet, dir string, outputs ...*nn.Node) error {
-	if err := f.SavePersistables(ctx, filepath.Join(dir, "checkpoint")); err != nil || len(outputs) == 0 {
+// model is what is saved for inference; nil without outputs.
+func (j *Job) model() optimizer.Model {
+	if len(j.Outputs) == 0 {
+		return nil
+	}
+	m := nn.Inference(j.Outputs...)
+	if j.Files.Format != nil {
+		m = m.WithFormat(j.Files.Format)
+	}
+	return m
+}
+
+// Save writes a checkpoint to go on from, dir/checkpoint, and a model for inference, dir/model, unless it is nil. One worker calls it.
+func Save(ctx context.Context, f *fleet.Fleet, dir string, model optimizer.Model) error {
+	if err := f.SavePersistables(ctx, filepath.Join(dir, "checkpoint")); err != nil || model == nil {
 		return err
 	}
-	return f.SaveInferenceModel(ctx, filepath.Join(dir, "model"), nn.Inference(outputs...))
+	return f.SaveInferenceModel(ctx, filepath.Join(dir, "model"), model)
 }

@@ -119,7 +119,7 @@ func (b BestModel) Hooks() Hooks {
 			if w.best(r, 0) != len(r.History)-1 || !r.Leads() {
 				return nil
 			}
-			if err := r.Fleet.SaveInferenceModel(ctx, b.Dir, nn.Inference(r.Job.Outputs...)); err != nil {
+			if err := r.Fleet.SaveInferenceModel(ctx, b.Dir, r.Job.model()); err != nil {
 				return err
 			}
 			return r.saved(ctx, b.Dir)

@@ -83,7 +83,7 @@ var houseTests = map[string][]string{
 	"fleet/fleetrun":          {"internal/procs", "internal/table", "optimizer", "transport"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "nn", "optimizer/local"},
 	"fleet/metrics":           {"nn", "optimizer", "strategy"},
-	"fleet/train":             {"fleet/fleettest"},
+	"fleet/train":             {"fleet/fleettest", "rolemaker"},
 	"transport/transporttest": {"transport/codec"},
 }
 

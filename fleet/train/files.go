@@ -1,0 +1,94 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/dataset"
+)
+
+// Files are rows in files, which a worker reads into memory. Those to train on and those to evaluate on are parted at random, or are in
+// files of their own.
+type Files struct {
+	// Format is that of all files.
+	Format dataset.Format
+	// Paths are files, and directories, of which all files are read that are not hidden.
+	Paths []string
+	// Test are paths of test rows; without any they are a share of the others.
+	Test []string
+	// HeldOut is that share; 0 is 0.2, and a negative one leaves all rows to training.
+	HeldOut float64
+	// Take is how many rows of Paths are taken, at random; 0 is all.
+	Take int
+	// Seed is that of what is at random.
+	Seed uint64
+}
+
+// Load reads the rows; test is nil if there are none. Paths without rows are an error.
+func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err error) {
+	share := cmp.Or(f.HeldOut, 0.2)
+	if f.Format == nil || len(f.Paths) == 0 || share >= 1 {
+		return nil, nil, fmt.Errorf("train: Files with Format %T, Paths %q and HeldOut %v: it needs a format, a path, and a share "+
+			"below 1", f.Format, f.Paths, share)
+	}
+	if train, err = f.read(ctx, f.Paths); err != nil {
+		return nil, nil, err
+	}
+	if f.Take > 0 {
+		train = train.Shuffle(f.Seed).Take(f.Take)
+	}
+	switch {
+	case len(f.Test) > 0:
+		test, err = f.read(ctx, f.Test)
+	case share > 0:
+		train, test = train.Split(1-share, f.Seed)
+	}
+	return train, test, err
+}
+
+func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, error) {
+	var files []string
+	for _, p := range paths {
+		below, err := filesOf(p)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, below...)
+	}
+	rows, err := dataset.FromFiles(f.Format, files...).Load(ctx)
+	if errors.Is(err, dataset.ErrBadLine) {
+		err = fmt.Errorf("%w (read as %T)", err, f.Format)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n, _ := rows.Len(); n == 0 {
+		return nil, fmt.Errorf("train: %s: no rows in %d files", strings.Join(paths, ", "), len(files))
+	}
+	return rows, nil
+}
+
+// filesOf is a file, or the files of a directory that are not hidden.
+func filesOf(path string) (files []string, err error) {
+	st, err := os.Stat(path)
+	if err != nil || !st.IsDir() {
+		return []string{path}, err
+	}
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	slices.Sort(files)
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("train: directory %s holds no files", path)
+	}
+	return files, err
+}

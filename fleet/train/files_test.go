@@ -1,0 +1,102 @@
+package train_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// TestFiles: rows come from files and directories, parted at random or in files of their own; what can't be trained on is refused by name.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"full/a": strings.Repeat("x:1\n", 400), "full/b": strings.Repeat("x:2\n", 600), "full/.c": "?",
+		"full/sub/d": "x:4\n", "hidden/.c": "x:5\n", "empty": "", "bad": "y\n", "one": "x:7\n"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	format := dataset.SlotText{Slots: []dataset.SlotColumn{{Column: dataset.Ints("x", 1)}}}
+	of := func(paths ...string) []string {
+		for i, p := range paths {
+			paths[i] = filepath.Join(dir, p)
+		}
+		return paths
+	}
+	count := func(rows *dataset.Dataset) int {
+		if rows == nil {
+			return -1
+		}
+		n, _ := rows.Len()
+		return n
+	}
+	whole := train.Files{Format: format, Paths: of("full")}
+	for _, c := range []struct {
+		name        string
+		change      func(f *train.Files)
+		train, test int // about, in rows
+	}{
+		{"none", func(*train.Files) {}, 800, 200},
+		{"Format", func(f *train.Files) { f.Format = nil }, 0, 0},
+		{"Paths", func(f *train.Files) { f.Paths = of("full/b", "one") }, 480, 121},
+		{"Test", func(f *train.Files) { f.Test = of("one", "full/a") }, 1000, 401},
+		{"HeldOut", func(f *train.Files) { f.HeldOut = 0.5 }, 500, 500},
+		{"HeldOut", func(f *train.Files) { f.HeldOut = -1 }, 1000, -1},
+		{"Take", func(f *train.Files) { f.Take = 100 }, 80, 20},
+		{"Seed", func(f *train.Files) { f.Seed = 3 }, 800, 200},
+	} {
+		f := whole
+		c.change(&f)
+		rows, test, err := f.Load(t.Context())
+		a, b := count(rows), count(test)
+		if off := max(a-c.train, c.train-a, b-c.test, c.test-b); err == nil && off > 40 || (err != nil) != (c.name == "Format") {
+			t.Errorf("%s: %d and %d rows, want about %d and %d; error %v", c.name, a, b, c.train, c.test, err)
+		}
+	}
+	first, _, _ := whole.Load(t.Context())
+	whole.Seed = 3
+	other, _, _ := whole.Load(t.Context())
+	if count(first) == count(other) {
+		t.Errorf("%d rows with either seed", count(first))
+	}
+	for path, want := range map[string]string{"empty": "no rows in 1 files", "hidden": "holds no files", "none": "none", "bad": "read as dataset.SlotText"} {
+		if _, _, err := (train.Files{Format: format, Paths: of(path)}).Load(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", path, err, want)
+		}
+	}
+}
+
+// TestAModelCarriesItsFormat: a job with files saves a model that scores raw lines.
+func TestAModelCarriesItsFormat(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "rows.csv")
+	if err := os.WriteFile(file, []byte("y,x\n"+strings.Repeat("1,0.5\n0,-0.5\n", 300)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	format := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y")}}}
+	results, _ := play(t, 1, 2, func() train.Job {
+		j := job(train.Options{Mode: "sync", Batch: 8, Out: dir})
+		j.Data, j.Files = nil, train.Files{Format: format, Paths: []string{file}}
+		return j
+	})
+	if auc := results[0].Last.Values["test AUC"]; auc != 1 {
+		t.Errorf("test AUC %v", auc)
+	}
+	s, err := nn.OpenScorer(filepath.Join(dir, "model"), nn.ScorerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores, err := s.ScoreLines(context.Background(), []byte("x\n0.5\n-0.5\n"))
+	if err != nil || len(scores.Values[0]) != 2 || scores.Values[0][0] < 0.6 || scores.Values[0][1] > 0.4 {
+		t.Errorf("scores are %v, error %v", scores, err)
+	}
+}

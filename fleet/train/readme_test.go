@@ -1,0 +1,144 @@
+package train_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/porttest"
+)
+
+// TestReadmeProgramsRun: the programs of the README are built from its text, and do what it says: the first trains from a CSV file on a cluster, goes
+// on, and serves its model; the second trains alone and on a cluster.
+func TestReadmeProgramsRun(t *testing.T) {
+	programs := readmePrograms(t)
+	if len(programs) != 2 {
+		t.Fatalf("README.md has %d programs, want 2", len(programs))
+	}
+	for i, most := range []int{60, 40} {
+		if n := strings.Count(programs[i], "\n"); n > most {
+			t.Errorf("program %d has %d lines, want %d at most", i, n, most)
+		}
+	}
+	dir := t.TempDir()
+	fleetrun, late, line := filepath.Join(dir, "fleetrun"), build(t, dir, "late", programs[0]), build(t, dir, "line", programs[1])
+	run(t, "../..", "go", "build", "-o", fleetrun, "./fleet/fleetrun")
+	writeFlights(t, filepath.Join(dir, "flights.csv"))
+
+	job := []string{"--server_num=1", "--worker_num=2", late, "-mode=sync", "-batch=32", "-lr=0.01", "-checkpoint=output/checkpoints"}
+	if said := run(t, dir, fleetrun, job...); !strings.Contains(said, "epoch 3/3: ") || !strings.Contains(said, "test auc 0.9") || !strings.Contains(said, "saved output/late") {
+		t.Errorf("the job said\n%s", said)
+	}
+	if said := run(t, dir, fleetrun, job...); !strings.Contains(said, "goes on after epoch 3/3") {
+		t.Errorf("the job that is started again said\n%s", said)
+	}
+	if scores := served(t, dir, late, "carrier,origin,dest,distance,hour\nAA,JFK,LAX,2475,9\nUA,JFK,LAX,,9\n"); len(scores) != 2 || scores[0] < 0.7 || scores[1] > 0.3 {
+		t.Errorf("the model that is served says %v", scores)
+	}
+	for _, said := range []string{run(t, dir, line), run(t, dir, fleetrun, "--server_num=1", "--worker_num=2", line)} {
+		if !strings.Contains(said, "loss 0.00") {
+			t.Errorf("the program by hand said\n%s", said)
+		}
+	}
+}
+
+// readmePrograms are the whole programs in the README.
+func readmePrograms(t *testing.T) (programs []string) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range strings.Split(string(text), "```go\n")[1:] {
+		if code, _, _ := strings.Cut(block, "```"); strings.HasPrefix(code, "package main\n") {
+			programs = append(programs, code)
+		}
+	}
+	return programs
+}
+
+// build builds a program as if it were in the module.
+func build(t *testing.T, dir, name, code string) (binary string) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, overlay, binary := filepath.Join(dir, name+".go"), filepath.Join(dir, name+".json"), filepath.Join(dir, name)
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "examples", name, "main.go"): source}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, data := range map[string]string{source: code, overlay: string(replace)} {
+		if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, root, "go", "build", "-overlay", overlay, "-o", binary, "./examples/"+name)
+	return binary
+}
+
+// run is what a command says that succeeds.
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "FLEET_PROGRESS=plain")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// writeFlights writes flights of which those of AA are late, a few others too.
+func writeFlights(t *testing.T, file string) {
+	var text strings.Builder
+	text.WriteString("late,carrier,origin,dest,distance,hour,tail\n")
+	for i := range 4000 {
+		carrier := []string{"AA", "UA", "DL"}[i%3]
+		late := 0
+		if carrier == "AA" != (i%50 == 0) {
+			late = 1
+		}
+		fmt.Fprintf(&text, "%d,%s,JFK,LAX,%d,%d,N%d\n", late, carrier, 200+i*7%3000, i%24, i)
+	}
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// served is what a program that serves answers to lines.
+func served(t *testing.T, dir, program, lines string) (scores []float32) {
+	t.Helper()
+	address := porttest.Free(t, 1)[0]
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	cmd := exec.CommandContext(ctx, program, "-serve="+address)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cancel()
+	for {
+		answer, err := http.Post("http://"+address, "text/csv", strings.NewReader(lines))
+		if err != nil && ctx.Err() == nil { // it does not listen yet
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if err := json.NewDecoder(answer.Body).Decode(&scores); err != nil {
+			t.Fatal(err)
+		}
+		return scores
+	}
+}
