@@ -1,9 +1,11 @@
 package dataset
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -13,8 +15,9 @@ import (
 type Decoder struct {
 	format Format
 	slot   *slot
-	parser Parser
-	header []byte // that the parser has taken
+	text   bytes.Reader
+	rows   lineReader // over text, as it is over a file
+	header []byte     // that the parser has taken
 }
 
 // NewDecoder returns a decoder of lines in a format. With columns, batches are only to have these; then [CSV] and [SlotText] don't ask
@@ -36,7 +39,7 @@ func NewDecoder(f Format, columns ...string) (*Decoder, error) {
 		}
 	}
 	d := &Decoder{format: f, slot: newSlot(have, 1)}
-	d.parser, err = f.NewParser()
+	d.rows.parser, err = f.NewParser()
 	return d, err
 }
 
@@ -48,42 +51,47 @@ func columnNames(columns []Column) string {
 	return strings.Join(names, ", ")
 }
 
-// Decode is the batch of the lines of a text, of one or more rows; empty lines are passed over. Where files of the format begin with a
-// header, so does the text. The batch is valid until the next call. A line that can't be understood is a [*LineError], which names
-// the text's line, and a text without a row is [ErrNoRows].
+// Decode is the batch of the rows in a text, of which there are one or more; empty lines and comments are passed over. Where files of the
+// format begin with a header, so does the text. The batch is valid until the next call. A line that can't be understood is a
+// [*LineError], which names the text's line, and a text without a row is [ErrNoRows].
 func (d *Decoder) Decode(text []byte) (Batch, error) {
 	d.slot.table.reset()
-	text = bytes.TrimPrefix(text, byteOrderMark)
-	_, wantsHeader := d.parser.(HeaderParser)
-	for number := 1; len(text) > 0; number++ {
-		var line []byte
-		line, text, _ = bytes.Cut(text, lineEnd)
-		if line = bytes.TrimSuffix(line, carriageReturn); len(line) == 0 {
-			continue
+	d.open(text)
+	_, wantsHeader := d.rows.parser.(HeaderParser)
+	for {
+		line, err := d.rows.row()
+		switch {
+		case err == io.EOF && d.slot.table.Len() == 0:
+			return nil, fmt.Errorf("%w: the text has no line but such as are empty, comments, or a header", ErrNoRows)
+		case err == io.EOF:
+			return d.slot.bind()
+		case err == nil && wantsHeader:
+			err, wantsHeader = d.head(line), false
+		case err == nil:
+			err = d.row(line)
 		}
-		take := d.row
-		if wantsHeader {
-			take, wantsHeader = d.head, false
-		}
-		if err := take(line); err != nil {
-			return nil, inText(err, number)
+		if err != nil {
+			return nil, inText(err, d.rows.at)
 		}
 	}
-	if d.slot.table.Len() == 0 {
-		return nil, fmt.Errorf("%w: the text has no line but those that are empty, or a header", ErrNoRows)
-	}
-	return d.slot.bind()
 }
 
-var carriageReturn = []byte("\r")
+// open makes the text what rows are read from. The room to read in grows to the largest text so far, or a line of the largest size.
+func (d *Decoder) open(text []byte) {
+	d.text.Reset(text)
+	if room := min(len(text)+1, maxLine); d.rows.lines == nil || d.rows.lines.r.Size() < room {
+		d.rows.lines = &lines{r: bufio.NewReaderSize(&d.text, min(2*room, maxLine))}
+		return
+	}
+	d.rows.lines.r.Reset(&d.text)
+	d.rows.lines.number = 0
+}
 
 // row adds the row of a line.
 func (d *Decoder) row(line []byte) error {
 	t := d.slot.table
-	if len(line) > maxLine {
-		return fmt.Errorf("the line is longer than %d bytes", maxLine)
-	}
-	err := d.parser.ParseLine(line, t.begin())
+	t.At(textName, d.rows.at) // for what a model has against it
+	err := d.rows.parser.ParseLine(line, t.begin())
 	if err != nil {
 		t.truncate(t.rows)
 		return err
@@ -104,15 +112,18 @@ func (d *Decoder) head(line []byte) error {
 	if err := p.(HeaderParser).ParseHeader(line); err != nil {
 		return err
 	}
-	d.parser, d.header = p, append(d.header[:0], line...)
+	d.rows.parser, d.header = p, append(d.header[:0], line...)
 	return nil
 }
+
+// textName stands for a text in messages.
+const textName = "text"
 
 // inText says in which line of a text an error arose.
 func inText(err error, line int) error {
 	if bad, ok := errors.AsType[*LineError](err); ok {
-		bad.File, bad.Line = "text", line
+		bad.File, bad.Line = textName, line
 		return fmt.Errorf("dataset: bad line: %w", bad)
 	}
-	return fmt.Errorf("dataset: text:%d: %w", line, err)
+	return fmt.Errorf("dataset: %s:%d: %w", textName, line, err)
 }

@@ -232,6 +232,8 @@ func TestDecoderReadsAsFilesAreRead(t *testing.T) {
 		{SlotText{Slots: someSlots}, "a:1 b:2 xs:0.5 xs:1 xs:-2e3 many:7 many:8\nmany:9 xs:1 other:z xs:2\txs:3  b:4 a:3\n"},
 		{MultiSlot{Slots: someSlots}, "1 4 1 5 3 1 2 3 2 7 8\n1 -4 1 +5  3 1 .5 3. 1 9223372036854775807 \r\n"},
 		{someCSV, "\n\nann,1,z,2\r\n\"a,\"\"n\",NA,,-3\n,,,4"},
+		{CSV{Comment: '#', Multiline: true, Trim: true, Schema: header.Schema, NAs: UsualNAs(), Missing: "7"},
+			"# made by hand\ny , c\n1,\"two\nlines\n\n#\"\n#3,x\n null ,\"y\"\n\n"},
 		{header, "\xef\xbb\xbfc,\"y\",z\nann,2,3\n,-1,"},
 	} {
 		restored, err := DescribeFormat(c.format)
@@ -310,13 +312,16 @@ func TestDecoderNamesTheLine(t *testing.T) {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 		}
 	}
-	text := []byte("ann,1,z,2\nbob,2,,3")
+	text := []byte("ann,1,z,2\n\nbob,2,,3")
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := d.Decode(text); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations a text", n)
+	}
+	if place := d.slot.table.Place(1); place != "text:3" {
+		t.Errorf("the second row is at %s", place)
 	}
 }
 

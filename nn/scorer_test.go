@@ -327,6 +327,10 @@ func TestScorersRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.ScoreJSON(t.Context(), []byte(`[{"a":[1,2],"b":3,"c":4,"x":[1,2,3,4]},{"a":[1,50],"b":3,"c":4,"x":[1,2,3,4]}]`)); err == nil ||
+		!strings.Contains(err.Error(), `text:2`) || !strings.Contains(err.Error(), "50") {
+		t.Errorf("an id beyond the height: %v", err)
+	}
 	before := s.Version()
 	_, err = s.ScoreLines(t.Context(), []byte("ann;bob;three;x;1;2;3;4;"))
 	if bad, ok := errors.AsType[*dataset.LineError](err); !ok || bad.Field != "b" {
