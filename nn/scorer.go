@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,25 +79,44 @@ func (s *Scorer) Reload() (changed bool, err error) {
 	defer s.loading.Unlock()
 	old := s.now.Load()
 	if s.dir == "" {
-		return false, fmt.Errorf("nn: Reload: the scorer has no directory: make it with OpenScorer")
+		return false, errors.New("nn: Reload: the scorer has no directory: make it with OpenScorer")
 	}
-	if v, err := Version(s.dir); err != nil || v == "" || v == old.model.version {
+	if v, err := Version(s.dir); err != nil || v == "" || v == old.model.base {
 		return false, err
 	}
 	m, err := Load(s.dir)
-	if err != nil {
-		return false, err
+	if err == nil {
+		err = s.takeUp(m)
 	}
+	if err != nil {
+		return false, fmt.Errorf("nn: Reload from %s: %w", s.dir, err)
+	}
+	return true, nil
+}
+
+// TakeDelta takes up what a delta has changed, as Reload does a model: dir has one that a fleet's SaveModel saved, behind the last that was
+// taken, or the base. A base that Reload finds afterwards begins anew, with deltas of its own.
+func (s *Scorer) TakeDelta(dir string) error {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	m, err := s.now.Load().model.WithDelta(dir)
+	if err != nil {
+		return err
+	}
+	return s.takeUp(m)
+}
+
+// takeUp makes m the model that new calls use.
+func (s *Scorer) takeUp(m *Model) error {
 	next, err := s.options.prepare(m)
 	if err != nil {
-		return false, fmt.Errorf("%w (model in %s)", err, s.dir)
+		return err
 	}
-	if was, is := valuesOf(old.outputs), valuesOf(next.outputs); !sameValues(was, is) {
-		return false, fmt.Errorf("nn: Reload: the model in %s computes %v, the one that is served %v: open another scorer for it",
-			s.dir, is, was)
+	if was, is := s.Outputs(), valuesOf(next.outputs); !sameValues(was, is) {
+		return fmt.Errorf("nn: the model computes %v, the one that is served %v: open another scorer for it", is, was)
 	}
 	s.now.Store(next)
-	return true, nil
+	return nil
 }
 
 // Version is that of the model that new calls use ([Model.Version]).
@@ -167,7 +187,7 @@ const mostFree = 64
 // prepare looks at what is to be computed of a model.
 func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 	if m == nil {
-		return nil, fmt.Errorf("nn: NewScorer: the model is nil")
+		return nil, errors.New("nn: NewScorer: the model is nil")
 	}
 	r := &scoring{model: m, outputs: m.Outputs, format: o.Format}
 	if o.Outputs != nil {

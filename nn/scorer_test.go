@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -218,6 +220,64 @@ func TestReloadDropsNothing(t *testing.T) {
 	all.Wait()
 	if answers[0].Load() == 0 || answers[1].Load() == 0 {
 		t.Errorf("answers of the models: %d, %d", answers[0].Load(), answers[1].Load())
+	}
+}
+
+// TestScorersTakeDeltas: a scorer takes up deltas, each once and in order, keeps them while the base is the same, and begins anew with another.
+func TestScorersTakeDeltas(t *testing.T) {
+	dir, delta := t.TempDir(), t.TempDir()
+	n := newToy(7)
+	n.pred.Named("click")
+	k := minimise(t, n.loss, 0.3)
+	train := func() {
+		t.Helper()
+		must(t, NewExecutor(n.g), n.batch(1, 8), n.loss)
+	}
+	model := Inference(n.pred).WithFormat(toyFormat())
+	train()
+	saveSigned(t, dir, model, k)
+	s, err := OpenScorer(dir, ScorerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := s.Version()
+	train()
+	save, err := modelfiles.Begin(delta)
+	if err == nil {
+		err = save.Follow(modelfiles.Delta{Base: base, Follows: base, Number: 1})
+	}
+	if err == nil {
+		err = save.Write(modelfiles.Weights, func(w io.Writer) error { savePart(t, w, model.Params(), k, 0, 1); return nil })
+	}
+	if err == nil {
+		err = save.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := t.TempDir()
+	saveSigned(t, whole, model, k)
+	other, err := OpenScorer(whole, ScorerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.TakeDelta(delta); err != nil || s.Version() == base {
+		t.Fatalf("version %s, %v", s.Version(), err)
+	}
+	if took, err := s.Reload(); took || err != nil {
+		t.Errorf("the base is taken again: %v, %v", took, err)
+	}
+	want, unscored := other.ScoreLines(t.Context(), []byte(toyLines))
+	got, err := s.ScoreLines(t.Context(), []byte(toyLines))
+	if err != nil || unscored != nil || !slices.Equal(bitsOf(got.Values[0]), bitsOf(want.Values[0])) {
+		t.Errorf("behind the delta: %v, %v, want %v, %v", got, err, want, unscored)
+	}
+	if err := s.TakeDelta(delta); err == nil {
+		t.Error("a delta is taken twice")
+	}
+	saveSigned(t, dir, model, k)
+	if took, err := s.Reload(); !took || err != nil {
+		t.Errorf("another base is not taken: %v, %v", took, err)
 	}
 }
 
