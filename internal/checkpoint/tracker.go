@@ -54,7 +54,11 @@ func (k *Tracker) Image(id, base string) (Image, error) {
 			t.Table.GiveBack(t.Taken())
 		}
 	}
-	image := Image{Image: k.store.TakeImage()}
+	take := k.store.TakeImage
+	if known {
+		take = k.store.TakeChanges
+	}
+	image := Image{Image: take()}
 	switch k.before, k.last, k.taken = "", id, nil; {
 	case known:
 		k.before, k.taken, image.rows = base, image.Tables, changedRows

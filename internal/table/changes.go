@@ -37,7 +37,7 @@ func (t *Sparse) GiveBack(c Changes) {
 	for _, id := range c.Rows {
 		s, hash := t.shardOf(id)
 		s.Lock()
-		if h := s.index.find(&s.arena, hash, id); h != nil {
+		if _, h := s.index.find(&s.arena, hash, id); h != nil {
 			h.seen |= changed
 		}
 		s.Unlock()

@@ -157,3 +157,65 @@ func TestChangesBesideAnImage(t *testing.T) {
 	}
 	has("at last", 4)
 }
+
+// TestChangesAlone changes all rows beside an image of changes, before they are listed and behind: those that had changed are what they
+// were, no others are copied, and the next image has all.
+func TestChangesAlone(t *testing.T) {
+	const n = 5000
+	p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true}
+	x, err := NewSparse(p, optimizer.SGD{LR: 1}, Options{Shards: 4})
+	check(t, err)
+	s := new(Store)
+	check(t, s.AddTable(x))
+	x.Track()
+	var all, some []uint64
+	for id := range uint64(n) {
+		if all = append(all, id*7); id%50 == 3 {
+			some = append(some, id*7)
+		}
+	}
+	push := func(ids []uint64) {
+		g := make([]float32, 2*len(ids))
+		for i := range g {
+			g[i] = -1
+		}
+		_, err := x.Push(ids, g, 1)
+		check(t, err)
+	}
+	push(all)
+	first := s.TakeImage()
+	if got := first.Tables[0].Changes().Rows; len(got) != n {
+		t.Fatalf("%d rows were born, %d have changed", n, len(got))
+	}
+	first.Close()
+	push(some)
+	image := s.TakeChanges()
+	defer image.Close()
+	push(all[:n/2])
+	push(append(all, 1<<40))
+	changes := image.Tables[0].Changes()
+	push(all)
+	if !slices.Equal(changes.Rows, some) {
+		t.Errorf("%d rows have changed, want %d: %v", len(changes.Rows), len(some), changes.Rows[:min(9, len(changes.Rows))])
+	}
+	copies := 0
+	for i := range x.shards {
+		copies += int(x.shards[i].image.copies.rows)
+	}
+	if copies != len(some) {
+		t.Errorf("%d rows were copied, and %d had changed", copies, len(some))
+	}
+	for rows := range image.Tables[0].RowsOf(changes.Rows) {
+		for i := range rows.IDs {
+			if r := rows.row(x, i); r.W[0] != 2 || r.Updates != 2 {
+				t.Fatalf("row %d: %v after %d updates, want 2", r.ID, r.W, r.Updates)
+			}
+		}
+	}
+	image.Close()
+	next := s.TakeChanges()
+	defer next.Close()
+	if got := next.Tables[0].Changes().Rows; len(got) != n+1 {
+		t.Errorf("%d rows have changed since, want %d", len(got), n+1)
+	}
+}

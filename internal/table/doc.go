@@ -120,5 +120,6 @@
 //
 //	image.go       a store as it was at one moment
 //	tableimage.go  a sparse table in it
+//	shardimage.go  a shard of it: rows that were copied
 //	denseimage.go  a dense block in it
 package table

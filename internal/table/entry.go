@@ -18,7 +18,7 @@ func (t *Sparse) meet(s *shard, c *call, it item) *header {
 
 // enter returns the row of an item that is pushed and had none when the call began; nil if it has to wait.
 func (t *Sparse) enter(s *shard, c *call, it item) *header {
-	if h := s.index.find(&s.arena, it.hash, it.id); h != nil {
+	if _, h := s.index.find(&s.arena, it.hash, it.id); h != nil {
 		return h // given twice in this call
 	}
 	if c.played != nil {

@@ -90,7 +90,7 @@ func (s *shard) appendHot(t *Sparse, all []Hot) []Hot {
 	defer s.Unlock()
 	for _, x := range s.hot.ids[:s.hot.used] {
 		_, hash := t.shardOf(x.id)
-		if h := s.index.find(&s.arena, hash, x.id); h != nil {
+		if _, h := s.index.find(&s.arena, hash, x.id); h != nil {
 			all = append(all, Hot{x.id, h.updates})
 		}
 	}

@@ -17,13 +17,25 @@ type Image struct {
 }
 
 // Image makes an image of the blocks and tables whose params which names. No update may be under way, as a cut sees to.
-func (s *Store) Image(which func(param string) bool) *Image { return s.image(which, false) }
+func (s *Store) Image(which func(param string) bool) *Image { return s.image(which, imaging{}) }
 
 // TakeImage makes an image of everything, in tables that are tracked ([Sparse.Track]), which knows what has changed since the last that was
 // made so; the first time all.
-func (s *Store) TakeImage() *Image { return s.image(func(string) bool { return true }, true) }
+func (s *Store) TakeImage() *Image { return s.image(everything, imaging{taking: true}) }
 
-func (s *Store) image(which func(param string) bool, taking bool) *Image {
+// TakeChanges is TakeImage for who reads of the rows only those that are among the changes: others are not copied when they are about to
+// change.
+func (s *Store) TakeChanges() *Image { return s.image(everything, imaging{taking: true, alone: true}) }
+
+func everything(string) bool { return true }
+
+// imaging is what an image is for.
+type imaging struct {
+	taking bool // it knows what has changed
+	alone  bool // it has no other rows
+}
+
+func (s *Store) image(which func(param string) bool, how imaging) *Image {
 	s.imaging.Lock()
 	m := &Image{Step: s.Step(), Chain: s.Chain(), store: s}
 	for _, b := range s.Blocks {
@@ -33,7 +45,7 @@ func (s *Store) image(which func(param string) bool, taking bool) *Image {
 	}
 	for _, t := range s.Tables {
 		if which(t.param.Name) {
-			m.Tables = append(m.Tables, t.image(m.Step, taking))
+			m.Tables = append(m.Tables, t.image(m.Step, how))
 		}
 	}
 	return m

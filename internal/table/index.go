@@ -54,17 +54,17 @@ func (x *index) first(hash uint32) uint32 {
 	}
 }
 
-// find returns the row with that id.
-func (x *index) find(a *arena, hash uint32, id uint64) *header {
+// find returns the row with that id, and its number; nil if there is none.
+func (x *index) find(a *arena, hash uint32, id uint64) (row uint32, h *header) {
 	seg := x.at(hash).entries
 	for at := hash & segmentMask; seg[at] != 0; at = (at + 1) & segmentMask {
 		if e := seg[at]; uint32(e>>32) == hash {
 			if h := a.at(uint32(e) - 1); h.id == id {
-				return h
+				return uint32(e) - 1, h
 			}
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // insert adds a row that is not there.

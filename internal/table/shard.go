@@ -43,8 +43,9 @@ const blockLen = 24
 // their way (probe) and the lines of the index that the one after it needs (prefetch). A row that probe found by its hash alone is
 // checked by verify when it has arrived, since only the row knows its id.
 type block struct {
-	items []item
-	rows  [blockLen]*header
+	items   []item
+	rows    [blockLen]*header
+	numbers [blockLen]uint32 // of these rows
 }
 
 // warmed is how many bytes of a row are asked for in advance; the CPU sees where a longer row goes on.
@@ -63,7 +64,7 @@ func (s *shard) probe(b *block, items []item) {
 	for i, it := range items {
 		b.rows[i] = nil
 		if row := s.index.first(it.hash); row != 0 {
-			b.rows[i] = s.arena.at(row - 1)
+			b.rows[i], b.numbers[i] = s.arena.at(row-1), row-1
 		}
 	}
 	prefetchRows(&b.rows[0], len(items), min(4*s.arena.stride, warmed)-1)
@@ -73,7 +74,7 @@ func (s *shard) probe(b *block, items []item) {
 func (s *shard) verify(b *block) {
 	for i, it := range b.items {
 		if h := b.rows[i]; h != nil && h.id != it.id {
-			b.rows[i] = s.index.find(&s.arena, it.hash, it.id)
+			b.numbers[i], b.rows[i] = s.index.find(&s.arena, it.hash, it.id)
 		}
 	}
 }
@@ -96,7 +97,7 @@ func (s *shard) bare(t *Sparse, it item) *header {
 	if t.numbered {
 		*t.number(h) = row
 	}
-	s.image.born(it.id)
+	s.image.born(row)
 	s.index.insert(it.hash, row)
 	return h
 }
@@ -106,8 +107,8 @@ func (s *shard) given(t *Sparse, it item) *header { return s.givenBy(t, it, s.bo
 
 // givenBy is given with the way to make a row.
 func (s *shard) givenBy(t *Sparse, it item, make func(*Sparse, item) *header) *header {
-	if h := s.index.find(&s.arena, it.hash, it.id); h != nil {
-		s.image.keepRow(t, h)
+	if row, h := s.index.find(&s.arena, it.hash, it.id); h != nil {
+		s.image.keepRow(t, row, h)
 		return h
 	}
 	if !s.room(it.hash) {
@@ -120,7 +121,7 @@ func (s *shard) givenBy(t *Sparse, it item, make func(*Sparse, item) *header) *h
 // drop takes a row out of the table.
 func (s *shard) drop(t *Sparse, row uint32, h *header) {
 	_, hash := t.shardOf(h.id)
-	s.image.drop(t, h)
+	s.image.drop(t, row, h)
 	if h.seen&served != 0 {
 		s.gone = append(s.gone, h.id)
 	}

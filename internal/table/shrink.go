@@ -89,7 +89,7 @@ func (s *shard) shrink(t *Sparse, o Shrink, from uint32, drops func(h *header, l
 		}
 		low := false
 		if o.byScore() {
-			s.image.keepRow(t, h)
+			s.image.keepRow(t, row, h)
 			low = o.low(t, t.marks(h))
 		}
 		if drops(h, low) {

@@ -23,18 +23,18 @@ type TableImage struct {
 	changes Changes
 }
 
-func (t *Sparse) image(step int64, taking bool) *TableImage {
-	m := &TableImage{Table: t, Clock: t.clock.Load(), step: step, taking: taking}
-	if taking {
+func (t *Sparse) image(step int64, how imaging) *TableImage {
+	m := &TableImage{Table: t, Clock: t.clock.Load(), step: step, taking: how.taking}
+	if how.taking {
 		t.remade.Store(false)
 	}
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
-		s.image = &shardImage{kept: map[uint64]uint32{}, copies: newArena(t.stride, wholeChunks)}
+		s.image = newShardImage(&s.arena, how.alone && !t.sweeps)
 		m.waiters = s.appendWaiters(m.waiters)
 		m.Gone = append(m.Gone, s.gone...)
-		if taking {
+		if how.taking {
 			s.takeWaiters(&m.changes)
 		}
 		s.Unlock()
@@ -61,7 +61,8 @@ func (m *TableImage) Waiters() []Waiter {
 	return m.waiters
 }
 
-// IDs are the ids of all rows, ascending. The slice is the image's. It is asked for before rows are read.
+// IDs are the ids of all rows, ascending. The slice is the image's. It is asked for before rows are read, and not of an image that has
+// changes alone, unless its rule sweeps.
 func (m *TableImage) IDs() []uint64 {
 	m.once.Do(func() {
 		m.ids = make([]uint64, 0, m.Table.Len())
@@ -131,125 +132,13 @@ func (m *TableImage) RowsOf(ids []uint64) iter.Seq[*Columns] {
 	}
 }
 
-// shardImage is what an image knows of a shard, guarded by the shard's lock.
-type shardImage struct {
-	kept    map[uint64]uint32 // the copy of a row, as its number in copies plus one; 0: the image does not have the row
-	copies  arena
-	dropped []uint64
-	read    bool   // some rows were, by ascending id
-	last    uint64 // those that were have this id or a smaller one
-}
-
-// keep copies the rows of a block that are about to change. It does nothing where there is no image.
-func (m *shardImage) keep(t *Sparse, b *block) {
-	if m == nil {
-		return
-	}
-	for _, h := range b.rows[:len(b.items)] {
-		if h != nil {
-			m.keepRow(t, h)
-		}
-	}
-}
-
-func (m *shardImage) keepRow(t *Sparse, h *header) {
-	if m == nil || m.read && h.id <= m.last {
-		return
-	}
-	if _, kept := m.kept[h.id]; kept {
-		return
-	}
-	row, copied := m.copies.add()
-	copy(t.floats(copied), t.floats(h))
-	m.kept[h.id] = row + 1
-}
-
-// born takes note of a row that is new, or has come again.
-func (m *shardImage) born(id uint64) {
-	if m == nil {
-		return
-	}
-	if _, kept := m.kept[id]; !kept {
-		m.kept[id] = 0
-	}
-}
-
-// drop keeps a row that is about to go.
-func (m *shardImage) drop(t *Sparse, h *header) {
-	if m == nil {
-		return
-	}
-	if m.keepRow(t, h); m.kept[h.id] != 0 {
-		m.dropped = append(m.dropped, h.id)
-	}
-}
-
-// listImage calls each with the ids of the rows that the image has.
-func (s *shard) listImage(m *TableImage, each func(id uint64)) {
-	more := true
-	for from := uint32(0); more; from += 1 << s.arena.shift {
-		more = s.listChunk(m, from, each)
-	}
-	s.Lock()
-	defer s.Unlock()
-	for _, id := range s.image.dropped {
-		m.take(s.image.copies.at(s.image.kept[id] - 1))
-		each(id)
-	}
-}
-
 // take takes note of a row, or its copy, that had changed when the image was made. A row that is changed after it has another mark than its
 // copy, which stays.
-func (m *TableImage) take(h *header) {
-	if m.taking && h.seen&changed != 0 {
-		h.seen &^= changed
-		m.changes.Rows = append(m.changes.Rows, h.id)
+func (m *TableImage) take(h *header) (taken bool) {
+	if !m.taking || h.seen&changed == 0 {
+		return false
 	}
+	h.seen &^= changed
+	m.changes.Rows = append(m.changes.Rows, h.id)
+	return true
 }
-
-// listChunk is listImage of the chunk that begins with row from, and says whether there are more. A shard's lock is held for one chunk at a
-// time: rows that are born meanwhile are known to be.
-func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64)) (more bool) {
-	s.Lock()
-	defer s.Unlock()
-	end := min(from+1<<s.arena.shift, s.arena.rows)
-	for row := from; row < end; row++ {
-		h := s.arena.at(row)
-		if h.step == isFree {
-			continue
-		}
-		copied, kept := s.image.kept[h.id]
-		if kept && copied == 0 {
-			continue
-		}
-		if kept {
-			h = s.image.copies.at(copied - 1)
-		}
-		m.take(h)
-		each(h.id)
-	}
-	return end < s.arena.rows
-}
-
-// readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above those of calls before it.
-func (t *Sparse) readImage(s *shard, c *call, b *block) {
-	m := s.image
-	m.read, m.last = true, c.largest // the lock is held until all of the call are read
-	for i, it := range b.items {
-		h, copied := b.rows[i], uint32(0)
-		if len(m.kept) > 0 {
-			copied = m.kept[it.id]
-		}
-		if copied != 0 {
-			h = m.copies.at(copied - 1)
-		}
-		t.readOut(c, it, h)
-		if copied != 0 {
-			delete(m.kept, it.id)
-			m.copies.drop(copied-1, h)
-		}
-	}
-}
-
-// wholeChunks is a size beyond which an arena has whole chunks.
-const wholeChunks = 1 << 30

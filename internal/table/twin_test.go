@@ -87,7 +87,7 @@ func (m *machine) full(id uint64) bool {
 
 func (m *machine) rowOf(id uint64) (*header, bool) {
 	s, hash := m.table.shardOf(id)
-	h := s.index.find(&s.arena, hash, id)
+	_, h := s.index.find(&s.arena, hash, id)
 	return h, h != nil
 }
 

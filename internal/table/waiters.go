@@ -60,7 +60,7 @@ func (t *Sparse) RestoreWaiter(w Waiter) error {
 	s, hash := t.shardOf(w.ID)
 	s.Lock()
 	defer s.Unlock()
-	if t.counts && s.index.find(&s.arena, hash, w.ID) == nil {
+	if _, h := s.index.find(&s.arena, hash, w.ID); t.counts && h == nil {
 		s.waiting.put(w.ID, waiter{marks{w.Show, w.Click}, w.Pushes, w.Seen | changed}, s.mayWait())
 	}
 	return nil

@@ -1,0 +1,180 @@
+package table
+
+// shardImage is what an image knows of a shard, guarded by the shard's lock.
+type shardImage struct {
+	other  rowBits           // rows that are not as they were
+	kept   [][]uint32        // of these, by row number, in pieces: the copy, as its number in copies plus one, or one of the two below
+	gone   map[uint64]uint32 // copies of rows that were dropped, as numbers in copies plus one, by id
+	copies arena
+	read   bool   // some rows were, by ascending id
+	last   uint64 // those that were have this id or a smaller one
+
+	alone  bool    // it has only rows that had changed
+	listed uint32  // rows with smaller numbers were looked at for that
+	taken  rowBits // and these of them had
+}
+
+const (
+	asItWas = 0         // the row is as it was, or was read
+	younger = 1<<32 - 1 // the image does not have the row
+)
+
+const (
+	keptShift = 10 // log2 of the rows of a piece of kept
+	copyShift = 7  // and of a chunk of copies
+)
+
+func newShardImage(a *arena, alone bool) *shardImage {
+	return &shardImage{alone: alone, kept: make([][]uint32, a.rows>>keptShift+1), gone: map[uint64]uint32{},
+		copies: arena{shift: copyShift, stride: a.stride}}
+}
+
+// of is what is kept of a row.
+func (m *shardImage) of(row uint32) uint32 {
+	if !m.other.has(row) {
+		return asItWas
+	}
+	return m.kept[row>>keptShift][row&(1<<keptShift-1)]
+}
+
+func (m *shardImage) set(row, kept uint32) {
+	piece := int(row >> keptShift)
+	for piece >= len(m.kept) {
+		m.kept = append(m.kept, nil)
+	}
+	if m.kept[piece] == nil {
+		m.kept[piece] = make([]uint32, 1<<keptShift)
+	}
+	m.kept[piece][row&(1<<keptShift-1)] = kept
+	m.other.set(row)
+}
+
+// keep copies the rows of a block that are about to change. It does nothing where there is no image.
+func (m *shardImage) keep(t *Sparse, b *block) {
+	if m == nil {
+		return
+	}
+	for i, h := range b.rows[:len(b.items)] {
+		if h != nil {
+			m.keepRow(t, b.numbers[i], h)
+		}
+	}
+}
+
+func (m *shardImage) keepRow(t *Sparse, row uint32, h *header) {
+	if m == nil || m.read && h.id <= m.last || m.of(row) != asItWas {
+		return
+	}
+	if !m.has(row, h) {
+		m.set(row, younger) // it changes now, and its mark with it
+		return
+	}
+	number, copied := m.copies.add()
+	copy(t.floats(copied), t.floats(h))
+	m.set(row, number+1)
+}
+
+// has says whether the image has a row that is as it was.
+func (m *shardImage) has(row uint32, h *header) bool {
+	switch {
+	case !m.alone:
+		return true
+	case row < m.listed:
+		return m.taken.has(row)
+	}
+	return h.seen&changed != 0
+}
+
+// born takes note of a row that is new, or has come again.
+func (m *shardImage) born(row uint32) {
+	if m != nil {
+		m.set(row, younger)
+	}
+}
+
+// drop keeps a row that is about to go.
+func (m *shardImage) drop(t *Sparse, row uint32, h *header) {
+	if m == nil {
+		return
+	}
+	m.keepRow(t, row, h)
+	if kept := m.of(row); kept != asItWas && kept != younger {
+		m.gone[h.id] = kept
+	}
+}
+
+// copyOf is the number of the copy, plus one, of a row of the image, which is then forgotten; 0 if there is none. has says whether the
+// table has a row of that id, and row which.
+func (m *shardImage) copyOf(id uint64, row uint32, has bool) uint32 {
+	kept := uint32(younger)
+	if has {
+		kept = m.of(row)
+	}
+	switch kept {
+	case asItWas:
+	case younger: // it may have been dropped, and come again
+		kept = m.gone[id]
+		delete(m.gone, id)
+	default:
+		m.set(row, asItWas)
+	}
+	return kept
+}
+
+// listImage calls each with the ids of the rows that the image has.
+func (s *shard) listImage(m *TableImage, each func(id uint64)) {
+	more := true
+	for from := uint32(0); more; from += 1 << s.arena.shift {
+		more = s.listChunk(m, from, each)
+	}
+	s.Lock()
+	defer s.Unlock()
+	for id, kept := range s.image.gone {
+		m.take(s.image.copies.at(kept - 1))
+		each(id)
+	}
+}
+
+// listChunk is listImage of the chunk that begins with row from, and says whether there are more. A shard's lock is held for one chunk at a
+// time: rows that are born meanwhile are known to be.
+func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64)) (more bool) {
+	s.Lock()
+	defer s.Unlock()
+	end := min(from+1<<s.arena.shift, s.arena.rows)
+	for row := from; row < end; row++ {
+		h := s.arena.at(row)
+		if h.step == isFree {
+			continue
+		}
+		switch kept := s.image.of(row); kept {
+		case asItWas:
+		case younger:
+			continue
+		default:
+			h = s.image.copies.at(kept - 1)
+		}
+		if m.take(h) && s.image.alone {
+			s.image.taken.set(row)
+		}
+		each(h.id)
+	}
+	s.image.listed = end
+	return end < s.arena.rows
+}
+
+// readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above those of calls before it.
+func (t *Sparse) readImage(s *shard, c *call, b *block) {
+	m := s.image
+	m.read, m.last = true, c.largest // the lock is held until all of the call are read
+	for i, it := range b.items {
+		h := b.rows[i]
+		copied := m.copyOf(it.id, b.numbers[i], h != nil)
+		if copied != 0 {
+			h = m.copies.at(copied - 1)
+		}
+		t.readOut(c, it, h)
+		if copied != 0 {
+			m.copies.drop(copied-1, h)
+		}
+	}
+}
