@@ -71,7 +71,7 @@ func (f CSV) Columns() ([]Column, error) {
 	}
 	var columns []Column
 	for _, c := range f.Schema {
-		if err := f.filled(c).check(); err != nil {
+		if err := c.filled(f.Missing).check(); err != nil {
 			return nil, err
 		}
 		for _, name := range c.fields() {
@@ -111,30 +111,47 @@ func (f CSV) dialect() splitter {
 }
 
 // filled is the column with the format's Missing where it is one of numbers without its own.
-func (f CSV) filled(c CSVColumn) CSVColumn {
+func (c CSVColumn) filled(missing string) CSVColumn {
 	if c.Missing == "" && c.Hash == 0 {
-		c.Missing = f.Missing
+		c.Missing = missing
 	}
 	return c
 }
 
 func (c CSVColumn) check() error {
-	if err := c.Column.check(); err != nil {
+	if err := c.checkValues(); err != nil {
 		return err
 	}
 	if c.Varying || c.Width() != len(c.fields()) {
 		return fmt.Errorf("%w %q: %d values a row can't come from %d fields", ErrColumn, c.Name, c.Width(), len(c.fields()))
 	}
+	return nil
+}
+
+// checkValues checks all but the number of fields.
+func (c CSVColumn) checkValues() error {
+	if err := c.Column.check(); err != nil {
+		return err
+	}
 	if c.Hash < 0 || c.Hash > 0 && c.kind() == floatKind {
 		return fmt.Errorf("%w %q: Hash is %d; want 1 or more, and a column of Ints or IDs", ErrColumn, c.Name, c.Hash)
 	}
-	if c.Missing == "" {
-		return nil
-	}
-	if !c.kind().check([]byte(c.Missing)) {
+	if c.Missing != "" && !c.kind().check([]byte(c.Missing)) {
 		return fmt.Errorf("%w %q: Missing is %q; want a number of the column's type", ErrColumn, c.Name, c.Missing)
 	}
 	return nil
+}
+
+// use is what becomes of a field: place at of the column with this number.
+func (c CSVColumn) use(name string, from, column, at int) fieldUse {
+	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind()}
+	if c.Hash > 0 {
+		use.hash = newHasher(name, c.Hash)
+	}
+	if c.Missing != "" {
+		use.filler = []byte(c.Missing)
+	}
+	return use
 }
 
 // NewParser returns a parser for one file: it wants the first line when Fields is nil.
@@ -173,20 +190,13 @@ type fieldUse struct {
 func (p *csvParser) bind(names []string) error {
 	p.fields = len(names)
 	for column, c := range p.Schema {
-		c = p.filled(c)
+		c = c.filled(p.Missing)
 		for at, name := range c.fields() {
 			from := slices.Index(names, name)
 			if from < 0 {
 				return &LineError{Field: strconv.Quote(name), Want: "a field of that name", Got: fmt.Sprintf("only %q", names)}
 			}
-			use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind()}
-			if c.Hash > 0 {
-				use.hash = newHasher(name, c.Hash)
-			}
-			if c.Missing != "" {
-				use.filler = []byte(c.Missing)
-			}
-			p.uses = append(p.uses, use)
+			p.uses = append(p.uses, c.use(name, from, column, at))
 		}
 	}
 	return nil
@@ -213,19 +223,20 @@ func (p *csvParser) ParseLine(line []byte, row Row) error {
 	for i := range p.uses {
 		use := &p.uses[i]
 		text := fields[use.from]
-		if err := use.set(row, text, p.missing.has(text)); err != nil {
+		if err := use.setAt(row, use.at, text, p.missing.has(text)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (u *fieldUse) set(row Row, text []byte, missing bool) error {
+// setAt sets a value of the row's column, or adds one where at is appended.
+func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 	if u.hash.height > 0 {
 		if missing {
 			text = nil
 		}
-		u.setInt(row, u.hash.id(text))
+		u.setID(row, at, u.hash.id(text))
 		return nil
 	}
 	if missing && u.filler != nil {
@@ -234,11 +245,17 @@ func (u *fieldUse) set(row Row, text []byte, missing bool) error {
 	var ok bool
 	switch u.kind {
 	case floatKind:
-		row.Floats(u.column)[u.at], ok = parseFloat(text)
+		var x float32
+		x, ok = parseFloat(text)
+		place(row, u.column, at, x)
 	case idKind:
-		row.IDs(u.column)[u.at], ok = parseID(text)
+		var x uint64
+		x, ok = parseID(text)
+		place(row, u.column, at, x)
 	default:
-		row.Ints(u.column)[u.at], ok = parseInt(text)
+		var x int64
+		x, ok = parseInt(text)
+		place(row, u.column, at, x)
 	}
 	if !ok {
 		return badField(u.name, u.kind.want(text), text)
@@ -246,12 +263,12 @@ func (u *fieldUse) set(row Row, text []byte, missing bool) error {
 	return nil
 }
 
-// setInt sets a hash, in a column of either kind of id.
-func (u *fieldUse) setInt(row Row, id int64) {
+// setID sets a hash, in a column of either kind of id.
+func (u *fieldUse) setID(row Row, at int, id int64) {
 	if u.kind == idKind {
-		row.IDs(u.column)[u.at] = uint64(id)
+		place(row, u.column, at, uint64(id))
 	} else {
-		row.Ints(u.column)[u.at] = id
+		place(row, u.column, at, id)
 	}
 }
 

@@ -101,6 +101,31 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
+// BenchmarkJSONLines reads such rows as JSON, a field each.
+func BenchmarkJSONLines(b *testing.B) {
+	f := criteoTSV()
+	var text bytes.Buffer
+	for line := range bytes.Lines(criteoText(5000)) {
+		fields := bytes.Split(bytes.TrimSpace(line), []byte{'\t'})
+		for i, name := range f.Fields {
+			fmt.Fprintf(&text, "%c%q:%q", ",{"[min(1, 1-min(i, 1))], name, fields[min(i, len(fields)-1)])
+		}
+		text.WriteString("}\n")
+	}
+	benchRead(b, JSONLines{Schema: f.Schema, Missing: "0"}, text.Bytes())
+}
+
+// BenchmarkLibSVM reads 40 pairs a line.
+func BenchmarkLibSVM(b *testing.B) {
+	var line bytes.Buffer
+	line.WriteString("1")
+	for i := range 40 {
+		fmt.Fprintf(&line, " %d:0.%d", 3*i+1, 1234+i)
+	}
+	line.WriteByte('\n')
+	benchRead(b, LibSVM{Features: 128}, bytes.Repeat(line.Bytes(), 5000))
+}
+
 // BenchmarkEncodingCSV splits the same lines into fields with the standard library, and does nothing with them.
 func BenchmarkEncodingCSV(b *testing.B) {
 	text := criteoText(5000)

@@ -14,6 +14,8 @@ import (
 var formats = formatNames{of: map[string]reflect.Type{
 	"criteo":     reflect.TypeFor[Criteo](),
 	"csv":        reflect.TypeFor[CSV](),
+	"json_lines": reflect.TypeFor[JSONLines](),
+	"libsvm":     reflect.TypeFor[LibSVM](),
 	"multi_slot": reflect.TypeFor[MultiSlot](),
 	"slot_text":  reflect.TypeFor[SlotText](),
 }}

@@ -359,3 +359,39 @@ func FuzzReadFormat(f *testing.F) {
 		_, _ = d.Decode(text)
 	})
 }
+
+// TestDecoderReadsEveryDialect: comments, rows of several lines and JSON are the rows that they are in files, each named by its line.
+func TestDecoderReadsEveryDialect(t *testing.T) {
+	schema := []CSVColumn{{Column: Ints("word"), Hash: 1 << 30}, {Column: Floats("late")}}
+	for name, c := range map[string]struct {
+		format Format
+		text   string
+		want   string
+		place  string
+	}{
+		"csv":  {CSV{Comment: '#', Multiline: true, Schema: schema}, "# a\nword\n\n\"a\r\nb\"\n#\nc\n", "a\nb", "text:4 text:7"},
+		"json": {JSONLines{Schema: schema}, "{\"word\":\"a\"}\n\n{\"word\":\"c\"}", "a", "text:1 text:3"},
+	} {
+		d, err := NewDecoder(c.format, "word")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			batch, err := d.Decode([]byte(c.text))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			of := batch["word"].Engine().(engine)
+			if got, want := batch["word"].Int64s(), []int64{HashID("word", c.want, 1<<30), HashID("word", "c", 1<<30)}; !slices.Equal(got, want) || of.Place(0)+" "+of.Place(1) != c.place {
+				t.Errorf("%s: %v, want %v; %s and %s", name, got, want, of.Place(0), of.Place(1))
+			}
+		}
+	}
+	d, err := NewDecoder(CSV{Multiline: true, Fields: []string{"x"}, Schema: []CSVColumn{{Column: Floats("x")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Decode([]byte("1\n\"2\n" + strings.Repeat("\"\"\n", 1<<20))); err == nil || !strings.Contains(err.Error(), "text:2") {
+		t.Errorf("a quote that is never closed: %v", err)
+	}
+}

@@ -16,9 +16,9 @@
 // # Sources
 //
 // Rows come from columns in memory ([FromColumns]), from structs ([FromStructs]), from functions ([Generate], [FromSeq]), from text
-// files ([FromFiles], [Files]) in one of the formats [Criteo], [SlotText], [MultiSlot], [CSV] or a user's own [Format], from IDX files
-// ([MNIST]), or from a user's own [Source] or [Indexed]. Files are unpacked if they are gzip or zstd, whatever their names.
-// All cores parse what is loaded into memory ([Files] has Threads).
+// files ([FromFiles], [Files]) in one of the formats [CSV], [JSONLines], [LibSVM], [SlotText], [MultiSlot], [Criteo] or a user's own
+// [Format], from IDX files ([MNIST]), or from a user's own [Source] or [Indexed]. Files are unpacked if they are gzip or zstd, whatever
+// their names. All cores parse what is loaded into memory ([Files] has Threads).
 //
 // Rows of an indexed source lie in memory or are made on demand: they can be counted and shuffled. Rows of files
 // stream by until [Dataset.Load]; everything but [Dataset.Shuffle] works on both, and keeps the same rows of both.
@@ -133,6 +133,8 @@ package dataset
 //	hash.go       ids of categories
 //	criteo.go     Criteo's TSV
 //	csv.go        CSV
+//	jsonlines.go  JSON objects
+//	libsvm.go     a label and "index:value"
 //	slots.go      columns that slots fill
 //	slottext.go   "slot:value"
 //	multislot.go  counts and values

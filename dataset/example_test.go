@@ -148,6 +148,43 @@ func ExampleFiles() {
 	// [0.5 0.25]
 }
 
+// Any CSV: semicolons, comments, and whatever spelling of a missing value.
+func ExampleCSV() {
+	text := "# exported by hand\ndistance; carrier; late\n100; AA; 1\nN/A; 'UA; cargo'; 0\n"
+	rows := dataset.FromReader(strings.NewReader(text), "flights.csv", dataset.CSV{
+		Comma: ';', Quote: '\'', Comment: '#', Trim: true, NAs: dataset.UsualNAs(), Missing: "-1",
+		Schema: []dataset.CSVColumn{
+			{Column: dataset.Floats("dense"), Fields: []string{"distance"}},
+			{Column: dataset.Ints("C"), Fields: []string{"carrier"}, Hash: 1000},
+			{Column: dataset.Floats("late")},
+		}})
+	for batch, err := range rows.Batches(10) {
+		fmt.Println(batch["dense"].Data(), batch["C"].Data(), batch["late"].Data(), err)
+	}
+	// Output: [100 -1] [937 769] [1 0] <nil>
+}
+
+func ExampleJSONLines() {
+	text := `{"user": "ann", "words": [7, 9], "click": true}` + "\n" + `{"user": "bob", "words": 3}`
+	rows := dataset.FromReader(strings.NewReader(text), "clicks.json", dataset.JSONLines{Missing: "0", Schema: []dataset.CSVColumn{
+		{Column: dataset.Ints("user"), Hash: 1000},
+		{Column: dataset.Varying(dataset.Ints("words"))},
+		{Column: dataset.Floats("click")},
+	}})
+	for batch, err := range rows.Batches(10) {
+		fmt.Println(batch["user"].Data(), batch["words"].Data(), batch["words.offsets"].Data(), batch["click"].Data(), err)
+	}
+	// Output: [737 10] [7 9 3] [0 2 3] [1 0] <nil>
+}
+
+func ExampleLibSVM() {
+	rows := dataset.FromReader(strings.NewReader("+1 1:0.5 3:2\n-1 2:1\n"), "a9a", dataset.LibSVM{Features: 3, Binary: true})
+	for batch, err := range rows.Batches(10) {
+		fmt.Println(batch["x"].Data(), batch["label"].Data(), err)
+	}
+	// Output: [0.5 0 2 0 1 0] [1 0] <nil>
+}
+
 // A varying column comes as its values end to end, and where each row's begin.
 func ExampleVarying() {
 	rows := dataset.FromReader(bytes.NewReader([]byte("3 10 11 12\n1 20\n")), "example",

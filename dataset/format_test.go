@@ -103,6 +103,13 @@ var (
 	}}
 )
 
+var someJSON = JSONLines{NAs: []string{"?"}, Missing: "8", Schema: []CSVColumn{
+	{Column: Floats("xy", 2), Fields: []string{"x"}, Missing: "-1"}, {Column: Floats("y")}, {Column: Varying(Ints("n"))}, {Column: IDs("who"), Hash: 1000},
+}}
+
+// who is the end of a row of someJSON.
+func who(text string) string { return fmt.Sprintf("who=[%d]", HashID("who", text, 1000)) }
+
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -123,6 +130,11 @@ func TestFormats(t *testing.T) {
 			[]string{"y=[2] x=[1]"}},
 		{"tsv", CSV{Comma: '\t', Fields: []string{"a", "b"}, Schema: []CSVColumn{{Column: Floats("ab", 2), Fields: []string{"b", "a"}}}}, "1\t2\n",
 			[]string{"ab=[2 1]"}},
+		{"json", someJSON, `{"x": [1, "2.5"], "Y":true, "n":[[3],[null, "", -4]], "other":{"x":[9]}, "who":"a\"\u00e9\\"}` + "\r\n" + ` {"who":17,"x":["?",2],"x":[7,"?"],"n":[1]}` + "\n" + `{"y":"?","x":null,"who":false,"n":5}`,
+			[]string{"xy=[1 2.5] y=[1] n=[3 -4] " + who("a\"é\\"), "xy=[7 -1] y=[8] n=[1] " + who("17"), "xy=[-1 -1] y=[8] n=[5] " + who("false")}},
+		{"libsvm", LibSVM{Features: 3}, "# made by hand\n-1 3:0.5 1:2e1 # 2:7\n+1\n2.5  qid:8\t2:1", []string{"x=[20 0 0.5] label=[-1]", "x=[0 0 0] label=[1]", "x=[0 1 0] label=[2.5]"}},
+		{"libsvm from 0", LibSVM{Features: 3, ZeroBased: true, Binary: true}, "-1 2:0.5 0:1\n0 1:3\n1 1:4", []string{"x=[1 0 0.5] label=[0]", "x=[0 3 0] label=[0]", "x=[0 4 0] label=[1]"}},
+		{"libsvm of any index", LibSVM{}, "1 900000000000:0.5 0:1\n0 7:3", []string{"ids=[900000000000 0] values=[0.5 1] label=[1]", "ids=[7] values=[3] label=[0]"}},
 		{"a header alone", CSV{Schema: []CSVColumn{{Column: Floats("y")}}}, "y\n", nil},
 		{"nothing", CSV{Schema: []CSVColumn{{Column: Floats("y")}}}, "", nil},
 	} {
@@ -170,6 +182,23 @@ func TestBadLines(t *testing.T) {
 		{"multi-slot huge", MultiSlot{Slots: someSlots}, "9223372036854775807 1 2", `field a: want 1 values, not more, got 2`},
 		{"multi-slot cut off", MultiSlot{Slots: someSlots}, "9223372036854775807 1", `field a: want 9223372036854775807 values, got 1`},
 		{"multi-slot rest", MultiSlot{Slots: someSlots}, "1 4 1 5 3 1 2 3 1 7 8", `field after the last: want the end of the line after 4 slots, got "8"`},
+		{"json broken", someJSON, `{"x":[1,2]`, `field of the line: want a JSON object (unexpected end of JSON input), got "{\"x\":[1,2]"`},
+		{"json array", someJSON, `[1,2]`, `field of the line: want a JSON object, got "[1,2]"`},
+		{"json object", someJSON, `{"x":{"a":1}}`, `field x: want a number, a text, or an array of them, got "{\"a\":1}"`},
+		{"json few", someJSON, `{"x":[1]}`, `field x: want 2 values, got 1`},
+		{"json many", someJSON, `{"x":[1,2,3]}`, `field x: want 2 values, not more, got 3`},
+		{"json none", someJSON, `{"x":[]}`, `field x: want 2 values, got 0`},
+		{"json text", someJSON, `{"x":[1,"two"]}`, `field x: want a number, got "two"`},
+		{"json fraction", someJSON, `{"n":1.5}`, `field n: want an integer, got "1.5"`},
+		{"json missing", JSONLines{Schema: []CSVColumn{{Column: Floats("x")}}}, `{}`, `field x: want a number, got ""`},
+		{"libsvm label", LibSVM{}, `x 1:2`, `field label: want a number, got "x"`},
+		{"libsvm class", LibSVM{Binary: true}, `2 1:2`, `field label: want -1, 0 or 1, got "2"`},
+		{"libsvm pair", LibSVM{}, `1 1`, `field of features: want index:value, got "1"`},
+		{"libsvm negative", LibSVM{}, `1 -1:2`, `field of features: want index:value, got "-1:2"`},
+		{"libsvm value", LibSVM{}, `1 3:x`, `field 3: want a number, got "x"`},
+		{"libsvm index", LibSVM{Features: 3}, `1 4:1`, `field of features: want an index from 1 to 3, got "4"`},
+		{"libsvm index 0", LibSVM{Features: 3}, `1 0:1`, `field of features: want an index from 1 to 3, got "0"`},
+		{"libsvm index above", LibSVM{Features: 3, ZeroBased: true}, `1 3:1`, `field of features: want an index from 0 to 2, got "3"`},
 		{"csv number", someCSV, "ann,one,z,2", `field x: want a number, got "one"`},
 		{"csv missing", someCSV, "ann,1,z,NA", `field n: want an integer, got "NA"`},
 		{"csv fields", someCSV, "ann,1,z", `field count: want 4 fields, got 3`},
@@ -201,6 +230,13 @@ func TestWrongFormats(t *testing.T) {
 		"empty share":       {SlotText{Slots: []SlotColumn{{Column: Ints("a", 3), Slots: []string{}}}}, ErrColumn},
 		"varying share":     {MultiSlot{Slots: []SlotColumn{{Column: Varying(Ints("a")), Slots: []string{"x", "y"}}}}, ErrColumn},
 		"not in order":      {MultiSlot{Order: []string{"b"}, Slots: []SlotColumn{{Column: Ints("a")}}}, ErrOption},
+		"json fields":       {JSONLines{Schema: []CSVColumn{{Column: Ints("a", 3), Fields: []string{"a", "b"}}}}, ErrColumn},
+		"json varying":      {JSONLines{Schema: []CSVColumn{{Column: Varying(Ints("a")), Fields: []string{"a", "b"}}}}, ErrColumn},
+		"json name":         {JSONLines{Schema: []CSVColumn{{Column: Ints("a"), Fields: []string{"a,b"}}}}, ErrColumn},
+		"json hashed float": {JSONLines{Schema: []CSVColumn{{Column: Floats("a"), Hash: 5}}}, ErrColumn},
+		"json missing":      {JSONLines{Missing: "x", Schema: []CSVColumn{{Column: Floats("a")}}}, ErrColumn},
+		"libsvm features":   {LibSVM{Features: -1}, ErrOption},
+		"libsvm zero based": {LibSVM{ZeroBased: true}, ErrOption},
 		"no schema":         {CSV{}, ErrColumn},
 		"comma":             {CSV{Comma: '"', Schema: []CSVColumn{{Column: Ints("a")}}}, ErrOption},
 		"csv width":         {CSV{Schema: []CSVColumn{{Column: Ints("a", 2)}}}, ErrColumn},

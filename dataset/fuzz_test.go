@@ -54,6 +54,14 @@ func FuzzCSV(f *testing.F) {
 	fuzzFormat(f, CSV{NA: "NA", Schema: []CSVColumn{{Column: Floats("x"), Missing: "0"}, {Column: Ints("y"), Hash: 9}}}, "x,y\n1,a\n", "y,x\n\"a\"\"b\",NA\n", "x,y\n\"")
 }
 
+func FuzzJSONLines(f *testing.F) {
+	fuzzFormat(f, someJSON, `{"x": [1, "2.5"], "Y":true, "n":[[3],[null, "", -4]], "who":"a\"\u00e9\\"}`, `{"n":{}}`, `{"n":"\\`, `{"x":[[],1,2]}`)
+}
+
+func FuzzLibSVM(f *testing.F) {
+	fuzzFormat(f, LibSVM{Features: 3}, "-1 3:0.5 1:2e1 # 2:7\n+1\n2.5  qid:8\t2:1", "1 :", "#", "1 9999999999999999999:1")
+}
+
 // What the standard library reads as fields, so does split: of a line without line ends in it.
 func FuzzSplit(f *testing.F) {
 	for _, s := range []string{"a,b", `"a,""b""",c`, `a"b,c`, `"`, `"a"b`, ",", `"",`} {

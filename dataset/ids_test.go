@@ -54,6 +54,7 @@ func TestIDsOfEveryFormat(t *testing.T) {
 		"multi-slot":        read(MultiSlot{Slots: slots}, "1 1\n1 9223372036854775808\n1 18446744073709551615\n"),
 		"varying":           read(MultiSlot{Slots: []SlotColumn{{Column: Varying(IDs("x"))}}}, "2 1 9223372036854775808\n1 18446744073709551615\n"),
 		"csv":               read(CSV{Schema: []CSVColumn{{Column: IDs("x"), Missing: "18446744073709551615"}}}, "x\n1\n9223372036854775808\n\"\"\n"),
+		"json lines":        read(JSONLines{Schema: []CSVColumn{{Column: IDs("x")}}}, "{\"x\":1}\n{\"x\":\"9223372036854775808\"}\n{\"x\":18446744073709551615}\n"),
 		"a generator":       read(MultiSlot{Slots: slots}, made.String()),
 		"a table":           FromTable(table),
 		"columns in memory": FromColumns(IDValues("x", want)),

@@ -21,6 +21,11 @@ func (f CSV) only(keep func(string) bool) Format {
 	return f
 }
 
+func (f JSONLines) only(keep func(string) bool) Format {
+	f.Schema = chosenOf(f.Schema, func(c CSVColumn) bool { return keep(c.Name) })
+	return f
+}
+
 func (f SlotText) only(keep func(string) bool) Format {
 	f.Slots = chosenOf(f.Slots, func(c SlotColumn) bool { return keep(c.Name) })
 	return f

@@ -53,6 +53,18 @@ func lawText(text string, set func(f *CSV)) string {
 	return lawCSV(text, func(f *CSV) { f.Schema[1].Hash = 1000; set(f) })
 }
 
+func lawJSON(set func(f *JSONLines)) string {
+	f := JSONLines{Schema: []CSVColumn{{Column: Ints("word"), Hash: 1000}, {Column: Floats("x")}}}
+	set(&f)
+	return outcome(FromReader(strings.NewReader(`{"word":"-"}`), "text", f))
+}
+
+func lawLibSVM(set func(f *LibSVM)) string {
+	f := LibSVM{}
+	set(&f)
+	return outcome(FromReader(strings.NewReader("-1 2:0.5\n"), "text", f))
+}
+
 func lawSlots(text string, set func(c *SlotColumn)) string {
 	c := SlotColumn{Column: Ints("x")}
 	set(&c)
@@ -174,6 +186,12 @@ func fieldCases(t *testing.T) map[string][2]string {
 		"Criteo.Height":     {lawCriteo(func(*Criteo) {}), lawCriteo(func(f *Criteo) { f.Height = 10 })},
 		"MultiSlot.Order":   {lawOrder(func(*MultiSlot) {}), lawOrder(func(f *MultiSlot) { f.Order = []string{"b", "a"} })},
 		"MultiSlot.Slots":   {lawOrder(func(*MultiSlot) {}), lawOrder(func(f *MultiSlot) { f.Slots = f.Slots[:1] })},
+		"JSONLines.NAs":     {lawJSON(func(f *JSONLines) { f.Missing = "5" }), lawJSON(func(f *JSONLines) { f.Missing, f.NAs = "5", []string{"-"} })},
+		"JSONLines.Missing": {lawJSON(func(*JSONLines) {}), lawJSON(func(f *JSONLines) { f.Missing = "5" })},
+		"JSONLines.Schema":  {lawJSON(func(*JSONLines) {}), lawJSON(func(f *JSONLines) { f.Schema = f.Schema[:1] })},
+		"LibSVM.Features":   {lawLibSVM(func(*LibSVM) {}), lawLibSVM(func(f *LibSVM) { f.Features = 4 })},
+		"LibSVM.ZeroBased":  {lawLibSVM(func(f *LibSVM) { f.Features = 4 }), lawLibSVM(func(f *LibSVM) { f.Features, f.ZeroBased = 4, true })},
+		"LibSVM.Binary":     {lawLibSVM(func(*LibSVM) {}), lawLibSVM(func(f *LibSVM) { f.Binary = true })},
 		"Slot.Name":         {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: fmt.Sprint(t.Name()), IDs: nil})},
 		"Slot.Ints":         {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: "t", Ints: []int64{3}})},
 		"Slot.IDs":          {lawGenerator(Slot{Name: "t", IDs: []uint64{2}}), lawGenerator(Slot{Name: "t", IDs: []uint64{biggest}})},

@@ -153,9 +153,15 @@ func TestPlacesOfOtherSources(t *testing.T) {
 		d    *Dataset
 		want string
 	}{
-		"columns":        {numbers(4).Skip(1), "row 1 of the data, row 2 of the data, row 3 of the data"},
-		"structs":        {FromStructs([]one{{1}, {2}}).Skip(1), "row 1 of the data"},
-		"a sequence":     {FromSeq(func(yield func(one, error) bool) { _ = yield(one{}, nil) && yield(one{}, nil) }), "row 0 of the data, row 1 of the data"},
+		"columns": {numbers(4).Skip(1), "row 1 of the data, row 2 of the data, row 3 of the data"},
+		"structs": {FromStructs([]one{{1}, {2}}).Skip(1), "row 1 of the data"},
+		"a sequence": {FromSeq(func(yield func(one, error) bool) {
+			for range 2 {
+				if !yield(one{}, nil) {
+					return
+				}
+			}
+		}), "row 0 of the data, row 1 of the data"},
 		"one's own":      {New(own{true}), "file0:7, file0:7, file1:7"},
 		"says nothing":   {New(own{}), ", , "},
 		"tables, joined": {FromTable(joined), ", , file1:7, file0:7, file1:7, file0:7"},

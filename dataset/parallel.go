@@ -61,7 +61,7 @@ func (f *Files) threads(ctx context.Context) int {
 // everyLineAlone says whether the format is known to make of each line the same, whatever lines came before.
 func everyLineAlone(f Format) bool {
 	switch f.(type) {
-	case Criteo, SlotText, MultiSlot, CSV:
+	case Criteo, SlotText, MultiSlot, CSV, JSONLines, LibSVM:
 		return true
 	}
 	return false

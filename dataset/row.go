@@ -1,8 +1,10 @@
 package dataset
 
-// Row is a row of a [Table] while it is written. It is valid until the function that was given it returns.
+// Row is a row of a [Table] while it is written, or looked at. It is valid until the function that was given it returns. Of a varying
+// column it has the values that were added so far.
 type Row struct {
 	table *Table
+	row   int
 }
 
 // Floats are the row's values of fixed float32 column c, to be set; they begin as zeros.
@@ -25,8 +27,15 @@ func (r Row) AppendID(c int, x uint64) { appendTo(r, c, x) }
 
 func valuesOf[T value](r Row, c int) []T {
 	column := &r.table.columns[c]
+	lo, hi := r.row*column.width, (r.row+1)*column.width
 	v := in[T](column.store)
-	return v[len(v)-column.width:]
+	if column.Varying {
+		lo, hi = int(column.offsets[r.row]), len(v)
+		if r.row < r.table.rows {
+			hi = int(column.offsets[r.row+1])
+		}
+	}
+	return v[lo:hi]
 }
 
 func appendTo[T value](r Row, c int, x T) {
@@ -34,12 +43,24 @@ func appendTo[T value](r Row, c int, x T) {
 	v.v = append(v.v, x)
 }
 
+// appended stands for the place of a value in a varying column.
+const appended = -1
+
+// place sets a value of column c, or adds one where at is appended.
+func place[T value](r Row, c, at int, x T) {
+	if at == appended {
+		appendTo(r, c, x)
+		return
+	}
+	valuesOf[T](r, c)[at] = x
+}
+
 // begin starts a row of zeros after the last one; commit or truncate must follow.
 func (t *Table) begin() Row {
 	for c := range t.columns {
 		t.columns[c].zeros(t.columns[c].width)
 	}
-	return Row{t}
+	return Row{t, t.rows}
 }
 
 // commit makes the row that was begun part of the table.

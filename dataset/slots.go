@@ -114,24 +114,24 @@ func (u *slotUse) set(row Row, n int, text []byte) bool {
 	switch u.kind {
 	case floatKind:
 		x, ok := parseFloat(text)
-		put(u, row, n, x)
+		place(row, u.table, u.place(n), x)
 		return ok
 	case idKind:
 		x, ok := parseID(text)
-		put(u, row, n, x)
+		place(row, u.table, u.place(n), x)
 		return ok
 	}
 	x, ok := parseInt(text)
-	put(u, row, n, x)
+	place(row, u.table, u.place(n), x)
 	return ok
 }
 
-func put[T value](u *slotUse, row Row, n int, x T) {
+// place is where the row has value n of the slot.
+func (u *slotUse) place(n int) int {
 	if u.size == 0 {
-		appendTo(row, u.table, x)
-		return
+		return appended
 	}
-	valuesOf[T](row, u.table)[u.at+n] = x
+	return u.at + n
 }
 
 // end checks that every slot had its values, or leaves (or puts) zeros where it may pad, and begins the next line.

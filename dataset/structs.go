@@ -266,23 +266,19 @@ func (f *structField) put(row Row, at int, v reflect.Value) (next int, err error
 		}
 		return at, err
 	}
+	to := at
+	if f.size == 0 {
+		to = appended
+	}
 	switch f.kind {
 	case floatKind:
-		putAt(f, row, at, number(v))
+		place(row, f.column, to, number(v))
 	case idKind:
-		putAt(f, row, at, v.Uint())
+		place(row, f.column, to, v.Uint())
 	default:
-		putAt(f, row, at, f.id(v))
+		place(row, f.column, to, f.id(v))
 	}
 	return at + 1, nil
-}
-
-func putAt[T value](f *structField, row Row, at int, x T) {
-	if f.size == 0 {
-		appendTo(row, f.column, x)
-		return
-	}
-	valuesOf[T](row, f.column)[at] = x
 }
 
 // number is a number or a bool as float32.

@@ -1,0 +1,121 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+)
+
+// LibSVM is the text of LIBSVM, XGBoost and many data sets: on each line a label and index:value pairs between blanks.
+//
+//	+1 3:0.5 17:1 # what follows a # is a comment, and qid:N is passed over
+//
+// With Features rows become
+//
+//	x     [N,Features] float32   values by index, which counts from 1; 0 where there is none
+//	label [N,1]        float32
+//
+// and without, for indices of any number,
+//
+//	ids    varying int64         the indices as they stand there
+//	values varying float32       the values beside them
+//	label  [N,1]   float32
+type LibSVM struct {
+	// Features is the number of features, above which no index may be.
+	Features int
+	// ZeroBased is for indices that count from 0; it needs Features.
+	ZeroBased bool
+	// Binary has labels of two classes: −1 and 1, or 0 and 1, become 0 and 1, and others are bad. By default labels stay as they are.
+	Binary bool
+}
+
+// Columns are x, or ids and values, and label.
+func (f LibSVM) Columns() ([]Column, error) {
+	switch {
+	case f.Features < 0:
+		return nil, fmt.Errorf("%w LibSVM.Features is %d: want 1 or more, or 0 for ids and values", ErrOption, f.Features)
+	case f.Features == 0 && f.ZeroBased:
+		return nil, fmt.Errorf("%w LibSVM.ZeroBased: without Features indices are ids as they stand there", ErrOption)
+	case f.Features == 0:
+		return []Column{Varying(Ints("ids")), Varying(Floats("values")), Floats("label")}, nil
+	}
+	return []Column{Floats("x", f.Features), Floats("label")}, nil
+}
+
+// NewParser returns a parser of such lines.
+func (f LibSVM) NewParser() (Parser, error) {
+	columns, err := f.Columns()
+	return &libsvmParser{f, len(columns) - 1}, err
+}
+
+type libsvmParser struct {
+	LibSVM
+	label int // its column
+}
+
+// passes says that a line is a comment.
+func (p *libsvmParser) passes(line []byte) bool { return line[0] == '#' }
+
+func (p *libsvmParser) ParseLine(line []byte, row Row) error {
+	if i := bytes.IndexByte(line, '#'); i >= 0 {
+		line = line[:i]
+	}
+	word, line := nextWord(line)
+	label, ok := parseFloat(word)
+	if p.Binary && label == -1 {
+		label = 0
+	}
+	switch {
+	case !ok:
+		return badField("label", "a number", word)
+	case p.Binary && label != 0 && label != 1:
+		return badField("label", "-1, 0 or 1", word)
+	}
+	row.Floats(p.label)[0] = label
+	for {
+		if word, line = nextWord(line); len(word) == 0 {
+			return nil
+		}
+		if err := p.feature(word, row); err != nil {
+			return err
+		}
+	}
+}
+
+var qid = []byte("qid")
+
+// feature sets the value of a pair.
+func (p *libsvmParser) feature(pair []byte, row Row) error {
+	index, text, found := bytes.Cut(pair, []byte{':'})
+	if bytes.Equal(index, qid) {
+		return nil
+	}
+	i, ok := parseInt(index)
+	if !found || !ok || i < 0 {
+		return badField("of features", "index:value", pair)
+	}
+	x, ok := parseFloat(text)
+	if !ok {
+		return badField(strconv.FormatInt(i, 10), "a number", text)
+	}
+	if p.Features == 0 {
+		row.AppendInt(0, i)
+		row.AppendFloat(1, x)
+		return nil
+	}
+	if !p.ZeroBased {
+		i--
+	}
+	if i < 0 || i >= int64(p.Features) {
+		return badField("of features", "an index "+p.bounds(), index)
+	}
+	row.Floats(0)[i] = x
+	return nil
+}
+
+func (p *libsvmParser) bounds() string {
+	if p.ZeroBased {
+		return fmt.Sprintf("from 0 to %d", p.Features-1)
+	}
+	return fmt.Sprintf("from 1 to %d", p.Features)
+}
