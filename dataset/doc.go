@@ -20,6 +20,9 @@
 // [Format], from IDX files ([MNIST]), or from a user's own [Source] or [Indexed]. Files are unpacked if they are gzip or zstd, whatever
 // their names. All cores parse what is loaded into memory ([Files] has Threads).
 //
+// Columns are named as the model's feeds by [Dataset.Rename], chosen by [Dataset.Select] and changed by [Dataset.MapFloats],
+// [Dataset.MapInts] and [Dataset.MapRows]; [Dataset.Filter] leaves rows out. [Dataset.Map] changes batches.
+//
 // Rows of an indexed source lie in memory or are made on demand: they can be counted and shuffled. Rows of files
 // stream by until [Dataset.Load]; everything but [Dataset.Shuffle] works on both, and keeps the same rows of both.
 //
@@ -94,6 +97,7 @@ package dataset
 //	view.go     the order in which rows in memory go by
 //	shuffle.go  random orders, by seed
 //	select.go   Take, Skip, Split, Shard
+//	columns.go  other names, other columns, other values; Filter
 //
 // Batches:
 //

@@ -106,6 +106,26 @@ func ExampleGenerate() {
 	// Output: [2 3 4] [4 9 16]
 }
 
+// Columns get the names of feeds, and values that the file has not.
+func ExampleDataset_MapRows() {
+	text := "hour;delay\n23;40\n0;-5\n"
+	rows := dataset.FromReader(strings.NewReader(text), "flights.csv", dataset.CSV{Comma: ';', Schema: []dataset.CSVColumn{
+		{Column: dataset.Floats("hour")}, {Column: dataset.Floats("delay")},
+	}})
+	late := rows.MapRows(func(from, to dataset.Row) error {
+		hour, delay := from.Floats(0)[0], from.Floats(1)[0]
+		to.Floats(0)[0] = hour / 24
+		if delay > 15 {
+			to.Floats(1)[0] = 1
+		}
+		return nil
+	}, dataset.Floats("dense"), dataset.Floats("late"))
+	for batch, err := range late.Rename("late", "label").Batches(10) {
+		fmt.Println(batch["dense"].Data(), batch["label"].Data(), err)
+	}
+	// Output: [0.9583333 0] [1 0] <nil>
+}
+
 func ExampleDataset_Shard() {
 	rows := dataset.Generate(10, func(i int, row dataset.Row) error { row.Ints(0)[0] = int64(i); return nil }, dataset.Ints("i"))
 	for worker := range 2 {

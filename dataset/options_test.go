@@ -306,6 +306,12 @@ func TestEveryFieldActs(t *testing.T) {
 
 // methodCases has for every method that makes a dataset of another what it makes of ten rows.
 var methodCases = map[string]func(d *Dataset) *Dataset{
+	"Filter":        func(d *Dataset) *Dataset { return d.Filter(func(r Row) bool { return r.Ints(0)[0] > 5 }) },
+	"MapFloats":     func(d *Dataset) *Dataset { return d.MapFloats("pair", func(x float32) float32 { return x + 1 }) },
+	"MapInts":       func(d *Dataset) *Dataset { return d.MapInts("x", func(x int64) int64 { return x + 1 }) },
+	"MapRows":       func(d *Dataset) *Dataset { return d.MapRows(func(Row, Row) error { return nil }, Ints("zero")) },
+	"Rename":        func(d *Dataset) *Dataset { return d.Rename("x", "y") },
+	"Select":        func(d *Dataset) *Dataset { return d.Select("pair") },
 	"DropLast":      func(d *Dataset) *Dataset { return d.DropLast() },
 	"Epoch":         func(d *Dataset) *Dataset { return d.Shuffle(1).Epoch(1) },
 	"Map":           func(d *Dataset) *Dataset { return d.Map(func(b Batch) error { b["z"] = b["x"]; return nil }) },
@@ -327,6 +333,7 @@ func TestEveryMethodActs(t *testing.T) {
 	arguments := map[string]*Dataset{
 		"RandomShard": d.RandomShard(2, 0, 2), "RandomShard ": d.RandomShard(1, 1, 2), "RandomShard  ": d.RandomShard(1, 0, 3),
 		"Shard": d.Shard(1, 2), "Shard ": d.Shard(0, 3), "Shuffle": d.Shuffle(2), "ShuffleWindow": d.ShuffleWindow(4, 1), "ShuffleWindow ": d.ShuffleWindow(5, 2),
+		"Rename": d.Rename("x", "z"), "Rename ": d.Rename("pair", "y"), "Select": d.Select("x"), "MapRows": d.MapRows(func(Row, Row) error { return nil }, Ints("nought")),
 		"Skip": d.Skip(2), "Take": d.Take(2), "Epoch": d.Shuffle(1).Epoch(2),
 	}
 	first, second := d.Split(0.5, 2)

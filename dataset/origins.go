@@ -80,17 +80,25 @@ func (o *origins) note(row int, from origin) {
 	o.at = append(o.at, from)
 }
 
-// noteOf notes where a row of another table comes from for row to, as note does.
-func (t *Table) noteOf(to int, src *Table, r int) {
+// originFrom is where a row of another table comes from, by t's numbers of files.
+func (t *Table) originFrom(src *Table, r int) origin {
 	if r >= len(src.at) {
-		return
+		return 0
 	}
 	t.from(src.files)
 	from := src.at[r]
 	if f := from.file(); f > 0 && !sameList(t.files, src.files) {
 		from = originOf(t.fileNumber(src.files[f-1]), from.line())
 	}
-	t.note(to, from)
+	return from
+}
+
+// take makes what was appended of the rows from lo to below hi of another table rows of t, with their origins.
+func (t *Table) take(src *Table, lo, hi int) {
+	for r := lo; r < hi; r++ {
+		t.note(t.rows+r-lo, t.originFrom(src, r))
+	}
+	t.rows += hi - lo
 }
 
 // sameList says whether two lists are one.

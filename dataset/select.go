@@ -54,8 +54,8 @@ func (d *Dataset) Shard(index, workers int) *Dataset {
 	if workers < 1 || index < 0 || index >= workers {
 		return d.fail("Shard(%d, %d): want an index from 0 to below the number of workers", index, workers)
 	}
-	if s, ok := d.source.(Sharder); ok {
-		return d.with(s.Shard(index, workers))
+	if mine, ok := sharded(d.source, index, workers); ok {
+		return d.with(mine)
 	}
 	return d.choose(shard(index, workers))
 }

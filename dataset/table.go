@@ -94,23 +94,17 @@ func (t *Table) gather(src *Table, rows []int) {
 		}
 	}
 	for i, r := range rows {
-		t.noteOf(t.rows+i, src, r)
+		t.note(t.rows+i, t.originFrom(src, r))
 	}
 	t.rows += len(rows)
 }
 
 // gatherRun appends the rows from lo to below hi of a table with the same columns.
 func (t *Table) gatherRun(src *Table, lo, hi int) {
-	if lo == hi {
-		return
-	}
 	for c := range t.columns {
 		t.columns[c].copyRows(&src.columns[c], lo, hi)
 	}
-	for r := lo; r < hi; r++ {
-		t.noteOf(t.rows+r-lo, src, r)
-	}
-	t.rows += hi - lo
+	t.take(src, lo, hi)
 }
 
 // reset empties the table and keeps its memory.
@@ -173,6 +167,9 @@ func (v *values) copyRow(from *values, r int) {
 
 // copyRows appends the rows from lo to below hi.
 func (v *values) copyRows(from *values, lo, hi int) {
+	if lo == hi {
+		return
+	}
 	first, _ := from.span(lo)
 	_, end := from.span(hi - 1)
 	shift := int64(v.len() - first)

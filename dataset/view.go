@@ -39,14 +39,21 @@ func (r *viewReader) Read(t *Table, n int) (int, error) {
 		return 0, io.EOF
 	}
 	before := t.Len()
-	err := r.source.Gather(t, r.rest[:n])
-	if len(t.at) <= before { // rows that come from no file have their numbers
-		for i := range t.Len() - before {
-			t.note(before+i, originOf(0, r.rest[i]+1))
-		}
-	}
+	err := gatherNumbered(r.source, t, r.rest[:n])
 	r.rest = r.rest[n:]
 	return t.Len() - before, err
+}
+
+// gatherNumbered is Gather; rows that come from no file have their numbers.
+func gatherNumbered(s Indexed, t *Table, rows []int) error {
+	before := t.Len()
+	err := s.Gather(t, rows)
+	if len(t.at) <= before {
+		for i := range t.Len() - before {
+			t.note(before+i, originOf(0, rows[i]+1))
+		}
+	}
+	return err
 }
 
 func (r *viewReader) Close() error { return nil }
