@@ -19,7 +19,7 @@
 //	auc := nn.AUC(pred, label)
 //
 // Nothing fails while a graph is built. The first mistake is kept with the names and shapes involved, everything built on it
-// stays silent, and [Graph.Err] tells it, as do Minimize and the executor.
+// stays silent, and [Graph.Err] tells it, as do Minimize and the executor. Print a graph to see it as a table: [Graph.String].
 //
 // # What there is
 //
@@ -122,6 +122,7 @@ package nn
 //	limit.go        which values of its inputs make sense to an op
 //	initializer.go  first values that depend on a parameter's shape
 //	objective.go    a loss, as optimizer.Objective
+//	summary.go      the graph as a table
 //
 // A step of an executor:
 //

@@ -52,6 +52,35 @@ func ExampleFloats() {
 	// Output: 10.50
 }
 
+// What a graph is made of, and how large its parameters are.
+func ExampleGraph_String() {
+	g := nn.NewGraph(1)
+	dense, ids, words, label := g.Input("dense", 13), g.IDs("C", 26), g.Slot("words"), g.Input("label", 1)
+	rows := nn.Embedding(ids, nn.EmbeddingOptions{Name: "emb", Height: 1000001, Dim: 10})
+	query := nn.EmbeddingPool(words, nn.PoolMean, nn.EmbeddingOptions{Name: "word", Dim: 16})
+	h := nn.Linear(nn.Concat(rows, query, dense), 64, nn.LinearOptions{Act: nn.ReLU})
+	pred := nn.Linear(h, 1, nn.LinearOptions{Act: nn.Sigmoid})
+	nn.Mean(nn.LogLoss(pred, label))
+	fmt.Println(g)
+	// Output:
+	// node              op              shape    of                                        values     bytes  parameters
+	// dense             input           [N 13]
+	// C                 ids             [N 26]
+	// words             slot            [N]
+	// label             input           [N 1]
+	// embedding_0       embedding       [N 260]  C                                     10,000,010  38.1 MiB  emb [1000001 10]
+	// embedding_pool_0  embedding_pool  [N 16]   words                                       open      open  word [open 16]
+	// concat_0          concat          [N 289]  embedding_0, embedding_pool_0, dense
+	// fc_0              linear          [N 64]   concat_0                                  18,560  72.5 KiB  .w_0 [289 64], .b_0 [64]
+	// relu_0            relu            [N 64]   fc_0
+	// fc_1              linear          [N 1]    relu_0                                        65     260 B  .w_0 [64 1], .b_0 [1]
+	// sigmoid_0         sigmoid         [N 1]    fc_1
+	// log_loss_0        log_loss        [N 1]    sigmoid_0, label
+	// mean_0            mean            [1]      log_loss_0
+	// trained: 18,625 dense values (72.8 KiB), 10,000,010 of embeddings (38.1 MiB when all rows are born)
+	// embedding "word": open, 64 B a row
+}
+
 // A mistake is told once, with names and shapes, wherever the graph is used.
 func ExampleGraph_Err() {
 	g := nn.NewGraph(1)

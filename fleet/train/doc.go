@@ -62,7 +62,7 @@
 //	BackupAndRestore                       ckpt_path="last"                Options.Checkpoint
 //	save, load_model                       save, load_state_dict           Options.Out, Load; nn.Load, nn.OpenScorer
 //	tf.distribute.ParameterServerStrategy  TorchRec, DistributedDataParallel  a job with servers; a collective one: fleetrun
-//	summary()                              summary(model)                  fleet's Plan
+//	summary()                              summary(model)                  fmt.Println(graph); fleet's Plan
 //
 // PaddleRec's runner is a Job too: its config.yaml's epochs, train_batch_size and data paths are Options and Files, its dygraph_model's
 // create_loss is Job.Loss, create_metrics is Job.Metrics, print_interval the progress, model_save_path is Options.Out.

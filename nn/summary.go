@@ -1,0 +1,218 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// String is the graph as a table for people: a row for each feed and each op in order of construction, with the shape of its value, what it
+// is computed from, and the parameters that it is the first to use, their values and the bytes of these; then the sums. A parameter .w_0
+// has the node's name before the dot. A value has four bytes; what an update rule keeps beside it is not counted. Where each parameter
+// lives in a job, the Plan of the job's fleet says.
+func (g *Graph) String() string {
+	s := summary{rows: [][]string{{"node", "op", "shape", "of", "values", "bytes", "parameters"}}, shown: map[*Node]bool{}}
+	for _, n := range g.nodes {
+		if !isVariable(n) || !g.used(n) {
+			s.add(n)
+		}
+	}
+	text := columns(s.rows, 4, 5) + s.totals(g.Params())
+	if err := g.Err(); err != nil {
+		text += fmt.Sprintf("mistake: %v\n", err)
+	}
+	return text
+}
+
+// summary are the rows of the table, and the parameters that they have.
+type summary struct {
+	rows  [][]string
+	shown map[*Node]bool
+}
+
+// add adds the row of a node.
+func (s *summary) add(n *Node) {
+	var params []string
+	var sum amount
+	for _, v := range append(slices.Clone(n.in), n) {
+		if isVariable(v) {
+			params = append(params, s.parameter(n, v, &sum))
+		}
+	}
+	s.rows = append(s.rows, []string{n.name, opName(n), shapeString(n.shape), sources(n), sum.values(), sum.bytes(),
+		strings.Join(params, ", ")})
+}
+
+// sources are the nodes that a node is computed from, of many the first.
+func sources(n *Node) string {
+	const most = 4
+	var of []string
+	for _, in := range n.in {
+		if !isVariable(in) {
+			of = append(of, in.name)
+		}
+	}
+	if more := len(of) - most; more > 0 {
+		of = append(of[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(of, ", ")
+}
+
+// parameter is one of the row of n, which counts where it is shown first.
+func (s *summary) parameter(n, v *Node, sum *amount) string {
+	p, name := v.op.(variable).param, v.name
+	if s.shown[v] {
+		return name + " as above"
+	}
+	s.shown[v] = true
+	sum.add(p)
+	if own, ok := strings.CutPrefix(name, n.name); ok && strings.HasPrefix(own, ".") {
+		name = own
+	}
+	if p.Frozen {
+		return name + " " + paramShape(p) + " frozen"
+	}
+	return name + " " + paramShape(p)
+}
+
+// totals are the lines below the table.
+func (s *summary) totals(params []*optimizer.Param) string {
+	var b strings.Builder
+	for _, frozen := range []bool{false, true} {
+		var dense, rows amount
+		for _, p := range params {
+			switch {
+			case p.Frozen != frozen:
+			case p.Embedding:
+				rows.add(p)
+			default:
+				dense.add(p)
+			}
+		}
+		if dense.any || rows.any || !frozen {
+			fmt.Fprintf(&b, "%s: %s\n", map[bool]string{false: "trained", true: "frozen"}[frozen], dense.beside(rows))
+		}
+	}
+	for _, p := range params {
+		if p.Embedding && p.Height() == 0 {
+			fmt.Fprintf(&b, "embedding %q: open, %s a row\n", p.Name, size(4*float64(p.Dim())))
+		}
+	}
+	return b.String()
+}
+
+// amount is how much parameters hold. It is a float, since the height of an embedding takes no memory and may be anything.
+type amount struct {
+	n    float64
+	any  bool
+	open bool // there are open embeddings
+}
+
+func (a *amount) add(p *optimizer.Param) {
+	a.any = true
+	if p.Embedding {
+		a.n += float64(p.Height()) * float64(p.Dim())
+		a.open = a.open || p.Height() == 0
+		return
+	}
+	a.n += float64(p.Size())
+}
+
+func (a amount) values() string { return a.text(counted) }
+func (a amount) bytes() string  { return a.text(func(n float64) string { return size(4 * n) }) }
+
+func (a amount) text(of func(float64) string) string {
+	switch {
+	case !a.any:
+		return ""
+	case a.n == 0:
+		return "open"
+	case a.open:
+		return of(a.n) + " + open"
+	}
+	return of(a.n)
+}
+
+// beside tells of dense values, and of embeddings beside them.
+func (a amount) beside(rows amount) string {
+	text := fmt.Sprintf("%s dense values (%s)", counted(a.n), size(4*a.n))
+	if rows.n > 0 {
+		text += fmt.Sprintf(", %s of embeddings (%s when all rows are born)", counted(rows.n), size(4*rows.n))
+	}
+	return text
+}
+
+func counted(n float64) string {
+	if n >= 1<<53 {
+		return fmt.Sprintf("%.2g", n)
+	}
+	return grouped(int(n))
+}
+
+// size is a number of bytes as people read it, in the units of a placement's plan.
+func size(n float64) string {
+	for _, unit := range []struct {
+		name string
+		of   float64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= 10*unit.of {
+			return fmt.Sprintf("%.1f %s", n/unit.of, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.0f B", n)
+}
+
+func isVariable(n *Node) bool {
+	_, ok := n.op.(variable)
+	return ok
+}
+
+// used says whether a node is computed from n.
+func (g *Graph) used(n *Node) bool {
+	return slices.ContainsFunc(g.nodes, func(user *Node) bool { return slices.Contains(user.in, n) })
+}
+
+// opName is what a node computes; feeds are called as the methods that declare them.
+func opName(n *Node) string {
+	switch {
+	case isSlot(n):
+		return "slot"
+	case isFeed(n) && isInt(n):
+		return "ids"
+	}
+	return n.op.kind()
+}
+
+// paramShape is the shape of a parameter, where open stands for the height of an embedding that has none.
+func paramShape(p *optimizer.Param) string {
+	if p.Embedding && p.Height() == 0 {
+		return fmt.Sprintf("[open %d]", p.Dim())
+	}
+	return shapeString(p.Shape)
+}
+
+// columns sets rows under each other; those columns that are listed are set to the right.
+func columns(rows [][]string, right ...int) string {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			fill := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if slices.Contains(right, i) {
+				cell, fill = fill+cell, ""
+			}
+			line.WriteString(cell + fill + "  ")
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
