@@ -8,7 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	gorgonia "gorgonia.org/tensor"
 
@@ -24,17 +27,26 @@ import (
 type clicking struct {
 	loss, out *nn.Node
 	exe       *nn.Executor
+	counts    bool // shows and clicks
 }
 
 func newClicking() *clicking {
+	return clickingWith(optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: .2}})
+}
+
+// clickingWith is one whose first embedding lets ids in like that.
+func clickingWith(e optimizer.Entry) *clicking {
 	g := nn.NewGraph(3)
 	ids, click := g.IDs("ids"), g.Input("click", 1)
-	shown := nn.Embedding(ids, nn.EmbeddingOptions{Name: "shown", Dim: 2, Click: click,
-		Entry: optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: .2}}})
+	o := nn.EmbeddingOptions{Name: "shown", Dim: 2, Entry: e}
+	if e.Counts() {
+		o.Click = click
+	}
+	shown := nn.Embedding(ids, o)
 	plain := nn.Embedding(ids, nn.EmbeddingOptions{Name: "plain", Dim: 3})
 	out := nn.Linear(nn.Concat(shown, plain), 1, nn.LinearOptions{})
 	off := nn.Subtract(out, click)
-	return &clicking{loss: nn.Mean(nn.Multiply(off, off)), out: out}
+	return &clicking{loss: nn.Mean(nn.Multiply(off, off)), out: out, counts: e.Counts()}
 }
 
 // feed is a batch of examples, each an id and whether it was clicked.
@@ -59,7 +71,11 @@ func (c *clicking) train(ctx context.Context, click bool, ids ...int64) error {
 
 // play plays a role that trains the model.
 func (c *clicking) play(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, load string, work func() error) error {
-	if err := trial.Minimize(f, c.loss, optimizer.Adagrad{LR: .1}, s); err != nil {
+	rule := optimizer.Rule(optimizer.Adagrad{LR: .1})
+	if s.Mode == strategy.ModeGeo {
+		rule = optimizer.SGD{LR: .1}
+	}
+	if err := trial.Minimize(f, c.loss, rule, s); err != nil {
 		return err
 	}
 	return trial.Begin(ctx, f, load, func() error {
@@ -77,7 +93,11 @@ func (c *clicking) base(ctx context.Context, f *fleet.Fleet, dir string) error {
 
 // delta saves every change.
 func (c *clicking) delta(ctx context.Context, f *fleet.Fleet, dir string) error {
-	return f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveDelta, Model: c.model(), DeltaThreshold: -1})
+	o := fleet.SaveOptions{Mode: fleet.SaveDelta, Model: c.model()}
+	if c.counts {
+		o.DeltaThreshold = -1
+	}
+	return f.SaveModel(ctx, dir, o)
 }
 
 // loaded says all of a model: its rows, and what it predicts for the first ids.
@@ -114,6 +134,7 @@ func TestABaseAndItsDeltas(t *testing.T) {
 		"sync":       {1, 2, strategy.Sync()},
 		"async":      {3, 1, strategy.Async()},
 		"ssp":        {2, 2, strategy.Strategy{Mode: strategy.ModeSSP}},
+		"geo":        {2, 2, strategy.Geo(2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(2) {
@@ -143,6 +164,9 @@ type servingStory struct {
 
 func (s *servingStory) run(ctx context.Context, f *fleet.Fleet) error {
 	c := newClicking()
+	if s.strategy.Mode == strategy.ModeGeo { // where nothing is counted, and no period ends
+		c = clickingWith(optimizer.Entry{})
+	}
 	return c.play(ctx, f, s.strategy, s.load, func() error {
 		r := s.draw() // the same on all workers
 		if s.leg == 0 {
@@ -180,7 +204,7 @@ func (s *servingStory) act(ctx context.Context, f *fleet.Fleet, c *clicking, r *
 			ids[i] = r.Int64N(20)
 		}
 		return c.train(ctx, r.IntN(2) == 0, ids...)
-	case what < 6:
+	case what < 6 && c.counts:
 		if err := f.BarrierWorker(ctx); err != nil {
 			return err
 		}
@@ -300,4 +324,257 @@ func idsIn(t *testing.T, dir, name string) []uint64 {
 	}
 	t.Error(err)
 	return nil
+}
+
+// TestDeltasAreRefused: a delta that is damaged, of another base, out of order, or given as a model is refused, by the names of both.
+func TestDeltasAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	fleettest.Cluster{Servers: 2, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		c := newClicking()
+		return c.play(ctx, f, strategy.Async(), "", func() error {
+			for _, name := range []string{"base", "first", "second", "other", "its", "same"} {
+				if err := c.train(ctx, true, 1, 2, 3); err != nil {
+					return err
+				}
+				save := c.delta
+				if name == "base" || name == "other" {
+					save = c.base
+				}
+				if err := save(ctx, f, at(name)); err != nil {
+					return err
+				}
+			}
+			if err := c.delta(ctx, f, at("other")); err == nil || !strings.Contains(err.Error(), "directory of its own") {
+				t.Errorf("a delta in its base's place: %v", err)
+			}
+			if err := f.LoadModel(ctx, at("first")); err == nil || !strings.Contains(err.Error(), "delta 1 of base") {
+				t.Errorf("a delta is trained on: %v", err)
+			}
+			return nil
+		})
+	})
+	version := func(name string) string {
+		v, err := nn.Version(at(name))
+		if err != nil {
+			t.Error(err)
+		}
+		return v
+	}
+	for name, k := range map[string]struct {
+		dirs []string
+		says []string
+	}{
+		"alone":           {[]string{"first"}, []string{"delta 1 of base " + version("base")}},
+		"no delta":        {[]string{"base", "other"}, []string{"no delta"}},
+		"of another base": {[]string{"base", "its"}, []string{version("base"), version("other")}},
+		"out of order":    {[]string{"base", "second"}, []string{version("base"), version("first"), "delta 2"}},
+		"twice":           {[]string{"base", "first", "first"}, []string{version("first"), "after 1 deltas"}},
+		"from the future": {[]string{"other", "its", "second"}, []string{version("other"), version("base")}},
+	} {
+		var dirs []string
+		for _, d := range k.dirs {
+			dirs = append(dirs, at(d))
+		}
+		_, err := nn.Load(dirs[0], dirs[1:]...)
+		for _, says := range k.says {
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: error %v, want %q", name, err, says)
+			}
+		}
+	}
+	file, err := os.ReadFile(trial.WeightsFile(at("first")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file[len(file)-1] ^= 1
+	if err := os.WriteFile(trial.WeightsFile(at("first")), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nn.Load(at("base"), at("first")); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged delta: %v", err)
+	}
+}
+
+// TestADeltaLosesNothing: a delta that can't be written leaves all that it would have had to the next; weights that take the place of those
+// that were saved have no base.
+func TestADeltaLosesNothing(t *testing.T) {
+	for _, servers := range []int{0, 2} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fleettest.Cluster{Servers: servers, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+			c := newClicking()
+			at := func(name string) string { return filepath.Join(dir, name) }
+			return c.play(ctx, f, strategy.Async(), "", func() error {
+				steps := []func() error{
+					func() error { return c.train(ctx, true, 1, 1, 2, 2, 3) },
+					func() error { return c.base(ctx, f, at("base")) },
+					func() error { return f.SavePersistables(ctx, at("before")) },
+					func() error { return c.train(ctx, true, 2, 4, 4) },
+					func() error {
+						if err := c.delta(ctx, f, filepath.Join(file, "x")); err == nil {
+							return errors.New("a delta was saved below a file")
+						}
+						return nil
+					},
+					func() error { return c.train(ctx, true, 5, 5) },
+					func() error { return c.delta(ctx, f, at("delta")) },
+				}
+				for _, step := range steps {
+					if err := step(); err != nil {
+						return err
+					}
+				}
+				merged, err := loaded(at("base"), at("delta"))
+				if err != nil {
+					return err
+				}
+				if err := c.base(ctx, f, at("whole")); err != nil {
+					return err
+				}
+				if whole, err := loaded(at("whole")); err != nil || whole != merged {
+					t.Errorf("%d servers: a base is %s, error %v, with the delta it was %s", servers, whole, err, merged)
+				}
+				if servers == 0 {
+					return nil
+				}
+				if err := f.LoadModel(ctx, at("base")); err != nil {
+					return err
+				}
+				if err := c.delta(ctx, f, at("none")); !errors.Is(err, fleet.ErrNoBase) {
+					t.Errorf("a delta of weights that were loaded: %v", err)
+				}
+				if err := f.LoadModel(ctx, at("before")); err != nil {
+					return err
+				}
+				if err := errors.Join(c.train(ctx, true, 1, 6), c.delta(ctx, f, at("again"))); err != nil {
+					return err
+				}
+				_, err = nn.Load(at("base"), at("again")) // what the checkpoint has follows the base
+				return err
+			})
+		})
+	}
+}
+
+// TestAScorerTakesDeltas: a scorer that is used takes one delta after the other, and says what a model says that was loaded with them.
+func TestAScorerTakesDeltas(t *testing.T) {
+	dir := t.TempDir()
+	at := func(n int) string { return filepath.Join(dir, fmt.Sprint(n)) }
+	const deltas = 4
+	fleettest.Cluster{Servers: 2, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+		c := newClicking()
+		return c.play(ctx, f, strategy.Async(), "", func() error {
+			for n := range deltas + 1 {
+				if err := c.train(ctx, true, 1, 1, 2, 2, int64(n)); err != nil {
+					return err
+				}
+				save := c.delta
+				if n == 0 {
+					save = c.base
+				}
+				if err := save(ctx, f, at(n)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	s, err := nn.OpenScorer(at(0), nn.ScorerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	feeds := new(clicking).feed([]int64{0, 1, 2, 3, 4}, func(int) bool { return false })
+	delete(feeds, "click")
+	answers, said := make(chan nn.Scores), map[string]string{}
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				out, err := s.Score(context.WithoutCancel(ctx), feeds)
+				if err != nil {
+					t.Errorf("a call was dropped: %v", err)
+					return
+				}
+				select {
+				case answers <- out:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	var dirs []string
+	for n := range deltas + 1 {
+		if n > 0 {
+			dirs = append(dirs, at(n))
+			if err := s.TakeDelta(at(n)); err != nil {
+				t.Error(err)
+			}
+			if err := s.TakeDelta(at(n)); err == nil {
+				t.Error("a delta was taken twice")
+			}
+			if changed, err := s.Reload(); changed || err != nil {
+				t.Errorf("the base, of which a delta was taken, is another: %v, error %v", changed, err)
+			}
+		}
+		m, err := nn.Load(at(0), dirs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says, err := nn.NewExecutor(m.Graph).Eval(t.Context(), feeds, m.Outputs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		said[m.Version()] = fmt.Sprint(says[0].Float32s())
+		for range 10 {
+			if out := <-answers; said[out.Version] != fmt.Sprint(out.Values[0]) {
+				t.Errorf("after %d deltas %s says %v, a model that is loaded %s", n, out.Version, out.Values[0], said[out.Version])
+			}
+		}
+	}
+	stop()
+	all.Wait()
+	if len(said) != deltas+1 {
+		t.Errorf("there were %d models, want %d", len(said), deltas+1)
+	}
+}
+
+// TestTheNextJobSavesDeltas: a job whose last checkpoint is of the step at which a base was saved goes on with deltas of that base.
+func TestTheNextJobSavesDeltas(t *testing.T) {
+	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 1}} {
+		s := strategy.Sync()
+		dir := t.TempDir()
+		s.Recovery = strategy.Recovery{Dir: filepath.Join(dir, "checkpoints"), Every: strategy.Duration(time.Hour), Deltas: 3}
+		at := func(n int) string { return filepath.Join(dir, fmt.Sprint(n)) }
+		for leg := range 3 {
+			fleettest.Cluster{Servers: size[0], Workers: size[1]}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				c := newClicking()
+				return c.play(ctx, f, s, "", func() error {
+					save := c.delta
+					if leg == 0 {
+						save = c.base
+					}
+					return errors.Join(c.train(ctx, true, int64(leg), 7, 7), f.BarrierWorker(ctx), f.Checkpoint(ctx), save(ctx, f, at(leg)),
+						f.BarrierWorker(ctx))
+				})
+			})
+		}
+		m, err := nn.Load(at(0), at(1), at(2))
+		if err != nil {
+			t.Errorf("%v: %v", size, err)
+			continue
+		}
+		for _, p := range m.Graph.Params() {
+			if p.Name == "plain" && !strings.HasPrefix(fmt.Sprint(p.Rows), "4 loaded rows") {
+				t.Errorf("%v: %v, want 4", size, p.Rows)
+			}
+		}
+		if ids := idsIn(t, at(2), "plain"); !slices.Equal(ids, []uint64{2, 7}) {
+			t.Errorf("%v: the last delta has rows %v", size, ids)
+		}
+	}
 }
