@@ -3,7 +3,8 @@
 //
 //	go run ./examples/serve -model=output/wide_and_deep/model
 //	curl -s localhost:8080/model                                   # what it is fed and computes
-//	curl -s localhost:8080/score --data-binary @rows.csv           # raw lines, as training read them, with a label or without
+//	curl -s localhost:8080/score --data-binary @rows.csv           # raw lines, as training read them, with a label or without,
+//	                                                               # where the model was saved with their format
 //	curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{"dense_input":[1,2],"C":[7,9]}]'
 //
 // The answer has the version of the model, and for each output a list of numbers for each row:
@@ -16,5 +17,6 @@
 // accepted and ends.
 //
 // main.go is the server and its end, handler.go what it answers, latency.go the histogram. It is net/http, which every Go programmer has
-// read, and which costs a request less than the model does; a service that has measured otherwise puts nn.Scorer behind another.
+// read. A model of three layers of 400 scores a row in about 40 µs, less than a request costs here: who serves very many puts nn.Scorer,
+// which is all of the serving, behind another server, or sends several rows in a request.
 package main
