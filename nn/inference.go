@@ -29,6 +29,10 @@ func (m InferenceModel) WithFormat(f dataset.Format) InferenceModel {
 	return m
 }
 
+// Err says what saving the model would refuse, apart from its weights, so that a program can ask before it trains: outputs that are none,
+// or a format that the feeds don't come from, or that has no name.
+func (m InferenceModel) Err() error { return m.WriteSignature(io.Discard) }
+
 // Params implements [optimizer.Model].
 func (m InferenceModel) Params() []*optimizer.Param {
 	if m.check() != nil {

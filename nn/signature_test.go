@@ -187,15 +187,18 @@ func TestFormatsThatDontFit(t *testing.T) {
 	} {
 		f := toyFormat()
 		change(&f)
-		if err := Inference(n.pred).WithFormat(f).WriteSignature(io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Inference(n.pred).WithFormat(f).Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if err := Inference(n.pred).WithFormat(namelessFormat{toyFormat()}).WriteSignature(io.Discard); !errors.Is(err, dataset.ErrFormat) {
+	if err := Inference(n.pred).WithFormat(namelessFormat{toyFormat()}).Err(); !errors.Is(err, dataset.ErrFormat) {
 		t.Errorf("a format without a name: %v", err)
 	}
-	if err := Inference().WriteSignature(io.Discard); err == nil {
+	if err := Inference().Err(); err == nil {
 		t.Error("a model without outputs has a signature")
+	}
+	if err := Inference(n.pred).WithFormat(toyFormat()).Err(); err != nil {
+		t.Errorf("a format that fits: %v", err)
 	}
 }
 
