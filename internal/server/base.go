@@ -39,20 +39,22 @@ type source struct {
 
 // machines are the state of a server beside its tables.
 type machines struct {
-	Published bool           `json:"published"`
-	Origin    string         `json:"origin,omitempty"`
-	Told      string         `json:"told,omitempty"`
-	Progress  wire.Progress  `json:"progress,omitzero"` // what the job went on from when it was started
-	Mode      mode.State     `json:"mode"`
-	Counts    []mode.Round   `json:"counts"`
-	Roster    roster.Saved   `json:"roster"`
-	Stopping  []uint32       `json:"stopping"`
-	Coming    []rateRecord   `json:"coming,omitempty"`
-	Gathers   []gatherRecord `json:"gathers,omitempty"`
-	Silent    uint64         `json:"silent,omitempty"` // collectives before these
-	Norms     []wire.Norms   `json:"norms,omitempty"`
-	Period    *cut.Period    `json:"period,omitempty"`
-	Ended     []period       `json:"ended,omitempty"`
+	Published bool          `json:"published"`
+	Origin    string        `json:"origin,omitempty"`
+	Told      string        `json:"told,omitempty"`
+	Progress  wire.Progress `json:"progress,omitzero"` // what the job went on from when it was started
+	Mode      mode.State    `json:"mode"`
+	Counts    []mode.Round  `json:"counts"`
+	Roster    roster.Saved  `json:"roster"`
+	Stopping  []uint32      `json:"stopping"`
+	Coming    []rateRecord  `json:"coming,omitempty"`
+	// Factors are those that updates are made with; a checkpoint has what is coming as well, as if it counted at once.
+	Factors []wire.RateFactor `json:"factors,omitempty"`
+	Gathers []gatherRecord    `json:"gathers,omitempty"`
+	Silent  uint64            `json:"silent,omitempty"` // collectives before these
+	Norms   []wire.Norms      `json:"norms,omitempty"`
+	Period  *cut.Period       `json:"period,omitempty"`
+	Ended   []period          `json:"ended,omitempty"`
 }
 
 // base is this server's now, with tables from that source.
@@ -77,6 +79,7 @@ func (c *returning) machines() *machines {
 		Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(), Stopping: recovery.stopping,
 		Gathers: c.gathering.completed(), Silent: c.gathering.silent, Norms: c.deaths.clipping.completed(), Period: c.st.cut.Period(),
 		Ended: *c.ended}
+	m.Factors = toWire(c.part.store.Factors())
 	for _, r := range c.deaths.rates.coming {
 		m.Coming = append(m.Coming, rateRecord{Round: uint64(r.round), Factor: r.factor})
 	}
@@ -91,6 +94,7 @@ func (c *returning) resume(m *machines) error {
 	c.st.roster.Return(m.Roster, c.st.clock.Now())
 	copy(c.members.rounds.counts, m.Counts)
 	copy(c.members.recovery.stopping, m.Stopping)
+	c.part.store.SetRateFactors(fromWire(m.Factors))
 	for _, r := range m.Coming {
 		c.deaths.rates.coming = append(c.deaths.rates.coming, rateChange{mode.Round(r.Round), r.Factor})
 	}

@@ -94,6 +94,9 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		}
 		fenced(a)
 	})
+	if ctx.Err() != nil { // this server ends: who takes its place begins again
+		return
+	}
 	if d.Worker == 0 && !published { // nobody else has the first weights, which all wait for
 		c.st.lock.Lock()
 		defer c.st.lock.Unlock()
@@ -116,7 +119,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		}
 		d.Dropped(to, mode.Round(a.Counts))
 	})
-	if !c.dying(d) {
+	if ctx.Err() != nil || !c.dying(d) { // a server that was not told would wait for the dead: this one must not know that it is
 		return
 	}
 	d.Dropped(0, mode.Round(c.dropOff(order).Counts))
