@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -153,7 +154,7 @@ func TestAJoinOutlivesAServer(t *testing.T) {
 					if f.IsServer() {
 						return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second / 10}, play)
 					}
-					own, err := trial.Another(f, &deafTo{Transport: network, op: "join", until: began.Add(time.Second)})
+					own, err := trial.Another(f, &deafTo{Transport: network, is: isJoin, until: began.Add(time.Second)})
 					if err != nil {
 						return err
 					}
@@ -169,15 +170,17 @@ func TestAJoinOutlivesAServer(t *testing.T) {
 	}
 }
 
+func isJoin(req [][]byte) bool { return strings.HasPrefix(trial.NameOf(req), "join") }
+
 // deafTo loses the answers to some requests until a moment.
 type deafTo struct {
 	transport.Transport
-	op    string
+	is    func(req [][]byte) bool
 	until time.Time
 }
 
 func (d *deafTo) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	if strings.HasPrefix(trial.NameOf(req), d.op) && time.Now().Before(d.until) {
+	if d.is(req) && time.Now().Before(d.until) {
 		read = func([]byte) error { return trial.ErrPulled }
 	}
 	return d.Transport.Call(ctx, endpoint, req, read)
@@ -329,4 +332,57 @@ func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhatWasSeenComesBack: a push counts, its worker has no answer, and a checkpoint is saved that holds it. The server is killed, and comes back
+// to that checkpoint: the push, which comes again, counts once, and so do those that follow.
+func TestWhatWasSeenComesBack(t *testing.T) {
+	for _, mode := range strategy.Modes() {
+		t.Run(string(mode), func(t *testing.T) {
+			s := unhurried(t, mode)
+			want := float32(2)
+			if mode == strategy.ModeSync {
+				want = 1
+			}
+			synctest.Test(t, func(t *testing.T) {
+				cluster, network := quiet(1, 2)
+				began := time.Now()
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+						return c.InSession(ctx, func(session optimizer.Session) error {
+							if err := errors.Join(c.Steps(ctx, session, 1), c.Trainer.EndEpoch(ctx)); err != nil {
+								return err
+							}
+							if f.WorkerIndex() == 1 {
+								if err := f.Checkpoint(ctx); err != nil {
+									return err
+								}
+							}
+							if err := errors.Join(f.BarrierWorker(ctx), c.Steps(ctx, session, 1), f.BarrierWorker(ctx)); err != nil {
+								return err
+							}
+							values, err := c.Seen(ctx, session)
+							return errors.Join(err, trial.AllAre(values, 2*want))
+						})
+					})
+					switch {
+					case f.IsServer():
+						return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second / 10}, play)
+					case f.WorkerIndex() == 1:
+						return play(ctx, f)
+					}
+					own, err := trial.Another(f, &deafTo{Transport: network, is: isPush, until: began.Add(2 * time.Second)})
+					if err != nil {
+						return err
+					}
+					defer own.Close()
+					return play(ctx, own)
+				}) {
+					if err != nil {
+						t.Errorf("%s: %v", role, err)
+					}
+				}
+			})
+		})
+	}
 }
