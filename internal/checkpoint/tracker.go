@@ -46,13 +46,14 @@ func (k *Tracker) Image(id, base string) (Image, error) {
 		return ImageOf(k.store), nil
 	}
 	known := base != "" && (base == k.last || base == k.before)
-	switch {
-	case known && k.Remade():
-		return Image{}, fmt.Errorf("checkpoint: rows were dropped since checkpoint %s, on which %s is to be based", base, id)
-	case known && base == k.before: // the last was never committed
+	if known && base == k.before { // the last was never committed
 		for _, t := range k.taken {
 			t.Table.GiveBack(t.Taken())
 		}
+		k.taken = nil
+	}
+	if known && k.Remade() {
+		return Image{}, fmt.Errorf("checkpoint: rows were dropped since checkpoint %s, on which %s is to be based", base, id)
 	}
 	take := k.store.TakeImage
 	if known {

@@ -61,6 +61,7 @@ func (t *Sparse) become(o *Sparse) {
 	for i := range t.shards {
 		s, n := &t.shards[i], &o.shards[i]
 		s.Lock()
+		n.waiting.tracked = s.waiting.tracked
 		s.index, s.arena, s.waiting, s.hot, s.gone = n.index, n.arena, n.waiting, n.hot, n.gone
 		s.Unlock()
 	}

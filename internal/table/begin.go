@@ -43,7 +43,7 @@ func (t *Sparse) Clear() {
 				s.drop(t, row, h)
 			}
 		}
-		s.waiting, s.gone = waiting{tracked: t.tracked}, nil
+		s.waiting, s.gone = waiting{tracked: s.waiting.tracked}, nil
 		s.Unlock()
 	}
 }

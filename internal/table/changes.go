@@ -12,11 +12,12 @@ type Changes struct {
 func (t *Sparse) Track() {
 	t.tracked = true
 	for i := range t.shards {
-		t.shards[i].waiting.tracked = true
+		t.shards[i].waiting.tracked = &t.remade
 	}
 }
 
-// Remade says that rows were dropped, or the table was filled anew, since changes were last taken: what has changed does not tell that.
+// Remade says that rows were dropped, that more waiting ids were forgotten than are noted, or that the table was filled anew, since changes
+// were last taken: what has changed does not tell that.
 func (t *Sparse) Remade() bool { return t.remade.Load() }
 
 // takeWaiters takes those that have changed. Locked.
@@ -51,7 +52,7 @@ func (t *Sparse) GiveBack(c Changes) {
 	for _, id := range c.Forgotten {
 		s, _ := t.shardOf(id)
 		s.Lock()
-		s.waiting.forgotten = append(s.waiting.forgotten, id)
+		s.waiting.forgets(func(yield func(uint64) bool) { yield(id) }, s.mayWait())
 		s.Unlock()
 	}
 }

@@ -118,6 +118,54 @@ func TestChangesOfThoseThatWait(t *testing.T) {
 	}
 }
 
+// TestForgottenIdsDontPileUp: where changes are not taken for long, nobody keeps all ids that were forgotten, and what has changed does not tell
+// them any more; neither where changes are given back again and again.
+func TestForgottenIdsDontPileUp(t *testing.T) {
+	p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true, Entry: optimizer.Entry{CountFilter: 2}, MaxBytes: leastQuota}
+	x, err := NewSparse(p, optimizer.SGD{LR: 0.1}, Options{})
+	check(t, err)
+	take := tracked(t, x, nil)
+	id, zero := uint64(0), make([]float32, 2*1000)
+	pushes := func() {
+		ids := make([]uint64, 1000)
+		for i := range ids {
+			id++
+			ids[i] = id
+		}
+		_, err := x.Push(ids, zero, 1)
+		check(t, err)
+	}
+	noted := func() (n int) {
+		for i := range x.shards {
+			n += len(x.shards[i].waiting.forgotten)
+		}
+		return n
+	}
+	const most = 10_000 // the ids that wait take as much memory
+	for range 30 {
+		pushes()
+	}
+	if n := noted(); n > most || !x.Remade() {
+		t.Errorf("%d of %d ids that were forgotten are noted, changes tell all %t", n, id, !x.Remade())
+	}
+	if c := take(); x.Remade() || len(c.Forgotten) > most {
+		t.Errorf("%d forgotten ids, and changes tell all %t", len(c.Forgotten), !x.Remade())
+	}
+	told := false
+	for range 30 {
+		pushes()
+		told = told || x.Remade()
+		x.GiveBack(take())
+		told = told || x.Remade()
+		if n := noted(); n > most {
+			t.Fatalf("%d of %d ids that were given back are noted", n, id)
+		}
+	}
+	if !told {
+		t.Error("ids were given back, not noted, and changes told all")
+	}
+}
+
 // TestChangesBesideAnImage: what is changed behind the moment of an image, and before it is read, is in the next one, whether it had changed before
 // or not; what is dropped then is in this one.
 func TestChangesBesideAnImage(t *testing.T) {

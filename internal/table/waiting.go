@@ -1,8 +1,10 @@
 package table
 
 import (
+	"iter"
 	"maps"
 	"slices"
+	"sync/atomic"
 )
 
 // waiter is what is known of an id that waits for a row.
@@ -17,8 +19,8 @@ type waiter struct {
 // the old. So an id is forgotten only after half the limit of others were pushed since, and no list of ages is kept.
 type waiting struct {
 	young, old map[uint64]waiter
-	tracked    bool
-	forgotten  []uint64 // by age, since changes were last taken, in a table that is tracked
+	tracked    *atomic.Bool // of a table that is tracked, set when more is forgotten than is worth to be known one by one; else nil
+	forgotten  []uint64     // by age, since changes were last taken
 }
 
 // waiterBytes is what an id that waits takes in a Go map at its emptiest.
@@ -43,13 +45,23 @@ func (w *waiting) put(id uint64, is waiter, limit int) {
 // age makes room in the young generation for one more.
 func (w *waiting) age(limit int) {
 	if len(w.young) >= max(limit/2, 1) {
-		if w.tracked {
-			w.forgotten = slices.AppendSeq(w.forgotten, maps.Keys(w.old))
-		}
+		w.forgets(maps.Keys(w.old), limit)
 		w.old, w.young = w.young, nil
 	}
 	if w.young == nil {
 		w.young = map[uint64]waiter{}
+	}
+}
+
+// forgets takes note of ids that don't wait any more, in a table that is tracked: of no more than take as much memory as those that may
+// wait. Where no checkpoint can be saved they would pile up; the next one is whole then.
+func (w *waiting) forgets(ids iter.Seq[uint64], limit int) {
+	if w.tracked == nil || w.tracked.Load() {
+		return
+	}
+	if w.forgotten = slices.AppendSeq(w.forgotten, ids); len(w.forgotten) > max(limit, 8)*waiterBytes/8 {
+		w.forgotten = nil
+		w.tracked.Store(true)
 	}
 }
 
