@@ -76,7 +76,7 @@ func (d *Dataset) Map(f func(Batch) error) *Dataset {
 }
 
 // Load reads all rows into memory, so that they can be shuffled and counted. Maps are kept, not applied. It ends with ctx as
-// [Dataset.BatchesContext] does.
+// [Dataset.BatchesContext] does. What takes more than two seconds is logged now and then, unless FLEET_PROGRESS is off.
 func (d *Dataset) Load(ctx context.Context) (*Dataset, error) {
 	t, why, err := d.read(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error)
 		return nil, "", err
 	}
 	defer r.Close()
-	t := newTable(d.Columns())
+	t, log := newTable(d.Columns()), newLoadLog()
 	for {
 		_, err := r.Read(t, loadRows)
 		if ended := context.Cause(ctx); ended != nil && !errors.Is(err, ended) {
@@ -126,11 +126,13 @@ func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error)
 			if t.Len() == 0 {
 				why = whyEmpty(r)
 			}
+			log.done(t.Len())
 			return t, why, nil
 		}
 		if err != nil {
 			return nil, "", err
 		}
+		log.going(r, t.Len())
 	}
 }
 

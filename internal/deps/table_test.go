@@ -9,7 +9,8 @@ var house = map[string][]string{
 	"optimizer/local":         {"internal/table", "optimizer"},
 	"optimizer/optimizertest": {"optimizer"},
 
-	"dataset": {"internal/files"},
+	"dataset":         {"internal/files"},
+	"dataset/parquet": {"dataset", "internal/files"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},
 	"strategy/placement/placementtest": {"strategy/placement"},
@@ -90,6 +91,7 @@ var houseTests = map[string][]string{
 // outside says which other modules a package may use. A package without a row has the standard library alone.
 var outside = map[string][]string{
 	"dataset":              {"github.com/klauspost/compress", "gorgonia.org/tensor"},
+	"dataset/parquet":      {"github.com/parquet-go/parquet-go", "gorgonia.org/tensor"},
 	"optimizer":            {"golang.org/x/sys"},
 	"nn":                   {"go4.org/unsafe/assume-no-moving-gc", "golang.org/x/term", "gorgonia.org/tensor"},
 	"transport":            {"github.com/valyala/fasthttp"},

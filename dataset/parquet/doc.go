@@ -1,0 +1,12 @@
+// Package parquet reads Parquet files as a source of package dataset.
+//
+//	rows, err := parquet.FromFiles([]dataset.CSVColumn{
+//		{Column: dataset.Floats("dense_input", 2), Fields: []string{"distance", "temp"}, Missing: "0"},
+//		{Column: dataset.Ints("C", 2), Fields: []string{"carrier", "dest"}, Hash: 1000001},
+//		{Column: dataset.Varying(dataset.Ints("words"))},
+//		{Column: dataset.Floats("late")},
+//	}, "part-0.parquet", "part-1.parquet").Load(ctx)
+//
+// The schema is that of dataset's text formats: it says which of a file's columns fill a column of rows. Columns that it doesn't name are
+// not read. It is a package of its own, so that programs that read no Parquet are no larger for it.
+package parquet

@@ -1,0 +1,265 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+	"gorgonia.org/tensor"
+)
+
+// use is what becomes of a column of files.
+type use struct {
+	values
+	field    string
+	leaf     int  // the column's number in the file
+	unsigned bool // its integers are
+	column   int  // of the rows, and the first value there
+	place    int
+	size     int // how many values a row has; 0: any number
+	kind     tensor.Dtype
+	hash     int64
+	filler   number // stands for null
+	fills    bool
+}
+
+// number is a value as each of the types that a column may have.
+type number struct {
+	float float32
+	int   int64
+	id    uint64
+}
+
+// uses are those of the schema.
+func (f *Files) uses() (uses []use, err error) {
+	for column, c := range f.Schema {
+		fields := c.Fields
+		if fields == nil {
+			fields = []string{c.Name}
+		}
+		if n := len(fields); n == 0 || c.Varying && n > 1 || c.Width()%n != 0 {
+			return nil, fmt.Errorf("%w %q: %d values a row can't be shared by %d fields", dataset.ErrColumn, c.Name, c.Width(), n)
+		}
+		if c.Hash < 0 || c.Hash > 0 && c.Type == tensor.Float32 {
+			return nil, fmt.Errorf("%w %q: Hash is %d; want 1 or more, and a column of Ints or IDs", dataset.ErrColumn, c.Name, c.Hash)
+		}
+		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, hash: c.Hash}
+		if c.Missing == "" && c.Hash == 0 {
+			c.Missing = f.Missing
+		}
+		if c.Missing != "" {
+			u.fills = true
+			if u.filler, err = parse(c.Missing, c.Type); err != nil {
+				return nil, fmt.Errorf("%w %q: Missing is %q: want a number of the column's type", dataset.ErrColumn, c.Name, c.Missing)
+			}
+		}
+		for i, name := range fields {
+			u.field, u.place = name, i*u.size
+			uses = append(uses, u)
+		}
+	}
+	return uses, nil
+}
+
+// parse is the number that a text is.
+func parse(text string, kind tensor.Dtype) (n number, err error) {
+	switch kind {
+	case tensor.Int64:
+		n.int, err = strconv.ParseInt(text, 10, 64)
+	case tensor.Uint64:
+		n.id, err = strconv.ParseUint(text, 10, 64)
+	default:
+		var x float64
+		x, err = strconv.ParseFloat(text, 32)
+		n.float = float32(x)
+	}
+	return n, err
+}
+
+// find finds the column in a file.
+func (u *use) find(s *parquet.Schema) error {
+	var found []string
+	for _, path := range s.Columns() {
+		if strings.Join(path, ".") == u.field {
+			found = []string{u.field}
+			u.take(s, path)
+			break
+		}
+		if path[0] == u.field {
+			found = append(found, strings.Join(path, "."))
+			u.take(s, path)
+		}
+	}
+	switch len(found) {
+	case 0:
+		var all []string
+		for _, path := range s.Columns() {
+			all = append(all, strings.Join(path, "."))
+		}
+		return fmt.Errorf("there is no column %q, only %q", u.field, all)
+	case 1:
+		return u.check(s)
+	}
+	return fmt.Errorf("%q is several columns, %q: name one of them", u.field, found)
+}
+
+func (u *use) take(s *parquet.Schema, path []string) {
+	leaf, _ := s.Lookup(path...)
+	u.leaf = leaf.ColumnIndex
+}
+
+// check says whether the column's type is one that becomes what is wanted.
+func (u *use) check(s *parquet.Schema) error {
+	leaf, _ := s.Lookup(s.Columns()[u.leaf]...)
+	t := leaf.Node.Type()
+	decimal := false
+	u.unsigned = false
+	if logical := t.LogicalType(); logical != nil {
+		integer, ok := logical.Value.(*format.IntType)
+		u.unsigned = ok && !integer.IsSigned
+		_, decimal = logical.Value.(*format.DecimalType)
+	}
+	text := t.Kind() == parquet.ByteArray || t.Kind() == parquet.FixedLenByteArray
+	switch {
+	case decimal, t.Kind() == parquet.Int96:
+		return fmt.Errorf("column %q holds %v, which no column of rows can: write it as numbers", u.field, t)
+	case text && u.hash == 0:
+		return fmt.Errorf("column %q holds %v: give its CSVColumn a Hash, to make ids of it, or write it as numbers", u.field, t)
+	case leaf.MaxRepetitionLevel > 1:
+		return fmt.Errorf("column %q is a list of lists: want a number, a text, or a list", u.field)
+	}
+	return nil
+}
+
+// fill sets what the row has of the column.
+func (u *use) fill(row dataset.Row) error {
+	n := 0
+	for first := true; ; first = false {
+		v, err := u.peek()
+		if errors.Is(err, io.EOF) && !first || err == nil && !first && v.RepetitionLevel() == 0 {
+			break
+		}
+		if errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+		u.values.at++
+		if v.IsNull() && u.size == 0 {
+			continue
+		}
+		if err := u.set(row, n, *v); err != nil {
+			return err
+		}
+		n++
+	}
+	if u.size > 0 && n != u.size {
+		return u.bad(fmt.Sprintf("%d values", u.size), fmt.Sprint(n))
+	}
+	return nil
+}
+
+// set sets the n-th value of the row.
+func (u *use) set(row dataset.Row, n int, v parquet.Value) error {
+	if u.size > 0 && n >= u.size {
+		return u.bad(fmt.Sprintf("%d values, not more", u.size), fmt.Sprint(n+1))
+	}
+	x, err := u.number(v)
+	if err != nil {
+		return err
+	}
+	switch {
+	case u.size == 0 && u.kind == tensor.Float32:
+		row.AppendFloat(u.column, x.float)
+	case u.size == 0 && u.kind == tensor.Int64:
+		row.AppendInt(u.column, x.int)
+	case u.size == 0:
+		row.AppendID(u.column, x.id)
+	case u.kind == tensor.Float32:
+		row.Floats(u.column)[u.place+n] = x.float
+	case u.kind == tensor.Int64:
+		row.Ints(u.column)[u.place+n] = x.int
+	default:
+		row.IDs(u.column)[u.place+n] = x.id
+	}
+	return nil
+}
+
+// number is the value as the column's type.
+func (u *use) number(v parquet.Value) (number, error) {
+	switch {
+	case u.hash > 0:
+		id := dataset.HashID(u.field, text(v), u.hash)
+		return number{int: id, id: uint64(id)}, nil
+	case v.IsNull() && u.fills:
+		return u.filler, nil
+	case v.IsNull():
+		return number{}, u.bad("a number", "null")
+	}
+	switch v.Kind() {
+	case parquet.Float:
+		return u.fromFloat(float64(v.Float()))
+	case parquet.Double:
+		return u.fromFloat(v.Double())
+	case parquet.Boolean:
+		if v.Boolean() {
+			return number{1, 1, 1}, nil
+		}
+		return number{}, nil
+	case parquet.Int32:
+		if u.unsigned {
+			return u.fromInt(int64(v.Uint32()))
+		}
+		return u.fromInt(int64(v.Int32()))
+	}
+	if i := v.Int64(); i >= 0 || !u.unsigned {
+		return u.fromInt(i)
+	}
+	if u.kind == tensor.Int64 {
+		return number{}, u.bad("an integer below 9223372036854775808 (a column made with dataset.IDs takes larger ids)",
+			fmt.Sprint(v.Uint64()))
+	}
+	return number{float: float32(v.Uint64()), id: v.Uint64()}, nil
+}
+
+// text is what is hashed of a value.
+func text(v parquet.Value) string {
+	switch v.Kind() {
+	case parquet.ByteArray, parquet.FixedLenByteArray:
+		return string(v.ByteArray())
+	}
+	if v.IsNull() {
+		return ""
+	}
+	return v.String()
+}
+
+func (u *use) fromInt(i int64) (number, error) {
+	if i < 0 && u.kind == tensor.Uint64 {
+		return number{}, u.bad("an id, from 0 to 18446744073709551615", fmt.Sprint(i))
+	}
+	return number{float32(i), i, uint64(i)}, nil
+}
+
+// fromFloat takes whole numbers for integers.
+func (u *use) fromFloat(x float64) (number, error) {
+	if u.kind == tensor.Float32 {
+		return number{float: float32(x)}, nil
+	}
+	if x != math.Trunc(x) || math.Abs(x) >= 1<<53 {
+		return number{}, u.bad("an integer", fmt.Sprint(x))
+	}
+	return u.fromInt(int64(x))
+}
+
+// bad says what is wrong with a value.
+func (u *use) bad(want, got string) error {
+	return &dataset.LineError{Field: u.field, Want: want, Got: got}
+}

@@ -1,0 +1,68 @@
+package parquet
+
+import (
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// values are the values of a column of a group of rows, one after the other.
+type values struct {
+	pages  parquet.Pages
+	page   parquet.Page
+	reader parquet.ValueReader // of the page; nil between two
+	buffer [128]parquet.Value
+	at, n  int
+}
+
+// peek is the next value, which is valid until the one after it is looked at; io.EOF after the last.
+func (v *values) peek() (*parquet.Value, error) {
+	for v.at == v.n {
+		if err := v.read(); err != nil {
+			return nil, err
+		}
+	}
+	return &v.buffer[v.at], nil
+}
+
+// read reads some values of the page, or goes on to the next.
+func (v *values) read() error {
+	if v.reader == nil {
+		page, err := v.pages.ReadPage()
+		if err != nil {
+			return err
+		}
+		v.page, v.reader = page, page.Values()
+	}
+	n, err := v.reader.ReadValues(v.buffer[:])
+	v.at, v.n = 0, n
+	if n == 0 && err == io.EOF {
+		v.drop()
+		return nil
+	}
+	if n == 0 && err == nil {
+		return io.ErrNoProgress
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// drop lets go of the page.
+func (v *values) drop() {
+	if v.reader != nil {
+		parquet.Release(v.page)
+		v.page, v.reader = nil, nil
+	}
+}
+
+// close lets go of the pages.
+func (v *values) close() {
+	if v.pages == nil {
+		return
+	}
+	v.drop()
+	_ = v.pages.Close() // it was read only
+	v.pages, v.at, v.n = nil, 0, 0
+}
