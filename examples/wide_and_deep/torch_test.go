@@ -1,0 +1,10 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/gofleet/gofleet/examples/internal/torchtest"
+)
+
+// TestAUCIsTorchs: the net learns what PyTorch's does of the same rows.
+func TestAUCIsTorchs(t *testing.T) { torchtest.Compare(t, "wide_and_deep", program) }
