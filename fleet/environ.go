@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gofleet/gofleet/internal/environ"
+	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
 // variables are gofleet's own, with the packages that read them.
@@ -20,8 +20,8 @@ var variables = []string{
 // that begin like ours are warned of, once; what Kubernetes sets for a service of the name "fleet" is its own.
 func checkVariables(log *slog.Logger) error {
 	var strange []string
-	for _, name := range environ.Unread("FLEET_", variables) {
-		if meant := environ.Near(name, variables); meant != "" {
+	for _, name := range mistyped.Unread("FLEET_", variables) {
+		if meant := mistyped.Near(name, variables); meant != "" {
 			return fmt.Errorf("fleet: %s is set, which nothing reads: %s is meant? unset the one, or set the other", name, meant)
 		}
 		if !strings.Contains(name, "_SERVICE_") && !strings.Contains(name, "_PORT") {

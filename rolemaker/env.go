@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gofleet/gofleet/internal/environ"
+	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
 // env looks up environment variables. A variable that is set to nothing counts as not set.
@@ -82,8 +82,8 @@ func (e env) found(names []string) []string {
 func (e env) mistyped() error {
 	known := append(paddleNames(), envIP, envOldIP, envPort, envCurrent)
 	for _, prefix := range []string{"PADDLE_", "TRAINING_"} {
-		for _, name := range environ.Unread(prefix, known) {
-			if meant := environ.Near(name, known); meant != "" && e(name) != "" {
+		for _, name := range mistyped.Unread(prefix, known) {
+			if meant := mistyped.Near(name, known); meant != "" && e(name) != "" {
 				return fmt.Errorf("%s is set, which nothing reads: %s is meant? unset the one, or set the other", name, meant)
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"strings"
@@ -38,11 +39,19 @@ func arguments(o *options) string {
 			programShown = true
 		}
 		if !o.refused[f.Name] && !o.aliases[f.Name] {
-			show(f.Name, f.Value)
+			show(f.Name, shown(f))
 		}
 	})
 	b.WriteString("------------------------------------------------\n")
 	return b.String()
+}
+
+// shown is a flag's value, which is this machine where no machines are named.
+func shown(f *flag.Flag) string {
+	if f.Name == "ips" {
+		return cmp.Or(f.Value.String(), "127.0.0.1")
+	}
+	return f.Value.String()
 }
 
 // Columns of a table of variables.

@@ -46,7 +46,7 @@ func TestArguments(t *testing.T) {
 -----------  Configuration Arguments -----------
 gpus: 
 grace: 10s
-ips: 
+ips: 127.0.0.1
 log_dir: log
 max_restart: 0
 nproc_per_node: None

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/certs"
+	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
 const certsUsage = "Usage: fleetrun certs [--days N] DIR HOST...\n\n" +
@@ -47,9 +47,8 @@ func runCerts(args []string, con *console) int {
 func parseCerts(args []string) (certsCommand, error) {
 	var c certsCommand
 	f := flag.NewFlagSet("fleetrun certs", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
 	f.IntVar(&c.days, "days", 365, "how long certificates are valid")
-	if err := f.Parse(args); err != nil {
+	if err := mistyped.Parse(f, args, nil); err != nil {
 		return c, err
 	}
 	if c.days < 1 || c.days > 36500 {

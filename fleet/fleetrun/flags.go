@@ -4,12 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
 // options is the command line, checked one flag at a time. What flags mean together is [plan]'s business.
@@ -43,10 +43,13 @@ var refusals = []struct{ names, reason string }{
 		"nobody deals out ranks: name all roles with --servers and --workers, or the machines with --ips, and type the same on each"},
 	{"elastic_server elastic_pre_hook elastic_level elastic_timeout np scale force",
 		"a job has the roles it was started with: drop the flag"},
-	{"host", "POD_IP in the environment says which address is this machine's"},
 	{"backend", "workers talk over gofleet's own transport: drop the flag"},
 	{"job_id", "give each job a --log_dir of its own, and FLEET_CLUSTER a name that keeps jobs apart"},
 	{"log_level", "a program sets the level of its own log: drop the flag"},
+	{"m module", "a job runs a Go package or an executable: name it after the flags, as in fleetrun --server_num=2 --worker_num=2 ./train"},
+	{"start_port started_port", "roles on this machine get free ports; name others with --servers=ip:port,… and --workers=ip:port,…"},
+	{"host node_ip current_node_ip", "POD_IP in the environment says which address is this machine's"},
+	{"cluster_node_ips worker_ips", "--ips names the machines of a job without servers, --servers and --workers its roles"},
 	{"cluster_topo_path rank_mapping_path enable_auto_mapping", "gofleet computes on CPUs and maps no ranks to devices: drop the flag"},
 }
 
@@ -54,7 +57,7 @@ var refusals = []struct{ names, reason string }{
 func parseArgs(args []string) (*options, error) {
 	o := &options{logDir: "log", grace: 10 * time.Second}
 	o.define()
-	if err := o.flags.Parse(args); err != nil {
+	if err := mistyped.Parse(o.flags, args, func(name string) bool { return o.refused[name] }); err != nil {
 		return o, err
 	}
 	if o.flags.NArg() == 0 {
@@ -66,7 +69,6 @@ func parseArgs(args []string) (*options, error) {
 
 func (o *options) define() {
 	f := flag.NewFlagSet("fleetrun", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
 	f.Var(&o.serverNum, "server_num", "start `N` servers on this machine")
 	f.Var(&o.workerNum, "worker_num", "start `N` workers on this machine")
 	f.Var(&o.perNode, "nproc_per_node", "`N` workers on one machine; the same as --worker_num when all run here")

@@ -66,7 +66,13 @@ func TestParseArgsErrors(t *testing.T) {
 		{"--job_id=x p", "a --log_dir of its own"},
 		{"--worker_num=2 --trainer_num=3 p", "--worker_num and --trainer_num are one flag: leave one out"},
 		{"--trainers=a --workers=b p", "--workers and --trainers are one flag: leave one out"},
-		{"--nonsense=1 p", "not defined: -nonsense"},
+		{"--nonsense=1 p", "not defined: -nonsense; -h lists all flags"},
+		{"--workers_num=1 p", "not defined: -workers_num: is -worker_num meant? -h lists all flags"},
+		{"--num_servers=1 p", "is -server_num meant?"},
+		{"--http_prot=1 p", "not defined: -http_prot; -h lists"},
+		{"-m train", "name it after the flags"},
+		{"--start_port=36000 p", "free ports"},
+		{"--node_ip=10.0.0.1 p", "POD_IP"},
 	}
 	for _, tt := range tests {
 		_, err := parseArgs(strings.Fields(tt.args))

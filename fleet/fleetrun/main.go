@@ -4,9 +4,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
+
+	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
 func main() {
@@ -34,6 +38,9 @@ func run(args []string, con *console) int {
 		fmt.Fprint(con.out, opts.usage())
 		return 0
 	}
+	if err == nil {
+		err = nearCommand(args[0])
+	}
 	if err != nil {
 		con.fail(err)
 		return exitUsage
@@ -43,6 +50,15 @@ func run(args []string, con *console) int {
 		con.fail(err)
 	}
 	return code
+}
+
+// nearCommand refuses a program's name, where no flag comes before it that would say who takes part, which is nearly that of a command.
+func nearCommand(name string) error {
+	meant := mistyped.Near(name, slices.Sorted(maps.Keys(commands)))
+	if _, err := os.Stat(name); meant == "" || err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s is no command: is %s meant? -h lists them all", name, meant)
 }
 
 // Exit codes of fleetrun's own. A failed role's code is handed on as it is.

@@ -94,14 +94,26 @@ func (o *options) agree(j *job) error {
 	}
 	if !o.collective() {
 		if o.servers == "" && !o.serverNum.set {
-			return errors.New("who takes part? --server_num=N --worker_num=N start servers and workers here, --nproc_per_node=N workers " +
-				"without servers; a program that trains alone needs no fleetrun")
+			return o.nobody()
 		}
 		if err := agree("server", o.serverNum, o.servers, len(j.servers)); err != nil {
 			return err
 		}
 	}
 	return agree("worker", o.workerNum, o.workers, len(j.workers))
+}
+
+// nobody says that a command line names no roles, and whether it does so too late.
+func (o *options) nobody() error {
+	for _, arg := range o.args {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if strings.HasPrefix(arg, "-") && o.flags.Lookup(name) != nil {
+			return fmt.Errorf("who takes part? %s stands behind the program, whose own flag it is there: fleetrun's stand before %s",
+				arg, o.program)
+		}
+	}
+	return errors.New("who takes part? --server_num=N --worker_num=N start servers and workers here, --nproc_per_node=N workers " +
+		"without servers; a program that trains alone needs no fleetrun")
 }
 
 func agree(kind string, num count, list string, listed int) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
 const verifyUsage = "Usage: fleetrun verify DIR...\n\n" +
@@ -26,8 +27,7 @@ func runVerify(args []string, con *console) int {
 
 // parseDirs parses a command line of flags and directories. Without any, the code is the command's.
 func parseDirs(f *flag.FlagSet, args []string, usage string, con *console) (dirs []string, code int) {
-	f.SetOutput(io.Discard)
-	switch err := f.Parse(args); {
+	switch err := mistyped.Parse(f, args, nil); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(con.out, usage)
 		return nil, 0

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
 // Main is a program's main function: it parses the command line, with the flags of o and those that the program has defined, makes the job
@@ -22,22 +23,36 @@ import (
 //		train.Main(&o, func() (train.Job, error) { return newJob(o, *file) })
 //	}
 //
-// A program that has to look at its flags first registers and parses them itself, which Main then leaves out:
-//
-//	o.Register(flag.CommandLine)
-//	flag.Parse()
+// A program that has to look at its flags first parses them itself, by [Options.Parse] or as package flag
+// has it; Main then leaves that out.
 //
 // An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack] where starting all roles
 // again from the last checkpoint is what helps, or with 2 where the command line makes no sense.
 func Main(o *Options, job func() (Job, error)) {
 	if !flag.Parsed() {
-		o.Register(flag.CommandLine)
-		flag.Parse()
+		o.Parse()
 	}
 	if err := start(o, flag.Args(), job); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
-		os.Exit(status(err))
+		fail(err)
 	}
+}
+
+// Parse adds the options' flags to those of the program and parses the command line as flag.Parse does. A mistake ends the process with
+// status 2 too, after a line that says which flag was probably meant.
+func (c *Options) Parse() {
+	c.Register(flag.CommandLine)
+	switch err := mistyped.Parse(flag.CommandLine, os.Args[1:], nil); {
+	case errors.Is(err, flag.ErrHelp):
+		flag.Usage()
+		os.Exit(0)
+	case err != nil:
+		fail(usage{err})
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
+	os.Exit(status(err))
 }
 
 // usage is an error of the command line.

@@ -32,6 +32,11 @@ func TestReadmeProgramsRun(t *testing.T) {
 	run(t, "../..", "go", "build", "-o", fleetrun, "./fleet/fleetrun")
 	writeFlights(t, filepath.Join(dir, "flights.csv"))
 
+	const meant = "late: flag provided but not defined: -epoch: is -epochs meant? -h lists all flags\n"
+	mistyped := exec.CommandContext(t.Context(), late, "-epoch=3")
+	if said, _ := mistyped.CombinedOutput(); string(said) != meant || mistyped.ProcessState.ExitCode() != 2 {
+		t.Errorf("a mistyped flag ends with %v: %s", mistyped.ProcessState, said)
+	}
 	job := []string{"--server_num=1", "--worker_num=2", late, "-mode=sync", "-batch=32", "-lr=0.01", "-checkpoint=output/checkpoints"}
 	if said := run(t, dir, fleetrun, job...); !strings.Contains(said, "epoch 3/3: ") || !strings.Contains(said, "test auc 0.9") || !strings.Contains(said, "saved output/late") {
 		t.Errorf("the job said\n%s", said)

@@ -1,29 +1,11 @@
-package environ
-
-import (
-	"os"
-	"slices"
-	"strings"
-)
-
-// Unread are the names of variables that begin with prefix, have a value and are not among known, in order.
-func Unread(prefix string, known []string) (names []string) {
-	for _, v := range os.Environ() {
-		name, value, _ := strings.Cut(v, "=")
-		if strings.HasPrefix(name, prefix) && strings.TrimSpace(value) != "" && !slices.Contains(known, name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
+package mistyped
 
 // nearBy is how many letters may be missing, too many or wrong in a name that was meant to be another.
 const nearBy = 2
 
-// Near is the name of known that name was probably meant to be, "" if there is none.
+// Near is the name of known that name was probably meant to be, "" if there is none. Of a short name at most half the letters may be wrong.
 func Near(name string, known []string) string {
-	best, at := nearBy+1, ""
+	best, at := min(nearBy, len(name)/2)+1, ""
 	for _, k := range known {
 		if d := distance(name, k); d < best {
 			best, at = d, k

@@ -1,9 +1,6 @@
-package environ
+package mistyped
 
-import (
-	"slices"
-	"testing"
-)
+import "testing"
 
 func TestNear(t *testing.T) {
 	known := []string{"FLEET_TOKEN", "FLEET_TLS_DIR", "FLEET_LISTEN"}
@@ -23,15 +20,5 @@ func TestDistance(t *testing.T) {
 		if got := distance(c.a, c.b); got != c.want {
 			t.Errorf("%q to %q is %d, want %d", c.a, c.b, got, c.want)
 		}
-	}
-}
-
-func TestUnread(t *testing.T) {
-	t.Setenv("ENVIRONTEST_B", "1")
-	t.Setenv("ENVIRONTEST_A", "x")
-	t.Setenv("ENVIRONTEST_KNOWN", "x")
-	t.Setenv("ENVIRONTEST_BLANK", " ")
-	if got := Unread("ENVIRONTEST_", []string{"ENVIRONTEST_KNOWN"}); !slices.Equal(got, []string{"ENVIRONTEST_A", "ENVIRONTEST_B"}) {
-		t.Errorf("unread %q", got)
 	}
 }

@@ -1,0 +1,45 @@
+package mistyped
+
+import (
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+)
+
+// TestParse: a mistake is one line, with the flag that was meant if there is one, and the set stays as it was.
+func TestParse(t *testing.T) {
+	var screen strings.Builder
+	usage := 0
+	fs := flag.NewFlagSet("train", flag.PanicOnError)
+	fs.SetOutput(&screen)
+	fs.Usage = func() { usage++ }
+	for _, name := range []string{"worker_num", "server_num", "epochs", "eval_every", "np", "lr"} {
+		fs.Int(name, 0, "")
+	}
+	hidden := func(name string) bool { return name == "np" }
+	for arg, want := range map[string]string{
+		"-workers_num=2":  "flag provided but not defined: -workers_num: is -worker_num meant? -h lists all flags",
+		"--worker-num=2":  "is -worker_num meant?",
+		"--num_workers=2": "is -worker_num meant?",
+		"--Epoch=2":       "is -epochs meant?",
+		"-evalEvery":      "is -eval_every meant?",
+		"-nap=1":          "not defined: -nap; -h lists all flags",
+		"-m":              "not defined: -m; -h lists all flags",
+		"-rate":           "not defined: -rate; -h lists all flags",
+		"-epochs=x":       `invalid value "x" for flag -epochs: parse error`,
+	} {
+		if err := Parse(fs, []string{arg}, hidden); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", arg, err, want)
+		}
+	}
+	if err := Parse(fs, []string{"-h"}, hidden); !errors.Is(err, flag.ErrHelp) {
+		t.Error(err)
+	}
+	if err := Parse(fs, []string{"-epochs=3", "rest"}, nil); err != nil || fs.Arg(0) != "rest" || fs.Lookup("epochs").Value.String() != "3" {
+		t.Errorf("%v, %v", err, fs.Args())
+	}
+	if screen.Len() > 0 || usage > 0 || fs.ErrorHandling() != flag.PanicOnError || fs.Output() != &screen {
+		t.Errorf("%q was shown, usage %d times; the set is %+v", screen.String(), usage, fs)
+	}
+}
