@@ -67,6 +67,26 @@ func ExampleFromStructs() {
 	// [273 92] [1 0]
 }
 
+// One struct says how rows are read from a file, and what a request of a service is.
+func ExampleSchema() {
+	type Flight struct {
+		Distance float32 `feed:"dense,field=distance"`
+		Carrier  string  `feed:"C,hash=1000,field=carrier"`
+	}
+	schema, err := dataset.Schema[Flight]()
+	if err != nil {
+		log.Fatal(err)
+	}
+	rows := dataset.FromReader(strings.NewReader("carrier,distance\nAA,100\n"), "flights.csv", dataset.CSV{Schema: schema})
+	for _, d := range []*dataset.Dataset{rows, dataset.FromStructs([]Flight{{100, "AA"}})} {
+		feed, err := d.Batch(context.Background())
+		fmt.Println(feed["dense"].Data(), feed["C"].Data(), err)
+	}
+	// Output:
+	// [100] [937] <nil>
+	// [100] [937] <nil>
+}
+
 // A sample generator: how many samples there are shows when it ends.
 func ExampleFromSeq() {
 	type Sample struct {

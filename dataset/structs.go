@@ -27,7 +27,7 @@ import (
 //
 //	float        integers as float32
 //	hash=N       text as an id: HashID(name, text, N), where name is the field's
-//	field=NAME   another name to hash with, as in the file that the model was trained on
+//	field=NAME   another name to hash with, as in the file that the model was trained on ([Schema])
 //	shape=1x28   every slice has these values, and is a sample of this shape
 //
 // Fields of an embedded struct are the struct's own. Fields without a tag are passed over.
@@ -64,6 +64,33 @@ func FromSeq[T any](seq iter.Seq2[T, error]) *Dataset {
 		d.err = err
 	}
 	return d
+}
+
+// Schema is how the fields of such a struct are read from files, for [CSV], [JSONLines] and package dataset/parquet: the same rows come
+// from a file and from structs in hand. A field stands in the file under its own name, or under the name that its tag gives (field=NAME).
+//
+//	schema, err := dataset.Schema[Flight]()
+//	rows := dataset.FromFiles(dataset.CSV{Schema: schema}, "flights.csv")
+func Schema[T any]() ([]CSVColumn, error) {
+	l, err := layoutOf(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, err
+	}
+	schema := make([]CSVColumn, len(l.columns))
+	first := map[int]*structField{} // of each column
+	for i := range l.fields {
+		f := &l.fields[i]
+		if first[f.column] == nil {
+			first[f.column] = f
+		}
+		if old := first[f.column]; f.size != old.size || f.hash.height != old.hash.height {
+			return nil, fmt.Errorf("%w %q: fields %s and %s differ in their hash, or in how many values they have, which no file's may",
+				ErrColumn, l.columns[f.column].Name, old.name, f.name)
+		}
+		c := &schema[f.column]
+		c.Column, c.Hash, c.Fields = l.columns[f.column], f.hash.height, append(c.Fields, f.field)
+	}
+	return schema, nil
 }
 
 // sequence is a source of structs that are made one after the other.
@@ -121,7 +148,8 @@ type structLayout struct {
 // structField is a field with a tag.
 type structField struct {
 	name   string
-	index  []int // of the field, as reflect has it
+	field  string // its name in files
+	index  []int  // of the field, as reflect has it
 	column int
 	at     int    // its first value in the row
 	size   int    // how many values it has; 0: any number
@@ -210,7 +238,7 @@ func (o tagOptions) field(of reflect.StructField) (structField, Column, error) {
 		return structField{}, c, err
 	}
 	c.Type = k.dtype()
-	f := structField{name: of.Name, index: of.Index, size: c.Width(), kind: k}
+	f := structField{name: of.Name, field: o.hashed, index: of.Index, size: c.Width(), kind: k}
 	if o.hash > 0 {
 		f.hash = newHasher(o.hashed, o.hash)
 	}

@@ -197,3 +197,52 @@ func TestBatchIsTheCallers(t *testing.T) {
 		t.Errorf("a map's error: %v", err)
 	}
 }
+
+// TestSchema: rows from a file, by the schema of a struct, are the rows of such structs in hand.
+func TestSchema(t *testing.T) {
+	type flight struct {
+		Distance float32 `feed:"dense,field=distance"`
+		Hour     int     `feed:"dense,float,field=hour"`
+		Carrier  string  `feed:"C,hash=1000,field=carrier"`
+		Dest     string  `feed:"C,hash=1000"`
+		Late     bool    `feed:"late,field=late"`
+	}
+	schema, err := Schema[flight]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inHand := text(FromStructs([]flight{{1.5, 7, "AA", "JFK", true}, {2, 0, "", "LAX", false}}))
+	for name, d := range map[string]*Dataset{
+		"csv":  FromReader(strings.NewReader("Dest,late,carrier,hour,distance\nJFK,1,AA,7,1.5\nLAX,0,,0,2\n"), "text", CSV{Schema: schema}),
+		"json": FromReader(strings.NewReader(`{"Dest":"JFK","late":true,"carrier":"AA","hour":7,"distance":1.5}`+"\n"+`{"Dest":"LAX","late":false,"hour":0,"distance":2}`), "text", JSONLines{Schema: schema}),
+	} {
+		if got := text(d); got != inHand {
+			t.Errorf("%s: %s, in hand %s", name, got, inHand)
+		}
+	}
+	type list struct {
+		Words []int      `feed:"words"`
+		Image [2]float64 `feed:"image"`
+	}
+	lists, err := Schema[list]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := text(FromReader(strings.NewReader(`{"Words":[1,2],"Image":[3,4]}`), "text", JSONLines{Schema: lists})), text(FromStructs([]list{{[]int{1, 2}, [2]float64{3, 4}}})); got != want {
+		t.Errorf("lists: %s, want %s", got, want)
+	}
+	_, none := Schema[int]()
+	_, sizes := Schema[struct {
+		A [2]int `feed:"a"`
+		B int    `feed:"a"`
+	}]()
+	_, hashes := Schema[struct {
+		A string `feed:"a,hash=10"`
+		B string `feed:"a,hash=20"`
+	}]()
+	for name, err := range map[string]error{"no struct": none, "sizes": sizes, "hashes": hashes} {
+		if !errors.Is(err, ErrColumn) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
