@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strconv"
+
+	"github.com/gofleet/gofleet/optimizer/weights"
 )
 
 // Row is one row of an embedding.
-type Row struct {
-	ID uint64
-	W  []float32 // valid until the next row
-}
+type Row = weights.Row
 
 // Rows goes over every row of an embedding that was ever trained or loaded, with its newest weights: server after server, by
 // ascending id on each, so a table may be larger than a worker's memory. Without servers it is by ascending id. An error comes last, with
@@ -45,15 +43,16 @@ func (f *Fleet) Rows(ctx context.Context, name string) iter.Seq2[Row, error] {
 var errEnough = errors.New("no more rows are wanted")
 
 // ExportText writes an embedding as text, a line for each row in the order of [Fleet.Rows]: the id, a tab, and the weights with commas
-// between them, each in as few digits as it takes to read it back exactly. Like Rows, it is no cut.
+// between them, each in as few digits as it takes to read it back exactly. Like Rows, it is no cut. Package
+// optimizer/weights reads it, and writes Rows in other formats.
 //
 //	42	0.25,-1.5e-05,3
 func (f *Fleet) ExportText(ctx context.Context, name string, w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
 	err := f.eachRow(ctx, "ExportText", name, func(r Row) error {
-		line = r.appendText(line[:0])
-		_, err := out.Write(line)
+		line, _ = r.AppendText(line[:0])
+		_, err := out.Write(append(line, '\n'))
 		return err
 	})
 	if err != nil {
@@ -65,17 +64,6 @@ func (f *Fleet) ExportText(ctx context.Context, name string, w io.Writer) error 
 	return nil
 }
 
-func (r Row) appendText(b []byte) []byte {
-	b = append(strconv.AppendUint(b, r.ID, 10), '\t')
-	for i, v := range r.W {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendFloat(b, float64(v), 'g', -1, 32)
-	}
-	return append(b, '\n')
-}
-
 // eachRow calls do with every row, until it fails.
 func (f *Fleet) eachRow(ctx context.Context, call, name string, do func(Row) error) error {
 	j, err := f.worker(ctx, call)
@@ -85,7 +73,7 @@ func (f *Fleet) eachRow(ctx context.Context, call, name string, do func(Row) err
 	return named(call, j.backend.Rows(ctx, name, func(ids []uint64, w []float32) error {
 		for i, id := range ids {
 			dim := len(w) / len(ids)
-			if err := do(Row{id, w[i*dim:][:dim]}); err != nil {
+			if err := do(Row{ID: id, W: w[i*dim:][:dim]}); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ const module = "github.com/gofleet/gofleet/"
 var house = map[string][]string{
 	"optimizer/local":         {"internal/table", "optimizer"},
 	"optimizer/optimizertest": {"optimizer"},
+	"optimizer/weights":       {"internal/files", "internal/modelfiles", "internal/safetensors"},
 
 	"dataset":         {"internal/files"},
 	"dataset/parquet": {"dataset", "internal/files"},
@@ -55,7 +56,7 @@ var house = map[string][]string{
 	"nn": {"dataset", "internal/histogram", "internal/kernels", "internal/modelfiles", "optimizer"},
 
 	"fleet": {"internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/exchange", "internal/files",
-		"internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/progress", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+		"internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/progress", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun":  {"internal/certs", "internal/checkpoint", "internal/files", "internal/mistyped"},
 	"internal/chaos":  {"fleet", "internal/procs", "optimizer", "strategy"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},

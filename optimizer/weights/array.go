@@ -1,0 +1,109 @@
+package weights
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+)
+
+// Array is a dense array: numbers, row-major, and their shape.
+type Array struct {
+	Shape  []int
+	Values []float32
+}
+
+// stream is an array of a file, of which the header was read and the elements were not.
+type stream struct {
+	dtype safetensors.DType
+	shape []int
+	r     *bufio.Reader
+	close func() error
+}
+
+// streamBytes is the memory of a stream.
+const streamBytes = 1 << 16
+
+// newStream is a stream of an array's elements, of which there must be bytes.
+func newStream(t safetensors.DType, shape []int, r io.Reader, bytes int64, close func() error) (*stream, error) {
+	n, err := elements(shape)
+	if err == nil && int64(n)*int64(t.Size()) != bytes {
+		err = fmt.Errorf("it claims shape %v of %s, which are not the %d bytes that it has", shape, t, bytes)
+	}
+	if err != nil {
+		close()
+		return nil, err
+	}
+	return &stream{t, shape, bufio.NewReaderSize(r, streamBytes), close}, nil
+}
+
+// floats appends the next n numbers to w. No more memory is taken than twice what has come.
+func (s *stream) floats(w []float32, n int) ([]float32, error) {
+	size := s.dtype.Size()
+	for n > 0 {
+		part := min(n, streamBytes/size)
+		b, err := s.r.Peek(part * size)
+		if err != nil {
+			return w, ended(err)
+		}
+		for ; len(b) > 0; b = b[size:] {
+			v, err := s.float(b[:size])
+			if err != nil {
+				return w, err
+			}
+			w = append(w, v)
+		}
+		s.r.Discard(part * size) // what Peek has shown is there
+		n -= part
+	}
+	return w, nil
+}
+
+// end wants no more bytes, and has a packed file compare its checksum.
+func (s *stream) end() error {
+	switch _, err := s.r.ReadByte(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return errors.New("it goes on behind its numbers")
+	default:
+		return err
+	}
+}
+
+// float is one number. One that no float32 is near is refused.
+func (s *stream) float(b []byte) (float32, error) {
+	switch s.dtype {
+	case safetensors.F32:
+		return math.Float32frombits(binary.LittleEndian.Uint32(b)), nil
+	case safetensors.F64:
+		v := math.Float64frombits(binary.LittleEndian.Uint64(b))
+		if math.IsInf(float64(float32(v)), 0) && !math.IsInf(v, 0) {
+			return 0, fmt.Errorf("%g is more than a float32 can hold", v)
+		}
+		return float32(v), nil
+	}
+	return 0, fmt.Errorf("numbers of type %s, where F32 or F64 is wanted", s.dtype)
+}
+
+// id is the next number as an id. Negative ones are what they are in 64 bits, as where ids are hashes.
+func (s *stream) id() (uint64, error) {
+	var b [8]byte
+	size := s.dtype.Size()
+	if _, err := io.ReadFull(s.r, b[:size]); err != nil {
+		return 0, ended(err)
+	}
+	switch s.dtype {
+	case safetensors.U64, safetensors.I64:
+		return binary.LittleEndian.Uint64(b[:]), nil
+	case safetensors.U32:
+		return uint64(binary.LittleEndian.Uint32(b[:])), nil
+	case safetensors.I32:
+		return uint64(int64(int32(binary.LittleEndian.Uint32(b[:])))), nil
+	}
+	return 0, fmt.Errorf("ids of type %s, where U64, I64, U32 or I32 is wanted", s.dtype)
+}

@@ -1,0 +1,42 @@
+// Package weights carries embeddings and weights out to other programs' files, and in from them.
+//
+// A [Row] is an id with its numbers, and rows come one after the other: from a fleet that trains (its Rows), from a file, from a
+// function. What is written or read goes through memory row by row, so that a table may be larger than memory.
+//
+//	file, err := os.Create("words.bin")
+//	err = weights.Word2Vec{Words: words}.Write(file, f.Rows(ctx, "emb"))       // of a job that trains
+//
+//	model, err := weights.Open(ctx, "output/model")                            // of a saved model, without a job
+//	defer model.Close()
+//	err = weights.WriteNPZ(file, "emb", model.Rows("emb"))
+//
+//	for row, err := range weights.ReadText(file) { … }                         // and back
+//
+// # From and to which files
+//
+//	what                                   written by           read by             by other programs
+//	text: id, tab, numbers with commas     WriteText            ReadText            a fleet's ExportText; awk, pandas
+//	word2vec, binary and text              Word2Vec.Write       Word2Vec.Read       word2vec, gensim; GloVe's and fastText's .vec
+//	.npy, one array, row i that of id i    WriteNPY             Open, File.Rows     numpy.save, numpy.load
+//	.npz, ids and rows by name             WriteNPZ             Open, File.Rows     numpy.savez, savez_compressed, load
+//	.safetensors, ids and rows by name     WriteSafetensors     Open, File.Rows     safetensors of Python and Rust, torch
+//	dense weights by name                  a saved model        Open, File.Array    .npz, .npy, .safetensors
+//	a saved model                          SaveInferenceModel   Open, nn.Load       weights.safetensors, see the doc of nn
+//
+// Arrays are little-endian and row-major. Numbers are float32, or float64, which are rounded; ids are integers of 32 or 64 bits. Another
+// type or order is an error that says how to save the array; so is a file that is cut, or whose header is not what follows. Readers take
+// files from anywhere: a header can't have them take memory for what does not come.
+package weights
+
+// The files of this package, in reading order:
+//
+//	row.go          an id and its numbers
+//	text.go         a line for each
+//	word2vec.go     words and their numbers
+//	spool.go        rows kept until their number is known, by ascending id
+//	file.go         files of named arrays, opened
+//	array.go        an array of such a file, read
+//	npy.go          one array of numpy
+//	npz.go          several
+//	safetensors.go  the same in another format
+//	model.go        a saved model as such a file

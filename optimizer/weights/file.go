@@ -1,0 +1,231 @@
+package weights
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/internal/files"
+)
+
+// File is a file of named arrays, or a saved model, opened. Its methods may be called concurrently.
+type File struct {
+	name string
+	in   contents
+}
+
+// contents are what a kind of file has to tell.
+type contents interface {
+	// names are those of all arrays.
+	names() []string
+	// shape is an array's, and says whether there is such an array. Of a saved model it is not known.
+	shape(name string) ([]int, bool)
+	array(name string) (Array, error)
+	// rows calls do with each row of an embedding.
+	rows(name string, do func(id uint64, w []float32) error) error
+	close() error
+}
+
+// idsSuffix ends the name of the array that has the ids of an embedding's rows: the embedding's is before it.
+const idsSuffix = ".ids"
+
+// Open opens a file of arrays: numpy's .npz or .npy, which is one array of the file's name without its ending, or .safetensors; or the
+// directory of a saved model, which is read once to see that it is whole (see nn.Load; a delta is refused). Its header is read, and what is
+// in it when it is asked for. The file must be closed.
+func Open(ctx context.Context, name string) (*File, error) {
+	if err := files.CheckLocal(name); err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
+	in, err := open(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("weights: opening %s: %w", name, err)
+	}
+	return &File{name: name, in: in}, nil
+}
+
+func open(ctx context.Context, name string) (contents, error) {
+	st, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if st.IsDir() {
+		return openModel(ctx, name)
+	}
+	file, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	in, err := openStreams(file, st.Size(), filepath.Base(name))
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return arrays{in, file}, nil
+}
+
+func openStreams(r io.ReaderAt, size int64, name string) (streams, error) {
+	switch filepath.Ext(name) {
+	case ".npz":
+		return openNPZ(r, size)
+	case ".npy":
+		return npyFile{r, size, strings.TrimSuffix(name, ".npy")}, nil
+	case ".safetensors":
+		return openSafetensors(r, size)
+	}
+	return nil, errors.New("its name ends in neither .npz, .npy nor .safetensors, and it is no directory of a saved model")
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.in.close() }
+
+// Names are the names of the arrays, sorted. An embedding has one of its name and, unless its ids are 0, 1, 2 and so on, one of
+// its ids with .ids behind.
+func (f *File) Names() []string { return slices.Sorted(slices.Values(f.in.names())) }
+
+// Array reads an array of float32, or of float64, which are rounded.
+func (f *File) Array(name string) (Array, error) {
+	a, err := f.in.array(name)
+	if err != nil {
+		return Array{}, fmt.Errorf("weights: %s: %w", f.name, err)
+	}
+	return a, nil
+}
+
+// Rows goes over the rows of an embedding as they lie in the file, which may be larger than memory: an array [rows dim] of numbers as Array
+// reads them, and their ids, which are integers. Without an array of ids row i is that of id i. An error comes last, with no row.
+func (f *File) Rows(name string) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		err := f.in.rows(name, func(id uint64, w []float32) error {
+			if !yield(Row{id, w}, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(Row{}, fmt.Errorf("weights: %s: %w", f.name, err))
+		}
+	}
+}
+
+// streams are the arrays of a file, each read by itself.
+type streams interface {
+	names() []string
+	shape(name string) ([]int, bool)
+	open(name string) (*stream, error)
+}
+
+// arrays are contents of streams.
+type arrays struct {
+	streams
+	file io.Closer
+}
+
+func (a arrays) close() error { return a.file.Close() }
+
+func (a arrays) array(name string) (Array, error) {
+	s, err := a.open(name)
+	if err != nil {
+		return Array{}, err
+	}
+	defer s.close()
+	n, err := elements(s.shape)
+	if err != nil {
+		return Array{}, err
+	}
+	w, err := s.floats(nil, n)
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return Array{}, fmt.Errorf("array %q: %w", name, err)
+	}
+	return Array{s.shape, w}, nil
+}
+
+func (a arrays) rows(name string, do func(id uint64, w []float32) error) error {
+	s, err := a.open(name)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if len(s.shape) != 2 {
+		return fmt.Errorf("array %q has shape %v, rows of an embedding have [rows dim]", name, s.shape)
+	}
+	ids, err := a.ids(name, s.shape[0])
+	if err != nil {
+		return err
+	}
+	defer ids.close()
+	if err := checkDim(s.shape[1]); err != nil && s.shape[0] > 0 {
+		return fmt.Errorf("array %q: %w", name, err)
+	}
+	var w []float32
+	for i := range s.shape[0] {
+		id, err := ids.id(uint64(i))
+		if err == nil {
+			w, err = s.floats(w[:0], s.shape[1])
+		}
+		if err != nil {
+			return fmt.Errorf("row %d of array %q: %w", i, name, err)
+		}
+		if err := do(id, w); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(s.end(), ids.end()); err != nil {
+		return fmt.Errorf("array %q: %w", name, err)
+	}
+	return nil
+}
+
+// ids are those of n rows.
+type ids struct{ *stream } // nil: row i is that of id i
+
+func (a arrays) ids(name string, n int) (ids, error) {
+	if _, has := a.shape(name + idsSuffix); !has {
+		return ids{}, nil
+	}
+	s, err := a.open(name + idsSuffix)
+	if err == nil && (len(s.shape) != 1 || s.shape[0] != n) {
+		s.close()
+		err = fmt.Errorf("array %q has shape %v, and %q has %d rows", name+idsSuffix, s.shape, name, n)
+	}
+	return ids{s}, err
+}
+
+// id is the next, that of row i.
+func (d ids) id(i uint64) (uint64, error) {
+	if d.stream == nil {
+		return i, nil
+	}
+	return d.stream.id()
+}
+
+func (d ids) end() error {
+	if d.stream == nil {
+		return nil
+	}
+	return d.stream.end()
+}
+
+func (d ids) close() {
+	if d.stream != nil {
+		d.stream.close()
+	}
+}
+
+// missing says that there is no array of that name, and which there are.
+func missing(name string, names []string) error {
+	slices.Sort(names)
+	more := ""
+	if len(names) > 10 {
+		names, more = names[:10], fmt.Sprintf(" and %d more", len(names)-10)
+	}
+	return fmt.Errorf("no array is called %q: there are %q%s", name, names, more)
+}

@@ -1,0 +1,287 @@
+package weights
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofleet/gofleet/internal/safetensors"
+)
+
+// npyMagic begins numpy's files of one array; the version is behind it.
+const npyMagic = "\x93NUMPY"
+
+// maxHeader bounds the text with type and shape of an array.
+const maxHeader = 1 << 16
+
+// npyTypes are the element types that are read, by numpy's name.
+var npyTypes = map[string]safetensors.DType{
+	"<f4": safetensors.F32, "<f8": safetensors.F64,
+	"<i4": safetensors.I32, "<i8": safetensors.I64, "<u4": safetensors.U32, "<u8": safetensors.U64,
+}
+
+// WriteNPY writes the rows as one array of numpy, float32 [rows dim], by ascending id: row i is that of id i. Ids that are not all of those
+// from 0 on are refused, as an array has no place for them: [WriteNPZ] writes them too. Rows are in a temporary file until all have come
+// (see os.TempDir).
+func WriteNPY(w io.Writer, rows iter.Seq2[Row, error]) error {
+	s, err := keep(rows)
+	if err == nil {
+		defer s.close()
+		err = writeNPY(w, s)
+	}
+	if err != nil {
+		return fmt.Errorf("weights: WriteNPY: %w", err)
+	}
+	return nil
+}
+
+func writeNPY(w io.Writer, s *spool) error {
+	for i := range s.ids {
+		if s.id(i) != uint64(i) {
+			return fmt.Errorf("id %d comes, and %d does not: an array is of all ids from 0 on; WriteNPZ takes others", s.id(i), i)
+		}
+	}
+	if _, err := w.Write(npyHeader("<f4", len(s.ids), s.dim)); err != nil {
+		return err
+	}
+	return s.writeRows(w)
+}
+
+// npyHeader is what comes before an array's numbers, to the byte as numpy writes it.
+func npyHeader(descr string, shape ...int) []byte {
+	dims := make([]string, len(shape))
+	for i, d := range shape {
+		dims[i] = strconv.Itoa(d)
+	}
+	tuple := strings.Join(dims, ", ")
+	if len(dims) == 1 {
+		tuple += ","
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple)
+	if len(dims) > 0 {
+		text += strings.Repeat(" ", 21-len(dims[0])) // room for more rows
+	}
+	for (len(npyMagic)+4+len(text)+1)%64 != 0 {
+		text += " "
+	}
+	b := append([]byte(npyMagic), 1, 0)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(text)+1))
+	return append(append(b, text...), '\n')
+}
+
+// readNPY reads an array's header: what follows are its numbers, row-major.
+func readNPY(r io.Reader) (safetensors.DType, []int, error) {
+	text, err := npyText(r)
+	if err != nil {
+		return "", nil, err
+	}
+	h, err := parseNPY(text)
+	if err != nil {
+		return "", nil, fmt.Errorf("the array's header %.200q: %w", text, err)
+	}
+	t, known := npyTypes[h.descr]
+	switch {
+	case !known:
+		return t, nil, fmt.Errorf("an array of type %q: save it with numpy as float32 (or <f8, <i4, <i8, <u4, <u8)", h.descr)
+	case h.fortran:
+		return t, nil, errors.New("an array in Fortran's order, column by column: save numpy.ascontiguousarray of it")
+	}
+	return t, h.shape, nil
+}
+
+// npyText is the header's text.
+func npyText(r io.Reader) (string, error) {
+	var b [12]byte
+	n := 10
+	if _, err := io.ReadFull(r, b[:n]); err != nil || string(b[:6]) != npyMagic {
+		return "", errors.Join(errors.New("no array of numpy: it does not begin with \\x93NUMPY"), ended(err))
+	}
+	length := uint32(binary.LittleEndian.Uint16(b[8:]))
+	if b[6] < 1 || b[6] > 3 {
+		return "", fmt.Errorf("an array of numpy's format %d.%d: 1, 2 and 3 are read", b[6], b[7])
+	}
+	if b[6] > 1 {
+		if _, err := io.ReadFull(r, b[10:]); err != nil {
+			return "", fmt.Errorf("the array's header: %w", ended(err))
+		}
+		length = binary.LittleEndian.Uint32(b[8:])
+	}
+	if length > maxHeader {
+		return "", fmt.Errorf("the array's header claims %d bytes, more than %d", length, maxHeader)
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return "", fmt.Errorf("the array's header: %w", ended(err))
+	}
+	return string(text), nil
+}
+
+// ended makes the end of a file in the middle of something an error that says so.
+func ended(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// npy is what a header says.
+type npy struct {
+	descr   string
+	fortran bool
+	shape   []int
+}
+
+// parseNPY reads a header, which is a dictionary of Python with three keys.
+func parseNPY(text string) (h npy, err error) {
+	p := literal{strings.TrimSpace(text)}
+	seen := map[string]bool{}
+	if !p.take("{") {
+		return h, errors.New("no dictionary")
+	}
+	for !p.take("}") {
+		key, ok := p.str()
+		if !ok || !p.take(":") || seen[key] {
+			return h, fmt.Errorf("a key that comes once, and a colon, are wanted before %.40q", p.rest)
+		}
+		seen[key] = true
+		switch key {
+		case "descr":
+			h.descr, ok = p.str()
+		case "fortran_order":
+			h.fortran = p.take("True")
+			ok = h.fortran || p.take("False")
+		case "shape":
+			h.shape, ok = p.tuple()
+		default:
+			ok = false
+		}
+		if !ok {
+			return h, fmt.Errorf("%s is not what arrays of numbers have: %.40q", key, p.rest)
+		}
+		if !p.take(",") && !strings.HasPrefix(p.rest, "}") {
+			return h, fmt.Errorf("no comma before %.40q", p.rest)
+		}
+	}
+	if len(seen) != 3 || p.rest != "" {
+		return h, fmt.Errorf("descr, fortran_order and shape are wanted, and nothing behind them")
+	}
+	return h, nil
+}
+
+// literal is a text of Python that is being read.
+type literal struct{ rest string }
+
+// take goes over a token, if it is the next.
+func (p *literal) take(token string) bool {
+	rest, ok := strings.CutPrefix(p.rest, token)
+	if ok {
+		p.rest = strings.TrimLeft(rest, " ")
+	}
+	return ok
+}
+
+func (p *literal) str() (string, bool) {
+	for _, quote := range []string{"'", `"`} {
+		if rest, ok := strings.CutPrefix(p.rest, quote); ok {
+			s, rest, ok := strings.Cut(rest, quote)
+			p.rest = strings.TrimLeft(rest, " ")
+			return s, ok
+		}
+	}
+	return "", false
+}
+
+// tuple reads numbers, of which a comma follows each but the last, and the last too if it is the only one.
+func (p *literal) tuple() (shape []int, ok bool) {
+	shape = []int{}
+	if !p.take("(") {
+		return nil, false
+	}
+	for !p.take(")") {
+		end := strings.IndexFunc(p.rest, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 || len(shape) == 32 {
+			return nil, false
+		}
+		d, err := strconv.Atoi(p.rest[:end])
+		if err != nil {
+			return nil, false
+		}
+		shape = append(shape, d)
+		p.rest = strings.TrimLeft(strings.TrimPrefix(p.rest[end:], "L"), " ") // Python 2 wrote 3L
+		if !p.take(",") && !strings.HasPrefix(p.rest, ")") {
+			return nil, false
+		}
+	}
+	return shape, true
+}
+
+// elements is the number of an array's elements, if its bytes can be counted.
+func elements(shape []int) (int, error) {
+	n := uint64(1)
+	for _, d := range shape {
+		hi, lo := bits.Mul64(n, uint64(d))
+		if hi != 0 || lo > 1<<59 {
+			return 0, fmt.Errorf("shape %v is too large", shape)
+		}
+		n = lo
+	}
+	if slices.Contains(shape, 0) {
+		return 0, nil
+	}
+	return int(n), nil
+}
+
+// openNPY begins to read an array of so many bytes.
+func openNPY(r io.Reader, size int64, close func() error) (*stream, error) {
+	count := &counted{r: r}
+	t, shape, err := readNPY(count)
+	if err != nil {
+		return nil, errors.Join(err, close())
+	}
+	return newStream(t, shape, r, size-count.n, close)
+}
+
+// counted counts what is read.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// npyFile is a file of one array.
+type npyFile struct {
+	file io.ReaderAt
+	size int64
+	name string
+}
+
+func (f npyFile) names() []string { return []string{f.name} }
+
+func (f npyFile) shape(name string) ([]int, bool) {
+	if name != f.name {
+		return nil, false
+	}
+	s, err := f.open(name)
+	if err != nil {
+		return nil, true // whoever reads it is told
+	}
+	return s.shape, true
+}
+
+func (f npyFile) open(name string) (*stream, error) {
+	if name != f.name {
+		return nil, missing(name, f.names())
+	}
+	return openNPY(io.NewSectionReader(f.file, 0, f.size), f.size, func() error { return nil })
+}

@@ -1,0 +1,98 @@
+package weights
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+)
+
+// WriteText writes rows as text, a line for each in the order in which they come: the id, a tab, and the weights with commas between them,
+// each in as few digits as it takes to read it back exactly.
+//
+//	42	0.25,-1.5e-05,3
+func WriteText(w io.Writer, rows iter.Seq2[Row, error]) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	var line []byte
+	for r, err := range rows {
+		if err == nil {
+			line, _ = r.AppendText(line[:0])
+			_, err = out.Write(append(line, '\n'))
+		}
+		if err != nil {
+			return fmt.Errorf("weights: WriteText: %w", err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("weights: WriteText: %w", err)
+	}
+	return nil
+}
+
+// AppendText implements [encoding.TextAppender]: a line of [WriteText], without its end. It doesn't fail.
+func (r Row) AppendText(b []byte) ([]byte, error) {
+	b = append(strconv.AppendUint(b, r.ID, 10), '\t')
+	for i, v := range r.W {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendFloat(b, v)
+	}
+	return b, nil
+}
+
+// appendFloat writes a number in as few digits as it takes to read it back.
+func appendFloat(b []byte, v float32) []byte { return strconv.AppendFloat(b, float64(v), 'g', -1, 32) }
+
+// ReadText reads what [WriteText] and a fleet's ExportText write.
+func ReadText(r io.Reader) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		in, dim, w := lines(r), 0, []float32(nil)
+		number := 0
+		for in.Scan() {
+			number++
+			id, numbers, found := bytes.Cut(in.Bytes(), []byte("\t"))
+			n, err := strconv.ParseUint(string(id), 10, 64)
+			if err == nil && !found {
+				err = fmt.Errorf("no tab follows the id %d", n)
+			}
+			if err == nil {
+				w, err = parseFloats(w[:0], bytes.SplitSeq(numbers, []byte(",")))
+			}
+			if dim = max(dim, len(w)); err == nil && len(w) != dim {
+				err = fmt.Errorf("%d numbers, lines before it have %d", len(w), dim)
+			}
+			if err != nil {
+				yield(Row{}, fmt.Errorf("weights: ReadText: line %d: %w", number, err))
+				return
+			}
+			if !yield(Row{n, w}, nil) {
+				return
+			}
+		}
+		if err := in.Err(); err != nil {
+			yield(Row{}, fmt.Errorf("weights: ReadText: line %d: %w", number+1, err))
+		}
+	}
+}
+
+// lines are those of a text, of at most 64 MiB each.
+func lines(r io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<26)
+	return s
+}
+
+// parseFloats appends numbers in decimal to w.
+func parseFloats(w []float32, fields iter.Seq[[]byte]) ([]float32, error) {
+	for field := range fields {
+		v, err := strconv.ParseFloat(string(field), 32)
+		if err != nil {
+			return w, fmt.Errorf("number %d: %w", len(w)+1, err)
+		}
+		w = append(w, float32(v))
+	}
+	return w, nil
+}

@@ -1,0 +1,253 @@
+package weights
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// Word2Vec is the format of word2vec, gensim's KeyedVectors and fastText: a line with the number of words and of each's numbers, then
+// the words, each with its numbers. The zero value is the binary form, in which the numbers are float32.
+type Word2Vec struct {
+	// Text is the form in which numbers are written out, a line for each word. Without its first line it is GloVe's, which is read too.
+	Text bool
+	// Words has the word of each id: that of id 3 is Words[3]. An id that has none can't be written, and words of a file that are not
+	// among them are passed over when it is read. Nil means that a word is the id in decimal.
+	Words []string
+}
+
+// Write writes rows by ascending id. They are in a temporary file until all have come (see os.TempDir), since their number is written
+// first.
+func (f Word2Vec) Write(w io.Writer, rows iter.Seq2[Row, error]) error {
+	s, err := keep(rows)
+	if err == nil {
+		defer s.close()
+		err = f.write(w, s)
+	}
+	if err != nil {
+		return fmt.Errorf("weights: writing %v: %w", f, err)
+	}
+	return nil
+}
+
+func (f Word2Vec) write(w io.Writer, s *spool) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	fmt.Fprintf(out, "%d %d\n", len(s.ids), s.dim) // its error stays in out
+	var line []byte
+	var numbers []float32
+	err := s.pages(func(ids []uint64, rows []byte) error {
+		for i, id := range ids {
+			word, err := f.word(id)
+			if err != nil {
+				return err
+			}
+			row := rows[i*4*s.dim:][:4*s.dim]
+			if line = append(line[:0], word...); f.Text {
+				numbers = floats(numbers[:0], row)
+				for _, v := range numbers {
+					line = appendFloat(append(line, ' '), v)
+				}
+			} else {
+				line = append(append(line, ' '), row...)
+			}
+			if _, err := out.Write(append(line, '\n')); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, out.Flush())
+}
+
+// word is that of an id, if the format can hold it.
+func (f Word2Vec) word(id uint64) (string, error) {
+	if f.Words == nil {
+		return strconv.FormatUint(id, 10), nil
+	}
+	if id >= uint64(len(f.Words)) {
+		return "", fmt.Errorf("the row of id %d has no word: Words has %d", id, len(f.Words))
+	}
+	word := f.Words[id]
+	if word == "" || len(word) > maxWord || strings.ContainsAny(word, " \n") {
+		return "", fmt.Errorf("word %.100q of id %d: a word has between 1 and %d bytes, no space and no line end", word, id, maxWord)
+	}
+	return word, nil
+}
+
+// maxWord bounds the bytes of a word.
+const maxWord = 1 << 16
+
+func (f Word2Vec) String() string {
+	if f.Text {
+		return "word2vec's text"
+	}
+	return "word2vec's binary form"
+}
+
+// Read reads rows in the order of the file.
+func (f Word2Vec) Read(r io.Reader) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		ids := map[string]uint64{}
+		for i, word := range f.Words {
+			ids[word] = uint64(i)
+		}
+		var refused error
+		err := f.each(r, func(word []byte, w []float32) error {
+			id, known := ids[string(word)]
+			if f.Words == nil {
+				if id, refused = strconv.ParseUint(string(word), 10, 64); refused != nil {
+					return fmt.Errorf("word %.100q is no id: give Words, such as those of ReadWords", word)
+				}
+			} else if !known {
+				return nil
+			}
+			if !yield(Row{id, w}, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && err != errEnough {
+			yield(Row{}, fmt.Errorf("weights: reading %v: %w", f, err))
+		}
+	}
+}
+
+// errEnough ends a walk over rows.
+var errEnough = errors.New("no more rows are wanted")
+
+// ReadWords reads the words alone, in the order of the file: the Words with which Read gives the first row id 0, and so on.
+func (f Word2Vec) ReadWords(r io.Reader) ([]string, error) {
+	var words []string
+	err := f.each(r, func(word []byte, _ []float32) error {
+		words = append(words, string(word))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("weights: reading words of %v: %w", f, err)
+	}
+	return words, nil
+}
+
+// each calls do with each word and its numbers.
+func (f Word2Vec) each(r io.Reader, do func(word []byte, w []float32) error) error {
+	if f.Text {
+		return eachLine(r, do)
+	}
+	in := bufio.NewReaderSize(r, maxWord+2)
+	count, dim, err := readCounts(in)
+	if err != nil {
+		return err
+	}
+	row, w := make([]byte, 4*dim), make([]float32, 0, dim)
+	for i := range count {
+		word, err := readWord(in)
+		if err == nil {
+			_, err = io.ReadFull(in, row)
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return fmt.Errorf("it ends in word %d of %d: %w", i+1, count, io.ErrUnexpectedEOF)
+		}
+		if err == nil {
+			err = do(word, floats(w, row))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return checkRest(in, count)
+}
+
+// readCounts reads the first line.
+func readCounts(in *bufio.Reader) (count, dim int, err error) {
+	line, err := in.ReadSlice('\n')
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil || err == bufio.ErrBufferFull {
+		var ok bool
+		if count, dim, ok = counts(line); !ok {
+			return 0, 0, fmt.Errorf("its first line is %.100q, and not the numbers of words and of each's numbers", line)
+		}
+	}
+	if err == nil && count > 0 {
+		err = checkDim(dim)
+	}
+	return count, max(0, dim), err
+}
+
+// counts are the two numbers of a first line, if it is such.
+func counts(line []byte) (count, dim int, ok bool) {
+	fields := bytes.Fields(line)
+	if len(fields) != 2 {
+		return 0, 0, false
+	}
+	count, err := strconv.Atoi(string(fields[0]))
+	if err != nil {
+		return 0, 0, false
+	}
+	dim, err = strconv.Atoi(string(fields[1]))
+	return count, dim, err == nil && count >= 0
+}
+
+// readWord reads to the next space. Before it may be the line end of the row before, which some programs write. The word is valid until
+// the next read of in, which the row behind it may be: do gets a copy.
+func readWord(in *bufio.Reader) ([]byte, error) {
+	word, err := in.ReadSlice(' ')
+	if err == bufio.ErrBufferFull {
+		return nil, fmt.Errorf("a word of more than %d bytes, %.20q…: is the file binary, with as many numbers a word as it says?",
+			maxWord, word)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(bytes.TrimLeft(word[:len(word)-1], "\n")), nil
+}
+
+// checkRest wants nothing but a line end behind the last row.
+func checkRest(in io.Reader, count int) error {
+	rest, err := io.ReadAll(io.LimitReader(in, 3))
+	if err == nil && len(bytes.TrimRight(rest, "\r\n")) > 0 {
+		err = fmt.Errorf("it goes on behind its %d words", count)
+	}
+	return err
+}
+
+// eachLine is each of the text form. Without a first line of two numbers, rows go to the end of the file.
+func eachLine(r io.Reader, do func(word []byte, w []float32) error) error {
+	in, count, dim, number, rows := lines(r), -1, 0, 0, 0
+	var w []float32
+	for in.Scan() {
+		number++
+		line := bytes.TrimRight(in.Bytes(), " \r")
+		if n, d, ok := counts(line); ok && number == 1 {
+			count, dim = n, d
+			continue
+		}
+		word, numbers, _ := bytes.Cut(line, []byte(" "))
+		var err error
+		if w, err = parseFloats(w[:0], bytes.SplitSeq(numbers, []byte(" "))); err != nil {
+			return fmt.Errorf("line %d: word %.100q: %w", number, word, err)
+		}
+		if rows++; rows == 1 && count < 0 {
+			dim = len(w)
+		}
+		if len(w) != dim || rows > count && count >= 0 {
+			return fmt.Errorf("line %d: word %.100q has %d numbers: %d words of %d numbers were to come", number, word, len(w), count, dim)
+		}
+		if err := do(word, w); err != nil {
+			return err
+		}
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("line %d: %w", number+1, err)
+	}
+	if rows < count {
+		return fmt.Errorf("it ends behind %d of %d words: %w", rows, count, io.ErrUnexpectedEOF)
+	}
+	return nil
+}
