@@ -21,8 +21,8 @@ func TestBadRowsNameTheirLines(t *testing.T) {
 		mend func(b dataset.Batch) error
 		want string
 	}{
-		"a label": {"7,3,0.5", nil, `nn: feed "label", row `},
-		"an id":   {"1,9,0.5", nil, `nn: feed "id", row `},
+		"a label": {"7,3,0.5", nil, `nn: feed "label" (blame_test.go:52), row `},
+		"an id":   {"1,9,0.5", nil, `nn: feed "id" (blame_test.go:50), row `},
 		"not a number": {"1,3,77", func(b dataset.Batch) error {
 			for i, x := range b["x"].Float32s() {
 				if x == 77 {
@@ -30,7 +30,7 @@ func TestBadRowsNameTheirLines(t *testing.T) {
 				}
 			}
 			return nil
-		}, `nn: feed "x", row `},
+		}, `nn: feed "x" (blame_test.go:51), row `},
 	} {
 		lines := strings.Split(strings.Repeat("1,3,0.5\n0,2,1\n", 50), "\n")
 		lines[39] = c.bad

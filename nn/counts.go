@@ -28,9 +28,9 @@ func (c counts) check(g *Graph, o EmbeddingOptions) error {
 	for _, n := range c.feeds() {
 		switch _, ok := n.op.(feed); {
 		case n.graph != g:
-			return fmt.Errorf("%v, which counts shows or clicks, belongs to another graph", n)
+			return fmt.Errorf("%s, which counts shows or clicks, belongs to another graph", n.placed())
 		case !ok || isSlot(n) || n.perExample() != 1:
-			return fmt.Errorf("%v can't count shows or clicks: that is a feed of one number an example", n)
+			return fmt.Errorf("%s can't count shows or clicks: that is a feed of one number an example", n.placed())
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func (crossEntropy) limits(n *Node) []limit { return []limit{classLimit(n)} }
 
 // classLimit is the limit of the second input, labels, that the width of the first sets.
 func classLimit(n *Node) limit {
-	return limit{input: 1, below: int64(n.in[0].perExample()), why: fmt.Sprintf("the classes of %v", n.in[0])}
+	return limit{input: 1, below: int64(n.in[0].perExample()), why: fmt.Sprintf("the classes of %s", n.in[0].placed())}
 }
 
 // perLabel is the shape of what a loss has for each label, [N 1].

@@ -32,7 +32,7 @@ func (e *Executor) note(p *plan, b *feedBatch) {
 			continue
 		}
 		row, column := position(c.node, nil, i)
-		what := fmt.Sprintf("feed %q, row %d, column %d%s is %v", c.node.name, row, column, b.where(feed, row), c.value[i])
+		what := fmt.Sprintf("feed %q%s, row %d, column %d%s is %v", c.node.name, c.node.made, row, column, b.where(feed, row), c.value[i])
 		e.culprit = culprit{what, e.steps}
 		return
 	}

@@ -41,7 +41,7 @@ func TestCulprit(t *testing.T) {
 			feed := batchOf{"x": floats([]int{2, 2}, c.x...), "unused": floats([]int{2, 1}, c.unused...), "id": int64sOf([]int{2, 1}, 1, 2),
 				"click": floats([]int{2, 1}, c.click...)}
 			_, err := NewExecutor(g).Train(t.Context(), feed, unused)
-			if !errors.Is(err, refused) || err.Error() != c.want {
+			if !errors.Is(err, refused) || unplaced(err) != c.want {
 				t.Errorf("got %q, want %q", err, c.want)
 			}
 			if !strings.Contains(err.Error(), "refused") {

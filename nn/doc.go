@@ -18,8 +18,9 @@
 //	loss := nn.Mean(nn.LogLoss(pred, label))
 //	auc := nn.AUC(pred, label)
 //
-// Nothing fails while a graph is built. The first mistake is kept with the names and shapes involved, everything built on it
-// stays silent, and [Graph.Err] tells it, as do Minimize and the executor. Print a graph to see it as a table: [Graph.String].
+// Nothing fails while a graph is built. The first mistake is kept with the line of the program that made it and the names and shapes
+// involved, everything built on it stays silent, and [Graph.Err] tells it, as do Minimize and the executor. Print a graph to see it as a
+// table: [Graph.String].
 //
 // # What there is
 //
@@ -115,6 +116,7 @@ package nn
 //
 //	graph.go        a model as its nodes, and the first mistake in it
 //	node.go         a value: a feed, a parameter, or what an op makes of others
+//	origin.go       the line of the program that made a node, for errors
 //	op.go           what a node computes, as plain data
 //	input.go        feeds: numbers, ids, slots
 //	variable.go     parameters, and the tables behind embeddings

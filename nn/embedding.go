@@ -46,7 +46,7 @@ func Embedding(ids *Node, o EmbeddingOptions) *Node {
 func (g *Graph) table(o EmbeddingOptions) *Node {
 	p, n := g.describe(o), counts{o.Show, o.Click}
 	if err := n.check(g, o); err != nil {
-		return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(err)
+		return g.newNode(p.Name, variable{p}).spoil(err)
 	}
 	if old := g.named[p.Name]; old != nil {
 		v, ok := old.op.(variable)
@@ -54,11 +54,11 @@ func (g *Graph) table(o EmbeddingOptions) *Node {
 			return old
 		}
 		if ok && n != g.counts[p.Name] {
-			return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(fmt.Errorf("%v counts shows and clicks by other feeds", old))
+			return g.newNode(p.Name, variable{p}).spoil(fmt.Errorf("%s counts shows and clicks by other feeds", old.placed()))
 		}
-		return (&Node{graph: g, op: variable{p}, name: p.Name}).spoil(fmt.Errorf(
-			"%v exists with another shape, initializer, entry or bound than %v, %+v, %+v and %d bytes",
-			old, p.Shape, p.Init, p.Entry, p.MaxBytes))
+		return g.newNode(p.Name, variable{p}).spoil(fmt.Errorf(
+			"%s exists with another shape, initializer, entry or bound than %v, %+v, %+v and %d bytes",
+			old.placed(), p.Shape, p.Init, p.Entry, p.MaxBytes))
 	}
 	if n.any() {
 		if g.counts == nil {

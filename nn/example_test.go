@@ -81,7 +81,7 @@ func ExampleGraph_String() {
 	// embedding "word": open, 64 B a row
 }
 
-// A mistake is told once, with names and shapes, wherever the graph is used.
+// A mistake is told once, with the line that made it, names and shapes, wherever the graph is used.
 func ExampleGraph_Err() {
 	g := nn.NewGraph(1)
 	pred := nn.Linear(g.Input("x", 13), 2, nn.LinearOptions{Act: nn.Sigmoid})
@@ -89,7 +89,7 @@ func ExampleGraph_Err() {
 	_, err := nn.NewExecutor(g).Train(context.Background(), nil, loss)
 	fmt.Println(err)
 	// Output:
-	// nn: log_loss "log_loss_0": shapes differ: "sigmoid_0" [N 2] and "label" [N 1]
+	// nn: log_loss "log_loss_0" (example_test.go:88): shapes differ: "sigmoid_0" [N 2] and "label" [N 1]
 }
 
 // A hundred thousand words are too many to score for every example: the true one is told from five that are drawn.

@@ -151,15 +151,15 @@ func (e *Executor) fetchable(nodes []*Node) error {
 		case n == nil:
 			return fmt.Errorf("nn: fetch %d is nil", i)
 		case n.graph != e.graph:
-			return fmt.Errorf("nn: fetch %d, %v, belongs to another graph", i, n)
+			return fmt.Errorf("nn: fetch %d, %s, belongs to another graph", i, n.placed())
 		case n.bad:
 			return errors.New("nn: a node that was made by mistake can't be fetched")
 		}
 		if isSlot(n) {
-			return fmt.Errorf("nn: slot %v can't be fetched: its examples differ in length", n)
+			return fmt.Errorf("nn: slot %s can't be fetched: its examples differ in length", n.placed())
 		}
 		if isTable(n) {
-			return fmt.Errorf("nn: embedding %v can't be fetched whole: fetch a lookup of some of its rows", n)
+			return fmt.Errorf("nn: embedding %s can't be fetched whole: fetch a lookup of some of its rows", n.placed())
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func TestEmptyBatch(t *testing.T) {
 	_, evaluated := e.Eval(t.Context(), empty, n.pred)
 	_, looped := e.TrainFrom(t.Context(), recycled(append(n.batches(4), empty)), TrainOptions{})
 	for way, err := range map[string]error{"Train": trained, "Eval": evaluated, "TrainFrom": looped} {
-		if err == nil || !strings.Contains(err.Error(), `nn: feed "a" has no examples`) {
+		if !strings.Contains(unplaced(err), `nn: feed "a" has no examples`) {
 			t.Errorf("%s: %v", way, err)
 		}
 	}
@@ -127,8 +127,7 @@ func TestEmptyBatch(t *testing.T) {
 	}
 	g := NewGraph(1)
 	pool := EmbeddingPool(g.Slot("s"), PoolSum, EmbeddingOptions{Dim: 2})
-	if _, err := NewExecutor(g).Eval(t.Context(), batchOf{"s": int64sOf([]int{0}), "s.offsets": int64sOf([]int{1}, 0)}, pool); err == nil ||
-		!strings.Contains(err.Error(), `feed "s" has no examples`) {
+	if _, err := NewExecutor(g).Eval(t.Context(), batchOf{"s": int64sOf([]int{0}), "s.offsets": int64sOf([]int{1}, 0)}, pool); !strings.Contains(unplaced(err), `feed "s" has no examples`) {
 		t.Errorf("a slot of no examples: %v", err)
 	}
 }
@@ -235,7 +234,7 @@ func TestLabelsBelowClasses(t *testing.T) {
 	loss := Mean(CrossEntropy(Linear(g.Input("x", 2), 3, LinearOptions{Act: Softmax}), g.IDs("y", 1)))
 	minimise(t, loss, 0.1)
 	_, err := NewExecutor(g).Train(t.Context(), batchOf{"x": floats([]int{1, 2}, 1, 2), "y": int64sOf([]int{1, 1}, 3)})
-	if err == nil || !strings.Contains(err.Error(), `feed "y", row 0, column 0: 3 is not below 3, the classes of "softmax_0" [N 3]`) {
+	if !strings.Contains(unplaced(err), `feed "y", row 0, column 0: 3 is not below 3, the classes of "softmax_0" [N 3]`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -67,7 +67,7 @@ func (b *feedBatch) loadFeed(i int, p *plan, batch map[string]*tensor.Dense) err
 	if t := batch[n.name]; t != nil && t.Dtype() == tensor.Uint64 && !slices.Contains(p.numbers, p.feeds[i]) {
 		b.wide[i], want = true, wideIDs
 	}
-	t, err := find(batch, n.name, want)
+	t, err := find(batch, n, n.name, want)
 	if err != nil {
 		return err
 	}
@@ -77,28 +77,28 @@ func (b *feedBatch) loadFeed(i int, p *plan, batch map[string]*tensor.Dense) err
 	}
 	shape := t.Shape()
 	if len(shape) == 0 || !slices.Equal(shape[1:], n.shape[1:]) {
-		return fmt.Errorf("nn: feed %q has shape %v, the graph declares %s", n.name, shape, shapeString(n.shape))
+		return fmt.Errorf("nn: feed %q has shape %v, the graph declares %s%s", n.name, shape, shapeString(n.shape), n.made)
 	}
 	if isInt(n) {
 		b.ids[i] = t.Int64s() // of a uint64 tensor the same bits
 	} else {
 		b.floats[i] = t.Float32s()
 	}
-	return b.agree(n.name, shape[0])
+	return b.agree(n, shape[0])
 }
 
 // loadSlot finds and checks ids and offsets of a slot.
 func (b *feedBatch) loadSlot(i int, n *Node, ids *tensor.Dense, batch map[string]*tensor.Dense) error {
-	offsets, err := find(batch, n.name+".offsets", slots)
+	offsets, err := find(batch, n, n.name+".offsets", slots)
 	if err != nil {
 		return err
 	}
 	b.ids[i], b.offsets[i] = ids.Int64s(), offsets.Int64s()
 	if len(ids.Shape()) != 1 || len(offsets.Shape()) != 1 || !covers(b.offsets[i], len(b.ids[i])) {
-		return fmt.Errorf("nn: feed %q of shape %v: its offsets, of shape %v, have to rise from 0 to the number of ids",
-			n.name, ids.Shape(), offsets.Shape())
+		return fmt.Errorf("nn: feed %q%s of shape %v: its offsets, of shape %v, have to rise from 0 to the number of ids",
+			n.name, n.made, ids.Shape(), offsets.Shape())
 	}
-	return b.agree(n.name, len(b.offsets[i])-1)
+	return b.agree(n, len(b.offsets[i])-1)
 }
 
 // covers says whether offsets cut n ids into examples.
@@ -106,28 +106,28 @@ func covers(offsets []int64, n int) bool {
 	return len(offsets) > 0 && offsets[0] == 0 && offsets[len(offsets)-1] == int64(n) && slices.IsSorted(offsets)
 }
 
-// find is the feed of that name, if its memory is plain and of the type.
-func find(batch map[string]*tensor.Dense, name string, want DType) (*tensor.Dense, error) {
+// find is the tensor of that name for a feed, if its memory is plain and of the type.
+func find(batch map[string]*tensor.Dense, n *Node, name string, want DType) (*tensor.Dense, error) {
 	t := batch[name]
 	if t == nil {
-		return nil, fmt.Errorf("nn: feed %q is missing: the batch has %q", name, slices.Sorted(maps.Keys(batch)))
+		return nil, fmt.Errorf("nn: feed %q%s is missing: the batch has %q", name, n.made, slices.Sorted(maps.Keys(batch)))
 	}
 	if t.Dtype() != want.tensor() {
-		return nil, fmt.Errorf("nn: feed %q holds %v, the graph declares %v", name, t.Dtype(), want.tensor())
+		return nil, fmt.Errorf("nn: feed %q holds %v, the graph declares %v%s", name, t.Dtype(), want.tensor(), n.made)
 	}
 	if !isPlain(t) {
-		return nil, fmt.Errorf("nn: feed %q is a view or not row-major: feed its Materialize() or a Clone()", name)
+		return nil, fmt.Errorf("nn: feed %q%s is a view or not row-major: feed its Materialize() or a Clone()", name, n.made)
 	}
 	return t, nil
 }
 
 // agree takes the number of examples of one feed, which is that of all.
-func (b *feedBatch) agree(name string, rows int) error {
+func (b *feedBatch) agree(n *Node, rows int) error {
 	if rows == 0 {
-		return fmt.Errorf("nn: feed %q has no examples: a batch needs 1 or more", name)
+		return fmt.Errorf("nn: feed %q%s has no examples: a batch needs 1 or more", n.name, n.made)
 	}
 	if b.rows >= 0 && rows != b.rows {
-		return fmt.Errorf("nn: feed %q has %d examples, the feeds before it have %d", name, rows, b.rows)
+		return fmt.Errorf("nn: feed %q%s has %d examples, the feeds before it have %d", n.name, n.made, rows, b.rows)
 	}
 	b.rows = rows
 	return nil

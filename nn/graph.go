@@ -21,9 +21,10 @@ type Graph struct {
 	count map[string]int // names given so far, by kind
 	err   error
 
-	tables map[string]rowSource // loaded embeddings, by name
-	finite map[string]bool      // loaded dense params without a NaN or an infinity, by name
-	counts map[string]counts    // feeds that count shows and clicks, by name of the table
+	loading bool                 // nodes come from a saved model, and have no place in the program
+	tables  map[string]rowSource // loaded embeddings, by name
+	finite  map[string]bool      // loaded dense params without a NaN or an infinity, by name
+	counts  map[string]counts    // feeds that count shows and clicks, by name of the table
 
 	mu        sync.Mutex // guards what follows
 	objective *Node
@@ -94,7 +95,7 @@ func (g *Graph) free(kind string) string {
 
 // add makes op a node of the graph under an unused name. What is wrong with it becomes the graph's error.
 func (g *Graph) add(name string, o op, in ...*Node) *Node {
-	n := &Node{graph: g, op: o, in: in}
+	n := g.newNode("", o, in...)
 	if !g.sound(n) {
 		return n
 	}
@@ -118,6 +119,15 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 	return n
 }
 
+// newNode is a node that the graph has not got yet.
+func (g *Graph) newNode(name string, o op, in ...*Node) *Node {
+	n := &Node{graph: g, op: o, in: in, name: name}
+	if !g.loading {
+		n.made = here()
+	}
+	return n
+}
+
 // sound says whether the inputs of n are good nodes of this graph; what isn't is reported, unless it was before.
 func (g *Graph) sound(n *Node) bool {
 	for i, in := range n.in {
@@ -129,7 +139,7 @@ func (g *Graph) sound(n *Node) bool {
 			n.bad = true
 			return false
 		case in.graph != g:
-			n.spoil(fmt.Errorf("input %d, %v, belongs to another graph", i, in))
+			n.spoil(fmt.Errorf("input %d, %s, belongs to another graph", i, in.placed()))
 			return false
 		}
 	}

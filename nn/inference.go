@@ -51,7 +51,7 @@ func (m InferenceModel) check() error {
 	}
 	for _, n := range m.outputs {
 		if n == nil || n.bad || n.graph != g {
-			return fmt.Errorf("nn: Inference: output %v is not a node of the graph of %v", n, m.outputs[0])
+			return fmt.Errorf("nn: Inference: output %v is not a node of the graph of %s", n, m.outputs[0].placed())
 		}
 	}
 	return nil
@@ -161,7 +161,7 @@ func given(p *optimizer.Param) int {
 func (n *Node) Savable() error {
 	for _, p := range n.Params() {
 		if _, err := attributes(variable{p}); err != nil {
-			return fmt.Errorf("nn: %q: %w", p.Name, err)
+			return fmt.Errorf("nn: %s: %w", n.graph.Node(p.Name).label(), err)
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ func LayerNorm(x *Node, o NormOptions) *Node {
 		return apply("", layerNorm{}, x)
 	}
 	if o.Momentum != 0 {
-		return (&Node{graph: x.graph, op: layerNorm{}, name: o.Name}).spoil(
+		return x.graph.newNode(o.Name, layerNorm{}).spoil(
 			fmt.Errorf("Momentum is %v, but layer norm has no moving averages: leave it out", o.Momentum))
 	}
 	o = o.withDefaults(x.graph, "layer_norm")

@@ -64,7 +64,7 @@ func (b *feedBatch) check(p *plan, l *limit) error {
 		return nil
 	}
 	row, column := position(feed, b.offsets[at], i)
-	return fmt.Errorf("nn: feed %q, row %d, column %d%s: %s", feed.name, row, column, b.where(at, row), wrong)
+	return fmt.Errorf("nn: feed %q%s, row %d, column %d%s: %s", feed.name, feed.made, row, column, b.where(at, row), wrong)
 }
 
 // check refuses computed values of an op's input that are out of bounds.

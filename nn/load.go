@@ -119,12 +119,13 @@ func readModel(data []byte, f weightSource) (*Model, error) {
 		return nil, fmt.Errorf("its format is %q, this version reads %q", s.Format, graphFormat)
 	}
 	g := NewGraph(s.Seed)
-	g.tables, g.finite = map[string]rowSource{}, map[string]bool{}
+	g.tables, g.finite, g.loading = map[string]rowSource{}, map[string]bool{}, true
 	for _, n := range s.Nodes {
 		if err := g.restore(n, f); err != nil {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 	}
+	g.loading = false
 	m, err := g.model(s.Outputs)
 	if err == nil {
 		m.saved = data

@@ -18,7 +18,7 @@ func (p padded) padding() *int64 { return p.PaddingIdx }
 
 func (p padded) limits(n *Node) []limit {
 	table := n.in[1]
-	why := fmt.Sprintf("the height of embedding %q", table.name)
+	why := fmt.Sprintf("the height of embedding %q%s", table.name, table.made)
 	return []limit{{below: int64(table.shape[0]), why: why, except: p.PaddingIdx}}
 }
 

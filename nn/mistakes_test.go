@@ -137,7 +137,7 @@ func TestMistakesOfAllOps(t *testing.T) {
 		kind := m.op.kind()
 		seen[kind] = true
 		apply("wrong", m.op, m.in...)
-		err := fmt.Sprint(g.Err())
+		err := unplaced(g.Err())
 		if want := fmt.Sprintf("nn: %s %q: ", kind, "wrong"); !strings.HasPrefix(err, want) {
 			t.Errorf("%s of %v: %q does not begin with %q", kind, m.in, err, want)
 		}

@@ -14,8 +14,9 @@ type Node struct {
 	in    []*Node
 	name  string
 	shape []int
-	index int  // position among the graph's nodes
-	bad   bool // made by mistake: the graph has the error
+	index int    // position among the graph's nodes
+	bad   bool   // made by mistake: the graph has the error
+	made  origin // for errors
 }
 
 // batch stands for the number of examples in a shape.
@@ -39,9 +40,9 @@ func (n *Node) Named(name string) *Node {
 	switch {
 	case n.bad || name == n.name:
 	case name == "" || g.named[name] != nil:
-		g.fail(fmt.Errorf("nn: %v can't be named %q: the name is empty or taken", n, name))
+		g.fail(fmt.Errorf("nn: %s can't be named %q%s: the name is empty or taken", n.placed(), name, here()))
 	case isLeaf(n):
-		g.fail(fmt.Errorf("nn: %v can't be named %q: feeds and parameters keep their names", n, name))
+		g.fail(fmt.Errorf("nn: %s can't be named %q%s: feeds and parameters keep their names", n.placed(), name, here()))
 	default:
 		delete(g.named, n.name)
 		n.name, g.named[name] = name, n
@@ -70,13 +71,16 @@ func (n *Node) spoil(err error) *Node {
 	return n
 }
 
-// label names the node in an error: op and name, or the op alone for a node that never got one.
+// label names the node in an error: op, name and place, without the name for a node that never got one.
 func (n *Node) label() string {
 	if n.name == "" {
-		return n.op.kind()
+		return n.op.kind() + n.made.String()
 	}
-	return fmt.Sprintf("%s %q", n.op.kind(), n.name)
+	return fmt.Sprintf("%s %q%s", n.op.kind(), n.name, n.made)
 }
+
+// placed is the node in an error where its op is no matter: name, shape and place.
+func (n *Node) placed() string { return n.String() + n.made.String() }
 
 // apply adds an op to the graph of its inputs.
 func apply(name string, o op, in ...*Node) *Node {

@@ -215,9 +215,11 @@ func scorable(n *Node) error {
 	_, counts := n.op.(metric)
 	switch {
 	case counts || len(n.shape) == 0 || n.shape[0] != batch:
-		return fmt.Errorf("nn: scorer: output %v is of all examples together: name the others in ScorerOptions.Outputs", n)
+		return fmt.Errorf("nn: scorer: output %s is of all examples together: name the others in ScorerOptions.Outputs",
+			n.placed())
 	case isInt(n):
-		return fmt.Errorf("nn: scorer: output %v holds int64: save its Cast to float32, or name others in ScorerOptions.Outputs", n)
+		return fmt.Errorf("nn: scorer: output %s holds int64: save its Cast to float32, or name others in ScorerOptions.Outputs",
+			n.placed())
 	}
 	return nil
 }

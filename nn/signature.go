@@ -142,11 +142,12 @@ func fits(f dataset.Format, feeds []*Node) error {
 	for _, n := range feeds {
 		at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == n.name })
 		if at < 0 {
-			return fmt.Errorf("feed %v is no column of the format, which has %s: what a Map makes of a batch has no place in a format",
-				n, columnsString(columns))
+			return fmt.Errorf("feed %s is no column of the format, which has %s: what a Map makes of a batch has no place in a format",
+				n.placed(), columnsString(columns))
 		}
 		if c := columns[at]; !isColumn(n, c) {
-			return fmt.Errorf("feed %v of type %s does not take the column %s", n, valueOf(n).Type, columnsString(columns[at:at+1]))
+			return fmt.Errorf("feed %s of type %s does not take the column %s",
+				n.placed(), valueOf(n).Type, columnsString(columns[at:at+1]))
 		}
 	}
 	return nil

@@ -257,7 +257,7 @@ func TestBadJobs(t *testing.T) {
 		"no rows to train on":   func(j *train.Job) { j.Data = given(nil, nil) },
 		"no data today":         func(j *train.Job) { j.Data = given(nil, broken) },
 		"call Load first":       func(j *train.Job) { j.Data = given(dataset.FromFiles(dataset.CriteoSlots(), "none.txt"), nil) },
-		"feed \"y\" is missing": func(j *train.Job) {
+		"is missing: the batch has [\"x\"]": func(j *train.Job) {
 			j.Data = given(dataset.FromColumns(dataset.FloatValues("x", []float32{1}, 1)), nil)
 		},
 		"none/checkpoint": func(j *train.Job) { j.Load = "none/checkpoint" },

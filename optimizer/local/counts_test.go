@@ -64,7 +64,7 @@ func TestWhatIsNotFiniteIsRefused(t *testing.T) {
 	check(t, err)
 	x := tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]float32{1, 2, 3, float32(math.NaN())}))
 	_, err = nn.NewExecutor(g).Train(t.Context(), map[string]*tensor.Dense{"num": x})
-	want := `nn: feed "num", row 1, column 1 is NaN: local: the gradient of "fc_0.w_0" is NaN at element 1, and the loss NaN`
+	want := `nn: feed "num" (counts_test.go:60), row 1, column 1 is NaN: local: the gradient of "fc_0.w_0" is NaN at element 1, and the loss NaN`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v does not say %q", err, want)
 	}

@@ -1,0 +1,98 @@
+package nn_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
+	"gorgonia.org/tensor"
+)
+
+// TestMistakesNameTheirLine: what is wrong with a graph is told with the line of the program that made the node.
+func TestMistakesNameTheirLine(t *testing.T) {
+	for _, c := range []struct {
+		build func(g *nn.Graph)
+		want  string
+	}{
+		{residual, `nn: add "add_0" (model.go:31): "fc_0" [N 1] and "sum_0" [N] can't be added: shapes are neither the same nor is the second a bias ` +
+			`of the first`},
+		{activated, `nn: linear "x" (model.go:41): the name is taken`},
+		{activatedByItsOwn, `nn: reshape "reshape_0" (model.go:51): input "fc_0" [N 2] has 2 numbers an example, [5] has 5`},
+		{nothing, `nn: concat (model.go:61): input 1 is nil`},
+		{tables, `nn: table "t" (model.go:72): "t" [0 2] (model.go:71) exists with another shape, initializer, entry or bound than [0 3], ` +
+			`{Low:-0.05 High:0.05}, {CountFilter:0 Probability:0 ShowClick:{Threshold:0 ShowCoeff:0 ClickCoeff:0}} and 0 bytes`},
+		{named, `nn: "relu_0" [N 1] (model.go:81) can't be named "x" (model.go:82): the name is empty or taken`},
+		{normed, `nn: layer_norm (model.go:91): Momentum is 0.9, but layer norm has no moving averages: leave it out`},
+	} {
+		g := nn.NewGraph(1)
+		c.build(g)
+		if err := g.Err(); err == nil || err.Error() != c.want {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+}
+
+// TestBatchesNameTheLine: what is wrong with a batch is told with the lines where the feed, and what sets the limit, were declared.
+func TestBatchesNameTheLine(t *testing.T) {
+	g := nn.NewGraph(1)
+	loss := model(g)
+	if _, err := local.Minimize(loss, optimizer.SGD{LR: 0.1}); err != nil {
+		t.Fatal(err)
+	}
+	type feeds = map[string]*tensor.Dense
+	for want, spoil := range map[string]func(b feeds){
+		`nn: feed "x" (model.go:101) is missing: the batch has ["ids" "label"]`:  func(b feeds) { delete(b, "x") },
+		`nn: feed "x" has shape (1, 2), the graph declares [N 1] (model.go:101)`: func(b feeds) { b["x"] = nn.Floats([]float32{1, 2}, 2) },
+		`nn: feed "x" holds int64, the graph declares float32 (model.go:101)`:    func(b feeds) { b["x"] = nn.Ints([]int64{1}, 1) },
+		`nn: feed "ids" (model.go:101), row 0, column 0: 7 is not below 5, the height of embedding "emb" (model.go:103)`: func(b feeds) {
+			b["ids"] = nn.Ints([]int64{7}, 1)
+		},
+		`nn: feed "label" (model.go:102), row 0, column 0: 35 is no label of log_loss "log_loss_0" (model.go:105), which is 0 or 1`: func(b feeds) {
+			b["label"] = nn.Floats([]float32{35}, 1)
+		},
+		`nn: feed "x" (model.go:101), row 0, column 0 is NaN: local: `: func(b feeds) { b["x"] = nn.Floats([]float32{float32(math.NaN())}, 1) },
+	} {
+		batch := feeds{"x": nn.Floats([]float32{1}, 1), "ids": nn.Ints([]int64{1}, 1), "label": nn.Floats([]float32{1}, 1)}
+		spoil(batch)
+		exe := nn.NewExecutor(g)
+		if _, err := exe.Train(t.Context(), batch); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestLoadedNodesHaveNoLine, but what a program builds on them has.
+func TestLoadedNodesHaveNoLine(t *testing.T) {
+	g := nn.NewGraph(1)
+	var saved bytes.Buffer
+	if err := nn.Inference(nn.ReLU(g.Input("x", 2))).WriteGraph(&saved); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "graph.json"), saved.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "weights.safetensors"), []byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, err := nn.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = nn.NewExecutor(m.Graph).Eval(t.Context(), nil, m.Outputs[0])
+	if want := `nn: feed "x" is missing: the batch has []`; fmt.Sprint(err) != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	m.Outputs[0].Named("x")
+	nn.Reshape(m.Outputs[0], 3)
+	if err := m.Graph.Err(); !strings.Contains(fmt.Sprint(err), `nn: "relu_0" [N 2] can't be named "x" (origins_test.go:`) {
+		t.Errorf("got %v", err)
+	}
+}
