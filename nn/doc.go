@@ -20,7 +20,7 @@
 //
 // Nothing fails while a graph is built. The first mistake is kept with the line of the program that made it and the names and shapes
 // involved, everything built on it stays silent, and [Graph.Err] tells it, as do Minimize and the executor. Print a graph to see it as a
-// table: [Graph.String].
+// table: [Graph.String]; [Graph.Dot] is for Graphviz to draw.
 //
 // # What there is
 //
@@ -125,6 +125,7 @@ package nn
 //	initializer.go  first values that depend on a parameter's shape
 //	objective.go    a loss, as optimizer.Objective
 //	summary.go      the graph as a table
+//	graphviz.go     the graph as a drawing
 //
 // A step of an executor:
 //
