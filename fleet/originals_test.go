@@ -57,8 +57,8 @@ func TestNoLongerThanTheOriginals(t *testing.T) {
 	}
 }
 
-// TestDocIsTheExample keeps the programs of the package's documentation and of the README what examples run, line by line but for checks
-// of errors and for what an example prints.
+// TestDocIsTheExample keeps the program of the package's documentation, and the README's of a job that survives, what examples run, line by line
+// but for checks of errors and for what an example prints.
 func TestDocIsTheExample(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -71,7 +71,6 @@ func TestDocIsTheExample(t *testing.T) {
 		ran                 []string
 	}{
 		{"doc.go", parseFile(t, "doc.go").Doc.Text(), "f, err := fleet.Init", everyRole},
-		{"README.md", string(readme), "f, err := fleet.Init", everyRole},
 		{"README.md", string(readme), "s := strategy.Sync()\ns.Recovery", survives},
 	} {
 		ran := slices.DeleteFunc(slices.Clone(c.ran), func(line string) bool { return strings.HasPrefix(line, "fmt.") || line == "return err" })

@@ -16,7 +16,7 @@ import (
 // as often as this one, or has left the job. With servers they meet at server 0, in a collective job among themselves; alone there
 // is nobody else. Every worker gets the same bits, or, where workers make different calls (another op, type or number of values), an error
 // that names both. A worker that was started again alone makes its collectives from the first on, and has the answers to those that the
-// others have behind them, or an error where these were large or are long past.
+// others have behind them, or an error where these were large or are long past; [UtilBase.CatchUp] has it go on with the others' next.
 type UtilBase struct{ f *Fleet }
 
 // Util is this fleet's collectives and helpers.
@@ -114,6 +114,21 @@ func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, erro
 		return new(solo.Trainer), nil
 	}
 	return f.between(ctx, call)
+}
+
+// CatchUp has a worker that was started again alone go on with the collectives of the others, and not from the first: those that its lives
+// before have made, or the others without it, are left out, and it returns how many. A program that begins where the job is (see
+// [Fleet.Position]) calls it before its first collective; which one the others are at, what they bring has to tell. In a job that begins
+// it returns 0 and does nothing.
+func (u UtilBase) CatchUp() int {
+	j, err := u.f.workerCall("CatchUp")
+	if err != nil {
+		return 0
+	}
+	if late, is := j.backend.(interface{ CatchUp() int }); is {
+		return late.CatchUp()
+	}
+	return 0
 }
 
 // gather gives every worker what each gave, by index; nil stands for a worker that is gone.

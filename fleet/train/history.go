@@ -47,10 +47,9 @@ func testName(n *nn.Node) string { return "test " + n.Label() }
 
 // evaluate measures with the others, and calls the hooks.
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
-	nodes := append([]*nn.Node{r.Job.Loss}, r.Job.Metrics...)
 	sums := []float64{float64(so.Samples), float64(so.Passed), so.Loss * float64(so.Samples)}
 	if r.test != nil {
-		measured, err := measure(ctx, r.judge, r.test.Shard(r.Fleet.WorkerIndex(), r.Fleet.WorkerNum()), nodes)
+		measured, err := measure(ctx, r.judge, r.test.Shard(r.Fleet.WorkerIndex(), r.Fleet.WorkerNum()), r.nodes())
 		if err != nil {
 			return err
 		}
@@ -59,15 +58,26 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 		}
 		sums = append(sums, measured...)
 	}
-	words, err := r.exchange(ctx, r.word(end, sums))
+	words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums})
 	if err != nil {
 		return err
 	}
-	e, err := r.join(words, nodes, len(sums))
+	return r.conclude(ctx, words)
+}
+
+// adopt takes an evaluation that the others have made without this worker, and says whether it is the epoch's last.
+func (r *Run) adopt(ctx context.Context, words []word) (end bool, err error) {
+	err = r.conclude(ctx, words)
+	return err == nil && r.History[len(r.History)-1].End, err
+}
+
+// conclude makes an evaluation of what all have measured, and calls the hooks.
+func (r *Run) conclude(ctx context.Context, words []word) error {
+	e, err := r.join(words)
 	if err != nil {
 		return err
 	}
-	if e.End = end; end {
+	if e.End {
 		r.before = e.Examples
 	}
 	r.History = append(r.History, e)
@@ -81,24 +91,31 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 }
 
 // join adds up what workers measured. One that came meanwhile has measured nothing.
-func (r *Run) join(words [][]float64, nodes []*nn.Node, width int) (e Evaluation, err error) {
-	sums := make([]float64, width)
+func (r *Run) join(words []word) (e Evaluation, err error) {
+	var sums []float64
+	end := true
 	for _, w := range words {
 		switch {
-		case w[wordMeasures] == 0:
+		case w.Kind != measures:
 			continue
-		case len(w) != wordLen+width:
-			return e, fmt.Errorf("train: a worker measured %d numbers, this one %d: do all have test rows, and the same metrics?",
-				len(w)-wordLen, width)
+		case sums == nil:
+			sums = make([]float64, len(w.Sums))
+		case len(sums) != len(w.Sums):
+			return e, fmt.Errorf("train: workers measured %d and %d numbers: do all have test rows, and the same metrics?",
+				len(sums), len(w.Sums))
 		}
-		for i, v := range w[wordLen:] {
+		end = end && w.Ended
+		for i, v := range w.Sums {
 			sums[i] += v
 		}
 	}
-	e = Evaluation{Epoch: r.Epoch + 1, Examples: r.before + int(sums[0]+sums[1]), Values: map[string]float64{}}
+	if len(sums) < 3 {
+		return e, fmt.Errorf("train: no worker has measured anything")
+	}
+	e = Evaluation{Epoch: r.Epoch + 1, End: end, Examples: r.before + int(sums[0]+sums[1]), Values: map[string]float64{}}
 	names, values := []string{TrainLoss}, []float64{sums[2] / sums[0]}
 	if r.test != nil {
-		measured, err := valuesOf(nodes, sums[3:])
+		measured, err := valuesOf(r.nodes(), sums[3:])
 		if err != nil {
 			return e, err
 		}
@@ -111,6 +128,9 @@ func (r *Run) join(words [][]float64, nodes []*nn.Node, width int) (e Evaluation
 	}
 	return e, nil
 }
+
+// nodes are what is evaluated.
+func (r *Run) nodes() []*nn.Node { return append([]*nn.Node{r.Job.Loss}, r.Job.Metrics...) }
 
 // names are those of an evaluation's values, in the order of the job's.
 func (r *Run) names() []string {
@@ -176,14 +196,38 @@ func (r *Run) resume() error {
 			r.over = true
 		}
 	}
+	r.counted()
+	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
+		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %d examples\n",
+			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, at.Samples)
+	}
+	return r.note() // positions are of this epoch
+}
+
+// counted takes from the history how many examples the epochs before had.
+func (r *Run) counted() {
 	for _, e := range r.History {
 		if e.End {
 			r.before = e.Examples
 		}
 	}
-	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
-		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %d examples\n",
-			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, at.Samples)
+}
+
+// historyJSON is the history for a worker that lacks some of it.
+func (r *Run) historyJSON() ([]byte, error) { return json.Marshal(r.History) }
+
+// recall takes a history that is longer than this worker's.
+func (r *Run) recall(words []word) error {
+	for _, w := range words {
+		var h []Evaluation
+		if w.Kind != recalls || w.Known <= len(r.History) || len(w.History) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(w.History, &h); err != nil {
+			return fmt.Errorf("train: the history of another worker: %w", err)
+		}
+		r.History = h
+		r.counted()
 	}
 	return nil
 }

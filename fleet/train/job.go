@@ -107,7 +107,7 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 	}
 	if err == nil {
 		err = errors.Join(checkNodes(j.Loss, "Metrics", j.Metrics), checkNodes(j.Loss, "Show", j.Show),
-			checkNodes(j.Loss, "Outputs", j.Outputs), j.Options.Check())
+			checkNodes(j.Loss, "Outputs", j.Outputs), j.Options.Check(), j.modelErr())
 	}
 	if err != nil {
 		return s, err

@@ -1,60 +1,96 @@
 package train
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"fmt"
 	"slices"
 )
 
-// Workers meet when they have come to the end of an epoch, or to an evaluation in the middle of one: each gives the others a word, a
-// row of numbers that begins with these. What it measured follows, where it did.
+// Workers meet at the end of an epoch, and for an evaluation in the middle of one: each says how far it is, they measure, and at an epoch's
+// end they agree whether there is another. What they say is always a word, so that a worker that was started again alone, and comes in
+// the middle of what the others do, finds its place by what they say.
+type word struct {
+	Kind  kind
+	Epoch int  // from 0
+	Ended bool // the worker has trained on its share of the epoch
+	Stop  bool // a hook of it has stopped the job
+	Known int  // evaluations that it knows of
+	// Sums are what it has measured.
+	Sums []float64
+	// History is what it knows, as JSON, for those that know less.
+	History []byte
+}
+
+// kind is what workers say a word for.
+type kind int
+
 const (
-	wordMeasures = iota // 1 if sums follow
-	wordEpoch           // the epoch, from 0
-	wordEnded           // 1 if the worker has trained on its share of the epoch
-	wordStop            // 1 if a hook of it has stopped the job
-	wordLen
+	meets    kind = iota // how far each is
+	recalls              // the history, for those that lack some of it
+	measures             // what was measured
+	agrees               // that the epoch is over
 )
 
-// word is what this worker has to say.
-func (r *Run) word(ended bool, sums []float64) []float64 {
-	w := make([]float64, wordLen, wordLen+len(sums))
-	w[wordEpoch] = float64(r.Epoch)
-	for i, is := range map[int]bool{wordMeasures: sums != nil, wordEnded: ended, wordStop: r.stopping()} {
-		if is {
-			w[i] = 1
+// meet waits for the others, and takes their words: those of the living, in their order. The kind is that of what they do, which this
+// worker joins if it is late.
+func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, err error) {
+	mine.Epoch, mine.Stop, mine.Known = r.Epoch, r.stopping(), len(r.History)
+	words, at, err := r.exchange(ctx, mine)
+	if err != nil {
+		return nil, 0, err
+	}
+	others, most, knows := mine.Kind, 0, 0
+	for i, w := range words {
+		if mine.Kind == meets && w.Kind != meets {
+			others = w.Kind
+		}
+		if w.Known > most {
+			most, knows = w.Known, i
+		}
+		r.over = r.over || w.Ended && w.Stop
+		r.Epoch = max(r.Epoch, w.Epoch)
+	}
+	r.leads = at[knows] == r.Fleet.WorkerIndex()
+	lacking := slices.ContainsFunc(words, func(w word) bool { return w.Known < most })
+	if others == recalls || !lacking || mine.Kind == recalls {
+		return words, others, r.recall(words)
+	}
+	return words, others, r.tell(ctx, mine.Ended)
+}
+
+// tell has those that know the most tell the others; all who were at the meeting call it.
+func (r *Run) tell(ctx context.Context, ended bool) (err error) {
+	told := word{Kind: recalls, Ended: ended}
+	if r.leads {
+		if told.History, err = r.historyJSON(); err != nil {
+			return err
 		}
 	}
-	return append(w, sums...)
+	_, _, err = r.meet(ctx, told)
+	return err
 }
 
-// meet waits for the other workers, and says whether all have ended the epoch.
-func (r *Run) meet(ctx context.Context, ended bool) (all bool, err error) {
-	words, err := r.exchange(ctx, r.word(ended, nil))
-	if err != nil {
-		return false, err
+// exchange gives the others a word and takes theirs, with the worker that each is of.
+func (r *Run) exchange(ctx context.Context, mine word) (words []word, at []int, err error) {
+	var said bytes.Buffer
+	if err := gob.NewEncoder(&said).Encode(mine); err != nil {
+		return nil, nil, err
 	}
-	return !slices.ContainsFunc(words, func(w []float64) bool { return w[wordEnded] == 0 }), nil
-}
-
-// exchange gives the other workers a word and takes theirs, in their order; the dead have none. A worker that was started again alone may
-// come in the middle of what the others do: it goes on in their epoch.
-func (r *Run) exchange(ctx context.Context, word []float64) (words [][]float64, err error) {
-	all, err := r.Fleet.Util().AllGather(ctx, word)
+	all, err := r.Fleet.AllGatherBytes(ctx, said.Bytes())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.leads = slices.IndexFunc(all, func(w []float64) bool { return w != nil }) == r.Fleet.WorkerIndex()
-	for i, w := range all {
-		switch {
-		case w == nil:
+	for i, b := range all {
+		if b == nil { // a worker that is gone
 			continue
-		case len(w) < wordLen:
-			return nil, fmt.Errorf("train: worker %d sent %d numbers, a word has %d: do all run the same program?", i, len(w), wordLen)
 		}
-		words = append(words, w)
-		r.over = r.over || w[wordEnded] > 0 && w[wordStop] > 0
-		r.Epoch = max(r.Epoch, int(w[wordEpoch]))
+		var w word
+		if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
+			return nil, nil, fmt.Errorf("train: what worker %d says is not understood; do all run the same program? %w", i, err)
+		}
+		words, at = append(words, w), append(at, i)
 	}
-	return words, nil
+	return words, at, nil
 }

@@ -261,6 +261,10 @@ func TestBadJobs(t *testing.T) {
 			j.Data = given(dataset.FromColumns(dataset.FloatValues("x", []float32{1}, 1)), nil)
 		},
 		"none/checkpoint": func(j *train.Job) { j.Load = "none/checkpoint" },
+		"late": func(j *train.Job) {
+			j.Data, j.Files.Paths = nil, []string{"none.csv"}
+			j.Files.Format = dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("late")}}}
+		},
 		"not a directory": func(j *train.Job) { j.Out = "resume_test.go/out" },
 	} {
 		err := fails(t, func() train.Job {

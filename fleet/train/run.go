@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"gorgonia.org/tensor"
@@ -104,14 +105,15 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		return err
 	}
 	r.exe, r.judge = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
-	r.leads = r.Fleet.WorkerIndex() == 0
+	late := r.Fleet.Util().CatchUp() > 0 // it was started again alone, and the others train on
+	r.leads = r.Fleet.WorkerIndex() == 0 && !late
 	if j.Out != "" && r.leads { // what can't be written is told before hours of training
 		if err := os.MkdirAll(j.Out, 0o777); err != nil {
 			return err
 		}
 	}
-	if !r.recovers { // all begin together, so that their rates are of the same time; who comes back in the middle does not wait
-		if _, err := r.meet(ctx, true); err != nil {
+	if !late { // all begin together, so that their rates are of the same time
+		if _, _, err := r.meet(ctx, word{Ended: true}); err != nil {
 			return err
 		}
 	}
@@ -129,28 +131,38 @@ func (r *Run) epoch(ctx context.Context) (err error) {
 	if err := r.exe.Close(ctx); err != nil { // what was pushed is applied
 		return err
 	}
-	for { // others may be on their way, and want to evaluate
-		all, err := r.meet(ctx, true)
+	if err := r.end(ctx); err != nil {
+		return err
+	}
+	return r.checkpoint(ctx)
+}
+
+// end waits until all have ended the epoch, evaluates as often as others on their way do, and agrees with them whether it was the last.
+func (r *Run) end(ctx context.Context) error {
+	for over := false; !over; {
+		words, others, err := r.meet(ctx, word{Ended: true})
 		if err != nil {
 			return err
 		}
-		if all {
-			break
+		switch over = !slices.ContainsFunc(words, func(w word) bool { return !w.Ended }); others {
+		case meets:
+			err = r.evaluate(ctx, r.last, over)
+		case measures:
+			over, err = r.adopt(ctx, words)
+		case agrees: // without this worker
+			return r.epochEnded(ctx, r.last)
+		case recalls:
+			over = false
 		}
-		if err := r.evaluate(ctx, r.last, false); err != nil {
+		if err != nil {
 			return err
 		}
-	}
-	if err := r.evaluate(ctx, r.last, true); err != nil {
-		return err
 	}
 	if err := r.epochEnded(ctx, r.last); err != nil {
 		return err
 	}
-	if _, err := r.meet(ctx, true); err != nil { // hooks may have stopped the job
-		return err
-	}
-	return r.checkpoint(ctx)
+	_, _, err := r.meet(ctx, word{Kind: agrees, Ended: true}) // hooks may have stopped the job
+	return err
 }
 
 // pass trains on this worker's share of the epoch.
@@ -199,8 +211,27 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 	if every == 0 || so.Steps%every != 0 || so.Samples+so.Passed == r.share || r.stopping() { // the epoch's end evaluates too
 		return nil
 	}
-	if _, err := r.meet(ctx, false); err != nil {
-		return err
+	return r.middle(ctx, so)
+}
+
+// middle evaluates in the middle of an epoch. A worker that is late finds the others where they are.
+func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
+	for {
+		words, others, err := r.meet(ctx, word{})
+		if err != nil {
+			return err
+		}
+		switch others {
+		case meets:
+			return r.evaluate(ctx, so, false)
+		case measures:
+			over, err := r.adopt(ctx, words)
+			if err == nil && over {
+				_, _, err = r.meet(ctx, word{Kind: agrees})
+			}
+			return err
+		case agrees:
+			return nil
+		}
 	}
-	return r.evaluate(ctx, so, false)
 }

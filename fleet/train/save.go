@@ -24,23 +24,32 @@ func (r *Run) save(ctx context.Context) error {
 	if dir == "" || !r.leads {
 		return nil
 	}
-	if err := Save(ctx, r.Fleet, dir, r.Job.model()); err != nil {
+	var model optimizer.Model
+	if len(r.Job.Outputs) > 0 {
+		model = r.Job.model()
+	}
+	if err := Save(ctx, r.Fleet, dir, model); err != nil {
 		return err
 	}
 	fmt.Fprintf(r.Job.Stdout, "saved %s\n", dir)
 	return r.saved(ctx, dir)
 }
 
-// model is what is saved for inference; nil without outputs.
-func (j *Job) model() optimizer.Model {
-	if len(j.Outputs) == 0 {
-		return nil
-	}
+// model is what is saved for inference, of a job with outputs.
+func (j *Job) model() nn.InferenceModel {
 	m := nn.Inference(j.Outputs...)
 	if j.Files.Format != nil {
 		m = m.WithFormat(j.Files.Format)
 	}
 	return m
+}
+
+// modelErr says why the model can't be saved, before hours of training.
+func (j *Job) modelErr() error {
+	if len(j.Outputs) == 0 {
+		return nil
+	}
+	return j.model().Err()
 }
 
 // Save writes a checkpoint to go on from, dir/checkpoint, and a model for inference, dir/model, unless it is nil. One worker calls it.

@@ -212,7 +212,7 @@ func (c *hello) say(ctx context.Context, s int) error {
 				"do all roles run the same build? %w", c.Servers[0], wire.ErrMismatch)
 		}
 		c.link.life.number, c.link.life.job = w.Life, w.Job
-		c.progress = checkpoint.Progress(w.Progress)
+		c.progress, c.gathers.behind = checkpoint.Progress(w.Progress), w.Gathers
 		c.sessions.Resume(mode.Round(w.Round))
 	}
 	c.link.besides.begin(func() { c.link.beatTo(s) }) // from now on this server misses them, however long the others take

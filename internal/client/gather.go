@@ -37,6 +37,17 @@ type gathering struct {
 	most    int                                     // bytes of a round that all workers bring together
 	renew   func(context.Context, wire.Loads) error // for what servers have loaded since
 	made    atomic.Uint64
+	behind  uint64 // that lives before have made
+}
+
+// CatchUp leaves out the collectives that lives of this worker before have made, and says how many these were.
+func (c *Client) CatchUp() int {
+	g := &c.gathers
+	if made := g.made.Load(); made < g.behind {
+		g.made.Store(g.behind)
+		return int(g.behind - made)
+	}
+	return 0
 }
 
 // gather gives every worker what each of them sent, by worker index; nothing stands for a worker that is gone. It returns

@@ -87,6 +87,17 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	return r.JSON(wire.Gathered{Data: g.data, More: g.more, Loads: c.st.loads})
 }
 
+// behind is how many collectives a worker has behind it: in the last of them it took part, or nobody waits for it any more. Locked.
+func (c *gathering) behind(worker int) (n uint64) {
+	n = c.past
+	for _, g := range c.byNumber {
+		if g.done || g.have[worker] {
+			n = max(n, g.n)
+		}
+	}
+	return n
+}
+
 // again answers a collective that all have had behind them for long: a barrier, or one to which nobody brought anything. Locked.
 func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	if msg.N > c.silent && msg.Data != nil {

@@ -161,7 +161,8 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	gathering := &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
-		recovery: s.recovery, journal: journal, index: c.Index, differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
+		recovery: s.recovery, gathering: gathering, journal: journal, index: c.Index, differences: s.differences,
+		ended: make(chan struct{}, 1), log: s.log}
 	s.servers.members = members
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
 		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack, log: s.log}

@@ -1,0 +1,80 @@
+package train_test
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// victim has this test's binary be a program of which the worker of that number ends once, as if it were killed.
+const victim = "TRAIN_VICTIM"
+
+// TestMain is the program where TestAWorkerComesLate starts it.
+func TestMain(m *testing.M) {
+	if os.Getenv(victim) == "" {
+		os.Exit(m.Run())
+	}
+	o := train.Options{Mode: "async", Epochs: 4, Batch: 16, EvalEvery: 40, Out: "out"}
+	train.Main(&o, func() (train.Job, error) {
+		j := job(o)
+		j.Data = data(4000, 100)
+		j.Hooks = []train.Hooks{{Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
+			if fmt.Sprint(r.Fleet.WorkerIndex()) == os.Getenv(victim) && r.Epoch == 1 && so.Steps == 50 {
+				if killed, err := os.OpenFile("killed", os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+					killed.Close()
+					os.Exit(3)
+				}
+			}
+			return nil
+		}}}
+		return j, nil
+	})
+}
+
+// TestAWorkerComesLate: a worker that is started again alone, in the middle of an epoch, evaluates with the others where these are, and
+// the history that the job leaves has all of it, whoever leads.
+func TestAWorkerComesLate(t *testing.T) {
+	dir := t.TempDir()
+	fleetrun := filepath.Join(dir, "fleetrun")
+	run(t, "../..", "go", "build", "-o", fleetrun, "./fleet/fleetrun")
+	for _, worker := range []string{"0", "1"} {
+		at := filepath.Join(dir, worker)
+		if err := os.Mkdir(at, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(victim, worker)
+		said := run(t, at, fleetrun, "--server_num=1", "--worker_num=3", "--restart_workers=1", os.Args[0])
+		if _, err := os.Stat(filepath.Join(at, "killed")); err != nil || worker == "0" && !strings.Contains(said, "goes on after epoch 1/4") {
+			t.Errorf("worker %s was not killed, or did not go on: %v\n%s", worker, err, said)
+		}
+		file, err := os.Open(filepath.Join(at, "out", "history.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		rows, err := csv.NewReader(file).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(rows)
+		seen, before := map[string]bool{}, 0
+		for _, row := range rows[1:] {
+			examples, err := strconv.Atoi(row[1])
+			if seen[row[0]] = true; err != nil || examples < before-16*3 { // what was on its way counts again
+				t.Errorf("worker %s: %d examples after %d, error %v", worker, examples, before, err)
+			}
+			before = examples
+		}
+		if last := rows[len(rows)-1]; len(seen) != 4 || last[0] != "4" || last[4] != "1" || before < 12_000 {
+			t.Errorf("worker %s: the history is %v", worker, rows)
+		}
+	}
+}
