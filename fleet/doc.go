@@ -105,7 +105,8 @@
 //	save_one_table(id, dir), save_dense_params     SavePersistables(ctx, dir, params...)
 //	load_model(dir), load_one_table(id, dir)       LoadModel(ctx, dir, params...), by a worker while servers run, or on each server
 //	                                               before it serves
-//	a sparse table's text files                    ExportText, Rows
+//	a sparse table's text files                    ExportText, Rows; other formats in package optimizer/weights
+//	parameters of a Paddle model                   weights.SaveModel, of package optimizer/weights, and Restore
 //	DistributedInfer                               nothing: Executor.Eval sees the servers' weights and gives missing rows no life
 //	shrink                                         Shrink
 //	util.all_reduce, all_gather, barrier,          Util().AllReduce, …; among workers, since servers hold nothing to add up

@@ -8,7 +8,7 @@ const module = "github.com/gofleet/gofleet/"
 var house = map[string][]string{
 	"optimizer/local":         {"internal/table", "optimizer"},
 	"optimizer/optimizertest": {"optimizer"},
-	"optimizer/weights":       {"internal/files", "internal/modelfiles", "internal/safetensors"},
+	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
 	"dataset":         {"internal/files"},
 	"dataset/parquet": {"dataset", "internal/files"},
@@ -75,6 +75,7 @@ var houseTests = map[string][]string{
 	"nn":                      {"internal/safetensors", "optimizer/local"},
 	"optimizer":               {"optimizer/local"},
 	"optimizer/local":         {"nn"},
+	"optimizer/weights":       {"fleet", "fleet/fleettest", "nn", "strategy"},
 	"internal/client":         {"internal/gradient", "internal/kernels", "internal/server", "strategy/placement"},
 	"internal/exchange":       {"strategy/placement"},
 	"internal/session":        {"strategy/placement"},

@@ -14,6 +14,15 @@ import (
 // Save writes m into a directory of this machine, with weights of one cut between steps: rows stream to the file in pages. Whoever loads
 // the directory meanwhile, or after a failure, has the model that was there before.
 func Save(ctx context.Context, dir string, m optimizer.Model, from backend.Trainer) error {
+	return save(ctx, dir, m, from.Cut)
+}
+
+// SaveWeights is Save with weights from elsewhere.
+func SaveWeights(ctx context.Context, dir string, m optimizer.Model, w backend.Weights) error {
+	return save(ctx, dir, m, func(_ context.Context, do func(backend.Weights) error) error { return do(w) })
+}
+
+func save(ctx context.Context, dir string, m optimizer.Model, cut func(context.Context, func(backend.Weights) error) error) error {
 	s, err := modelfiles.Begin(dir)
 	if err != nil {
 		return err
@@ -22,7 +31,7 @@ func Save(ctx context.Context, dir string, m optimizer.Model, from backend.Train
 	if err := writeGraph(s, m); err != nil { // before anybody waits
 		return err
 	}
-	err = from.Cut(ctx, func(w backend.Weights) error {
+	err = cut(ctx, func(w backend.Weights) error {
 		return s.Write(modelfiles.Weights, func(out io.Writer) error { return writeWeights(ctx, out, m.Params(), withGiven(w, m), nil) })
 	})
 	if err == nil {

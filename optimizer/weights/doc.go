@@ -21,7 +21,31 @@
 //	.npz, ids and rows by name             WriteNPZ             Open, File.Rows     numpy.savez, savez_compressed, load
 //	.safetensors, ids and rows by name     WriteSafetensors     Open, File.Rows     safetensors of Python and Rust, torch
 //	dense weights by name                  a saved model        Open, File.Array    .npz, .npy, .safetensors
-//	a saved model                          SaveInferenceModel   Open, nn.Load       weights.safetensors, see the doc of nn
+//	a saved model                          SaveModel            Open, nn.Load       weights.safetensors, see the doc of nn
+//	                                       and a fleet's
+//
+// # In, to train on and to serve
+//
+// [SaveModel] makes the directory of a saved model from a graph in hand and weights of any of these files, such as those of a net that
+// was trained in PaddlePaddle. It is served as any other, by nn.Load or a scorer, and a job of any kind begins from it by Restore: so
+// rows come to the servers that own them, and no worker has the table. Vectors of words for one embedding of a model that is new in
+// all else:
+//
+//	err := weights.SaveModel(ctx, "words", nn.Inference(net.embedding), weights.Source{
+//		Rows: map[string]iter.Seq2[weights.Row, error]{"emb": weights.Word2Vec{Words: vocabulary}.Read(file)},
+//	})                                                                          // once
+//	err = f.Restore(ctx, "words", fleet.RestoreOptions{Params: []string{"emb"}})  // on every role, after Minimize
+//
+// A dense array in hand may also be a layer's initial values: optimizer.Assign.
+//
+// # Names and shapes from PaddlePaddle
+//
+// Layers without names have those of PaddlePaddle's static graphs, counted as there: fc_0.w_0 [in out] and fc_0.b_0; embedding_0.w_0
+// [height dim]; conv2d_0.w_0 [out in h w] and conv2d_0.b_0; layer_norm_0.w_0 (scale) and .b_0 (shift); batch_norm_0.w_0, .b_0, .w_1
+// (mean) and .w_2 (variance). What is called otherwise has its line in [Source]'s Names. Of other libraries, linear layers of PyTorch
+// are [out in]: they are refused until they are transposed in the file.
+//
+// # What is refused
 //
 // Arrays are little-endian and row-major. Numbers are float32, or float64, which are rounded; ids are integers of 32 or 64 bits. Another
 // type or order is an error that says how to save the array; so is a file that is cut, or whose header is not what follows. Readers take
@@ -40,3 +64,4 @@ package weights
 //	npz.go          several
 //	safetensors.go  the same in another format
 //	model.go        a saved model as such a file
+//	save.go         a saved model made of such files

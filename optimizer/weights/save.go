@@ -1,0 +1,264 @@
+package weights
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/inference"
+	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// Source says where the weights of a model come from. What is in hand comes before what is in the file.
+type Source struct {
+	// File has dense weights and embeddings, by the names of the model's params; nil is none. What else it has, such as the state of an
+	// optimizer, is passed over.
+	File *File
+	// Names are those that the file has for params, by the params' own names, where they differ.
+	Names map[string]string
+	// Arrays are dense weights in hand, by the params' names.
+	Arrays map[string]Array
+	// Rows are rows of embeddings, by the params' names.
+	Rows map[string]iter.Seq2[Row, error]
+}
+
+// SaveModel writes the directory of a saved model, with a graph in hand and weights from elsewhere, such as another program's: what a
+// fleet's SaveInferenceModel makes after training. nn.Load and a scorer serve it; a job begins from it by Restore, on every role, each
+// server with the rows that it owns; with RestoreOptions.Params from some embeddings of it alone. m is nn.Inference of the outputs.
+//
+//	paddle, err := weights.Open(ctx, "paddle.npz")        // numpy.savez("paddle.npz", **{name: p.numpy() for name, p in …})
+//	defer paddle.Close()
+//	err = weights.SaveModel(ctx, "model", nn.Inference(pred), weights.Source{
+//		File:  paddle,
+//		Names: map[string]string{"SparseFeatFactors": "embedding_0.w_0"}, // fc_0.w_0 and so on are called the same
+//	})
+//
+// Each param of the model needs weights of its own shape: nothing is transposed, cut or filled up. Of an embedding without a height,
+// or whose file has ids, any rows may be there; a file that has none is all rows from id 0 on. Numbers that are not finite are
+// refused.
+//
+// Rows go through a temporary file (see os.TempDir), so that no table has to fit into memory; their ids do. Like a fleet's, the call
+// replaces a model that is in the directory as a whole, or leaves it when it fails.
+func SaveModel(ctx context.Context, dir string, m optimizer.Model, from Source) error {
+	err := saveModel(ctx, dir, m, from)
+	if err != nil {
+		return fmt.Errorf("weights: SaveModel: %w", err)
+	}
+	return nil
+}
+
+func saveModel(ctx context.Context, dir string, m optimizer.Model, from Source) error {
+	if err := from.check(m.Params()); err != nil {
+		return err
+	}
+	g := gathered{dense: map[string][]float32{}, tables: map[string]*spool{}}
+	defer g.close()
+	for _, p := range m.Params() {
+		if err := g.take(ctx, p, from); err != nil {
+			return err
+		}
+	}
+	return inference.SaveWeights(ctx, dir, m, g)
+}
+
+// check refuses what would be passed over by mistake.
+func (s Source) check(params []*optimizer.Param) error {
+	var all []string
+	for _, p := range params {
+		all = append(all, p.Name)
+		if _, has := s.Arrays[p.Name]; has && p.Embedding {
+			return fmt.Errorf("%q is an embedding, and comes as Rows, not as one of Arrays", p.Name)
+		}
+		if s.Rows[p.Name] != nil && !p.Embedding {
+			return fmt.Errorf("%q is dense, and comes as one of Arrays, not as Rows", p.Name)
+		}
+	}
+	if len(s.Names) > 0 && s.File == nil {
+		return errors.New("Names are those of a File, and there is none")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Names)) {
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("Names has the model's name before the file's, and the model has no %q: it has %q", name, all)
+		}
+	}
+	for _, name := range append(slices.Sorted(maps.Keys(s.Arrays)), slices.Sorted(maps.Keys(s.Rows))...) {
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("the model has no %q: it has %q", name, all)
+		}
+	}
+	return nil
+}
+
+// gathered are the weights of a model, as those of a cut.
+type gathered struct {
+	dense  map[string][]float32
+	tables map[string]*spool
+}
+
+func (g gathered) close() {
+	for _, s := range g.tables {
+		s.close()
+	}
+}
+
+// take brings the weights of a param.
+func (g gathered) take(ctx context.Context, p *optimizer.Param, from Source) (err error) {
+	if p.Embedding {
+		rows, err := from.rows(p)
+		if err == nil {
+			g.tables[p.Name], err = keep(fitting(ctx, p, rows))
+		}
+		if err != nil {
+			delete(g.tables, p.Name)
+			return fmt.Errorf("embedding %q: %w", p.Name, err)
+		}
+		return nil
+	}
+	a, err := from.array(p)
+	if err == nil {
+		err = fits(p, a)
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", p.Name, err)
+	}
+	g.dense[p.Name] = a.Values
+	return nil
+}
+
+// name is what the file calls a param.
+func (s Source) name(p *optimizer.Param) (string, error) {
+	if s.File == nil {
+		return "", errors.New("its weights are neither in hand nor in a File")
+	}
+	name := p.Name
+	if other, ok := s.Names[name]; ok {
+		name = other
+	}
+	if _, has := s.File.in.shape(name); !has {
+		return "", fmt.Errorf("%s: %w; Names may say what it is called there", s.File.name, missing(name, s.File.in.names()))
+	}
+	return name, nil
+}
+
+func (s Source) array(p *optimizer.Param) (Array, error) {
+	if a, ok := s.Arrays[p.Name]; ok {
+		return a, nil
+	}
+	name, err := s.name(p)
+	if err != nil {
+		return Array{}, err
+	}
+	if shape, _ := s.File.in.shape(name); shape != nil {
+		if err := sameShape(p, shape); err != nil { // before all of it is read
+			return Array{}, err
+		}
+	}
+	return s.File.Array(name)
+}
+
+func (s Source) rows(p *optimizer.Param) (iter.Seq2[Row, error], error) {
+	if rows := s.Rows[p.Name]; rows != nil {
+		return rows, nil
+	}
+	name, err := s.name(p)
+	if err != nil {
+		return nil, err
+	}
+	shape, _ := s.File.in.shape(name)
+	if _, ids := s.File.in.shape(name + idsSuffix); !ids && shape != nil && p.Height() > 0 {
+		err = sameShape(p, shape)
+	}
+	return s.File.Rows(name), err
+}
+
+// sameShape compares a shape with a param's.
+func sameShape(p *optimizer.Param, shape []int) error {
+	if slices.Equal(shape, p.Shape) {
+		return nil
+	}
+	advice := ""
+	if turned := slices.Clone(shape); len(shape) == 2 {
+		if slices.Reverse(turned); slices.Equal(turned, p.Shape) {
+			advice = ", which is its transpose: transpose it where it is saved"
+		}
+	}
+	return fmt.Errorf("the model's shape is %v, and the weights have %v%s", p.Shape, shape, advice)
+}
+
+// fits says what is wrong with the weights of a dense param.
+func fits(p *optimizer.Param, a Array) error {
+	if err := sameShape(p, a.Shape); err != nil {
+		return err
+	}
+	if len(a.Values) != p.Size() {
+		return fmt.Errorf("%d numbers for the shape %v", len(a.Values), a.Shape)
+	}
+	if i := kernels.FirstNotFinite(a.Values); i >= 0 {
+		return fmt.Errorf("number %d is %v", i, a.Values[i])
+	}
+	return nil
+}
+
+// fitting are rows of an embedding, checked.
+func fitting(ctx context.Context, p *optimizer.Param, rows iter.Seq2[Row, error]) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		n := 0
+		for r, err := range rows {
+			if n++; err == nil && n%1024 == 0 {
+				err = ctx.Err()
+			}
+			if err == nil {
+				err = rowFits(p, r)
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func rowFits(p *optimizer.Param, r Row) error {
+	if len(r.W) != p.Dim() {
+		return fmt.Errorf("the row of id %d has %d numbers, the model's have %d", r.ID, len(r.W), p.Dim())
+	}
+	if h := p.Height(); h > 0 && r.ID >= uint64(h) {
+		return fmt.Errorf("id %d is not below the height %d", r.ID, h)
+	}
+	if i := kernels.FirstNotFinite(r.W); i >= 0 {
+		return fmt.Errorf("number %d of the row of id %d is %v", i, r.ID, r.W[i])
+	}
+	return nil
+}
+
+// Dense implements the weights of a cut, as Count, IDs and Rows do.
+func (g gathered) Dense(context.Context) (map[string][]float32, error) { return g.dense, nil }
+
+func (g gathered) Count(_ context.Context, name string) (int, error) {
+	return len(g.tables[name].ids), nil
+}
+
+func (g gathered) IDs(ctx context.Context, name string, do func(ids []uint64) error) error {
+	s := g.tables[name]
+	page := make([]uint64, 0, 1024)
+	for i := range s.ids {
+		if page = append(page, s.id(i)); len(page) == cap(page) || i == len(s.ids)-1 {
+			if err := errors.Join(ctx.Err(), do(page)); err != nil {
+				return err
+			}
+			page = page[:0]
+		}
+	}
+	return nil
+}
+
+func (g gathered) Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error {
+	var w []float32
+	return g.tables[name].pages(func(ids []uint64, rows []byte) error {
+		w = floats(w[:0], rows)
+		return errors.Join(ctx.Err(), do(ids, w))
+	})
+}
