@@ -1,9 +1,13 @@
 package fleet
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/mistyped"
+)
 
 // Variables are those that gofleet reads of its own.
-var Variables = variables
+var Variables = mistyped.Ours()
 
 // WarnAgain has the next fleet warn of strange variables, whatever was warned of before.
 func WarnAgain() { warnVariables = sync.Once{} }

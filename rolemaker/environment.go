@@ -53,6 +53,11 @@ type found struct {
 	names []string
 }
 
+// String says which role maker it is, and why.
+func (f found) String() string {
+	return fmt.Sprintf("%T, found in the environment: %s", f.RoleMaker, strings.Join(f.names, ", "))
+}
+
 // Identity implements [RoleMaker].
 func (f found) Identity() (Identity, error) {
 	id, err := f.RoleMaker.Identity()

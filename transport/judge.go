@@ -7,10 +7,13 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+// Protocol is the version of what two processes say to each other: of the body of messages, envelope included, and around it. A server
+// refuses clients of another.
+const Protocol = "1"
+
 const (
-	protocol      = "1" // version of what is in the body, envelope included, and around it
 	requestPrefix = "/gofleet/"
-	requestPath   = requestPrefix + protocol
+	requestPath   = requestPrefix + Protocol
 	contentType   = "application/x-gofleet" // not one that a web page may send across origins unasked
 	clusterHeader = "Gofleet-Cluster"
 	headRoom      = 16 << 10 // bytes of a head, and what each connection that sends a request has of the server's memory
@@ -35,7 +38,7 @@ func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
 		return &refusal{fasthttp.StatusUnauthorized, &f.serves.token, "wrong token; set the same FLEET_TOKEN on both sides"}
 	case string(h.RequestURI()) != requestPath:
 		return &refusal{fasthttp.StatusUpgradeRequired, &f.serves.version, fmt.Sprintf("this server speaks version %s of the protocol, "+
-			"the client %.20q; run the same gofleet on both sides", protocol, h.RequestURI()[len(requestPrefix):])}
+			"the client %.20q; run the same gofleet on both sides", Protocol, h.RequestURI()[len(requestPrefix):])}
 	case string(h.Peek(clusterHeader)) != f.Cluster:
 		return &refusal{fasthttp.StatusMisdirectedRequest, &f.serves.cluster,
 			fmt.Sprintf("this server belongs to cluster %q, the client to %.80q; "+

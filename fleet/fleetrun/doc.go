@@ -5,6 +5,7 @@
 //
 //	fleetrun --server_num=2 --worker_num=2 [flags] program [args]
 //	fleetrun --nproc_per_node=2 [flags] program [args]
+//	fleetrun doctor [--timeout 3s] [--checkpoint DIR] [--journal DIR] [--json] [flags] [program]
 //	fleetrun certs [--days N] DIR HOST...
 //	fleetrun verify DIR...
 //	fleetrun inspect [--json] DIR...
@@ -126,6 +127,21 @@
 // Kubernetes and Slurm start processes themselves and need no fleetrun: package rolemaker reads who a process is from what
 // operators, mpirun and srun set.
 //
+// # When a job does not start
+//
+// Run doctor on each machine, with the environment that the role has there, or with the job's own command line:
+//
+//	fleetrun doctor
+//	fleetrun doctor --servers=10.89.176.11:36000,10.89.176.12:36000 --workers=10.89.176.11,10.89.176.12 ./train
+//	kubectl exec job-ps-0 -- fleetrun doctor --checkpoint=/data/checkpoints
+//
+// It says who the process would be and which variables say so, with all that were looked at (secrets masked); where it would listen; which
+// of the processes that it calls resolve, to what, and answer; the clock, versions, cores, memory and open files; who may talk to whom, and
+// until when certificates are valid; whether the directories of --checkpoint and --journal are there, with free space and the time in which
+// a file reaches the disk; and at the end what is missing, a line each with what to do. The exit code is 0 if nothing is: a peer that is
+// not there yet is a note, since roles wait for each other. It never joins: a server is asked for a sign of life, which it refuses to
+// whoever has not said hello, and notes nothing. A name or peer has --timeout (3s) to answer. With --json all this is one JSON object.
+//
 // # Certificates
 //
 // A cluster without an authority of its own gets one by a command, typed once, on any machine:
@@ -170,6 +186,13 @@ package main
 //	token.go       a secret that they share
 //	banner.go      the job, shown before it starts
 //	certs.go       certificates, which need no job
+//	doctor.go      what a role finds here, and lacks
+//	findings.go    what is shown of that
+//	whoami.go      who it is
+//	peers.go       whom it calls
+//	machinery.go, system_unix.go, system_other.go  clock, versions, limits
+//	security.go    who may talk to whom
+//	folders.go     where it writes
 //	verify.go      whether files are whole
 //	inspect.go     what is in them
 //	pin.go         which of them stay

@@ -53,11 +53,19 @@ var refusals = []struct{ names, reason string }{
 	{"cluster_topo_path rank_mapping_path enable_auto_mapping", "gofleet computes on CPUs and maps no ranks to devices: drop the flag"},
 }
 
-// parseArgs reads a command line. It returns the options even with [flag.ErrHelp], for their usage.
-func parseArgs(args []string) (*options, error) {
+// newOptions are those of an empty command line.
+func newOptions() *options {
 	o := &options{logDir: "log", grace: 10 * time.Second}
 	o.define()
-	if err := mistyped.Parse(o.flags, args, func(name string) bool { return o.refused[name] }); err != nil {
+	return o
+}
+
+func (o *options) isRefused(name string) bool { return o.refused[name] }
+
+// parseArgs reads a command line. It returns the options even with [flag.ErrHelp], for their usage.
+func parseArgs(args []string) (*options, error) {
+	o := newOptions()
+	if err := mistyped.Parse(o.flags, args, o.isRefused); err != nil {
 		return o, err
 	}
 	if o.flags.NArg() == 0 {
@@ -175,11 +183,13 @@ func (o *options) usage() string {
 	b.WriteString("Usage: fleetrun --server_num=N --worker_num=N [flags] program [args]\n" +
 		"       fleetrun --nproc_per_node=N [flags] program [args]\n" +
 		"       fleetrun certs [--days N] DIR HOST...\n" +
+		"       fleetrun doctor [--timeout 3s] [flags] [program]\n" +
 		"       fleetrun verify DIR...\n" +
 		"       fleetrun inspect [--json] DIR...\n" +
 		"       fleetrun pin|unpin DIR...\n\n" +
 		"Starts servers and workers of a parameter-server job, or the workers of a collective job, which has no servers. The program\n" +
-		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster; verify and inspect look at\n" +
+		"is a Go package or an executable. With certs, makes certificates for the machines of a cluster; doctor says\n" +
+		"what a job's role finds and lacks on this machine; verify and inspect look at\n" +
 		"checkpoints and saved models, and pin keeps a checkpoint that a job would remove.\n\n")
 	shown := flag.NewFlagSet("", flag.ContinueOnError)
 	shown.SetOutput(&b)

@@ -22,6 +22,7 @@ func main() {
 // commands need no job. They return the exit code.
 var commands = map[string]func(args []string, con *console) int{
 	"certs":   runCerts,
+	"doctor":  runDoctor,
 	"verify":  runVerify,
 	"inspect": runInspect,
 	"pin":     runPin,

@@ -55,6 +55,11 @@ func setupScript(env *testscript.Env) error {
 		}
 		env.Setenv(name, strings.TrimSpace(string(value)))
 	}
+	port, err := freePorts(1, nil)
+	if err != nil {
+		return err
+	}
+	env.Setenv("PORT", port[0].port)
 	env.Setenv("GOPROXY", "off")
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // under -race every process would take a second to end
 	env.Setenv("GOTOOLCHAIN", "local")

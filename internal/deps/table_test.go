@@ -57,7 +57,8 @@ var house = map[string][]string{
 
 	"fleet": {"internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/exchange", "internal/files",
 		"internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/progress", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
-	"fleet/fleetrun":  {"internal/certs", "internal/checkpoint", "internal/files", "internal/mistyped"},
+	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/wire", "rolemaker",
+		"transport", "transport/codec"},
 	"internal/chaos":  {"fleet", "internal/procs", "optimizer", "strategy"},
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/train":     {"dataset", "fleet", "internal/files", "internal/mistyped", "nn", "optimizer", "strategy"},
@@ -83,7 +84,7 @@ var houseTests = map[string][]string{
 	"internal/mode":           {"internal/script"},
 	"internal/roster":         {"internal/script"},
 	"examples/wide_and_deep":  {"transport"},
-	"fleet/fleetrun":          {"internal/procs", "internal/table", "optimizer", "transport"},
+	"fleet/fleetrun":          {"internal/porttest", "internal/procs", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "nn", "optimizer/local"},
 	"fleet/metrics":           {"nn", "optimizer", "strategy"},
 	"fleet/train":             {"fleet/fleettest", "rolemaker"},

@@ -5,4 +5,5 @@ package mistyped
 //
 //	near.go       which name was meant
 //	variables.go  of the environment
+//	ours.go       gofleet's own
 //	flags.go      of a command line

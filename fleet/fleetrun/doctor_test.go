@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/certs"
+	"github.com/gofleet/gofleet/internal/porttest"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/codec"
+)
+
+// examined is what doctor says with a command line, in the environment of a worker of some servers.
+func examined(t *testing.T, args string, servers ...string) *doctor {
+	t.Helper()
+	d, err := parseDoctor(strings.Fields(args))
+	if err == nil {
+		err = d.admit([]string{"TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=0", "PADDLE_TRAINERS_NUM=1", "PADDLE_PSERVERS_IP_PORT_LIST=" + strings.Join(servers, ",")})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.examine(t.Context())
+	return d
+}
+
+// value is what a line of a section says.
+func (d *doctor) value(section, name string) (all string) {
+	for _, s := range d.Sections {
+		for _, l := range s.Lines {
+			if s.Title == section && l.Name == name {
+				all += l.Value
+			}
+		}
+	}
+	return all
+}
+
+// serves starts a server that refuses whoever has not said hello, as servers do, and returns its endpoint and what it was asked.
+func serves(t *testing.T, server *transport.FastHTTP) (endpoint string, asked *[]wire.Op) {
+	t.Helper()
+	plain, err := codec.ByName("none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := transport.Compressed(server, plain, 0).Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked = new([]wire.Op)
+	ended := make(chan error)
+	go func() {
+		ended <- l.Serve(func(req []byte, reply *transport.Reply) {
+			var f wire.Frame
+			if err := f.Parse(req); err != nil {
+				t.Error(err)
+			}
+			*asked = append(*asked, f.Op)
+			var b wire.Builder
+			b.Reset(wire.Header{Op: f.Op, Status: wire.StatusNotReady})
+			b.Blob([]byte("worker 0 has not said hello to server 3"))
+			reply.Parts = b.Parts()
+		})
+	}()
+	t.Cleanup(func() {
+		if err := l.Close(t.Context()); err != nil {
+			t.Log(err)
+		}
+		<-ended
+	})
+	return l.Endpoint(), asked
+}
+
+// TestDoctorAsksPeers: a server is asked for a sign of life alone; who is no gofleet server, or of another cluster, or has another token
+// is missing; who isn't there yet is noted.
+func TestDoctorAsksPeers(t *testing.T) {
+	endpoint, asked := serves(t, &transport.FastHTTP{Token: "sesame", Cluster: "blue"})
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	stranger := web.Listener.Addr().String()
+	nobody := porttest.Free(t, 1)[0]
+
+	t.Setenv("FLEET_TOKEN", "sesame")
+	t.Setenv("FLEET_CLUSTER", "blue")
+	d := examined(t, "--timeout=5s", endpoint, stranger, nobody)
+	if got := d.value("peers", "server 0"); !strings.Contains(got, ": a gofleet server (worker 0 has not said hello to server 3)") {
+		t.Errorf("server 0: %s", got)
+	}
+	if !slices.Equal(*asked, []wire.Op{wire.OpHeartbeat}) {
+		t.Errorf("it was asked for %v", *asked)
+	}
+	if len(d.Missing) != 1 || !strings.HasPrefix(d.Missing[0], "server 1, "+stranger+": refused: not a gofleet server") {
+		t.Errorf("missing: %q", d.Missing)
+	}
+	if len(d.Notes) != 1 || !strings.HasPrefix(d.Notes[0], "server 2, "+nobody+": nobody listens there: start it") {
+		t.Errorf("notes: %q", d.Notes)
+	}
+
+	t.Setenv("FLEET_TOKEN", "")
+	if d := examined(t, "", endpoint); len(d.Missing) != 1 || !strings.Contains(d.Missing[0], "wrong token; set the same FLEET_TOKEN") {
+		t.Errorf("with no token: %q", d.Missing)
+	}
+	t.Setenv("FLEET_TOKEN", "sesame")
+	t.Setenv("FLEET_CLUSTER", "green")
+	if d := examined(t, "", endpoint); len(d.Missing) != 1 || !strings.Contains(d.Missing[0], `belongs to cluster "blue", the client to "green"`) {
+		t.Errorf("with another cluster: %q", d.Missing)
+	}
+	if len(*asked) != 1 {
+		t.Errorf("strangers have come as far as %v", *asked)
+	}
+}
+
+// TestDoctorAsksNobodyInPlaintext: what would leave the machine unguarded is said before it is sent.
+func TestDoctorAsksNobodyInPlaintext(t *testing.T) {
+	d := examined(t, "--timeout=1s", "192.0.2.1:36000", "no.such.host.invalid:36000")
+	missing := strings.Join(d.Missing, "\n")
+	if len(d.Missing) != 2 || !strings.Contains(missing, "plaintext may not leave this machine; set FLEET_TLS_DIR") || !strings.Contains(missing, "server 1, no.such.host.invalid:36000: its name does not resolve") {
+		t.Errorf("missing: %s", missing)
+	}
+}
+
+// TestDoctorsTimeout: who accepts a connection and says nothing is given up.
+func TestDoctorsTimeout(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if d := examined(t, "--timeout=50ms", l.Addr().String()); len(d.Missing) != 1 || !strings.Contains(d.Missing[0], "no answer within 50ms") {
+		t.Errorf("missing: %q", d.Missing)
+	}
+}
+
+// TestDoctorReadsCertificates: those that are valid, for other hosts, no longer valid, and not there.
+func TestDoctorReadsCertificates(t *testing.T) {
+	server := "--servers=127.0.0.5:36007 --workers=127.0.0.5"
+	for _, c := range []struct {
+		lifetime      time.Duration
+		hosts         []string
+		said, missing string
+	}{
+		{time.Hour, []string{"127.0.0.5", "node-a"}, "for localhost node-a 127.0.0.1 ::1 127.0.0.5", ""},
+		{time.Hour, []string{"127.0.0.6"}, "127.0.0.6", "server 0 is called at 127.0.0.5:36007, and its certificate is for others: "},
+		{-time.Minute, []string{"127.0.0.5"}, "until", "has expired"},
+	} {
+		authority, err := certs.New(c.lifetime)
+		dir := filepath.Join(t.TempDir(), "tls")
+		if err == nil {
+			err = authority.WriteDir(dir, c.hosts...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("FLEET_TLS_DIR", dir)
+		d := examined(t, server)
+		if got := d.value("security", "certificate"); !strings.Contains(got, c.said) {
+			t.Errorf("%v: it says %s", c.hosts, got)
+		}
+		if missing := strings.Join(d.Missing, "\n"); !strings.Contains(missing, c.missing) || (missing == "") != (c.missing == "") {
+			t.Errorf("%v: missing %s", c.hosts, missing)
+		}
+	}
+	t.Setenv("FLEET_TLS_DIR", t.TempDir())
+	if d := examined(t, ""); !strings.Contains(strings.Join(d.Missing, "\n"), "TLS directory") {
+		t.Errorf("missing: %q", d.Missing)
+	}
+}
+
+// TestDoctorsDirectories: what is written is taken away again.
+func TestDoctorsDirectories(t *testing.T) {
+	there := t.TempDir()
+	d := examined(t, "--checkpoint="+there+" --journal=s3://bucket/journal")
+	if got := d.value("directories", "checkpoint"); !strings.Contains(got, there+": writable, ") || !strings.Contains(got, "a file is on the disk in ") {
+		t.Errorf("checkpoint: %s", got)
+	}
+	if !strings.Contains(strings.Join(d.Missing, "\n"), `--journal=s3://bucket/journal: "s3://bucket/journal" is not a path on this machine`) {
+		t.Errorf("missing: %q", d.Missing)
+	}
+	if left, err := filepath.Glob(filepath.Join(there, "*")); err != nil || len(left) > 0 {
+		t.Errorf("%q is left, %v", left, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(there, ".*")); err != nil || len(left) > 0 {
+		t.Errorf("%q is left, %v", left, err)
+	}
+}
+
+// TestDoctorAsJSON: a program reads the same.
+func TestDoctorAsJSON(t *testing.T) {
+	var f findings
+	if err := json.Unmarshal([]byte(does(t, 0, "doctor --json")), &f); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Sections) < 5 || f.Sections[0].Title != "role" || f.Missing == nil || len(f.Missing) > 0 {
+		t.Errorf("it is %+v", f)
+	}
+}
+
+// TestDoctorFindsNoPeersOfRanks: ranks of MPI learn the servers when they meet, which doctor doesn't bring about.
+func TestDoctorFindsNoPeersOfRanks(t *testing.T) {
+	d, err := parseDoctor(nil)
+	if err == nil {
+		err = d.admit([]string{"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=4"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.examine(t.Context())
+	if got := d.value("role", "role maker"); got != "rolemaker.MPISymmetric" || len(d.Missing) > 0 || d.Sections[1].Title != "clock" {
+		t.Errorf("%s, missing %q, sections %v", got, d.Missing, d.Sections)
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// findings are what doctor has seen, for a person or a program.
+type findings struct {
+	Sections []section `json:"sections"`
+	// Missing is what keeps a role from starting or from reaching its peers, each with what to do.
+	Missing []string `json:"missing"`
+	// Notes are what may well be meant so.
+	Notes []string `json:"notes"`
+}
+
+type section struct {
+	Title string    `json:"title"`
+	Lines []finding `json:"lines"`
+}
+
+type finding struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func (f *findings) section(title string) { f.Sections = append(f.Sections, section{Title: title}) }
+
+// say adds a line to the last section.
+func (f *findings) say(name, format string, args ...any) {
+	s := &f.Sections[len(f.Sections)-1]
+	s.Lines = append(s.Lines, finding{name, fmt.Sprintf(format, args...)})
+}
+
+func (f *findings) lacks(format string, args ...any) {
+	f.Missing = append(f.Missing, fmt.Sprintf(format, args...))
+}
+
+func (f *findings) note(format string, args ...any) {
+	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+}
+
+// write shows them to a person, names in a column.
+func (f *findings) write(out io.Writer) {
+	for _, s := range f.Sections {
+		fmt.Fprintf(out, "%s\n", s.Title)
+		width := 0
+		for _, l := range s.Lines {
+			width = max(width, len(l.Name))
+		}
+		for _, l := range s.Lines {
+			value := strings.ReplaceAll(strings.TrimSpace(l.Value), "\n", "\n"+strings.Repeat(" ", width+4))
+			fmt.Fprintf(out, "  %-*s  %s\n", width, l.Name, value)
+		}
+	}
+	if len(f.Notes) > 0 {
+		fmt.Fprintf(out, "notes\n  %s\n", strings.Join(f.Notes, "\n  "))
+	}
+	if len(f.Missing) == 0 {
+		fmt.Fprintln(out, "nothing is missing")
+		return
+	}
+	fmt.Fprintf(out, "missing\n  %s\n", strings.Join(f.Missing, "\n  "))
+}

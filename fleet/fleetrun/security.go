@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/transport"
+)
+
+// readSecurity shows who may talk to whom. problem is why no transport can be made of the environment, nil if one can.
+func (d *doctor) readSecurity(t *transport.FastHTTP, problem error) {
+	d.section("security")
+	if problem != nil {
+		d.say("mode", "unsettled: %v", problem)
+		d.lacks("%v", problem)
+		return
+	}
+	d.say("mode", "%s", mode(t))
+	token := "none"
+	if t.Token != "" {
+		token = "set, and not shown"
+	}
+	d.say("token", "%s", token)
+	d.say("cluster", "%s", cmp.Or(t.Cluster, "none"))
+	if t.TLSDir != "" {
+		d.readCertificates(t.TLSDir)
+	}
+}
+
+func mode(t *transport.FastHTTP) string {
+	switch {
+	case t.TLSDir != "" && t.Token != "":
+		return "TLS 1.3: servers show certificates, clients the token"
+	case t.TLSDir != "":
+		return "TLS 1.3: both sides show certificates"
+	case t.Insecure:
+		return "FLEET_INSECURE: plaintext, between machines too"
+	}
+	return "plaintext, which stays on this machine: loopback addresses and unix sockets"
+}
+
+// readCertificates shows how long the certificates of a directory are valid, and for whom.
+func (d *doctor) readCertificates(dir string) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
+	if err != nil {
+		d.say("certificate", "none, which a client with a token does without")
+		return
+	}
+	leaf := pair.Leaf
+	hosts := slices.Clone(leaf.DNSNames)
+	for _, ip := range leaf.IPAddresses {
+		hosts = append(hosts, ip.String())
+	}
+	d.say("certificate", "%s\nvalid from %s until %s\nfor %s", filepath.Join(dir, "cert.pem"), leaf.NotBefore.Format(time.DateTime),
+		leaf.NotAfter.Format(time.DateTime), strings.Join(wrap(hosts, 100), "\n    "))
+	if err := certified(leaf, dir); err != nil {
+		d.lacks("cert.pem of %s does not do: %v: \"fleetrun certs\" makes a directory, of which each machine gets a copy", dir, err)
+	}
+	d.checkHosts(leaf)
+	if info, err := os.Stat(filepath.Join(dir, "key.pem")); err == nil && runtime.GOOS != "windows" && info.Mode()&fs.FileMode(0o077) != 0 {
+		d.note("other users may read %s: chmod 600", filepath.Join(dir, "key.pem"))
+	}
+}
+
+// certified says what is wrong with a certificate beside its authority's.
+func certified(leaf *x509.Certificate, dir string) error {
+	pem, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+	if err != nil {
+		return err
+	}
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("ca.pem holds no certificate")
+	}
+	_, err = leaf.Verify(x509.VerifyOptions{Roots: authorities, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	return err
+}
+
+// checkHosts holds a certificate to the endpoints at which roles here are called.
+func (d *doctor) checkHosts(leaf *x509.Certificate) {
+	own, _ := d.endpoints()
+	for _, o := range own {
+		host, _, err := net.SplitHostPort(o.endpoint)
+		if err != nil { // a unix socket
+			continue
+		}
+		if err := leaf.VerifyHostname(host); err != nil {
+			d.lacks("%s is called at %s, and its certificate is for others: %v", o.name, o.endpoint, err)
+		}
+	}
+}

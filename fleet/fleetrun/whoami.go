@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/internal/mistyped"
+	"github.com/gofleet/gofleet/rolemaker"
+)
+
+// identify says who a process with this environment is, and which variables were looked at to find out. It is
+// [rolemaker.FromEnvironment] itself that looks; ranks of MPI don't meet for it.
+func (d *doctor) identify(p *patient) {
+	title := "role"
+	if p.name != "" {
+		title += ", as fleetrun would start it"
+	}
+	d.section(title)
+	var looked []string
+	maker := rolemaker.FromEnvironment(func(name string) string {
+		if !slices.Contains(looked, name) {
+			looked = append(looked, name)
+		}
+		return p.getenv(name)
+	})
+	id, err := maker.Identity()
+	if _, meets := maker.(rolemaker.Resolver); err == nil && !meets {
+		err = id.Validate()
+	}
+	p.id, p.told = id, err == nil
+	d.say("role maker", "%s", makerText(maker))
+	if err != nil {
+		d.say("this process", "can't tell who it is: %v", err)
+		d.lacks("%sset what is missing or wrong: %v", p.prefix(), err)
+	} else {
+		d.say("this process", "%v", id)
+	}
+	d.showVariables(p, append(looked, mistyped.Ours()...))
+	if _, err := mistyped.CheckOurs(); err != nil && !slices.Contains(d.Missing, err.Error()) {
+		d.lacks("%v", err)
+	}
+}
+
+func (p *patient) prefix() string {
+	if p.name == "" {
+		return ""
+	}
+	return p.name + ": "
+}
+
+// makerText is which role maker reads the environment.
+func makerText(m rolemaker.RoleMaker) string {
+	if s, ok := m.(fmt.Stringer); ok {
+		return s.String()
+	}
+	return fmt.Sprintf("%T", m)
+}
+
+// showVariables shows those that are set a line each, and names the others.
+func (d *doctor) showVariables(p *patient, names []string) {
+	var unset []string
+	for _, name := range names {
+		switch value := p.getenv(name); {
+		case strings.TrimSpace(value) == "":
+			unset = append(unset, name)
+		case secret(name):
+			d.say(name, "set, and not shown")
+		default:
+			d.say(name, "%.200s", value)
+		}
+	}
+	d.say("not set", "%s", strings.Join(wrap(unset, 100), "\n"))
+}
+
+// secret says whether a variable's value is nobody's business.
+func secret(name string) bool {
+	words := []string{"TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL"}
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
+}
+
+// wrap puts words into lines of at most width columns, where none is longer.
+func wrap(words []string, width int) (lines []string) {
+	for _, w := range words {
+		if n := len(lines); n > 0 && len(lines[n-1])+1+len(w) <= width {
+			lines[n-1] += " " + w
+			continue
+		}
+		lines = append(lines, w)
+	}
+	return lines
+}
