@@ -10,6 +10,9 @@ import (
 
 // showJob says what is about to start: the arguments, then what the first server and the first worker are told.
 func showJob(con *console, o *options, j *job) {
+	if con.quiet {
+		return
+	}
 	con.print(arguments(o))
 	for i, given := range o.ignoredDevices() {
 		if i == 0 && o.perDevice {

@@ -14,6 +14,7 @@ import (
 type console struct {
 	out, err io.Writer // of the worker on the console; they never fail
 	live     bool      // output is a terminal
+	quiet    bool      // fleetrun says nothing but what has failed
 	width    int       // its columns when fleetrun started, 0 if they are not known
 
 	mu      sync.Mutex
@@ -54,8 +55,15 @@ func (c *console) print(text string) {
 	io.WriteString(c.err, text)
 }
 
-// say shows a message of fleetrun's.
+// say shows what fleetrun does, unless it is quiet.
 func (c *console) say(format string, args ...any) {
+	if !c.quiet {
+		c.warn(format, args...)
+	}
+}
+
+// warn shows what has failed.
+func (c *console) warn(format string, args ...any) {
 	stamp := time.Now().Format("2006-01-02 15:04:05,000")
 	c.print(fmt.Sprintf("INFO %s fleetrun] %s\n", stamp, fmt.Sprintf(format, args...)))
 }

@@ -154,11 +154,11 @@ func (c *crew) blame(e *exit) {
 	lines, err := tail(path)
 	switch {
 	case err != nil:
-		c.con.say("%v failed (%s) and its log cannot be shown: %v", e.role, e.how, err)
+		c.con.warn("%v failed (%s) and its log cannot be shown: %v", e.role, e.how, err)
 	case len(lines) == 0:
-		c.con.say("%v failed (%s) and wrote nothing to %s", e.role, e.how, path)
+		c.con.warn("%v failed (%s) and wrote nothing to %s", e.role, e.how, path)
 	default:
-		c.con.say("%v failed (%s). The last lines of %s:", e.role, e.how, path)
+		c.con.warn("%v failed (%s). The last lines of %s:", e.role, e.how, path)
 		c.con.print("    " + strings.Join(lines, "\n    ") + "\n")
 	}
 }

@@ -21,6 +21,7 @@ type options struct {
 	perDevice                     bool                     // the first of them says how many workers there are
 	runMode                       string
 	logDir                        string
+	quiet                         bool
 	grace                         time.Duration
 	restarts                      restarts
 	program                       string
@@ -85,6 +86,7 @@ func (o *options) define() {
 	f.StringVar(&o.ips, "ips", "", "machines of a job without servers, a `list` of ip,…")
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
+	f.BoolVar(&o.quiet, "quiet", false, "show the first worker's output, and what has failed, alone")
 	f.IntVar(&o.restarts.all, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` times")
 	f.IntVar(&o.restarts.servers, "restart_servers", 0, "start a server that fails again alone, at most `N` times: it keeps a journal")
 	f.IntVar(&o.restarts.workers, "restart_workers", 0, "start a worker that fails again alone, at most `N` times: not in sync and ssp")
@@ -94,7 +96,7 @@ func (o *options) define() {
 	f.StringVar(&o.runMode, "run_mode", "", "`ps` or collective, checked against what the other flags say")
 	f.Var(&o.workerNum, "trainer_num", "another name for --worker_num `N`")
 	f.StringVar(&o.workers, "trainers", "", "another name for --workers `list`")
-	o.aliases = map[string]bool{"trainer_num": true, "trainers": true, "devices": true, "npus": true, "run_mode": true}
+	o.aliases = map[string]bool{"trainer_num": true, "trainers": true, "devices": true, "npus": true, "run_mode": true, "quiet": true}
 	o.refused = map[string]bool{}
 	for _, r := range refusals {
 		for name := range strings.FieldsSeq(r.names) {

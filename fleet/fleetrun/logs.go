@@ -61,7 +61,7 @@ type tee struct {
 }
 
 func newTee(shown io.Writer, log *os.File, con *console) *tee {
-	return &tee{shown, &plainLog{w: log, now: time.Now}, func(err error) { con.say("%v: that log is incomplete", err) }}
+	return &tee{shown, &plainLog{w: log, now: time.Now}, func(err error) { con.warn("%v: that log is incomplete", err) }}
 }
 
 func (t *tee) Write(b []byte) (int, error) {

@@ -44,7 +44,11 @@ func buildPackage(name, scratch string, signals <-chan os.Signal, con *console) 
 	if os.Getenv("GOTMPDIR") == "" {
 		build.Env = append(os.Environ(), "GOTMPDIR="+scratch) // a build that is broken off leaves nothing either
 	}
-	if err := runUnless(build, signals); err != nil {
+	err := runUnless(build, signals)
+	if _, said := errors.AsType[*exec.ExitError](err); said {
+		return "", fmt.Errorf("cannot build %s: what go build says stands above", name)
+	}
+	if err != nil {
 		return "", fmt.Errorf("cannot build %s: %w", name, err)
 	}
 	return onlyFile(dir, name)
