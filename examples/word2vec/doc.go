@@ -21,5 +21,7 @@
 // With -data=FILE it reads a text of yours, a sentence a line.
 //
 // model.go is the network: two tables, of which a step moves the rows of its words alone. main.go is the job that every
-// role runs, data.go its rows, neighbours.go looks at what it learned.
+// role runs, data.go its rows, neighbours.go looks at what it learned, vectors.go saves it as words.bin, which word2vec and gensim read:
+//
+//	gensim.models.KeyedVectors.load_word2vec_format("output/word2vec/words.bin", binary=True).most_similar("river-7")
 package main

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
+	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -51,6 +54,14 @@ func TestText(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out", "model", "graph.json")); err != nil {
 		t.Error(err)
+	}
+	vectors, err := os.ReadFile(filepath.Join(dir, "out", "words.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := weights.Word2Vec{}.ReadWords(bytes.NewReader(vectors))
+	if slices.Sort(words); err != nil || strings.Join(words, " ") != "eight five four one seven six three two" {
+		t.Errorf("words.bin has %q: %v", words, err)
 	}
 	if _, err := jobtest.Job(program, "-data="+dir+"/none"); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("a file that is not there: %v", err)

@@ -42,8 +42,8 @@
 //
 // Layers without names have those of PaddlePaddle's static graphs, counted as there: fc_0.w_0 [in out] and fc_0.b_0; embedding_0.w_0
 // [height dim]; conv2d_0.w_0 [out in h w] and conv2d_0.b_0; layer_norm_0.w_0 (scale) and .b_0 (shift); batch_norm_0.w_0, .b_0, .w_1
-// (mean) and .w_2 (variance). What is called otherwise has its line in [Source]'s Names. Of other libraries, linear layers of PyTorch
-// are [out in]: they are refused until they are transposed in the file.
+// (mean) and .w_2 (variance). What is called otherwise has its line in [Source]'s Names. Linear layers of PyTorch are [out in]:
+// transpose them where they are saved. A shape shows that this was forgotten, but for as many inputs as outputs.
 //
 // # What is refused
 //
