@@ -232,3 +232,59 @@ func TestShrinkRefuses(t *testing.T) {
 		t.Errorf("Shrink before Minimize: %v", err)
 	}
 }
+
+// TestASaveBehindAShrink: what was saved at a step is saved again when rows were dropped since, though no step was made: they don't come back.
+func TestASaveBehindAShrink(t *testing.T) {
+	for name, c := range map[string]fleettest.Cluster{"alone": trial.Cluster(0, 0), "servers": trial.Cluster(2, 2), "collective": trial.Cluster(0, 2)} {
+		t.Run(name, func(t *testing.T) {
+			dir, counts := t.TempDir(), map[string]int{}
+			count := func(ctx context.Context, f *fleet.Fleet, when string) error {
+				n := 0
+				for _, err := range f.Rows(ctx, "emb") {
+					if err != nil {
+						return err
+					}
+					n++
+				}
+				if f.IsFirstWorker() {
+					counts[when] = n
+				}
+				return f.BarrierWorker(ctx)
+			}
+			save := func(ctx context.Context, f *fleet.Fleet) error {
+				if f.IsFirstWorker() {
+					if err := errors.Join(f.SavePersistables(ctx, dir+"/saved"), f.Checkpoint(ctx)); err != nil {
+						return err
+					}
+				}
+				return f.BarrierWorker(ctx)
+			}
+			m := &months{days: someDays[:1]}
+			x := m.training()
+			x.Strategy.Recovery = strategy.Recovery{Dir: dir + "/own"}
+			x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
+				err := m.day(ctx, f, o, 0)
+				if err == nil {
+					err = errors.Join(count(ctx, f, "before"), save(ctx, f))
+				}
+				if err == nil {
+					_, err = f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 1})
+				}
+				return errors.Join(err, f.BarrierWorker(ctx), count(ctx, f, "after"), save(ctx, f))
+			}
+			x.On(t, c)
+			for when, change := range map[string]func(x *trial.Training){
+				"saved": func(x *trial.Training) { x.Load = dir + "/saved" },
+				"own":   func(x *trial.Training) { x.Strategy.Recovery = strategy.Recovery{Dir: dir + "/own"} },
+			} {
+				again := m.training()
+				again.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error { return count(ctx, f, when) }
+				change(&again)
+				again.On(t, c)
+			}
+			if counts["after"] >= counts["before"] || counts["saved"] != counts["after"] || counts["own"] != counts["after"] {
+				t.Errorf("rows: %v", counts)
+			}
+		})
+	}
+}

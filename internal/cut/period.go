@@ -68,6 +68,7 @@ func (m *Machine) periodEnded(s *save) {
 		m.ended++
 	}
 	m.period = s
+	m.Outdated() // it has rows that were dropped
 }
 
 // Ended says, on server 0, that the period for whose end a cut was kept is over on all servers, which was at that update. The cut is over
@@ -83,7 +84,6 @@ func (m *Machine) Ended(id string, step int64, freed wire.Freed) error {
 	m.drop(s)
 	s.state, s.step, s.freed = committed, step, freed
 	m.periodEnded(s)
-	m.Outdated()
 	return nil
 }
 

@@ -81,6 +81,10 @@ func (c taken) write(ctx context.Context, dir string) error {
 
 // Shrink implements [backend.Trainer].
 func (t *Trainer) Shrink(_ context.Context, o table.Shrink) (freed []table.Shrunk, err error) {
-	err = t.local.Still(func() error { freed, err = t.Store().EndPeriod(o); return err })
+	err = t.local.Still(func() error {
+		t.periods++
+		freed, err = t.Store().EndPeriod(o)
+		return err
+	})
 	return freed, err
 }

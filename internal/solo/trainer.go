@@ -37,6 +37,7 @@ type Trainer struct {
 	// writing is held while a checkpoint is written; it guards saved, which is what the last one of the series holds.
 	writing sync.Mutex
 	saved   *saved
+	periods int // that were ended; changed while no step is made
 
 	mu sync.Mutex
 	// torn is why a load has left parts of two models.
