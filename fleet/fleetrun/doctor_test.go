@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -51,6 +52,7 @@ func serves(t *testing.T, server *transport.FastHTTP) (endpoint string, asked *[
 	if err != nil {
 		t.Fatal(err)
 	}
+	server.Logger = slog.New(slog.DiscardHandler)
 	l, err := transport.Compressed(server, plain, 0).Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -174,6 +176,18 @@ func TestDoctorReadsCertificates(t *testing.T) {
 	}
 }
 
+// TestDoctorListensWhereItIsTold: behind NAT the endpoint is not what a server listens at.
+func TestDoctorListensWhereItIsTold(t *testing.T) {
+	port := strings.TrimPrefix(porttest.Free(t, 1)[0], "127.0.0.1")
+	t.Setenv("FLEET_LISTEN", "127.0.0.1"+port)
+	t.Setenv("POD_IP", "192.0.2.7")
+	t.Setenv("FLEET_INSECURE", "1")
+	d := examined(t, "--servers=192.0.2.7"+port+" --workers=192.0.2.7")
+	if got := d.value("peers", "server 0 here"); got != "192.0.2.7"+port+": free to listen at, where FLEET_LISTEN says: 127.0.0.1"+port {
+		t.Errorf("%s, missing %q", got, d.Missing)
+	}
+}
+
 // TestDoctorsDirectories: what is written is taken away again.
 func TestDoctorsDirectories(t *testing.T) {
 	there := t.TempDir()
@@ -213,7 +227,8 @@ func TestDoctorFindsNoPeersOfRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.examine(t.Context())
-	if got := d.value("role", "role maker"); got != "rolemaker.MPISymmetric" || len(d.Missing) > 0 || d.Sections[1].Title != "clock" {
+	if got := d.value("role", "role maker"); got != "rolemaker.MPISymmetric" ||
+		d.value("role", "this process") != "worker 0, of 2 workers and 2 servers, whose endpoints are known when the ranks have met" || len(d.Missing) > 0 || d.Sections[1].Title != "clock" {
 		t.Errorf("%s, missing %q, sections %v", got, d.Missing, d.Sections)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -27,7 +26,7 @@ func (d *doctor) transport() (*transport.FastHTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Logger = slog.New(slog.NewTextHandler(io.Discard, nil)) // what it would warn of is found here
+	t.Logger = slog.New(slog.DiscardHandler) // what it would warn of is found here
 	t.DialTimeout = d.timeout
 	return t, nil
 }
@@ -100,7 +99,11 @@ func (d *doctor) listen(ctx context.Context, t *transport.FastHTTP, own called) 
 		err = l.Close(ctx)
 	}
 	if err == nil {
-		d.say(own.name+" here", "%s: free to listen at", own.endpoint)
+		at := ""
+		if t.ListenAddr != "" {
+			at = ", where FLEET_LISTEN says: " + t.ListenAddr
+		}
+		d.say(own.name+" here", "%s: free to listen at%s", own.endpoint, at)
 		return
 	}
 	d.say(own.name+" here", "%s: can't be listened at", own.endpoint)

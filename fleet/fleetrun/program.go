@@ -46,12 +46,21 @@ func buildPackage(name, scratch string, signals <-chan os.Signal, con *console) 
 	}
 	err := runUnless(build, signals)
 	if _, said := errors.AsType[*exec.ExitError](err); said {
-		return "", fmt.Errorf("cannot build %s: what go build says stands above", name)
+		return "", fmt.Errorf("cannot build %s: what go build says stands above%s", name, inPath(name))
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot build %s: %w", name, err)
 	}
 	return onlyFile(dir, name)
+}
+
+// inPath says of a name that is no package whether it is that of a command, which a job takes by its path.
+func inPath(name string) string {
+	path, err := exec.LookPath(name)
+	if err != nil || strings.ContainsRune(name, filepath.Separator) {
+		return ""
+	}
+	return "; the command of that name is " + path
 }
 
 // runUnless runs a command to its end, or ends it at a signal.

@@ -25,15 +25,20 @@ func (d *doctor) identify(p *patient) {
 		return p.getenv(name)
 	})
 	id, err := maker.Identity()
-	if _, meets := maker.(rolemaker.Resolver); err == nil && !meets {
+	_, meets := maker.(rolemaker.Resolver)
+	if err == nil && !meets {
 		err = id.Validate()
 	}
 	p.id, p.told = id, err == nil
 	d.say("role maker", "%s", makerText(maker))
-	if err != nil {
+	switch {
+	case err != nil:
 		d.say("this process", "can't tell who it is: %v", err)
 		d.lacks("%sset what is missing or wrong: %v", p.prefix(), err)
-	} else {
+	case meets:
+		d.say("this process", "%v %d, of %d workers and %d servers, whose endpoints are known when the ranks have met", id.Role, id.Index,
+			id.Workers, len(id.Servers))
+	default:
 		d.say("this process", "%v", id)
 	}
 	d.showVariables(p, append(looked, mistyped.Ours()...))
@@ -67,7 +72,7 @@ func (d *doctor) showVariables(p *patient, names []string) {
 		case secret(name):
 			d.say(name, "set, and not shown")
 		default:
-			d.say(name, "%.200s", value)
+			d.say(name, "%s", strings.Join(fold(value, 100), "\n"))
 		}
 	}
 	d.say("not set", "%s", strings.Join(wrap(unset, 100), "\n"))
