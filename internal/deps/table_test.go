@@ -86,7 +86,8 @@ var houseTests = map[string][]string{
 	"examples/wide_and_deep":  {"transport"},
 	"fleet/fleetrun":          {"internal/porttest", "internal/procs", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "nn", "optimizer/local"},
-	"fleet/metrics":           {"nn", "optimizer", "strategy"},
+	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
+	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
 	"fleet/train":             {"fleet/fleettest", "rolemaker"},
 	"transport/transporttest": {"transport/codec"},
 }
