@@ -63,6 +63,9 @@
 // back, ready for Eval with no fleet. A [Scorer] serves it to any number of goroutines, from feeds, from JSON, or from raw lines in the
 // format that the model was trained on and saved with ([InferenceModel.WithFormat]), and takes up a new model while it serves.
 //
+// Package optimizer/weights makes such a directory of weights from elsewhere, such as PaddlePaddle's, and takes embeddings out of it to
+// other programs' files.
+//
 // # A saved model in Python
 //
 // weights.safetensors is read by Python's safetensors (load_file) as arrays by name: "fc_0.w_0" of a dense parameter,

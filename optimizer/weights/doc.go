@@ -22,7 +22,7 @@
 //	.safetensors, ids and rows by name     WriteSafetensors     Open, File.Rows     safetensors of Python and Rust, torch
 //	dense weights by name                  a saved model        Open, File.Array    .npz, .npy, .safetensors
 //	a saved model                          SaveModel            Open, nn.Load       weights.safetensors, see the doc of nn
-//	                                       and a fleet's
+//	its base with deltas                   and a fleet's        nn.Load, RowsOf
 //
 // # In, to train on and to serve
 //

@@ -64,9 +64,6 @@ func npyHeader(descr string, shape ...int) []byte {
 		tuple += ","
 	}
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple)
-	if len(dims) > 0 {
-		text += strings.Repeat(" ", 21-len(dims[0])) // room for more rows
-	}
 	for (len(npyMagic)+4+len(text)+1)%64 != 0 {
 		text += " "
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"os"
@@ -245,6 +246,8 @@ func TestSaveModelRefuses(t *testing.T) {
 		{weights.Source{File: npz, Names: map[string]string{"words": "user", "fc_0.w_0": "user"}}, "id 7 is not below the height 5"},
 		{weights.Source{File: npz, Rows: rows(), Names: map[string]string{"fc_0.w_0": "user"}}, "[2 3], which is its transpose: transpose it"},
 		{weights.Source{File: npz, Rows: rows(), Names: map[string]string{"fc_0.w_0": "scalar"}}, "the model's shape is [3 2], and the weights have []"},
+		{weights.Source{File: flipped(t, []byte{0xcd, 0xcc, 0xcc, 0x3d}), Rows: rows(), Names: map[string]string{"fc_0.w_0": "user"}},
+			"the weights have [1 3]"}, // which needs no reading
 		{weights.Source{File: open(t, "testdata/f4.npy"), Names: map[string]string{"words": "f4"}}, "shape is [5 3], and the weights have [2 3]"},
 		{weights.Source{Names: map[string]string{"words": "user"}}, "there is none"},
 		{weights.Source{File: npz, Names: map[string]string{"user": "words"}}, `the model has no "user": it has ["words" "fc_0.w_0" "fc_0.b_0"]`},
@@ -274,3 +277,39 @@ func TestSaveModelRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsOf: the rows of a model that was loaded are those of its directory, as long as they are wanted, and an error comes last.
+func TestRowsOf(t *testing.T) {
+	dir := savePaddle(t)
+	m, err := nn.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	params := nn.Inference(m.Outputs...).Params()
+	p := params[slices.IndexFunc(params, func(p *optimizer.Param) bool { return p.Name == "cards" })]
+	want, err := all(open(t, dir).Rows("cards"))
+	if err != nil || len(want) != 12 {
+		t.Fatalf("%d rows: %v", len(want), err)
+	}
+	if got, err := all(weights.RowsOf(p.Rows)); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v %v, want %v", got, err, want)
+	}
+	for r, err := range weights.RowsOf(p.Rows) {
+		if err != nil || !cmp.Equal(r, want[0]) {
+			t.Errorf("%v %v", r, err)
+		}
+		break
+	}
+	if got, err := all(weights.RowsOf(torn{})); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 2 {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
+// torn has two rows, and then an error.
+type torn struct{}
+
+func (torn) EachRow(do func(ids []uint64, w []float32) error) error {
+	return errors.Join(do([]uint64{1, 2}, []float32{1, 2, 3, 4}), io.ErrUnexpectedEOF)
+}
+
+func (torn) String() string { return "torn" }

@@ -401,22 +401,31 @@ func zipOf(t *testing.T, parts ...any) []byte {
 	return b.Bytes()
 }
 
-// TestAFlippedBit: damage in a packed or stored array is found by the zip's checksum, as well as by Array as by Rows.
+// TestAFlippedBit: damage in an array is found by the zip's checksum, by Array and by Rows, in numbers and in ids.
 func TestAFlippedBit(t *testing.T) {
-	data := writeNamed(t, []weights.Row{{ID: 7, W: []float32{0.1, -2.5, 3e-7}}})
-	at := bytes.Index(data, []byte{0xcd, 0xcc, 0xcc, 0x3d})
-	data[at] ^= 1
-	f, err := openBytes(t, "a.npz", data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := flipped(t, []byte{0xcd, 0xcc, 0xcc, 0x3d}) // 0.1
 	if _, err := f.Array("user"); !errors.Is(err, zip.ErrChecksum) {
 		t.Errorf("Array: %v", err)
 	}
 	if _, err := all(f.Rows("user")); !errors.Is(err, zip.ErrChecksum) {
 		t.Errorf("Rows: %v", err)
 	}
+	if _, err := all(flipped(t, []byte{7, 0, 0, 0, 0, 0, 0, 0}).Rows("user")); !errors.Is(err, zip.ErrChecksum) {
+		t.Errorf("Rows, with an id that is another: %v", err)
+	}
+}
+
+// flipped is a file of one row with a bit flipped where the bytes are.
+func flipped(t *testing.T, where []byte) *weights.File {
+	t.Helper()
+	data := writeNamed(t, []weights.Row{{ID: 7, W: []float32{0.1, -2.5, 3e-7}}})
+	data[bytes.LastIndex(data, where)] ^= 1
+	f, err := openBytes(t, "a.npz", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 // TestOddFormsOfWord2Vec: what other programs write beside gensim.

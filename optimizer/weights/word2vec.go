@@ -117,9 +117,6 @@ func (f Word2Vec) Read(r io.Reader) iter.Seq2[Row, error] {
 	}
 }
 
-// errEnough ends a walk over rows.
-var errEnough = errors.New("no more rows are wanted")
-
 // ReadWords reads the words alone, in the order of the file: the Words with which Read gives the first row id 0, and so on.
 func (f Word2Vec) ReadWords(r io.Reader) ([]string, error) {
 	var words []string
