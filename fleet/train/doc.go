@@ -30,12 +30,13 @@
 //	checkpoint   to go on from, with -load, on any number of servers
 //	model        the outputs, for inference: nn.Load
 //	history.csv  the evaluations
+//	curves.svg   the same as a picture, with the loss of steps
 //
 // # Hooks
 //
 // [Hooks] are called as a job goes on, on every worker. Those that come with the package decide by the history, so that all workers decide
-// alike and a job that is started again goes on as it would have: [EarlyStopping], [BestModel] and [Plateau]; [LogSteps] and [HistoryCSV]
-// write down how it goes. A hook of one's own is a function:
+// alike and a job that is started again goes on as it would have: [EarlyStopping], [BestModel] and [Plateau]; [LogSteps], [HistoryCSV] and
+// [Curves] write down how it goes. A hook of one's own is a function:
 //
 //	j.Hooks = append(j.Hooks, train.Hooks{
 //		Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
@@ -59,6 +60,7 @@
 //	ModelCheckpoint(save_best_only)        ModelCheckpoint                 BestModel; Options.Checkpoint for what a job goes on from
 //	ReduceLROnPlateau                      lr_scheduler.ReduceLROnPlateau  Plateau
 //	History, CSVLogger                     CSVLogger                       Result.History, HistoryCSV
+//	TensorBoard, pyplot of a History       TensorBoardLogger               Curves
 //	BackupAndRestore                       ckpt_path="last"                Options.Checkpoint
 //	save, load_model                       save, load_state_dict           Options.Out, Load; nn.Load, nn.OpenScorer
 //	tf.distribute.ParameterServerStrategy  TorchRec, DistributedDataParallel  a job with servers; a collective one: fleetrun
@@ -88,3 +90,6 @@ package train
 //	hooks.go     what is called meanwhile
 //	watch.go     hooks that look at evaluations: stop, keep the best, lower the rate
 //	log.go       hooks that write down
+//	curves.go    the hook that draws
+//	curve.go     the loss of steps, a bounded number of points
+//	picture.go   lines over axes, as SVG

@@ -157,6 +157,7 @@ type state struct {
 	History []Evaluation `json:"history,omitempty"`
 	Stopped string       `json:"stopped,omitempty"`
 	User    []byte       `json:"user,omitempty"`
+	Curve   curve        `json:"curve,omitzero"`
 }
 
 // stateBytes bounds what checkpoints have of a job: of a history that is longer, the last part.
@@ -166,7 +167,7 @@ const stateBytes = 48 << 10
 func (r *Run) note() error { return r.progress(r.Epoch) }
 
 func (r *Run) progress(epoch int) error {
-	st := state{History: r.History, User: r.User}
+	st := state{History: r.History, User: r.User, Curve: r.curve}
 	if r.over {
 		st.Stopped = r.why()
 	}
@@ -190,7 +191,7 @@ func (r *Run) resume() error {
 		if err := json.Unmarshal(p.User, &st); err != nil {
 			return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w", err)
 		}
-		r.History, r.User = st.History, st.User
+		r.History, r.User, r.curve = st.History, st.User, st.Curve
 		if st.Stopped != "" {
 			r.Stop(st.Stopped)
 			r.over = true

@@ -18,7 +18,7 @@ type Options struct {
 	Seed   uint64  // of the data's order, and of whatever the program makes of it, such as the first weights; 0 is a seed too
 	Batch  int     // examples a step and thread; 0 is 512
 	Epochs int     // passes over the training data; 0 is 1
-	Out    string  // directory for what the job leaves: checkpoint, model, history; empty saves nothing
+	Out    string  // directory for what the job leaves: checkpoint, model, history, curves; empty saves nothing
 	Load   string  // a checkpoint or a model to go on from, which any number of servers may have written
 	LR     float64 // learning rate; 0 is the program's, see [Options.Rate]
 	// Threads that train in a worker, 0 and 1 being one; modes in which workers wait for each other have room for one only.
@@ -70,7 +70,7 @@ func (c *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.journal, "journal", "", "directory on each server's local disk for what it does between checkpoints: a server that is "+
 		"killed and started again goes on where it was, as with fleetrun --restart_servers; with -checkpoint")
 	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 is 1m")
-	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history; empty saves nothing")
+	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history, curves; empty saves nothing")
 }
 
 func modes() string {

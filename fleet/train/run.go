@@ -35,6 +35,7 @@ type Run struct {
 	share       int          // examples of this worker in the epoch, 0 if nobody knows
 	before      int          // examples that all workers trained on in epochs before
 	last        nn.TrainResult
+	curve       curve
 	leads       bool
 	stop        atomic.Pointer[string] // why this worker wants to end; nil if it does not
 	over        bool                   // by agreement of all workers
@@ -93,7 +94,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	j := r.Job
 	r.hooks = append(r.hooks, j.Hooks...)
 	if j.Out != "" {
-		r.hooks = append(r.hooks, HistoryCSV(filepath.Join(j.Out, "history.csv")))
+		r.hooks = append(r.hooks, HistoryCSV(filepath.Join(j.Out, "history.csv")), Curves(filepath.Join(j.Out, "curves.svg")))
 	}
 	if r.train, r.test, err = j.Data(ctx); err != nil {
 		return err
@@ -169,6 +170,7 @@ func (r *Run) end(ctx context.Context) error {
 func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
 	j, f := r.Job, r.Fleet
 	r.exe.ResetMetrics()
+	r.curve.restart()
 	mine := r.rows().Shard(f.WorkerIndex(), f.WorkerNum())
 	r.share, _ = mine.Len()
 	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
@@ -204,6 +206,7 @@ func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[ma
 
 // step is called after each step of the epoch.
 func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
+	r.curve.step(so, r.before+(so.Samples+so.Passed)*r.Fleet.WorkerNum())
 	if err := r.stepped(ctx, so); err != nil {
 		return err
 	}

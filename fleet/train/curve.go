@@ -1,0 +1,83 @@
+package train
+
+import "github.com/gofleet/gofleet/nn"
+
+// curve is the training loss over the examples of all workers, as this worker sees it: each point is the mean of so many steps. It has a
+// bounded number of points, however long the job is. Checkpoints have it, so that a job that is started again draws all of it.
+type curve struct {
+	Every  int     `json:"every"` // steps of a point
+	Points []point `json:"points"`
+
+	Steps    int     `json:"steps,omitempty"` // of the point to come, their examples and the sum of these' losses
+	Examples int     `json:"examples,omitempty"`
+	Loss     float64 `json:"loss,omitempty"`
+
+	before nn.TrainResult // the epoch so far, as of the last step
+}
+
+// point is a place in a picture.
+type point [2]float32
+
+// curvePoints bounds a curve: when it has so many, each two become one.
+const curvePoints = 256
+
+// restart is for an epoch's results, which begin anew.
+func (c *curve) restart() { c.before = nn.TrainResult{} }
+
+// step takes the epoch's result after a step, and at how many examples of all workers that is.
+func (c *curve) step(so nn.TrainResult, at int) {
+	n, loss := so.Samples-c.before.Samples, so.Loss*float64(so.Samples)-c.before.Loss*float64(c.before.Samples)
+	c.before = so
+	if !finite(loss) {
+		return
+	}
+	c.Steps, c.Examples, c.Loss = c.Steps+1, c.Examples+n, c.Loss+loss
+	if c.Steps < c.Every {
+		return
+	}
+	c.Points = appendPoint(c.Points, at, c.Loss/float64(c.Examples))
+	c.Steps, c.Examples, c.Loss = 0, 0, 0
+	if len(c.Points) == curvePoints {
+		c.halve()
+	}
+}
+
+// appendPoint leaves out what can't be drawn, nor kept in checkpoints.
+func appendPoint(to []point, examples int, v float64) []point {
+	if !finite(float64(float32(v))) {
+		return to
+	}
+	return append(to, point{float32(examples), float32(v)})
+}
+
+// halve makes one point of each two, at the place of the later.
+func (c *curve) halve() {
+	for i := range len(c.Points) / 2 {
+		a, b := c.Points[2*i], c.Points[2*i+1]
+		c.Points[i] = point{b[0], (a[1] + b[1]) / 2}
+	}
+	c.Points, c.Every = c.Points[:len(c.Points)/2], 2*max(c.Every, 1)
+}
+
+// drawn is what there is to draw: for the time before the curve, if checkpoints of it had none, the losses of evaluations.
+func (c *curve) drawn(history []Evaluation) []point {
+	var line []point
+	for _, p := range pointsOf(history, TrainLoss) {
+		if len(c.Points) == 0 || p[0] < c.Points[0][0] {
+			line = append(line, p)
+		}
+	}
+	return append(line, c.Points...)
+}
+
+// pointsOf are the evaluations' values of a name; of very many some.
+func pointsOf(history []Evaluation, name string) []point {
+	var points []point
+	every := 1 + len(history)/curvePoints
+	for i, e := range history {
+		if v, ok := e.Values[name]; ok && ((len(history)-1-i)%every == 0) {
+			points = appendPoint(points, e.Examples, v)
+		}
+	}
+	return points
+}

@@ -1,0 +1,173 @@
+package train
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// panel is a drawing of lines over one pair of axes, and series the points of a line; its name is its style too.
+type (
+	panel struct {
+		title string
+		lines []series
+	}
+	series struct {
+		name   string // "train" or "test"
+		points []point
+	}
+)
+
+// Sizes of a panel, in pixels: its own, and where its axes are.
+const (
+	panelWidth, panelHeight = 440, 280
+	axisLeft, axisRight     = 58, panelWidth - 20
+	axisTop, axisBottom     = 44, panelHeight - 48
+)
+
+// style has colours for light and dark. The picture has a ground of its own, since a page may be dark where the reader's system is not.
+const style = `
+text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600; font-size: 14px } .x { text-anchor: middle }
+.y, .legend { text-anchor: end } .ground { fill: #ffffff } .grid { stroke: #d8dee4 } .axis { stroke: #1f2328 }
+polyline { fill: none; stroke-width: 1.8; stroke-linejoin: round }
+.train { stroke: #2f6fd0 } .test { stroke: #d1570d } circle { fill: #d1570d }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3 } .ground { fill: #0d1117 } .grid { stroke: #3d444d } .axis { stroke: #e6edf3 }
+.train { stroke: #79b0ff } .test { stroke: #ffa657 } circle { fill: #ffa657 } }
+`
+
+// draw writes panels as SVG, two beside each other.
+func draw(w io.Writer, panels []panel) error {
+	columns := min(len(panels), 2)
+	width, height := columns*panelWidth, (len(panels)+columns-1)/columns*panelHeight
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img">
+<title>training curves</title>
+<style>%[3]s</style>
+<rect class="ground" width="100%%" height="100%%"/>
+`, width, height, style)
+	for i, p := range panels {
+		fmt.Fprintf(&b, "<g transform=\"translate(%d,%d)\">\n", i%columns*panelWidth, i/columns*panelHeight)
+		p.draw(&b)
+		b.WriteString("</g>\n")
+	}
+	b.WriteString("</svg>\n")
+	_, err := b.WriteTo(w)
+	return err
+}
+
+func (p panel) draw(b *bytes.Buffer) {
+	x, y := p.axes()
+	for _, v := range y.ticks() {
+		at := y.place(v)
+		fmt.Fprintf(b, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", axisLeft, axisRight, at, at)
+		text(b, "y", axisLeft-8, at+4, y.text(v))
+	}
+	for _, v := range x.ticks() {
+		text(b, "x", x.place(v), axisBottom+18, x.text(v))
+	}
+	fmt.Fprintf(b, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", axisLeft, axisRight, axisBottom, axisBottom)
+	text(b, "x", (axisLeft+axisRight)/2, axisBottom+38, "examples")
+	text(b, "title", axisLeft, 26, p.title)
+	for i, l := range p.lines {
+		at := float64(axisRight - 70*(len(p.lines)-1-i))
+		fmt.Fprintf(b, "<line class=%q x1=\"%.0f\" x2=\"%.0f\" y1=\"22\" y2=\"22\" stroke-width=\"2\"/>", l.name, at-54, at-34)
+		text(b, "legend", at, 26, l.name)
+		l.draw(b, x, y)
+	}
+}
+
+// draw is the line, with a dot for each evaluation.
+func (l series) draw(b *bytes.Buffer, x, y axis) {
+	places := make([]string, len(l.points))
+	for i, p := range l.points {
+		places[i] = fmt.Sprintf("%.1f,%.1f", x.place(float64(p[0])), y.place(float64(p[1])))
+	}
+	fmt.Fprintf(b, "<polyline class=%q points=%q/>\n", l.name, strings.Join(places, " "))
+	if l.name != "test" {
+		return
+	}
+	for _, p := range l.points {
+		fmt.Fprintf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>\n", x.place(float64(p[0])), y.place(float64(p[1])))
+	}
+}
+
+func text(b *bytes.Buffer, class string, x, y float64, s string) {
+	fmt.Fprintf(b, "<text class=%q x=\"%.1f\" y=\"%.1f\">", class, x, y)
+	xml.EscapeText(b, []byte(s)) // a buffer does not fail
+	b.WriteString("</text>\n")
+}
+
+// axis is where numbers between two are, in pixels.
+type axis struct {
+	low, high float64
+	from, to  float64
+	short     bool // write 20k for 20,000
+}
+
+// axes hold all points of the panel. Examples begin at 0.
+func (p panel) axes() (x, y axis) {
+	x = axis{high: 1, from: axisLeft, to: axisRight, short: true}
+	y = axis{low: math.Inf(1), high: math.Inf(-1), from: axisBottom, to: axisTop}
+	for _, l := range p.lines {
+		for _, p := range l.points {
+			x.high = max(x.high, float64(p[0]))
+			y.low, y.high = min(y.low, float64(p[1])), max(y.high, float64(p[1]))
+		}
+	}
+	if y.low > y.high { // no points
+		y.low, y.high = 0, 1
+	}
+	room := (y.high - y.low) / 20
+	if room <= math.Abs(y.high)*1e-6 { // all alike
+		room = max(math.Abs(y.high)/10, 1e-6)
+	}
+	y.low, y.high = y.low-room, y.high+room
+	return x, y
+}
+
+func (a axis) place(v float64) float64 { return a.from + (v-a.low)/(a.high-a.low)*(a.to-a.from) }
+
+// step is the distance between ticks: 1, 2 or 5 times a power of ten, of which at most six lie on the axis.
+func (a axis) step() float64 {
+	rough := (a.high - a.low) / 6
+	power := math.Pow(10, math.Floor(math.Log10(rough)))
+	for _, times := range []float64{1, 2, 5} {
+		if power*times >= rough {
+			return power * times
+		}
+	}
+	return power * 10
+}
+
+func (a axis) ticks() []float64 {
+	var ticks []float64
+	step := a.step()
+	for i := math.Ceil(a.low / step); i*step <= a.high; i++ {
+		ticks = append(ticks, i*step)
+	}
+	return ticks
+}
+
+// text is a tick's number, with the digits that the distance between ticks asks for.
+func (a axis) text(v float64) string {
+	if a.short {
+		for _, unit := range []struct {
+			name string
+			of   float64
+		}{{"G", 1e9}, {"M", 1e6}, {"k", 1e3}} {
+			if v >= unit.of {
+				return strconv.FormatFloat(v/unit.of, 'g', 6, 64) + unit.name
+			}
+		}
+	}
+	digits := max(0, int(-math.Floor(math.Log10(a.step()))))
+	if digits > 6 || math.Abs(v) >= 1e6 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(v+0, 'f', digits, 64)
+}
