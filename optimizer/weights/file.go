@@ -157,31 +157,36 @@ func (a arrays) rows(name string, do func(id uint64, w []float32) error) error {
 	if len(s.shape) != 2 {
 		return fmt.Errorf("array %q has shape %v, rows of an embedding have [rows dim]", name, s.shape)
 	}
+	if err := checkDim(s.shape[1]); err != nil && s.shape[0] > 0 {
+		return fmt.Errorf("array %q: %w", name, err)
+	}
 	ids, err := a.ids(name, s.shape[0])
 	if err != nil {
 		return err
 	}
 	defer ids.close()
-	if err := checkDim(s.shape[1]); err != nil && s.shape[0] > 0 {
+	if err := eachRow(s, ids, do); err != nil {
 		return fmt.Errorf("array %q: %w", name, err)
 	}
-	var w []float32
+	return nil
+}
+
+// eachRow calls do with the rows of an array.
+func eachRow(s *stream, ids ids, do func(id uint64, w []float32) error) error {
+	var w []float32 // grows as numbers come: an array without rows may claim any width
 	for i := range s.shape[0] {
 		id, err := ids.id(uint64(i))
 		if err == nil {
 			w, err = s.floats(w[:0], s.shape[1])
 		}
+		if err == nil {
+			err = do(id, w)
+		}
 		if err != nil {
-			return fmt.Errorf("row %d of array %q: %w", i, name, err)
-		}
-		if err := do(id, w); err != nil {
-			return err
+			return fmt.Errorf("row %d: %w", i, err)
 		}
 	}
-	if err := errors.Join(s.end(), ids.end()); err != nil {
-		return fmt.Errorf("array %q: %w", name, err)
-	}
-	return nil
+	return errors.Join(s.end(), ids.end())
 }
 
 // ids are those of n rows.

@@ -49,26 +49,19 @@ func appendFloat(b []byte, v float32) []byte { return strconv.AppendFloat(b, flo
 // ReadText reads what [WriteText] and a fleet's ExportText write.
 func ReadText(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		in, dim, w := lines(r), 0, []float32(nil)
-		number := 0
+		in, number, row := lines(r), 0, Row{}
 		for in.Scan() {
 			number++
-			id, numbers, found := bytes.Cut(in.Bytes(), []byte("\t"))
-			n, err := strconv.ParseUint(string(id), 10, 64)
-			if err == nil && !found {
-				err = fmt.Errorf("no tab follows the id %d", n)
-			}
-			if err == nil {
-				w, err = parseFloats(w[:0], bytes.SplitSeq(numbers, []byte(",")))
-			}
-			if dim = max(dim, len(w)); err == nil && len(w) != dim {
-				err = fmt.Errorf("%d numbers, lines before it have %d", len(w), dim)
+			dim := len(row.W)
+			err := row.parse(in.Bytes())
+			if err == nil && number > 1 && len(row.W) != dim {
+				err = fmt.Errorf("%d numbers, lines before it have %d", len(row.W), dim)
 			}
 			if err != nil {
 				yield(Row{}, fmt.Errorf("weights: ReadText: line %d: %w", number, err))
 				return
 			}
-			if !yield(Row{n, w}, nil) {
+			if !yield(row, nil) {
 				return
 			}
 		}
@@ -76,6 +69,19 @@ func ReadText(r io.Reader) iter.Seq2[Row, error] {
 			yield(Row{}, fmt.Errorf("weights: ReadText: line %d: %w", number+1, err))
 		}
 	}
+}
+
+// parse reads a line.
+func (r *Row) parse(line []byte) (err error) {
+	id, numbers, found := bytes.Cut(line, []byte("\t"))
+	if r.ID, err = strconv.ParseUint(string(id), 10, 64); err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("no tab follows the id %d", r.ID)
+	}
+	r.W, err = parseFloats(r.W[:0], bytes.SplitSeq(numbers, []byte(",")))
+	return err
 }
 
 // lines are those of a text, of at most 64 MiB each.

@@ -382,6 +382,15 @@ func TestReadersRefuse(t *testing.T) {
 	}
 }
 
+// TestNoRowsOfAnyWidth: an array without rows has none, whatever width it claims.
+func TestNoRowsOfAnyWidth(t *testing.T) {
+	header := "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 999999999999), }"
+	got, err := read(t, "rows.npy", fmt.Appendf(nil, "\x93NUMPY\x01\x00%c\x00%s", len(header), header))
+	if err != nil || len(got) > 0 {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
 func zipOf(t *testing.T, parts ...any) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -3,10 +3,12 @@ package weights
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -39,29 +41,32 @@ func (f Word2Vec) write(w io.Writer, s *spool) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, "%d %d\n", len(s.ids), s.dim) // its error stays in out
 	var line []byte
-	var numbers []float32
 	err := s.pages(func(ids []uint64, rows []byte) error {
 		for i, id := range ids {
 			word, err := f.word(id)
 			if err != nil {
 				return err
 			}
-			row := rows[i*4*s.dim:][:4*s.dim]
-			if line = append(line[:0], word...); f.Text {
-				numbers = floats(numbers[:0], row)
-				for _, v := range numbers {
-					line = appendFloat(append(line, ' '), v)
-				}
-			} else {
-				line = append(append(line, ' '), row...)
-			}
-			if _, err := out.Write(append(line, '\n')); err != nil {
+			line = f.appendRow(line[:0], word, rows[i*4*s.dim:][:4*s.dim])
+			if _, err := out.Write(line); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	return errors.Join(err, out.Flush())
+}
+
+// appendRow appends a word with its numbers, which are in binary.
+func (f Word2Vec) appendRow(b []byte, word string, row []byte) []byte {
+	b = append(b, word...)
+	if !f.Text {
+		return append(append(append(b, ' '), row...), '\n')
+	}
+	for ; len(row) > 0; row = row[4:] {
+		b = appendFloat(append(b, ' '), math.Float32frombits(binary.LittleEndian.Uint32(row)))
+	}
+	return append(b, '\n')
 }
 
 // word is that of an id, if the format can hold it.
@@ -111,7 +116,7 @@ func (f Word2Vec) Read(r io.Reader) iter.Seq2[Row, error] {
 			}
 			return nil
 		})
-		if err != nil && err != errEnough {
+		if err != nil && !errors.Is(err, errEnough) {
 			yield(Row{}, fmt.Errorf("weights: reading %v: %w", f, err))
 		}
 	}
@@ -214,37 +219,54 @@ func checkRest(in io.Reader, count int) error {
 	return err
 }
 
-// eachLine is each of the text form. Without a first line of two numbers, rows go to the end of the file.
+// eachLine is each of the text form.
 func eachLine(r io.Reader, do func(word []byte, w []float32) error) error {
-	in, count, dim, number, rows := lines(r), -1, 0, 0, 0
-	var w []float32
+	in, t, number := lines(r), textForm{count: -1}, 0
 	for in.Scan() {
 		number++
 		line := bytes.TrimRight(in.Bytes(), " \r")
-		if n, d, ok := counts(line); ok && number == 1 {
-			count, dim = n, d
+		if count, dim, ok := counts(line); ok && number == 1 {
+			t.count, t.dim = count, dim
 			continue
 		}
-		word, numbers, _ := bytes.Cut(line, []byte(" "))
-		var err error
-		if w, err = parseFloats(w[:0], bytes.SplitSeq(numbers, []byte(" "))); err != nil {
-			return fmt.Errorf("line %d: word %.100q: %w", number, word, err)
+		word, err := t.row(line)
+		if err == nil {
+			err = do(word, t.w)
 		}
-		if rows++; rows == 1 && count < 0 {
-			dim = len(w)
-		}
-		if len(w) != dim || rows > count && count >= 0 {
-			return fmt.Errorf("line %d: word %.100q has %d numbers: %d words of %d numbers were to come", number, word, len(w), count, dim)
-		}
-		if err := do(word, w); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
 	if err := in.Err(); err != nil {
 		return fmt.Errorf("line %d: %w", number+1, err)
 	}
-	if rows < count {
-		return fmt.Errorf("it ends behind %d of %d words: %w", rows, count, io.ErrUnexpectedEOF)
+	if t.rows < t.count {
+		return fmt.Errorf("it ends behind %d of %d words: %w", t.rows, t.count, io.ErrUnexpectedEOF)
 	}
 	return nil
+}
+
+// textForm is a file of lines that is being read.
+type textForm struct {
+	count, dim int // as the first line says; a count of -1 is of a file without it, whose rows go to its end
+	rows       int // so far
+	w          []float32
+}
+
+// row reads a line into w.
+func (t *textForm) row(line []byte) (word []byte, err error) {
+	word, numbers, _ := bytes.Cut(line, []byte(" "))
+	if t.w, err = parseFloats(t.w[:0], bytes.SplitSeq(numbers, []byte(" "))); err != nil {
+		return nil, fmt.Errorf("word %.100q: %w", word, err)
+	}
+	if t.rows++; t.rows == 1 && t.count < 0 {
+		t.dim = len(t.w)
+	}
+	if len(t.w) != t.dim {
+		return nil, fmt.Errorf("word %.100q has %d numbers, %d were to come", word, len(t.w), t.dim)
+	}
+	if t.count >= 0 && t.rows > t.count {
+		return nil, fmt.Errorf("word %.100q comes behind the %d words of the first line", word, t.count)
+	}
+	return word, nil
 }
