@@ -39,10 +39,11 @@ func (c *config) job() (train.Job, error) {
 		Rule:    c.AdamOrSGD(3e-3, 1),
 		Metrics: []*nn.Node{nn.AUC(net.pred, net.label).Named("AUC")},
 		Outputs: []*nn.Node{net.pred},
-		Files:   train.Files{Format: in.format(), Paths: []string{c.data}, Seed: c.Seed},
 	}
 	if c.data == "" {
 		j.Data, j.Hooks = c.generated, []train.Hooks{{End: c.compare}}
+	} else {
+		j.Files = train.Files{Format: in.format(), Paths: []string{c.data}, Seed: c.Seed}
 	}
 	return j, net.pred.Err()
 }
