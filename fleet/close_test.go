@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,7 +153,7 @@ func TestAWorkerDiesBetweenItsGoodbyes(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(2, 2)
-				began, killed := time.Now(), false
+				began, killed := time.Now(), new(atomic.Bool)
 				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					c := trial.CounterFor(strategy.Strategy{Mode: mode})
 					play := func(ctx context.Context, f *fleet.Fleet) error {
@@ -171,7 +172,10 @@ func TestAWorkerDiesBetweenItsGoodbyes(t *testing.T) {
 					defer end()
 					cable := &trial.Cable{Transport: network}
 					dies, err := trial.Another(f, &trial.Tap{Transport: cable, Before: func(endpoint string, req [][]byte) error {
-						if killed = killed || endpoint == "server-1:1" && strings.HasPrefix(trial.NameOf(req), "leave"); killed {
+						if endpoint == "server-1:1" && strings.HasPrefix(trial.NameOf(req), "leave") {
+							killed.Store(true)
+						}
+						if killed.Load() {
 							cable.Kill()
 							end()
 						}
@@ -181,7 +185,7 @@ func TestAWorkerDiesBetweenItsGoodbyes(t *testing.T) {
 						return err
 					}
 					defer dies.Close()
-					if err := play(ctx, dies); err == nil || !killed {
+					if err := play(ctx, dies); err == nil || !killed.Load() {
 						return fmt.Errorf("it was not killed: %w", err)
 					}
 					return nil

@@ -294,10 +294,13 @@ func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 	s := unhurried(t, strategy.ModeAsync)
 	synctest.Test(t, func(t *testing.T) {
 		cluster, network := quiet(1, 1)
-		saving, writing, began := 0, false, time.Now()
+		var at atomic.Int32
+		var writing atomic.Bool
+		began := time.Now()
 		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
-				for saving = range 3 {
+				for saving := range 3 {
+					at.Store(int32(saving))
 					if err := c.Train(ctx, 1); err != nil {
 						return err
 					}
@@ -315,8 +318,11 @@ func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 			}
 			own, err := trial.Another(f, &trial.Tap{Transport: network, Before: func(_ string, req [][]byte) error {
 				now, name := time.Since(began), trial.NameOf(req) // the second fails after 2 s, the server is killed after 20
-				writing = writing || saving == 2 && strings.HasPrefix(name, "save ")
-				if strings.HasPrefix(name, "commit") && (saving == 1 && now < 2*time.Second || writing && now < 20*time.Second) {
+				saving := at.Load()
+				if saving == 2 && strings.HasPrefix(name, "save ") {
+					writing.Store(true)
+				}
+				if strings.HasPrefix(name, "commit") && (saving == 1 && now < 2*time.Second || writing.Load() && now < 20*time.Second) {
 					return trial.ErrPulled
 				}
 				return nil
