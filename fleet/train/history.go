@@ -197,10 +197,17 @@ func (r *Run) resume() error {
 			r.over = true
 		}
 	}
+	if n := len(r.History); n > 0 && r.History[n-1].End { // the job ended between an epoch's evaluation and the next epoch
+		r.Epoch = max(r.Epoch, r.History[n-1].Epoch)
+	}
 	r.counted()
 	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
 		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %d examples\n",
-			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, at.Samples)
+			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, at.In(r.Epoch))
+	}
+	if r.Fleet.WorkerIndex() == 0 && (r.over || r.Epoch >= r.Job.Epochs) {
+		fmt.Fprintln(r.Job.Stdout, "nothing is left to train: more -epochs go on, unless the job was stopped; another "+
+			"-checkpoint begins anew")
 	}
 	return r.note() // positions are of this epoch
 }

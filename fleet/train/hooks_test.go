@@ -99,19 +99,20 @@ func TestEarlyStopping(t *testing.T) {
 		})
 		for i, res := range results {
 			n := len(res.History)
-			if n < 4 || n > 20 || !strings.Contains(res.Stopped, "no evaluation since epoch") {
+			if n < 3 || n > 20 || !strings.Contains(res.Stopped, "no evaluation since epoch") {
 				t.Fatalf("%v: worker %d has %d evaluations, stopped %q", size, i, n, res.Stopped)
 			}
 			losses := make([]float64, n)
 			for j, e := range res.History {
 				losses[j] = e.Values[train.EvalLoss]
 			}
-			best := losses[n-4]
-			if slices.Min(losses[n-3:]) < best-0.05 || n > 4 && losses[n-4] >= losses[0]-0.05 {
+			best := losses[n-3]
+			if slices.Min(losses[n-2:]) < best-0.05 || n > 3 && losses[n-3] >= losses[0]-0.05 {
 				t.Errorf("%v: worker %d stopped after losses %v", size, i, losses)
 			}
 		}
-		if _, err := os.Stat(filepath.Join(dir, "model", "graph.json")); err != nil || !strings.Contains(said, "saved") {
+		if _, err := os.Stat(filepath.Join(dir, "model", "graph.json")); err != nil || !strings.Contains(said, "saved") ||
+			!strings.Contains(said, "stopped after epoch ") {
 			t.Errorf("error %v; worker 0 said\n%s", err, said)
 		}
 	}

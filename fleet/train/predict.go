@@ -24,6 +24,15 @@ const predicted = 1024
 // labels; a node of several elements an example has so many columns. Every worker of the job calls it with the same rows and computes its
 // share of them, a piece at a time; worker 0 writes, so that the others' to may be nil. It returns the number of rows. A
 // worker that is lost has its rows missing, which is an error.
+//
+// It needs no job: with a saved model and a fleet of one's own, alone or of collective workers, it is
+//
+//	m, err := nn.Load("output/model")
+//	f, err := fleet.Init(nil)
+//	n, err := train.Predict(ctx, f, rows, os.Stdout, m.Outputs...)
+//
+// and a job calls it in the hook End. Rows have the columns that the outputs are computed from: a format whose schema has no label reads
+// files that have none.
 func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.Writer, outputs ...*nn.Node) (n int, err error) {
 	p, err := newPrediction(f, outputs)
 	if err != nil {

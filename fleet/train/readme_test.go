@@ -44,6 +44,9 @@ func TestReadmeProgramsRun(t *testing.T) {
 	if said := run(t, dir, fleetrun, job...); !strings.Contains(said, "goes on after epoch 3/3") {
 		t.Errorf("the job that is started again said\n%s", said)
 	}
+	if tooLong := served(t, dir, late, "carrier,origin,dest,distance,hour\n"+strings.Repeat("AA,JFK,LAX,2475,9\n", 1<<17)); tooLong != nil {
+		t.Errorf("of lines beyond the bound, %d are answered", len(tooLong))
+	}
 	if scores := served(t, dir, late, "carrier,origin,dest,distance,hour\nAA,JFK,LAX,2475,9\nUA,JFK,LAX,,9\n"); len(scores) != 2 || scores[0] < 0.7 || scores[1] > 0.3 {
 		t.Errorf("the model that is served says %v", scores)
 	}
@@ -120,7 +123,7 @@ func writeFlights(t *testing.T, file string) {
 	}
 }
 
-// served is what a program that serves answers to lines.
+// served is what a program that serves answers to lines; nil where it refuses them.
 func served(t *testing.T, dir, program, lines string) (scores []float32) {
 	t.Helper()
 	address := porttest.Free(t, 1)[0]
@@ -141,6 +144,9 @@ func served(t *testing.T, dir, program, lines string) (scores []float32) {
 			t.Fatal(err)
 		}
 		defer answer.Body.Close()
+		if answer.StatusCode == http.StatusBadRequest {
+			return nil
+		}
 		if err := json.NewDecoder(answer.Body).Decode(&scores); err != nil {
 			t.Fatal(err)
 		}

@@ -83,6 +83,9 @@ func (r *Run) work(ctx context.Context) error {
 			return err
 		}
 	}
+	if r.over && r.leads {
+		fmt.Fprintf(r.Job.Stdout, "stopped after epoch %d/%d: %s\n", min(r.Epoch, r.Job.Epochs), r.Job.Epochs, r.why())
+	}
 	if err := r.save(ctx); err != nil {
 		return err
 	}

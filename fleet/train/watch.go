@@ -61,7 +61,7 @@ func (w *watched) better(a, b, least float64) bool {
 type EarlyStopping struct {
 	// Metric is one of the job's, or its loss on the test rows, which nil is.
 	Metric *nn.Node
-	// Patience is how many evaluations in a row may be no better than the best; 0 is none.
+	// Patience is how many evaluations in a row are no better than the best when the job is stopped; 0 is 1.
 	Patience int
 	// Least is by how much a value has to be better to count as such.
 	Least float64
@@ -78,7 +78,7 @@ func (s EarlyStopping) Hooks() Hooks {
 			return w.check(r)
 		},
 		Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
-			if at := w.best(r, s.Least); len(r.History)-1-at > s.Patience {
+			if at := w.best(r, s.Least); len(r.History)-1-at >= max(s.Patience, 1) {
 				best := r.History[at]
 				r.Stop(fmt.Sprintf("no evaluation since epoch %d is better than its %.4f", best.Epoch, w.value(r, best)))
 			}
@@ -122,6 +122,7 @@ func (b BestModel) Hooks() Hooks {
 			if err := r.Fleet.SaveInferenceModel(ctx, b.Dir, r.Job.model()); err != nil {
 				return err
 			}
+			fmt.Fprintf(r.Job.Stdout, "%s: the best model so far is saved in %s\n", r.label(), b.Dir)
 			return r.saved(ctx, b.Dir)
 		},
 	}
