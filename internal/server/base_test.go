@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestMachinesComeBack: what the base of a journal has of a server beside its tables is there again in the server that comes back, field by
@@ -76,6 +79,56 @@ func TestMachinesComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(then, now); diff != "" {
+		t.Errorf("what comes back differs (-was +is):\n%s", diff)
+	}
+}
+
+// TestWhatServersDecideIsPlayed: a server that comes back by its journal knows that a worker was fenced off, which nobody has dropped yet,
+// and the sums of a round's gradient that all servers had sent.
+func TestWhatServersDecideIsPlayed(t *testing.T) {
+	j := job{strategy: strategy.Sync(), workers: 2, rule: optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 1}, Norm: 1},
+		endpoints: []string{"server-0:1", "server-1:1"}}
+	j.strategy.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
+	s := j.server(t)
+	if returned, err := s.returning.comeBack(t.Context()); returned || err != nil {
+		t.Fatal(returned, err)
+	}
+	machines := func(s *Server) string {
+		s.st.lock.Lock()
+		defer s.st.lock.Unlock()
+		text, err := json.Marshal(s.returning.machines())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	before := machines(s)
+	s.st.lock.Lock()
+	err := s.returning.segment(s.returning.base(s.returning.from, s.returning.machines()))
+	s.st.lock.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.deaths.fenceOff(wire.Leave{Worker: 0, Life: 1, Why: "silent"})
+	var both sync.WaitGroup
+	for server := range 2 {
+		both.Go(func() {
+			if _, err := s.clipping.gather(0, server, sumsOf(1, 2)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	want := machines(s)
+	if want == before {
+		t.Fatal("nothing was decided")
+	}
+	s.returning.journal.journal.Close()
+	again := j.server(t)
+	if returned, err := again.returning.comeBack(t.Context()); !returned || err != nil {
+		t.Fatal(returned, err)
+	}
+	if diff := cmp.Diff(want, machines(again)); diff != "" {
 		t.Errorf("what comes back differs (-was +is):\n%s", diff)
 	}
 }
