@@ -28,8 +28,8 @@ func ExampleRun() {
 				return rows, rows, nil
 			},
 		}.Run(ctx, f)
-		if f.IsWorker() && err == nil && res.Last.Value(loss) > 0.01 {
-			t.Errorf("worker %d: the loss is %v", f.WorkerIndex(), res.Last.Value(loss))
+		if f.IsWorker() && err == nil && res.Last.Value(nil) > 0.01 {
+			t.Errorf("worker %d: the loss is %v", f.WorkerIndex(), res.Last.Value(nil))
 		}
 		return err
 	})

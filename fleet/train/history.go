@@ -30,15 +30,14 @@ const (
 	EvalLoss  = "test loss"
 )
 
-// Value is that of a node on the test rows, of [Job.Metrics] or the loss, NaN if it was not measured.
-func (e Evaluation) Value(n *nn.Node) float64 {
-	for _, name := range []string{testName(n), EvalLoss} {
-		if v, ok := e.Values[name]; ok {
-			return v
-		}
-		if n.Counts() {
-			break
-		}
+// Value is that of one of the job's metrics on the test rows, or of its loss, which nil is; NaN if it was not measured.
+func (e Evaluation) Value(metric *nn.Node) float64 {
+	name := EvalLoss
+	if metric != nil {
+		name = testName(metric)
+	}
+	if v, measured := e.Values[name]; measured {
+		return v
 	}
 	return math.NaN()
 }

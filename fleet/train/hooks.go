@@ -25,11 +25,16 @@ type Hooks struct {
 	End func(ctx context.Context, r *Run) error
 }
 
+// told is a hook that is told something.
+type told[A any] = func(ctx context.Context, r *Run, what A) error
+
 // call calls a hook of each, in their order, until one fails.
-func (r *Run) call(do func(h Hooks) error) error {
+func call[A any](ctx context.Context, r *Run, what A, of func(h Hooks) told[A]) error {
 	for _, h := range r.hooks {
-		if err := do(h); err != nil {
-			return err
+		if hook := of(h); hook != nil {
+			if err := hook(ctx, r, what); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -37,46 +42,28 @@ func (r *Run) call(do func(h Hooks) error) error {
 
 // plain calls hooks that are told nothing but the run.
 func (r *Run) plain(ctx context.Context, of func(h Hooks) func(context.Context, *Run) error) error {
-	return r.call(func(h Hooks) error {
+	for _, h := range r.hooks {
 		if hook := of(h); hook != nil {
-			return hook(ctx, r)
+			if err := hook(ctx, r); err != nil {
+				return err
+			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (r *Run) stepped(ctx context.Context, so nn.TrainResult) error {
-	return r.call(func(h Hooks) error {
-		if h.Step == nil {
-			return nil
-		}
-		return h.Step(ctx, r, so)
-	})
+	return call(ctx, r, so, func(h Hooks) told[nn.TrainResult] { return h.Step })
 }
 
 func (r *Run) evaluated(ctx context.Context, e Evaluation) error {
-	return r.call(func(h Hooks) error {
-		if h.Evaluated == nil {
-			return nil
-		}
-		return h.Evaluated(ctx, r, e)
-	})
+	return call(ctx, r, e, func(h Hooks) told[Evaluation] { return h.Evaluated })
 }
 
 func (r *Run) epochEnded(ctx context.Context, done nn.TrainResult) error {
-	return r.call(func(h Hooks) error {
-		if h.EpochEnd == nil {
-			return nil
-		}
-		return h.EpochEnd(ctx, r, done)
-	})
+	return call(ctx, r, done, func(h Hooks) told[nn.TrainResult] { return h.EpochEnd })
 }
 
 func (r *Run) saved(ctx context.Context, dir string) error {
-	return r.call(func(h Hooks) error {
-		if h.Saved == nil {
-			return nil
-		}
-		return h.Saved(ctx, r, dir)
-	})
+	return call(ctx, r, dir, func(h Hooks) told[string] { return h.Saved })
 }

@@ -109,6 +109,9 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 		err = errors.Join(checkNodes(j.Loss, "Metrics", j.Metrics), checkNodes(j.Loss, "Show", j.Show),
 			checkNodes(j.Loss, "Outputs", j.Outputs), j.Options.Check(), j.modelErr())
 	}
+	if err == nil {
+		err = j.checkLabels()
+	}
 	if err != nil {
 		return s, err
 	}
@@ -123,6 +126,19 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 		return *j.Strategy, j.Strategy.Validate()
 	}
 	return j.Options.Strategy()
+}
+
+// checkLabels refuses metrics that evaluations could not tell apart.
+func (j *Job) checkLabels() error {
+	labels := map[string]*nn.Node{EvalLoss: j.Loss}
+	for _, n := range j.Metrics {
+		if other := labels[testName(n)]; other != nil {
+			return fmt.Errorf("train: Job.Metrics has %v, which evaluations call %q as they do %v: give one another name (Named)",
+				n, testName(n), other)
+		}
+		labels[testName(n)] = n
+	}
+	return nil
 }
 
 // checkNodes refuses what is nil or of another graph than the loss.

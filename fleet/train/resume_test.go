@@ -259,6 +259,11 @@ func TestPredict(t *testing.T) {
 func TestBadJobs(t *testing.T) {
 	broken := errors.New("no data today")
 	for want, spoil := range map[string]func(j *train.Job){
+		"\"test auc\"": func(j *train.Job) {
+			label := j.Loss.Graph().Node("y")
+			j.Metrics = []*nn.Node{nn.AUC(j.Outputs[0], label), nn.AUC(j.Outputs[0], label)}
+		},
+		"\"test loss\"":         func(j *train.Job) { j.Metrics[0].Named("loss") },
 		"Job.Loss is nil":       func(j *train.Job) { j.Loss = nil },
 		"Job.Rule is nil":       func(j *train.Job) { j.Rule = nil },
 		"Job.Files is empty":    func(j *train.Job) { j.Data = nil },
