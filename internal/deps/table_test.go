@@ -6,7 +6,7 @@ const module = "github.com/gofleet/gofleet/"
 // house says which packages of the module a package may import. "examples/..." is a row for all packages below. A name that
 // ends in "..." allows all packages below it.
 var house = map[string][]string{
-	"optimizer/local":         {"internal/table", "optimizer"},
+	"optimizer/local":         {"internal/kernels", "internal/table", "optimizer"},
 	"optimizer/optimizertest": {"optimizer"},
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 

@@ -72,3 +72,41 @@ func TestWhatIsNotFiniteIsRefused(t *testing.T) {
 	check(t, err)
 	same(t, "weights", before, after)
 }
+
+// TestGradientsThatAreNotFinite: they are refused and change nothing, whether the loss is finite or was not said; those of a frozen param are nobody's.
+func TestGradientsThatAreNotFinite(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
+	for want, spoil := range map[string]func(*toy, *optimizer.Step){
+		`local: the gradient of "w" is NaN at element 7, and the loss 0.5: lower`: func(o *toy, _ *optimizer.Step) { o.w.G[7] = nan },
+		`local: the gradient of row 9 of "emb" is -Inf: lower`:                    func(_ *toy, st *optimizer.Step) { st.Rows[0].G[6], st.Loss = inf, 0 },
+		"": func(_ *toy, st *optimizer.Step) { st.Rows[1].G[0] = nan },
+	} {
+		o := newToy()
+		o.top.Frozen = want == ""
+		trainer, err := local.Minimize(o, optimizer.SGD{LR: 1})
+		check(t, err)
+		s, step := open(t, trainer, o), o.step(3, 9)
+		check(t, s.Begin(t.Context(), step))
+		for i := range o.w.G {
+			o.w.G[i] = 1
+		}
+		before, err := trainer.Dense("w")
+		check(t, err)
+		step.Loss = 0.5
+		spoil(o, step)
+		err = s.End(t.Context(), step)
+		if want == "" {
+			check(t, err)
+			continue
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+		after, err := trainer.Dense("w")
+		check(t, err)
+		same(t, "weights", before, after)
+		if trainer.Step() != 0 {
+			t.Errorf("%s: %d updates were made", want, trainer.Step())
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -176,28 +177,28 @@ func (s *session) check(step *optimizer.Step) error {
 	return s.checkFinite(step)
 }
 
-// checkFinite refuses the gradients of a loss that is not finite if they are not either: every weight that they reach would be lost.
+// checkFinite refuses gradients that are not finite, of a loss that is or isn't: every weight that they reach would be lost.
 func (s *session) checkFinite(step *optimizer.Step) error {
-	if step.Loss-step.Loss == 0 {
-		return nil
-	}
 	for _, p := range s.params {
-		if i := notFinite(p.G); i >= 0 && !p.Frozen {
-			return fmt.Errorf("local: the gradient of %q is %v at element %d, and the loss %v: lower the learning "+
-				"rate or look at the batch", p.Name, p.G[i], i, step.Loss)
+		if i := kernels.FirstNotFinite(p.G); i >= 0 && !p.Frozen {
+			return notFinite(fmt.Sprintf("%q is %v at element %d", p.Name, p.G[i], i), step)
 		}
 	}
 	for _, r := range step.Rows {
-		if i := notFinite(r.G); i >= 0 && !r.Param.Frozen {
-			return fmt.Errorf("local: the gradient of row %d of %q is %v, and the loss %v: lower the learning rate or look at the batch",
-				r.IDs[i/r.Param.Dim()], r.Param.Name, r.G[i], step.Loss)
+		if i := kernels.FirstNotFinite(r.G); i >= 0 && !r.Param.Frozen {
+			return notFinite(fmt.Sprintf("row %d of %q is %v", r.IDs[i/r.Param.Dim()], r.Param.Name, r.G[i]), step)
 		}
 	}
 	return nil
 }
 
-func notFinite(g []float32) int {
-	return slices.IndexFunc(g, func(v float32) bool { return v-v != 0 })
+// notFinite names a gradient, and the loss where the objective has said it.
+func notFinite(gradient string, step *optimizer.Step) error {
+	loss := ""
+	if step.Loss != 0 {
+		loss = fmt.Sprintf(", and the loss %v", step.Loss)
+	}
+	return fmt.Errorf("local: the gradient of %s%s: lower the learning rate or look at the batch", gradient, loss)
 }
 
 func (s *session) push(r optimizer.Rows, number int64) error {
