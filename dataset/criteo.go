@@ -91,7 +91,7 @@ func (p *criteoParser) ParseLine(line []byte, row Row) error {
 		}
 		x, ok := parseFloat(field)
 		if !ok {
-			return badField("I"+strconv.Itoa(i+1), "a number or nothing", field)
+			return badField("I"+strconv.Itoa(i+1), floatKind.want(field)+", or nothing", field)
 		}
 		dense[i] = p.scale(i, x)
 	}

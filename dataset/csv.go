@@ -137,7 +137,7 @@ func (c CSVColumn) checkValues() error {
 		return fmt.Errorf("%w %q: Hash is %d; want 1 or more, and a column of Ints or IDs", ErrColumn, c.Name, c.Hash)
 	}
 	if c.Missing != "" && !c.kind().check([]byte(c.Missing)) {
-		return fmt.Errorf("%w %q: Missing is %q; want a number of the column's type", ErrColumn, c.Name, c.Missing)
+		return fmt.Errorf("%w %q: Missing is %q; want %s", ErrColumn, c.Name, c.Missing, c.kind().want([]byte(c.Missing)))
 	}
 	return nil
 }

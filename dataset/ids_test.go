@@ -122,8 +122,9 @@ func TestIDsRefused(t *testing.T) {
 		{IDs("x"), "18446744073709551616", "want an id"},
 		{IDs("x"), "1.5", "want an id"},
 		{IDs("x"), "-0", "want an id"},
-		{Ints("x"), "9223372036854775808", "dataset.IDs takes larger ids"},
-		{Ints("x"), "18446744073709551616", "want an integer, got"},
+		{Ints("x"), "9223372036854775808", "want an integer in the range of int64, below 9223372036854775808 (a column made with dataset.IDs takes larger ids)"},
+		{Ints("x"), "18446744073709551616", "want an integer in the range of int64, from -9223372036854775808 to 9223372036854775807, got"},
+		{Ints("x"), "-9223372036854775809", "want an integer in the range of int64, from"},
 		{Ints("x"), "z", "want an integer, got"},
 	} {
 		for name, f := range map[string]Format{"slot text": SlotText{Slots: []SlotColumn{{Column: c.column}}},

@@ -67,7 +67,7 @@ func (p *libsvmParser) ParseLine(line []byte, row Row) error {
 	}
 	switch {
 	case !ok:
-		return badField("label", "a number", word)
+		return badField("label", floatKind.want(word), word)
 	case p.Binary && label != 0 && label != 1:
 		return badField("label", "-1, 0 or 1", word)
 	}
@@ -91,12 +91,15 @@ func (p *libsvmParser) feature(pair []byte, row Row) error {
 		return nil
 	}
 	i, ok := parseInt(index)
-	if !found || !ok || i < 0 {
+	switch {
+	case found && !ok && len(bytes.Trim(index, "0123456789")) == 0 && len(index) > 0:
+		return badField("of features", "an index in the range of int64, up to 9223372036854775807", index)
+	case !found || !ok || i < 0:
 		return badField("of features", "index:value", pair)
 	}
 	x, ok := parseFloat(text)
 	if !ok {
-		return badField(strconv.FormatInt(i, 10), "a number", text)
+		return badField(strconv.FormatInt(i, 10), floatKind.want(text), text)
 	}
 	if p.Features == 0 {
 		row.AppendInt(0, i)

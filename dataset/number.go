@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -58,13 +59,21 @@ func roundsTwiceAlike(f float64) bool {
 
 // parseFloatSlow takes what strconv takes, but no word for infinity or not-a-number, no hexadecimals and no underscores.
 func parseFloatSlow(b []byte) (float32, bool) {
-	for _, c := range b {
-		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
-			return 0, false
-		}
+	if !isDecimal(b) {
+		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(b), 32)
 	return float32(f), err == nil
+}
+
+// isDecimal says whether text has nothing but what decimals are written with.
+func isDecimal(text []byte) bool {
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return false
+		}
+	}
+	return true
 }
 
 // check says whether text is a number of the kind.
@@ -84,15 +93,24 @@ func (k kind) check(text []byte) (ok bool) {
 func (k kind) want(text []byte) string {
 	switch k {
 	case floatKind:
+		if _, err := strconv.ParseFloat(string(text), 32); errors.Is(err, strconv.ErrRange) && isDecimal(text) {
+			return wantFloat32
+		}
 		return "a number"
 	case idKind:
 		return "an id, from 0 to 18446744073709551615"
 	}
 	if _, wide := parseID(text); wide {
-		return "an integer below 9223372036854775808 (a column made with dataset.IDs takes larger ids)"
+		return "an integer in the range of int64, below 9223372036854775808 (a column made with dataset.IDs takes larger ids)"
+	}
+	if _, err := strconv.ParseInt(string(text), 10, 64); errors.Is(err, strconv.ErrRange) {
+		return "an integer in the range of int64, from -9223372036854775808 to 9223372036854775807"
 	}
 	return "an integer"
 }
+
+// wantFloat32 is what a number that float32 can't hold should be.
+const wantFloat32 = "a number in the range of float32, at most 3.4028235e+38 in size"
 
 // parseID is strconv.ParseUint(string(b), 10, 64) that takes a plus.
 func parseID(b []byte) (uint64, bool) {

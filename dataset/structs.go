@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"iter"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -300,7 +301,11 @@ func (f *structField) put(row Row, at int, v reflect.Value) (next int, err error
 	}
 	switch f.kind {
 	case floatKind:
-		place(row, f.column, to, number(v))
+		x := number(v)
+		if v.CanFloat() && math.IsInf(float64(x), 0) && !math.IsInf(v.Float(), 0) {
+			return at, fmt.Errorf("field %s is %v: want %s", f.name, v.Float(), wantFloat32)
+		}
+		place(row, f.column, to, x)
 	case idKind:
 		place(row, f.column, to, v.Uint())
 	default:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +111,9 @@ func TestStructsRefused(t *testing.T) {
 		{FromStructs([]struct {
 			X []int `feed:"x,shape=2"`
 		}{{[]int{1, 2, 3}}}), "dataset: row 0: field X has 3 values, want 2"},
+		{FromStructs([]struct {
+			X float64 `feed:"x"`
+		}{{math.Inf(1)}, {-1e39}}), "dataset: row 1: field X is -1e+39: want a number in the range of float32"},
 		{FromStructs([]struct {
 			*sample
 		}{{}}), "field Late"},

@@ -3,6 +3,7 @@ package nn
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -103,7 +104,11 @@ func (f jsonFormat) take(i int, value []byte, row dataset.Row) error {
 			return countError(c, "more")
 		}
 		if err := set(c, i, n, number, row); err != nil {
-			return &dataset.LineError{Field: c.Name, Want: "a number of type " + c.Type.Name(), Got: strconv.Quote(string(number))}
+			want := "a number of type "
+			if errors.Is(err, strconv.ErrRange) {
+				want = "a number in the range of "
+			}
+			return &dataset.LineError{Field: c.Name, Want: want + c.Type.Name(), Got: strconv.Quote(string(number))}
 		}
 		n++
 	}

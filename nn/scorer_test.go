@@ -334,7 +334,7 @@ func TestJSONRows(t *testing.T) {
 		`{"x":[1,2,3,4,5]}`:       "field x: want 4 numbers, got more",
 		`{"x":["1",2,3,4]}`:       `want a number of type float32, got`,
 		`{"x":[null,2,3,4]}`:      `got "null"`,
-		`{"x":[1e99,2,3,4]}`:      `got "1e99"`,
+		`{"x":[1e99,2,3,4]}`:      `field x: want a number in the range of float32, got "1e99"`,
 		`{"x":[1,2,3,4]}`:         "field id: want a number, or a list of numbers, got nothing",
 		`{"x":[1,2,3,4],"id":-1}`: `field id: want a number of type uint64, got "-1"`,
 		`{"x":[1,2,3,4],"id":1,"words":[],"class":0,"late":1}`: "field late: want nothing: the model has no such feed",

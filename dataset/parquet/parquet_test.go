@@ -137,6 +137,7 @@ type odd struct {
 	Null  *int64    `parquet:"null,optional"`
 	Half  float64   `parquet:"half"`
 	Minus int64     `parquet:"minus"`
+	Far   float64   `parquet:"far"`
 	Big   uint64    `parquet:"big"`
 	Text  string    `parquet:"text"`
 	List  []float32 `parquet:"list"`
@@ -150,7 +151,7 @@ type odd struct {
 func TestRefused(t *testing.T) {
 	good := odd{Null: new(int64(3)), Half: 2, Minus: 1, Big: 1, Text: "a", List: []float32{1, 2}, NaN: float32(math.NaN())}
 	bad := good
-	bad.Null, bad.Half, bad.Minus, bad.Big, bad.List = nil, 1.5, -1, math.MaxUint64, []float32{1, 2, 3}
+	bad.Far, bad.Null, bad.Half, bad.Minus, bad.Big, bad.List = 1e39, nil, 1.5, -1, math.MaxUint64, []float32{1, 2, 3}
 	whole := written(t, []odd{good, bad}, 10)
 	files := fstest.MapFS{"f": {Data: whole}, "text": {Data: []byte("a,b\n1,2\n")}, "cut": {Data: whole[:len(whole)/2]}}
 	column := func(c dataset.Column, fields ...string) []dataset.CSVColumn {
@@ -167,8 +168,10 @@ func TestRefused(t *testing.T) {
 		"null, hashed":    {Files{Schema: []dataset.CSVColumn{{Column: ints, Fields: []string{"null"}, Hash: 10}}}, fmt.Sprint([]int64{dataset.HashID("null", "3", 10), dataset.HashID("null", "", 10)})},
 		"null, varying":   {Files{Schema: column(dataset.Varying(ints), "null")}, "[3]"},
 		"no whole number": {Files{Schema: column(ints, "half")}, "f:2: field half: want an integer, got 1.5"},
+		"a far float":     {Files{Schema: column(floats, "far")}, "f:2: field far: want a number in the range of float32, at most 3.4028235e+38 in size, got 1e+39"},
+		"a far integer":   {Files{Schema: column(ints, "far")}, "f:2: field far: want an integer that a column of DOUBLE holds exactly, below 9007199254740992 in size, got 1e+39"},
 		"a negative id":   {Files{Schema: column(ids, "minus")}, "f:2: field minus: want an id, from 0 to 18446744073709551615, got -1"},
-		"a wide integer":  {Files{Schema: column(ints, "big")}, "f:2: field big: want an integer below 9223372036854775808 (a column made with dataset.IDs takes larger ids), got 18446744073709551615"},
+		"a wide integer":  {Files{Schema: column(ints, "big")}, "f:2: field big: want an integer in the range of int64, below 9223372036854775808 (a column made with dataset.IDs takes larger ids), got 18446744073709551615"},
 		"a wide id":       {Files{Schema: column(ids, "big")}, "[1 18446744073709551615]"},
 		"a wide float":    {Files{Schema: column(floats, "big")}, "[1 1.8446744e+19]"},
 		"text":            {Files{Schema: column(ints, "text")}, `dataset: f: column "text" holds STRING: give its CSVColumn a Hash`},

@@ -223,8 +223,8 @@ func (u *use) number(v parquet.Value) (number, error) {
 		return u.fromInt(i)
 	}
 	if u.kind == tensor.Int64 {
-		return number{}, u.bad("an integer below 9223372036854775808 (a column made with dataset.IDs takes larger ids)",
-			fmt.Sprint(v.Uint64()))
+		return number{}, u.bad("an integer in the range of int64, below 9223372036854775808 "+
+			"(a column made with dataset.IDs takes larger ids)", fmt.Sprint(v.Uint64()))
 	}
 	return number{float: float32(v.Uint64()), id: v.Uint64()}, nil
 }
@@ -250,11 +250,16 @@ func (u *use) fromInt(i int64) (number, error) {
 
 // fromFloat takes whole numbers for integers.
 func (u *use) fromFloat(x float64) (number, error) {
-	if u.kind == tensor.Float32 {
-		return number{float: float32(x)}, nil
-	}
-	if x != math.Trunc(x) || math.Abs(x) >= 1<<53 {
+	narrow := float32(x)
+	switch {
+	case u.kind == tensor.Float32 && math.IsInf(float64(narrow), 0) && !math.IsInf(x, 0):
+		return number{}, u.bad("a number in the range of float32, at most 3.4028235e+38 in size", fmt.Sprint(x))
+	case u.kind == tensor.Float32:
+		return number{float: narrow}, nil
+	case x != math.Trunc(x):
 		return number{}, u.bad("an integer", fmt.Sprint(x))
+	case math.Abs(x) >= 1<<53:
+		return number{}, u.bad("an integer that a column of DOUBLE holds exactly, below 9007199254740992 in size", fmt.Sprint(x))
 	}
 	return u.fromInt(int64(x))
 }
