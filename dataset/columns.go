@@ -39,7 +39,8 @@ func (d *Dataset) Select(columns ...string) *Dataset {
 	}})
 }
 
-// MapFloats puts f of each value of a float32 column in its place, before rows become batches.
+// MapFloats puts f of each value of a float32 column in its place, before rows become batches. No format has it: where a saved model is to
+// score lines, scale numbers with [CSVColumn]'s Scale.
 func (d *Dataset) MapFloats(column string, f func(float32) float32) *Dataset {
 	return mapValues(d, "MapFloats", column, f)
 }

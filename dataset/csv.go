@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 )
@@ -53,8 +54,11 @@ type CSVColumn struct {
 	Fields []string
 	// Hash, if not 0, makes text an id: HashID(field, text, Hash). A missing value is hashed as "".
 	Hash int64
-	// Missing is the number that a missing value becomes; the format's when "".
+	// Missing is the number that a missing value becomes; the format's when "". In a column of Floats it may be "NaN".
 	Missing string
+	// Scale makes other numbers of those of a column of Floats, one scaling for all or one for each value of a row; nil leaves them as they
+	// are. What Missing says is fed as it stands there: behind a scaling that standardizes, "0" is the mean.
+	Scale []Scaling
 }
 
 func (c CSVColumn) fields() []string {
@@ -136,20 +140,46 @@ func (c CSVColumn) checkValues() error {
 	if c.Hash < 0 || c.Hash > 0 && c.kind() == floatKind {
 		return fmt.Errorf("%w %q: Hash is %d; want 1 or more, and a column of Ints or IDs", ErrColumn, c.Name, c.Hash)
 	}
-	if c.Missing != "" && !c.kind().check([]byte(c.Missing)) {
+	if _, ok := c.filler(); !ok {
 		return fmt.Errorf("%w %q: Missing is %q; want %s", ErrColumn, c.Name, c.Missing, c.kind().want([]byte(c.Missing)))
 	}
-	return nil
+	return c.checkScale()
+}
+
+// filler is the number that stands for a missing one, if any.
+func (c CSVColumn) filler() (f filler, ok bool) {
+	switch text := []byte(c.Missing); {
+	case len(text) == 0:
+		return filler{}, true
+	case c.kind() == intKind:
+		f.int, f.there = parseInt(text)
+	case c.kind() == idKind:
+		f.id, f.there = parseID(text)
+	case c.Missing == notANumber:
+		f.float, f.there = float32(math.NaN()), true
+	default:
+		f.float, f.there = parseFloat(text)
+	}
+	return f, f.there
+}
+
+// notANumber is the Missing of numbers that are in no moments.
+const notANumber = "NaN"
+
+// filler is a number, as of the type of its column.
+type filler struct {
+	float float32
+	int   int64
+	id    uint64
+	there bool
 }
 
 // use is what becomes of a field: place at of the column with this number.
 func (c CSVColumn) use(name string, from, column, at int) fieldUse {
-	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind()}
+	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind(), scale: c.Scale}
+	use.filler, _ = c.filler()
 	if c.Hash > 0 {
 		use.hash = newHasher(name, c.Hash)
-	}
-	if c.Missing != "" {
-		use.filler = []byte(c.Missing)
 	}
 	return use
 }
@@ -183,7 +213,8 @@ type fieldUse struct {
 	at     int
 	kind   kind
 	hash   hasher // height 0: a number
-	filler []byte // stands for a missing number; nil: there must be one
+	scale  []Scaling
+	filler filler // stands for a missing number, or there must be one
 }
 
 // bind finds the fields of the schema among the names.
@@ -239,15 +270,16 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 		u.setID(row, at, u.hash.id(text))
 		return nil
 	}
-	if missing && u.filler != nil {
-		text = u.filler
+	if missing && u.filler.there {
+		u.fill(row, at)
+		return nil
 	}
 	var ok bool
 	switch u.kind {
 	case floatKind:
 		var x float32
 		x, ok = parseFloat(text)
-		place(row, u.column, at, x)
+		place(row, u.column, at, u.scaled(x, at))
 	case idKind:
 		var x uint64
 		x, ok = parseID(text)
@@ -261,6 +293,26 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 		return badField(u.name, u.kind.want(text), text)
 	}
 	return nil
+}
+
+// scaled is x as the scaling of its place makes it.
+func (u *fieldUse) scaled(x float32, at int) float32 {
+	if n := len(u.scale); n > 0 {
+		return u.scale[at%n].Of(x)
+	}
+	return x
+}
+
+// fill sets what stands for a missing number.
+func (u *fieldUse) fill(row Row, at int) {
+	switch u.kind {
+	case floatKind:
+		place(row, u.column, at, u.filler.float)
+	case idKind:
+		place(row, u.column, at, u.filler.id)
+	default:
+		place(row, u.column, at, u.filler.int)
+	}
 }
 
 // setID sets a hash, in a column of either kind of id.

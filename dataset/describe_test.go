@@ -131,6 +131,9 @@ func TestDescriptionsAreFrozen(t *testing.T) {
 		`{"name":"csv","options":{"Comma":59,"Fields":["x","n"],"NA":"NA","Schema":[{"Column":{"Name":"n","Type":"int64"},"Hash":10},` +
 			`{"Column":{"Name":"xs","Shape":[1],"Type":"float32"},"Fields":["x"],"Missing":"0"}]}}`: CSV{Comma: ';', Fields: []string{"x", "n"}, NA: "NA",
 			Schema: []CSVColumn{{Column: Ints("n"), Hash: 10}, {Column: Floats("xs", 1), Fields: []string{"x"}, Missing: "0"}}},
+		`{"name":"csv","options":{"Schema":[{"Column":{"Name":"x","Shape":[2],"Type":"float32"},"Fields":["a","b"],` +
+			`"Scale":[{},{"Log1p":true,"Mean":0.1,"Std":1e-20}]}]}}`: CSV{Schema: []CSVColumn{{Column: Floats("x", 2), Fields: []string{"a", "b"},
+			Scale: []Scaling{{}, {Log1p: true, Mean: .1, Std: 1e-20}}}}},
 		`{"name":"slot_text","options":{"Pad":true,"Slots":[{"Column":{"Name":"u","Type":"uint64","Varying":true}}]}}`: SlotText{Pad: true,
 			Slots: []SlotColumn{{Column: Varying(IDs("u"))}}},
 		`{"name":"multi_slot","options":{"Order":["b","a"],"Slots":[{"Column":{"Name":"a","Type":"int64"},"Slots":["a"]}]}}`: MultiSlot{

@@ -46,6 +46,13 @@
 // Loading ends with its context, and so does a loop over [Dataset.BatchesContext], also where a pipe or a pipe command writes nothing
 // more: the command ends with all that it has started. So it does when a loop breaks.
 //
+// # Numbers of another scale
+//
+// A number that is to be standardized, or whose logarithm is to be taken, has its [Scaling] in the schema of [CSV], [JSONLines] and
+// package dataset/parquet, so that the lines that a saved model scores are scaled as those of training were. [Dataset.Moments] tells mean
+// and deviation, and [MomentsOfAll] those of all workers' rows. What MapFloats, MapRows and Map do is in no format: who serves the model
+// has to do it again. [SlotText], [MultiSlot] and [LibSVM] take numbers as they stand there, scaled by the program that writes them.
+//
 // # Lines that are no files
 //
 // A [Decoder] reads lines that come a few at a time, as requests do, as a dataset reads those of files. [DescribeFormat] writes a format
@@ -98,6 +105,7 @@ package dataset
 //	shuffle.go  random orders, by seed
 //	select.go   Take, Skip, Split, Shard
 //	columns.go  other names, other columns, other values; Filter
+//	moments.go  what a column's numbers are like
 //
 // Batches:
 //
@@ -136,6 +144,7 @@ package dataset
 //	split.go      a line cut into fields
 //	number.go     numbers out of text
 //	hash.go       ids of categories
+//	scaling.go    numbers of another scale
 //	criteo.go     Criteo's TSV
 //	csv.go        CSV
 //	jsonlines.go  JSON objects

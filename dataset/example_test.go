@@ -146,6 +146,32 @@ func ExampleDataset_MapRows() {
 	// Output: [0.9583333 0] [1 0] <nil>
 }
 
+// Numbers become of mean 0 and deviation 1, and where they are missing 0: in training, and wherever a model that was saved with the format
+// (nn.Inference(…).WithFormat(format)) scores such lines.
+func ExampleCSVColumn_Standardize() {
+	ctx := context.Background()
+	text := "age,income,label\n20,0,0\n40,,1\n60,1000000,1\n"
+	format := dataset.CSV{Schema: []dataset.CSVColumn{
+		{Column: dataset.Floats("dense_input", 2), Fields: []string{"age", "income"}, Missing: "NaN", Scale: []dataset.Scaling{{}, {Log1p: true}}},
+		{Column: dataset.Floats("label")},
+	}}
+	moments, err := dataset.FromReader(strings.NewReader(text), "train.csv", format).Moments(ctx, "dense_input")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d ages from %v to %v\n", moments[0].Count, moments[0].Min, moments[0].Max)
+	if format.Schema[0], err = format.Schema[0].Standardize(moments); err != nil {
+		log.Fatal(err)
+	}
+	format.Schema[0].Missing = "0"
+	for batch, err := range dataset.FromReader(strings.NewReader(text), "train.csv", format).Batches(10) {
+		fmt.Println(batch["dense_input"].Data(), err)
+	}
+	// Output:
+	// 3 ages from 20 to 60
+	// [-1.2247449 -1 0 0 1.2247449 1] <nil>
+}
+
 func ExampleDataset_Shard() {
 	rows := dataset.Generate(10, func(i int, row dataset.Row) error { row.Ints(0)[0] = int64(i); return nil }, dataset.Ints("i"))
 	for worker := range 2 {

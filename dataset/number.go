@@ -76,19 +76,6 @@ func isDecimal(text []byte) bool {
 	return true
 }
 
-// check says whether text is a number of the kind.
-func (k kind) check(text []byte) (ok bool) {
-	switch k {
-	case intKind:
-		_, ok = parseInt(text)
-	case idKind:
-		_, ok = parseID(text)
-	default:
-		_, ok = parseFloat(text)
-	}
-	return ok
-}
-
 // want is what a text that is no number of the kind should be.
 func (k kind) want(text []byte) string {
 	switch k {

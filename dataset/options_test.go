@@ -18,7 +18,7 @@ import (
 )
 
 // results are exported structs that say what was, so that setting their fields means nothing.
-var results = map[string]bool{"IDX": true, "LineError": true}
+var results = map[string]bool{"IDX": true, "LineError": true, "Moments": true}
 
 // outcome is all that a loop sees of a dataset: columns, batches, and how it ends.
 func outcome(d *Dataset) string {
@@ -46,6 +46,10 @@ func lawCSV(text string, set func(f *CSV)) string {
 	f := CSV{Fields: []string{"x", "y"}, Schema: []CSVColumn{{Column: Floats("x")}, {Column: Ints("y")}}}
 	set(&f)
 	return outcome(FromReader(strings.NewReader(text), "text", f))
+}
+
+func lawScaling(s Scaling) string {
+	return lawCSV("1,2\n", func(f *CSV) { f.Schema[0].Scale = []Scaling{s} })
 }
 
 // lawText is lawCSV with a second field of text.
@@ -176,6 +180,10 @@ func fieldCases(t *testing.T) map[string][2]string {
 		"CSVColumn.Fields":  {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Fields = []string{"x"} })},
 		"CSVColumn.Hash":    {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Hash = 1000 })},
 		"CSVColumn.Missing": {lawCSV(",2\n", func(*CSV) {}), lawCSV(",2\n", func(f *CSV) { f.Schema[0].Missing = "5" })},
+		"CSVColumn.Scale":   {lawCSV("1,2\n", func(*CSV) {}), lawScaling(Scaling{Mean: 2})},
+		"Scaling.Log1p":     {lawScaling(Scaling{Mean: 2}), lawScaling(Scaling{Mean: 2, Log1p: true})},
+		"Scaling.Mean":      {lawScaling(Scaling{}), lawScaling(Scaling{Mean: 2})},
+		"Scaling.Std":       {lawScaling(Scaling{}), lawScaling(Scaling{Std: 2})},
 		"Column.Name":       {lawSlots("x:1 y:2\n", func(*SlotColumn) {}), lawSlots("x:1 y:2\n", func(c *SlotColumn) { c.Name = "y" })},
 		"Column.Type":       {lawSlots("x:1\n", func(*SlotColumn) {}), lawSlots("x:1\n", func(c *SlotColumn) { c.Type = tensor.Float32 })},
 		"Column.Shape":      {lawSlots("x:1 x:2\n", func(*SlotColumn) {}), lawSlots("x:1 x:2\n", func(c *SlotColumn) { c.Shape = []int{2} })},

@@ -72,6 +72,8 @@ func FromSeq[T any](seq iter.Seq2[T, error]) *Dataset {
 //
 //	schema, err := dataset.Schema[Flight]()
 //	rows := dataset.FromFiles(dataset.CSV{Schema: schema}, "flights.csv")
+//
+// What is set in the schema afterwards, such as Scale, is done to rows of files alone.
 func Schema[T any]() ([]CSVColumn, error) {
 	l, err := layoutOf(reflect.TypeFor[T]())
 	if err != nil {

@@ -22,8 +22,11 @@ type InferenceModel struct {
 }
 
 // WithFormat is the model with the format of the lines that it was trained on, so that a [Scorer] makes of raw lines what training made of
-// them: the same columns, hashes, heights and numbers for what is missing. Each feed has to be a column of the format. A type of one's
-// own needs a name first (dataset.RegisterFormat); saving refuses one without. What a dataset's Map does to batches is in no format.
+// them: the same columns, hashes, heights, scaled numbers, and numbers for what is missing. Each feed has to be a column of the format. A
+// type of one's own needs a name first (dataset.RegisterFormat); saving refuses one without.
+//
+// What a dataset's MapFloats, MapInts, MapRows and Map do to values is in no format, and nothing sees that it was done: scale numbers with
+// Scale of dataset.CSVColumn, or by nodes of the graph.
 func (m InferenceModel) WithFormat(f dataset.Format) InferenceModel {
 	m.format = f
 	return m

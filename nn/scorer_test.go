@@ -29,17 +29,30 @@ func bitsOf(x []float32) (bits []uint32) {
 }
 
 // TestNoSkew: raw lines become the same feeds, and the same scores, by the model that was saved as by the format that training read:
-// hashes, heights, fillers, separators, with a label or without.
+// hashes, heights, scaled numbers, fillers, separators, with a label or without.
 func TestNoSkew(t *testing.T) {
 	header := toyFormat()
 	header.Fields = nil
 	names := strings.Join(toyFormat().Fields, ";") + "\n"
 	slots := dataset.SlotText{Pad: true, Slots: []dataset.SlotColumn{{Column: dataset.Ints("a", 2)}, {Column: dataset.Ints("b")},
 		{Column: dataset.IDs("c")}, {Column: dataset.Floats("x", 4)}, {Column: dataset.Floats("label")}}}
+	scaled := toyFormat()
+	scaled.Schema[3].Scale = []dataset.Scaling{{Mean: .1, Std: .3}, {Log1p: true}, {Log1p: true, Mean: 1. / 3, Std: 7}, {Std: 1e-3}}
+	json := dataset.JSONLines{Missing: "7", NAs: []string{"NA"}, Schema: scaled.Schema}
+	rows := ""
+	for line := range strings.Lines(toyLines) {
+		rows += "{"
+		for i, value := range strings.Split(strings.TrimSpace(line), ";") {
+			rows += fmt.Sprintf("%q:%q,", toyFormat().Fields[i], value)
+		}
+		rows = rows[:len(rows)-1] + "}\n"
+	}
 	for _, c := range []struct {
 		format           dataset.Format
 		trained, toScore string
 	}{
+		{scaled, toyLines, toyLines},
+		{json, rows, strings.ReplaceAll(rows, `"late"`, `"when"`)},
 		{toyFormat(), toyLines, toyLines},
 		{toyFormat(), toyLines, strings.NewReplacer(";1\n", ";\n", ";0\n", ";?\n").Replace(toyLines)},
 		{header, names + toyLines, strings.ReplaceAll(names+toyLines, "late", "when")},

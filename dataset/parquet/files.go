@@ -24,7 +24,8 @@ type Files struct {
 	Missing string
 	// Schema says what becomes of a file's columns, which Fields name: by their paths, with dots, or by the first name of a path that leads
 	// to one column, as that of a list does. The fields of a column share its values evenly: one of several is a list. Numbers become the
-	// column's type if they fit it, booleans 1 and 0; text is hashed.
+	// column's type if they fit it, booleans 1 and 0; text is hashed. [dataset.JSONLines] with this Schema and Missing makes the same rows
+	// of the same values as text: it is the format of the lines that a model is served with.
 	Schema []dataset.CSVColumn
 }
 

@@ -133,6 +133,41 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestScale: rows of a file are those of the same numbers as JSON lines, scaled alike, also where they are missing; the format of such lines
+// is what a model is saved with that a file has trained.
+func TestScale(t *testing.T) {
+	scaled := []dataset.CSVColumn{
+		{Column: dataset.Floats("dense", 3), Fields: []string{"distance", "temp", "late"}, Missing: "0",
+			Scale: []dataset.Scaling{{Log1p: true, Mean: 3, Std: .7}, {Mean: 20, Std: 12}, {}}},
+		{Column: dataset.Floats("pair", 2), Missing: "NaN", Scale: []dataset.Scaling{{Std: 3}}},
+		{Column: dataset.Varying(dataset.Floats("words")), Scale: []dataset.Scaling{{Log1p: true}}},
+	}
+	rows := flights(50)
+	var text strings.Builder
+	for _, r := range rows {
+		temp := "null"
+		if r.Temp != nil {
+			temp = fmt.Sprint(*r.Temp)
+		}
+		words := strings.ReplaceAll(fmt.Sprint(r.Words), " ", ",")
+		fmt.Fprintf(&text, `{"distance":%v,"temp":%s,"late":%v,"pair":[%d,%d],"words":%s}`+"\n", r.Distance, temp, r.Late, r.Pair[0], r.Pair[1], words)
+	}
+	want, err := dataset.FromReader(strings.NewReader(text.String()), "lines", dataset.JSONLines{Schema: scaled}).Table(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := &Files{FS: fstest.MapFS{"f": {Data: written(t, rows, 20)}}, Paths: []string{"f"}, Schema: scaled}
+	got, err := dataset.New(file).Table(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c := range scaled {
+		if !slices.Equal(got.Floats(c), want.Floats(c)) || got.Floats(c)[4] == 4 {
+			t.Errorf("%s: %v, want %v", scaled[c].Name, got.Floats(c), want.Floats(c))
+		}
+	}
+}
+
 type odd struct {
 	Null  *int64    `parquet:"null,optional"`
 	Half  float64   `parquet:"half"`
@@ -191,6 +226,8 @@ func TestRefused(t *testing.T) {
 		"missing":         {Files{Schema: column(ints, "half"), Missing: "0.5"}, `Missing is "0.5"`},
 		"no schema":       {Files{}, "there is none"},
 		"no files":        {Files{Schema: column(floats, "half"), Paths: []string{}}, "no rows"},
+		"a scaled int":    {Files{Schema: []dataset.CSVColumn{{Column: ints, Fields: []string{"half"}, Scale: []dataset.Scaling{{}}}}}, "Scale is for a column of Floats"},
+		"null, a NaN":     {Files{Schema: column(floats, "null"), Missing: "NaN"}, "[3 NaN]"},
 	} {
 		if c.f.Paths == nil {
 			c.f.Paths = []string{"f"}

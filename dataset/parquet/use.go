@@ -25,6 +25,7 @@ type use struct {
 	size     int // how many values a row has; 0: any number
 	kind     tensor.Dtype
 	hash     int64
+	scale    []dataset.Scaling
 	filler   number // stands for null
 	fills    bool
 }
@@ -36,20 +37,17 @@ type number struct {
 	id    uint64
 }
 
-// uses are those of the schema.
+// uses are those of the schema, which is as good as that of JSON lines.
 func (f *Files) uses() (uses []use, err error) {
+	if _, err := (dataset.JSONLines{Missing: f.Missing, Schema: f.Schema}).Columns(); err != nil {
+		return nil, err
+	}
 	for column, c := range f.Schema {
 		fields := c.Fields
 		if fields == nil {
 			fields = []string{c.Name}
 		}
-		if n := len(fields); n == 0 || c.Varying && n > 1 || c.Width()%n != 0 {
-			return nil, fmt.Errorf("%w %q: %d values a row can't be shared by %d fields", dataset.ErrColumn, c.Name, c.Width(), n)
-		}
-		if c.Hash < 0 || c.Hash > 0 && c.Type == tensor.Float32 {
-			return nil, fmt.Errorf("%w %q: Hash is %d; want 1 or more, and a column of Ints or IDs", dataset.ErrColumn, c.Name, c.Hash)
-		}
-		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, hash: c.Hash}
+		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, hash: c.Hash, scale: c.Scale}
 		if c.Missing == "" && c.Hash == 0 {
 			c.Missing = f.Missing
 		}
@@ -69,6 +67,7 @@ func (f *Files) uses() (uses []use, err error) {
 
 // parse is the number that a text is.
 func parse(text string, kind tensor.Dtype) (n number, err error) {
+	text = strings.TrimPrefix(text, "+")
 	switch kind {
 	case tensor.Int64:
 		n.int, err = strconv.ParseInt(text, 10, 64)
@@ -175,6 +174,9 @@ func (u *use) set(row dataset.Row, n int, v parquet.Value) error {
 	if err != nil {
 		return err
 	}
+	if !v.IsNull() {
+		x.float = u.scaled(x.float, u.place+n)
+	}
 	switch {
 	case u.size == 0 && u.kind == tensor.Float32:
 		row.AppendFloat(u.column, x.float)
@@ -190,6 +192,14 @@ func (u *use) set(row dataset.Row, n int, v parquet.Value) error {
 		row.IDs(u.column)[u.place+n] = x.id
 	}
 	return nil
+}
+
+// scaled is x as the scaling of its place makes it.
+func (u *use) scaled(x float32, place int) float32 {
+	if n := len(u.scale); n > 0 {
+		return u.scale[place%n].Of(x)
+	}
+	return x
 }
 
 // number is the value as the column's type.

@@ -1,0 +1,104 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+)
+
+// Scaling makes of a number x the number that a model is fed:
+//
+//	(f(x) − Mean) / Std    where f(x) is x, or ln(1 + max(x, 0)) with Log1p
+//
+// in float64. What Mean and Std are in the rows of training [Dataset.Moments] tells, and [CSVColumn.Standardize] takes over.
+type Scaling struct {
+	// Log1p takes the logarithm first, as [Criteo]'s does.
+	Log1p bool
+	Mean  float64
+	// Std is the standard deviation; 1 when 0, as of numbers that are the same in all rows, which Mean makes 0.
+	Std float64
+}
+
+// Of is x scaled. What is not a number stays so.
+func (s Scaling) Of(x float32) float32 {
+	y := float64(x)
+	if s.Log1p {
+		y = math.Log1p(max(y, 0))
+	}
+	y -= s.Mean
+	if s.Std != 0 {
+		y /= s.Std
+	}
+	return float32(y)
+}
+
+func (s Scaling) check() error {
+	if math.IsNaN(s.Mean) || math.IsInf(s.Mean, 0) {
+		return fmt.Errorf("Mean is %v: want a finite number", s.Mean)
+	}
+	if !(s.Std >= 0) || math.IsInf(s.Std, 0) {
+		return fmt.Errorf("Std is %v: want a finite number above 0, or 0 to divide by nothing", s.Std)
+	}
+	return nil
+}
+
+func (c CSVColumn) checkScale() error {
+	n := len(c.Scale)
+	switch {
+	case n > 0 && c.kind() != floatKind:
+		return fmt.Errorf("%w %q: Scale is for a column of Floats, and this one holds %v", ErrColumn, c.Name, c.Type)
+	case n > 1 && n != c.Width():
+		return fmt.Errorf("%w %q: Scale has %d scalings: want %s", ErrColumn, c.Name, n, c.places())
+	}
+	for i, s := range c.Scale {
+		if err := s.check(); err != nil {
+			return fmt.Errorf("%w %q: Scale[%d]: %w", ErrColumn, c.Name, i, err)
+		}
+	}
+	return nil
+}
+
+// places says how many scalings the column may have.
+func (c CSVColumn) places() string {
+	if c.Varying || c.Width() == 1 {
+		return "one"
+	}
+	return fmt.Sprintf("one for all, or %d, one for each value of a row", c.Width())
+}
+
+// Standardize is the column with a Scale that makes its numbers of mean 0 and standard deviation 1 where they have these moments, which are
+// of rows as they are read with the Scale that the column has so far: none, or one with Log1p.
+//
+//	moments, err := dataset.FromFiles(format, "train.csv").Moments(ctx, "dense_input")
+//	format.Schema[0], err = format.Schema[0].Standardize(moments)
+//
+// A missing number that becomes "NaN" is in no moments; give it its Missing afterwards.
+func (c CSVColumn) Standardize(moments []Moments) (CSVColumn, error) {
+	if err := c.checkValues(); err != nil {
+		return c, err
+	}
+	if want := max(c.Width(), 1); len(moments) != want {
+		return c, fmt.Errorf("%w %q: Standardize: %d moments for %d values a row: give it what Dataset.Moments says of this column",
+			ErrColumn, c.Name, len(moments), want)
+	}
+	scale := make([]Scaling, len(moments))
+	for i, m := range moments {
+		if m.Count == 0 {
+			return c, fmt.Errorf("%w %q: Standardize: no row has a number at place %d", ErrColumn, c.Name, i)
+		}
+		if n := len(c.Scale); n > 0 {
+			scale[i] = c.Scale[i%n]
+		}
+		scale[i] = scale[i].then(m)
+	}
+	c.Scale = scale
+	return c, c.checkScale()
+}
+
+// then is the scaling whose numbers are those of s, standardized.
+func (s Scaling) then(m Moments) Scaling {
+	std := s.Std
+	if std == 0 {
+		std = 1
+	}
+	return Scaling{Log1p: s.Log1p, Mean: s.Mean + std*m.Mean, Std: std * m.Std()}
+}
