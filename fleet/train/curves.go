@@ -14,7 +14,7 @@ import (
 // over the examples that all workers have trained on; with those from before the job was started again. A job with a directory for what
 // it leaves has such a picture there, curves.svg.
 func Curves(file string) Hooks {
-	return Hooks{Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
+	return Hooks{Begin: named("Curves", file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
 		if !r.Leads() {
 			return nil
 		}

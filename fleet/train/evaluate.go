@@ -17,9 +17,15 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 	if len(nodes) == 0 {
 		return nil, nil
 	}
+	if err := checkGiven("Evaluate", f, rows); err != nil {
+		return nil, err
+	}
 	for i, n := range nodes {
 		if n == nil || n.Graph() != nodes[0].Graph() {
 			return nil, fmt.Errorf("train: Evaluate: node %d, %v, is nil or of another graph than the first", i, n)
+		}
+		if err := measurable(n); err != nil {
+			return nil, fmt.Errorf("train: Evaluate: node %d, %w", i, err)
 		}
 	}
 	exe := nn.NewExecutor(nodes[0].Graph())
@@ -38,6 +44,25 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 	return values, exe.Close(ctx)
 }
 
+// checkGiven refuses a fleet and rows that are nil.
+func checkGiven(call string, f *fleet.Fleet, rows *dataset.Dataset) error {
+	switch {
+	case f == nil:
+		return fmt.Errorf("train: %s: the fleet is nil: give it what fleet.Init returns, or a Run's Fleet", call)
+	case rows == nil:
+		return fmt.Errorf("train: %s: the rows are nil: give it a dataset, such as dataset.FromFiles(format, paths...)", call)
+	}
+	return nil
+}
+
+// measurable refuses what has no value for all rows together.
+func measurable(n *nn.Node) error {
+	if n.Counts() || perExample(n) == 1 && (len(n.Shape()) == 0 || n.Shape()[0] == 1) {
+		return nil
+	}
+	return fmt.Errorf("%v, is no metric that counts over batches and has not one element: take its nn.Mean", n)
+}
+
 // measure is the sums of nodes over rows, those of one node after the other.
 func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node) (sums []float64, err error) {
 	exe.ResetMetrics()
@@ -52,7 +77,7 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 			return nil, err
 		}
 		for i, t := range out {
-			totals[i] += float64(t.Float32s()[0]) * float64(exe.Examples())
+			totals[i] += nn.Scalar(t) * float64(exe.Examples())
 		}
 		examples += exe.Examples()
 	}

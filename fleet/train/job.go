@@ -64,6 +64,9 @@ type Result struct {
 // Run plays the process's role from its first call to its last: a server serves until all workers have stopped; a worker trains on its
 // share of every epoch, evaluates with the others, and ends when all have finished, after the lowest of them has saved the model.
 func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
+	if f == nil {
+		return Result{}, errors.New("train: Job.Run: the fleet is nil: give it what fleet.Init returns")
+	}
 	s, err := j.check()
 	if err != nil {
 		return Result{}, err
@@ -107,10 +110,10 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 	}
 	if err == nil {
 		err = errors.Join(checkNodes(j.Loss, "Metrics", j.Metrics), checkNodes(j.Loss, "Show", j.Show),
-			checkNodes(j.Loss, "Outputs", j.Outputs), j.Options.Check(), j.modelErr())
+			checkNodes(j.Loss, "Outputs", j.Outputs), j.Options.Check())
 	}
 	if err == nil {
-		err = j.checkLabels()
+		err = errors.Join(j.checkMetrics(), j.modelErr())
 	}
 	if err != nil {
 		return s, err
@@ -128,10 +131,13 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 	return j.Options.Strategy()
 }
 
-// checkLabels refuses metrics that evaluations could not tell apart.
-func (j *Job) checkLabels() error {
+// checkMetrics refuses metrics that evaluations could not measure, or tell apart.
+func (j *Job) checkMetrics() error {
 	labels := map[string]*nn.Node{EvalLoss: j.Loss}
-	for _, n := range j.Metrics {
+	for i, n := range j.Metrics {
+		if err := measurable(n); err != nil {
+			return fmt.Errorf("train: Job.Metrics[%d], %w", i, err)
+		}
 		if other := labels[testName(n)]; other != nil {
 			return fmt.Errorf("train: Job.Metrics has %v, which evaluations call %q as they do %v: give one another name (Named)",
 				n, testName(n), other)

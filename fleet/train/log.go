@@ -44,7 +44,7 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 // HistoryCSV writes the history to a file after each evaluation, a line each under the names of the values; with those from before the job
 // was started again. The worker that leads writes. A job with a directory for what it leaves has such a file there, history.csv.
 func HistoryCSV(file string) Hooks {
-	return Hooks{Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
+	return Hooks{Begin: named("HistoryCSV", file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
 		if !r.Leads() {
 			return nil
 		}
@@ -53,6 +53,16 @@ func HistoryCSV(file string) Hooks {
 		}
 		return files.Write(file, r.writeHistory)
 	}}
+}
+
+// named refuses a file without a name, before an epoch of training.
+func named(hook, file string) func(context.Context, *Run) error {
+	return func(context.Context, *Run) error {
+		if file == "" {
+			return fmt.Errorf("train: %s(%q): it needs the name of a file", hook, file)
+		}
+		return nil
+	}
 }
 
 func (r *Run) writeHistory(to io.Writer) error {

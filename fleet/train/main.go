@@ -29,6 +29,9 @@ import (
 // An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack] where starting all roles
 // again from the last checkpoint is what helps, or with 2 where the command line makes no sense.
 func Main(o *Options, job func() (Job, error)) {
+	if o == nil || job == nil {
+		fail(errors.New("train: Main(options, job): one of them is nil: it needs a program's options, and a function that makes its job"))
+	}
 	if !flag.Parsed() {
 		o.Parse()
 	}

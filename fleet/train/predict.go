@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 
+	"gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
@@ -34,6 +36,12 @@ const predicted = 1024
 // and a job calls it in the hook End. Rows have the columns that the outputs are computed from: a format whose schema has no label reads
 // files that have none.
 func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.Writer, outputs ...*nn.Node) (n int, err error) {
+	if err := checkGiven("Predict", f, rows); err != nil {
+		return 0, err
+	}
+	if to == nil && f.WorkerIndex() == 0 {
+		return 0, fmt.Errorf("train: Predict: the writer is nil, and this is worker 0, which writes: give it os.Stdout, or a file")
+	}
 	p, err := newPrediction(f, outputs)
 	if err != nil {
 		return 0, err
@@ -83,7 +91,7 @@ func newPrediction(f *fleet.Fleet, outputs []*nn.Node) (*prediction, error) {
 		p.width += perExample(n)
 	}
 	if p.width == 0 {
-		return nil, fmt.Errorf("train: Predict: no outputs")
+		return nil, fmt.Errorf("train: Predict: no outputs: give it the nodes to compute for each row, such as a model's Outputs")
 	}
 	p.exe = nn.NewExecutor(outputs[0].Graph())
 	return p, nil
@@ -92,8 +100,10 @@ func newPrediction(f *fleet.Fleet, outputs []*nn.Node) (*prediction, error) {
 // perExample is the number of elements that a node has for each row.
 func perExample(n *nn.Node) int {
 	width := 1
-	for _, d := range n.Shape()[1:] {
-		width *= d
+	for i, d := range n.Shape() {
+		if i > 0 {
+			width *= d
+		}
 	}
 	return width
 }
@@ -113,6 +123,10 @@ func (p *prediction) piece(ctx context.Context, next func() (dataset.Batch, erro
 	for row := range n {
 		for i, node := range p.outputs {
 			w := perExample(node)
+			if out[i].Dtype() != tensor.Float32 {
+				return nil, fmt.Errorf("train: Predict: output %v holds %v, and predictions are float32: take nn.Cast(…, nn.Float32) of it",
+					node, out[i].Dtype())
+			}
 			for _, v := range out[i].Float32s()[row*w : (row+1)*w] {
 				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 			}

@@ -174,7 +174,11 @@ func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
 	j, f := r.Job, r.Fleet
 	r.exe.ResetMetrics()
 	r.curve.restart()
-	mine := r.rows().Shard(f.WorkerIndex(), f.WorkerNum())
+	rows := r.rows()
+	if rows == nil {
+		return nn.TrainResult{}, fmt.Errorf("train: Job.Rows(%d, …) gave no rows: an epoch needs a dataset", r.Epoch)
+	}
+	mine := rows.Shard(f.WorkerIndex(), f.WorkerNum())
 	r.share, _ = mine.Len()
 	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
 		Progress: &nn.Progress{Out: j.Stdout, Label: r.label(), Total: r.share}}

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -54,6 +55,9 @@ func (j *Job) modelErr() error {
 
 // Save writes a checkpoint to go on from, dir/checkpoint, and a model for inference, dir/model, unless it is nil. One worker calls it.
 func Save(ctx context.Context, f *fleet.Fleet, dir string, model optimizer.Model) error {
+	if f == nil {
+		return errors.New("train: Save: the fleet is nil: give it what fleet.Init returns, or a Run's Fleet")
+	}
 	if err := f.SavePersistables(ctx, filepath.Join(dir, "checkpoint")); err != nil || model == nil {
 		return err
 	}

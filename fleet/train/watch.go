@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -141,7 +142,7 @@ func (p Plateau) Hooks() Hooks {
 	step := func(r *Run, e Evaluation) { plateau.Step(w.value(r, e)) }
 	return Hooks{
 		Begin: func(_ context.Context, r *Run) error {
-			if err := w.check(r); err != nil {
+			if err := errors.Join(p.check(), w.check(r)); err != nil {
 				return err
 			}
 			plateau.Max = !w.metric.Falls()
@@ -160,6 +161,15 @@ func (p Plateau) Hooks() Hooks {
 			return r.setRate(ctx, rate)
 		},
 	}
+}
+
+// check refuses what would lower nothing.
+func (p Plateau) check() error {
+	if !(p.LR > 0) || p.Factor < 0 || p.Factor >= 1 {
+		return fmt.Errorf("train: Plateau with LR %v and Factor %v: LR is the rule's rate, from which it is lowered, and Factor what "+
+			"multiplies it, between 0 and 1 (0 is 0.1)", p.LR, p.Factor)
+	}
+	return nil
 }
 
 // setRate says what it does.

@@ -1,0 +1,104 @@
+package train_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// TestCallsWithoutWhatTheyNeed: what is nil, or has no value to give, is told with what to give in its place.
+func TestCallsWithoutWhatTheyNeed(t *testing.T) {
+	net, rows := newSigns(), points(40)
+	g := nn.NewGraph(1)
+	whole := nn.Cast(g.Input("x", 1), nn.Int64)
+	calls := []struct {
+		want string
+		call func(ctx context.Context, f *fleet.Fleet) error
+	}{
+		{"train: Evaluate: the rows are nil: give it a dataset", func(ctx context.Context, f *fleet.Fleet) error {
+			_, err := train.Evaluate(ctx, f, nil, net.loss)
+			return err
+		}},
+		{"train: Evaluate: the fleet is nil: give it what fleet.Init returns", func(ctx context.Context, _ *fleet.Fleet) error {
+			_, err := train.Evaluate(ctx, nil, rows, net.loss)
+			return err
+		}},
+		{`train: Evaluate: node 1, "sigmoid_0" [N 1], is no metric that counts over batches and has not one element`,
+			func(ctx context.Context, f *fleet.Fleet) error {
+				_, err := train.Evaluate(ctx, f, rows, net.auc, net.pred)
+				return err
+			}},
+		{"train: Predict: the rows are nil: give it a dataset", func(ctx context.Context, f *fleet.Fleet) error {
+			_, err := train.Predict(ctx, f, nil, io.Discard, net.pred)
+			return err
+		}},
+		{"train: Predict: the writer is nil, and this is worker 0", func(ctx context.Context, f *fleet.Fleet) error {
+			_, err := train.Predict(ctx, f, rows, nil, net.pred)
+			return err
+		}},
+		{"train: Predict: the fleet is nil", func(ctx context.Context, _ *fleet.Fleet) error {
+			_, err := train.Predict(ctx, nil, rows, io.Discard, net.pred)
+			return err
+		}},
+		{"train: Predict: no outputs: give it the nodes", func(ctx context.Context, f *fleet.Fleet) error {
+			_, err := train.Predict(ctx, f, rows, io.Discard)
+			return err
+		}},
+		{`train: Predict: output "cast_0" [N 1] holds int64`, func(ctx context.Context, f *fleet.Fleet) error {
+			_, err := train.Predict(ctx, f, rows, io.Discard, whole)
+			return err
+		}},
+		{"train: Save: the fleet is nil", func(ctx context.Context, _ *fleet.Fleet) error { return train.Save(ctx, nil, "output", nil) }},
+		{"train: Job.Run: the fleet is nil", func(ctx context.Context, _ *fleet.Fleet) error {
+			_, err := job(train.Options{}).Run(ctx, nil)
+			return err
+		}},
+	}
+	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		j := job(train.Options{})
+		j.Stdout = io.Discard
+		if _, err := j.Run(ctx, f); err != nil {
+			return err
+		}
+		for _, c := range calls {
+			if err := c.call(ctx, f); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%v does not say %q", err, c.want)
+			}
+		}
+		return nil
+	})
+}
+
+// TestJobsWithoutWhatTheyNeed: so is what a job lacks, before it has trained an epoch.
+func TestJobsWithoutWhatTheyNeed(t *testing.T) {
+	with := func(h train.Hooks) func(*train.Job) { return func(j *train.Job) { j.Hooks = []train.Hooks{h} } }
+	for want, lack := range map[string]func(j *train.Job){
+		"train: Job.Rows(0, …) gave no rows": func(j *train.Job) { j.Rows = func(int, *dataset.Dataset) *dataset.Dataset { return nil } },
+		"train: Job.Outputs[0] is nil":       func(j *train.Job) { j.Outputs = []*nn.Node{nil} },
+		`train: Job.Metrics[0], "sigmoid_0" [N 1], is no metric that counts over batches and has not one element: take its nn.Mean`: func(
+			j *train.Job) {
+			j.Metrics = j.Outputs
+		},
+		`train: HistoryCSV(""): it needs the name of a file`: with(train.HistoryCSV("")),
+		`train: Curves(""): it needs the name of a file`:     with(train.Curves("")),
+		"train: Plateau with LR 0 and Factor 0":              with(train.Plateau{}.Hooks()),
+		"train: Plateau with LR 1 and Factor 1.5":            with(train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 1, Factor: 1.5}}.Hooks()),
+	} {
+		err := fails(t, func() train.Job {
+			j := job(train.Options{})
+			lack(&j)
+			return j
+		})
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v does not say %q alone", err, want)
+		}
+	}
+}
