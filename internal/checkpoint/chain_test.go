@@ -357,6 +357,43 @@ func TestBasesLieBeside(t *testing.T) {
 	}
 }
 
+// TestUnreadableLinksKeepTheirBases: while the manifest of a pinned checkpoint can't be read, what that is based on stays, and it is whole
+// when it can be read again; then what nobody needs goes.
+func TestUnreadableLinksKeepTheirBases(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 8))
+	c := newChained(t, t.TempDir(), optimizer.SGD{LR: 0.1}, 1)
+	c.Keep, c.Deltas = 1, 1
+	var pinned string
+	for i := range 4 {
+		c.train(t, r, 30, 100)
+		dir, base, _ := c.save(t, false)
+		if i == 1 {
+			if pinned = dir; base == nil {
+				t.Fatal("the second is whole by itself")
+			}
+			check(t, Pin(pinned))
+			manifest := filepath.Join(pinned, manifestName)
+			check(t, os.Rename(manifest, manifest+".whole"))
+			check(t, os.Mkdir(manifest, 0o755))
+		}
+	}
+	if got := mustNumbers(t, c.Dir); !slices.Equal(got, []int{4, 3, 2, 1}) {
+		t.Errorf("beside a manifest that can't be read there are %v", got)
+	}
+	manifest := filepath.Join(pinned, manifestName)
+	check(t, errors.Join(os.Remove(manifest), os.Rename(manifest+".whole", manifest)))
+	if _, err := whole(pinned); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		c.train(t, r, 30, 100)
+		c.save(t, false)
+	}
+	if got := mustNumbers(t, c.Dir); !slices.Equal(got, []int{6, 5, 2, 1}) {
+		t.Errorf("there are %v", got)
+	}
+}
+
 // TestEveryCrashOfAChain stops a job at every operation of a whole checkpoint, of two that are based on it one behind the other, of which the
 // last stays, and of the next whole one: the newest that was acknowledged is found, and has what it had.
 func TestEveryCrashOfAChain(t *testing.T) {

@@ -127,7 +127,10 @@ func (h *hold) try(w *watched) (mine bool, err error) {
 	if locked && !h.names(f) {
 		return false, nil // removed between opening and locking
 	}
-	other, known := readOwner(f)
+	other, known, err := readOwner(f)
+	if err != nil {
+		return false, err
+	}
 	here := h.owner.Boot != "" && other.Boot == h.owner.Boot
 	if !known && (locked || locking != nil) || locked && here {
 		h.file, h.sure = f, true
@@ -174,12 +177,15 @@ func (h *hold) replace() (bool, error) {
 }
 
 // readOwner reads who a file names, if it names anybody.
-func readOwner(r io.ReaderAt) (o owner, known bool) {
+func readOwner(r io.ReaderAt) (o owner, known bool, err error) {
 	text, err := io.ReadAll(io.NewSectionReader(r, 0, 1<<12))
-	if err != nil || json.Unmarshal(text, &o) != nil {
-		return owner{}, false
+	if err != nil {
+		return o, false, fmt.Errorf("checkpoint: who saves here can't be read: %w", err)
 	}
-	return o, o.Job != ""
+	if json.Unmarshal(text, &o) != nil {
+		return owner{}, false, nil
+	}
+	return o, o.Job != "", nil
 }
 
 // begin says whose the directory is, and goes on saying so.
@@ -233,7 +239,7 @@ func (h *hold) look() error {
 		return nil // nobody's
 	}
 	defer f.Close()
-	if other, known := readOwner(f); known && other.Job != h.owner.Job {
+	if other, known, err := readOwner(f); err == nil && known && other.Job != h.owner.Job {
 		h.lost = other.taken(filepath.Dir(h.name))
 	}
 	return h.lost

@@ -156,3 +156,15 @@ func TestClaimsAreFew(t *testing.T) {
 		other.Release()
 	})
 }
+
+// broken is a disk that does not read.
+type broken struct{}
+
+func (broken) ReadAt([]byte, int64) (int, error) { return 0, errors.New("input/output error") }
+
+// TestNobodyKnowsWhoLives: a directory whose holder can't be read is not taken for one that nobody holds.
+func TestNobodyKnowsWhoLives(t *testing.T) {
+	if _, known, err := readOwner(broken{}); known || err == nil {
+		t.Errorf("known %t, error %v", known, err)
+	}
+}

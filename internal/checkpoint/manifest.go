@@ -211,7 +211,7 @@ func Read(dir string) (Manifest, error) {
 		return m, fmt.Errorf("checkpoint: %w", err)
 	}
 	data, err := files.ReadFile(filepath.Join(dir, manifestName))
-	if errors.Is(err, fs.ErrNotExist) && pinnedOf(dir) {
+	if errors.Is(err, fs.ErrNotExist) && Pinned(dir) {
 		data, err = files.ReadFile(filepath.Join(dir, asideName)) // who was about to remove it ended before it was put back
 	}
 	switch {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -116,10 +115,7 @@ func ImageOf(store *table.Store, names ...string) Image {
 }
 
 // Written says whether a part is there.
-func Written(dir, file string) bool {
-	_, err := os.Lstat(filepath.Join(dir, file))
-	return err == nil
-}
+func Written(dir, file string) (bool, error) { return isThere(filepath.Join(dir, file)) }
 
 // WriteImage writes an image of a store to dir/file, while the store is used. A ctx that ends ends it.
 func WriteImage(ctx context.Context, dir, file string, image Image) (Part, error) {

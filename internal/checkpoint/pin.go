@@ -47,14 +47,20 @@ func Unpin(dir string) error {
 	return nil
 }
 
-// pinnedOf says whether a pin is there for sure.
-func pinnedOf(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, pinName))
-	return err == nil
-}
-
 // Pinned says whether a checkpoint stays. Where nobody can say it does.
 func Pinned(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, pinName))
-	return !errors.Is(err, fs.ErrNotExist)
+	is, err := isThere(filepath.Join(dir, pinName))
+	return is || err != nil
+}
+
+// isThere says whether there is a file of a name. An error says that nobody knows.
+func isThere(name string) (bool, error) {
+	_, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("checkpoint: %w", err)
+	}
+	return true, nil
 }

@@ -157,6 +157,9 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 			defer s.mu.Unlock()
 			s.base = n
 			return true, nil
+		case files.Unreadable(err):
+			return false, fmt.Errorf("%w: %s stays: begin again when it can be read, or move it elsewhere to go on from the one before",
+				err, dir)
 		case !Torn(err):
 			return false, err
 		}
@@ -257,7 +260,8 @@ func (s *Series) sweep() error {
 }
 
 // Prune removes, now that a new one is whole, the checkpoints of this job that are older than the last Keep and that none of those which
-// stay is based on, and what was never finished. Pinned ones stay, and don't count. What can't be removed is told of and left.
+// stay is based on, and what was never finished. Pinned ones stay, and don't count. What can't be removed is told of and left, and so is
+// all that lies before one that can't be read: it may be what that is based on.
 func (s *Series) Prune() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,12 +270,17 @@ func (s *Series) Prune() {
 	for _, n := range all {
 		dir := filepath.Join(s.Dir, name(n))
 		m, torn := whole(dir)
+		another := !s.own[n] && n > s.base
+		if !another && torn != nil && !Torn(torn) {
+			err = errors.Join(err, torn)
+			break
+		}
 		switch {
-		case !s.own[n] && n > s.base, Pinned(dir): // another job's, or a person's
+		case another, Pinned(dir): // another job's, or a person's
 		case torn == nil && kept < s.Keep:
 			kept++
 		case needed[name(n)]:
-		case torn != nil && (kept == 0 || !Torn(torn) || !s.own[n] && young(dir)): // the next may be under way, above the newest
+		case torn != nil && (kept == 0 || !s.own[n] && young(dir)): // the next may be under way, above the newest
 		default:
 			failed := remove(dir)
 			if err = errors.Join(err, failed); failed == nil {

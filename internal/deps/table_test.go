@@ -49,7 +49,7 @@ var house = map[string][]string{
 		"internal/table", "internal/wire", "optimizer", "strategy", "transport"},
 	"internal/update": {"internal/gradient", "internal/layout", "internal/table", "optimizer", "strategy"},
 	"internal/roster": {"internal/mode", "internal/progress", "internal/wire"},
-	"internal/server": {"internal/awake", "internal/checkpoint", "internal/cut", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table",
+	"internal/server": {"internal/awake", "internal/checkpoint", "internal/cut", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table",
 		"internal/update",
 		"internal/wire", "optimizer", "strategy", "transport"},
 

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,7 +16,7 @@ func Open(name string) (*os.File, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %s, not a regular file", name, kind(st.Mode()))
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is %s, not a regular file", kind(st.Mode()))}
 	}
 	return os.Open(name)
 }
@@ -28,6 +29,14 @@ func ReadFile(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(f)
+}
+
+// Unreadable says that an error is a file system's that has not said what it has: what is there may be whole, and must stay. That there is
+// no file of a name is no such error.
+func Unreadable(err error) bool {
+	var path *fs.PathError
+	var call *os.SyscallError
+	return (errors.As(err, &path) || errors.As(err, &call)) && !errors.Is(err, fs.ErrNotExist)
 }
 
 func kind(m fs.FileMode) string {

@@ -27,6 +27,7 @@
 //   - Records are numbered through all segments without a gap. A record whose checksum is wrong, or that is missing, ends the journal
 //     with an error; but what a process was writing as it died, at the end of the last segment, is cut off: nobody was answered for it.
 //     A durable journal has marks, which say up to which record all had reached the disk: damage before such a mark is no torn end.
+//   - A file that can't be read is no damage: nothing is removed for it.
 //   - After an error of a file nothing more is appended: what came after would be played without what came before.
 //   - Two processes never have a journal open at a time, where the system has locks.
 package journal

@@ -124,13 +124,17 @@ func (j *Journal) Play(from int, do func(kind Kind, body []byte) error) error {
 	if at < 0 {
 		return fmt.Errorf("journal: there is no segment %d", from)
 	}
+	now, err := boot()
+	if err != nil {
+		return err
+	}
 	j.number = j.segments[at].first - 1
 	for i := at; i < len(j.segments); i++ {
 		s, last := &j.segments[i], i == len(j.segments)-1
 		if s.Err != nil {
 			return s.Err
 		}
-		if !s.Durable && s.Boot != boot() {
+		if !s.Durable && s.Boot != now {
 			return fmt.Errorf("journal: %s: %w", s.path, ErrReboot)
 		}
 		if s.first != j.number+1 {
@@ -184,7 +188,11 @@ func (j *Journal) Next(head []byte) error {
 			return j.fail(err)
 		}
 	}
-	s := Segment{Number: 1, Head: head, first: j.number + 1, start: start{Boot: boot(), Durable: j.o.Durable, Head: head}}
+	now, err := boot()
+	if err != nil {
+		return err
+	}
+	s := Segment{Number: 1, Head: head, first: j.number + 1, start: start{Boot: now, Durable: j.o.Durable, Head: head}}
 	if n := len(j.segments); n > 0 {
 		s.Number = j.segments[n-1].Number + 1
 	}

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // Segment is one file of a journal.
@@ -49,7 +50,7 @@ func readSegment(path string, number int) (s Segment, err error) {
 // each reads the segment's records, the first included, until do fails; io.EOF ends it well. do is told where a record ends. A body lasts
 // until do returns.
 func (s *Segment) each(do func(end int64, r *record) error) error {
-	f, err := os.Open(s.path)
+	f, err := files.Open(s.path)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

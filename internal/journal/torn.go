@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // What a process was writing as it died is the last of its journal, and nobody was answered for it. Of a process that was killed a part is
@@ -34,7 +35,7 @@ func torn(path string, at int64, number uint64, durable bool, err error) error {
 
 // markBehind is what the first mark of a file behind some byte names that is not below a number; 0 if there is none.
 func markBehind(path string, at int64, number uint64) (mark uint64, err error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return 0, fmt.Errorf("journal: %w", err)
 	}

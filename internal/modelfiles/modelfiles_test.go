@@ -322,3 +322,18 @@ func TestWritesThatFail(t *testing.T) {
 		t.Error("a URL is taken for a directory")
 	}
 }
+
+// TestDeltasBesideWhatCantBeRead: no delta is saved where a base may lie that can't be read now.
+func TestDeltasBesideWhatCantBeRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, Record), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Begin(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Follow(Delta{Base: "a", Follows: "a", Number: 1}); err == nil {
+		t.Error("it was begun")
+	}
+}

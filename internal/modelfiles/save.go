@@ -95,6 +95,9 @@ func (s *Save) finish() (record, error) {
 // Follow makes what is written a delta. A directory that has its base, or a delta before it, is refused: they would be lost.
 func (s *Save) Follow(d Delta) error {
 	is, err := readRecord(s.dir)
+	if files.Unreadable(err) {
+		return fmt.Errorf("whether %v may be saved in %s can't be seen: %w", d, s.dir, err)
+	}
 	if err == nil && is != nil && (is.Sum == d.Base || is.Delta != nil && is.Delta.Base == d.Base && is.Delta.Number < d.Number) {
 		return fmt.Errorf("%s has what %v is to be read over: give each delta a directory of its own", s.dir, d)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -200,7 +201,8 @@ func (c *returning) fill(ctx context.Context, b base) error {
 	return err
 }
 
-// newest is the newest segment that a process can begin from.
+// newest is the newest segment that a process can begin from. Of reasons why there is none, that something can't be read counts most: it
+// may be read later.
 func (c *returning) newest() (number int, b base, err error) {
 	err = errNoJournal
 	for _, seg := range slices.Backward(c.journal.journal.Segments()) {
@@ -219,7 +221,7 @@ func (c *returning) newest() (number int, b base, err error) {
 		if why == nil {
 			return seg.Number, b, nil
 		}
-		if errors.Is(err, errNoJournal) {
+		if errors.Is(err, errNoJournal) || files.Unreadable(why) && !files.Unreadable(err) {
 			err = fmt.Errorf("segment %d: %w", seg.Number, why)
 		}
 	}

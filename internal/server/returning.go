@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/journal"
 	"github.com/gofleet/gofleet/internal/layout"
@@ -44,7 +46,7 @@ type returning struct {
 
 // comeBack opens the journal of this server, where the strategy asks for one, and comes back to the state that it has. returned is false
 // where it has none. An error that wraps [ErrNoReturn] says that there was a state which can't be come back to: the journal was removed,
-// and this server is of no use.
+// and this server is of no use. What can't be read now may be read later: the journal stays as it is.
 func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 	o := c.config.Strategy.Recovery
 	if o.Journal == "" {
@@ -65,6 +67,10 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 	case err != nil && ctx.Err() != nil:
 		j.Close()
 		return false, fmt.Errorf("server %d: coming back: %w", c.config.Index, context.Cause(ctx))
+	case files.Unreadable(err):
+		j.Close()
+		return false, fmt.Errorf("server %d: the journal %s stays, and can't be read now: %w: start this server again when it can; to "+
+			"give up what lies behind the last checkpoint, remove %[2]s.*", c.config.Index, filepath.Join(o.JournalDir, name), err)
 	case err != nil:
 		c.journal.void()
 		j.Close()

@@ -213,8 +213,12 @@ func (c *saving) reached() bool {
 // take takes this server's part of a checkpoint aside, and has it written. The process whose place this one has taken may have been told to
 // long ago: what it has written stays, and the journal begins from no checkpoint that is older than it says.
 func (c *saving) take(msg *wire.Save) {
-	if checkpoint.Written(msg.Dir, c.nameOf(msg)) {
-		c.wrote(msg, nil, wire.Refuse(wire.StatusStale, "checkpoint %s was written here before: save again", msg.ID))
+	written, err := checkpoint.Written(msg.Dir, c.nameOf(msg))
+	if written {
+		err = wire.Refuse(wire.StatusStale, "checkpoint %s was written here before: save again", msg.ID)
+	}
+	if err != nil {
+		c.wrote(msg, nil, err)
 		return
 	}
 	c.st.lock.Lock()
