@@ -35,6 +35,8 @@ type counting struct {
 	dies     []int // after how many batches, of all workers, each life of the job ends; the last comes to its end
 	restarts int   // after how many batches of its own worker 1 ends alone and is started again; 0 for never
 	latency  time.Duration
+	pause    func() time.Duration       // that a batch takes to compute; nil is a second
+	asked    []map[string]time.Duration // by life, when each role is asked to end
 
 	mu      sync.Mutex
 	batches int // in this life
@@ -76,7 +78,7 @@ var countingLoops = map[string]func(context.Context, *fleet.Fleet, *nn.Executor,
 // run runs the job in virtual time until a life of it comes to its end.
 func (j *counting) run(t *testing.T) *counting {
 	t.Helper()
-	for life := range len(j.dies) + 1 {
+	for life := range max(len(j.dies), len(j.asked)) + 1 {
 		dir := t.TempDir()
 		latest, none := fleet.Latest(j.recovery.Dir)
 		synctest.Test(t, func(t *testing.T) { j.live(t, life, dir) })
@@ -107,9 +109,14 @@ func (j *counting) live(t *testing.T, life int, dir string) {
 		if j.restarts > 0 && f.IsWorker() && f.WorkerIndex() == 1 {
 			return j.twice(ctx, f, c.Options.Transport, dir)
 		}
+		ctx, end := context.WithCancelCause(ctx)
+		defer end(nil)
+		if life < len(j.asked) {
+			defer time.AfterFunc(j.asked[life][roleName(f)], func() { end(errTerminated) }).Stop()
+		}
 		return j.play(ctx, f, dir, taken)
 	}) {
-		if err != nil && life == len(j.dies) {
+		if err != nil && life == max(len(j.dies), len(j.asked)) {
 			t.Errorf("%s: %v", role, err)
 		}
 	}
@@ -164,7 +171,7 @@ func (j *counting) play(ctx context.Context, f *fleet.Fleet, dir string, taken f
 		for epoch := f.Progress().Epoch; epoch < countedEpochs; epoch++ {
 			rows := countedRows().Shuffle(7).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum()).Map(func(dataset.Batch) error {
 				taken()
-				time.Sleep(time.Second)
+				time.Sleep(j.computes())
 				return ctx.Err()
 			})
 			if err := countingLoops[j.loop](ctx, f, exe, g, rows, epoch); err != nil {
@@ -179,6 +186,14 @@ func (j *counting) play(ctx context.Context, f *fleet.Fleet, dir string, taken f
 		}
 		return f.SaveInferenceModel(ctx, dir, nn.Inference(counts, y))
 	})
+}
+
+// computes is how long the next batch takes.
+func (j *counting) computes() time.Duration {
+	if j.pause == nil {
+		return time.Second
+	}
+	return j.pause()
 }
 
 // joined is how many workers' batches make one update.

@@ -22,6 +22,9 @@ type Options struct {
 	Timeout, Start time.Duration
 	// Heartbeat is how often a worker shows that it lives.
 	Heartbeat time.Duration
+	// Alone is how long, in step, nobody goes on without a worker that has said that it ends: the others may be about to say so too, and
+	// a checkpoint that they save then has whole rounds alone.
+	Alone time.Duration
 }
 
 // Roster is what a server knows of all workers. Its methods are called one at a time.
@@ -302,13 +305,15 @@ func (r *Roster) Dead() (ws []int) {
 
 // Describe says how a worker stands, for a person.
 func (r *Roster) Describe(w int, now time.Time) string {
-	switch m := &r.members[w]; m.state {
-	case absent:
+	switch m := &r.members[w]; {
+	case m.state == absent:
 		return fmt.Sprintf("worker %d (has not joined)", w)
-	case left:
+	case m.state == left:
 		return fmt.Sprintf("worker %d (has stopped)", w)
-	case dead:
+	case m.state == dead:
 		return fmt.Sprintf("worker %d (died, and was not started again)", w)
+	case m.ends != "":
+		return fmt.Sprintf("worker %d (has ended: %s)", w, m.ends)
 	default:
 		return fmt.Sprintf("worker %d (last seen %v ago)", w, now.Sub(m.seen).Round(time.Millisecond))
 	}
@@ -318,12 +323,17 @@ func (r *Roster) Describe(w int, now time.Time) string {
 func (r *Roster) Hurry() { r.o.Timeout = r.grace() }
 
 // Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that has said that it
-// ends is dead at once where the others wait for it. Where they don't, it keeps that time to be started again.
+// ends is dead where the others wait for it, after the moment in which they may say so too. Where they don't wait, it keeps that time to
+// be started again.
 func (r *Roster) Silent(now time.Time) (all []*Death) {
+	alone := r.o.Alone
+	if !r.Alive() {
+		alone = 0 // nobody can go on
+	}
 	for w := range r.members {
 		m := &r.members[w]
 		silent := now.Sub(m.seen)
-		if m.state == alive && (m.ends != "" && r.o.Lockstep || silent > r.o.Timeout) {
+		if m.state == alive && (m.ends != "" && r.o.Lockstep && silent >= alone || silent > r.o.Timeout) {
 			why := cmp.Or(m.ends, fmt.Sprintf("silent for %v", silent.Round(time.Millisecond)))
 			all = append(all, &Death{Worker: w, Life: m.life, Silent: silent, Why: why})
 		}

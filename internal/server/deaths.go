@@ -23,14 +23,15 @@ type deaths struct {
 	rates      *rates
 	clipping   *clipping
 	journal    *journaling
-	torn       bool // the mode has rounds, which a death can tear
-	back       bool // no worker goes on without the others
+	torn       bool          // the mode has rounds, which a death can tear
+	back       bool          // no worker goes on without the others
+	beat       time.Duration // how often a worker shows that it lives
 	log        *slog.Logger
 }
 
 // watch looks for silence until ctx ends.
 func (c *deaths) watch(ctx context.Context) {
-	tick := time.NewTicker(max(c.peers.timeout/8, time.Millisecond))
+	tick := time.NewTicker(max(min(c.peers.timeout/8, c.beat), time.Millisecond))
 	defer tick.Stop()
 	started := c.st.clock.Now()
 	for {

@@ -165,7 +165,8 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		ended: make(chan struct{}, 1), log: s.log}
 	s.servers.members = members
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
-		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack, log: s.log}
+		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack,
+		beat: c.Strategy.HeartbeatInterval.Std(), log: s.log}
 
 	reloading := &reloading{st: st, part: part, rule: c.Rule.Name(), rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, journal: journal, log: s.log}
@@ -210,6 +211,15 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 	}
 }
 
+// alone is how long nobody goes on without a worker that has said that it ends: where a checkpoint of all is to be that of a job which was
+// never disturbed, as long as it may take until all roles of a job have been asked to end.
+func (c *Config) alone(traits mode.Traits) time.Duration {
+	if keep := c.Strategy.Recovery; !traits.Rounds || keep.Dir == "" || keep.WorkerLost == strategy.WorkerBack {
+		return 0
+	}
+	return 3 * c.Strategy.HeartbeatInterval.Std()
+}
+
 // newState makes the machines of a server that nobody has joined. end ends what updates wait for when the job fails.
 func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, end context.CancelFunc) *state {
 	st := &state{
@@ -223,6 +233,7 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 			Timeout:   c.Strategy.WorkerTimeout.Std(),
 			Start:     c.Strategy.StartTimeout.Std(),
 			Heartbeat: c.Strategy.HeartbeatInterval.Std(),
+			Alone:     c.alone(traits),
 		}),
 		cut: cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: frozenFloats}),
 	}
