@@ -10,7 +10,7 @@ var house = map[string][]string{
 	"optimizer/optimizertest": {"optimizer"},
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
-	"dataset":         {"internal/files"},
+	"dataset":         {"internal/files", "internal/jsonobject"},
 	"dataset/parquet": {"dataset", "internal/files"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},

@@ -1,0 +1,72 @@
+package jsonobject
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// Reader reads objects of which some members are wanted. It is for one goroutine at a time.
+type Reader struct {
+	names  names
+	values []Value
+	other  Value
+	of     []byte
+}
+
+// NewReader returns a reader of members by name. With anyCase a name that is none of these counts as the first that differs in case alone.
+func NewReader(wanted []string, anyCase bool) *Reader {
+	return &Reader{names: newNames(wanted, anyCase), values: make([]Value, len(wanted))}
+}
+
+// Value is what the object that was read last has under the name of that number: the last, if it has several. It points into the text.
+func (r *Reader) Value(number int) Value { return r.values[number] }
+
+// Other is the first member of that object with another name; an Absent one if there is none. Its name is as it is written.
+func (r *Reader) Other() (name []byte, v Value) { return r.of, r.other }
+
+// Read reads a text that is an object. The error for one that is none is that of package encoding/json.
+func (r *Reader) Read(text []byte) error {
+	clear(r.values)
+	r.of, r.other, r.names.last = nil, Value{}, 0
+	i := blanks(text, 0)
+	if i < len(text) && text[i] == '{' {
+		if i = r.members(text, i+1); i >= 0 && blanks(text, i) == len(text) {
+			return nil
+		}
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(text, &object); err != nil {
+		return err
+	}
+	return errors.New("it is no object")
+}
+
+// members reads the members of the object that begins before i, and returns where it ends, or -1.
+func (r *Reader) members(text []byte, i int) int {
+	if i = blanks(text, i); i < len(text) && text[i] == '}' {
+		return i + 1
+	}
+	for {
+		from := i
+		number, end := r.names.at(text, i)
+		if end < 0 {
+			return -1
+		}
+		if i = colon(text, end); i < 0 {
+			return -1
+		}
+		v, next := value(text, i, 1)
+		if next < 0 {
+			return -1
+		}
+		if number >= 0 {
+			r.values[number] = v
+		} else if r.of == nil {
+			r.of, r.other = text[from+1:end-1], v
+		}
+		var more bool
+		if i, more = behind(text, next, '}'); !more {
+			return i
+		}
+	}
+}
