@@ -34,8 +34,9 @@ type Fleet struct {
 	mu     sync.Mutex
 	job    *job           // since Minimize
 	server *server.Server // since InitServer
-	// from is what Restore was given, empty before it.
-	from string
+	// from is what Restore was given, empty before it; loaded says that LoadModel has given weights.
+	from   string
+	loaded bool
 	// serving says that RunServer has begun.
 	serving bool
 	// progress is what SetProgress was given, and saver saves checkpoints by itself, between InitWorker and StopWorker.

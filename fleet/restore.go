@@ -100,6 +100,11 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 	if err = errors.Join(checkDir(dir), files.CheckLocal(dir)); err == nil {
 		err = b.Load(ctx, dir, checkpoint.Selection{Params: params})
 	}
+	if err == nil {
+		f.mu.Lock()
+		f.loaded = true
+		f.mu.Unlock()
+	}
 	if errors.Is(err, backend.ErrNotJoined) {
 		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call it after InitWorker, when they run, call Restore with %s on "+
 			"every role, give it to InitServer, or have every server call LoadModel before RunServer: %w", dir, ErrRole)

@@ -93,11 +93,11 @@ func (f *Fleet) fill(ctx context.Context, j *job, s *server.Server, dir string, 
 	if returned || err != nil {
 		return s, err
 	}
-	return s, begin(ctx, s, dir, what)
+	return s, begin(ctx, s, j.strategy.Recovery.Dir, dir, what)
 }
 
-// begin gives a server's tables what the job begins with: the newest checkpoint of Strategy.Recovery, else what it is told to.
-func begin(ctx context.Context, s *server.Server, dir string, what checkpoint.Selection) error {
+// begin gives a server's tables what the job begins with: the newest checkpoint of a series, else what it is told to.
+func begin(ctx context.Context, s *server.Server, series, dir string, what checkpoint.Selection) error {
 	if dir == "" && len(what.Params) > 0 {
 		return fmt.Errorf("params %q are to be loaded, and the directory's name is empty: %w", what.Params, checkpoint.ErrNone)
 	}
@@ -110,6 +110,9 @@ func begin(ctx context.Context, s *server.Server, dir string, what checkpoint.Se
 		return err
 	case dir != "":
 		return s.Restore(ctx, dir, what)
+	}
+	if err := checkpoint.Misplaced(series); err != nil {
+		return err
 	}
 	return s.Begin(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/checkpoint"
 )
 
 // InitWorker joins the job: it waits for the servers (until Strategy.StartTimeout), and brings the first weights: worker 0
@@ -16,12 +17,25 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkSeries(j); err != nil {
+		return named("InitWorker", err)
+	}
 	if err := j.backend.Join(ctx); err != nil {
 		return named("InitWorker", err)
 	}
 	f.goOn(j)
 	f.beginSaving(ctx, j)
 	return nil
+}
+
+// checkSeries refuses a Strategy.Recovery that would not go on from what is in its directory, where no server looks at it.
+func (f *Fleet) checkSeries(j *job) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.from != "" || f.loaded || len(f.id.Servers) > 0 {
+		return nil
+	}
+	return checkpoint.Misplaced(j.strategy.Recovery.Dir)
 }
 
 // StopWorker sends what is still queued, tells the servers that this worker is done, and ends its part in the job. Servers

@@ -18,8 +18,8 @@ import (
 // A checkpoint has each worker's position in its data, after the last push that is in its weights. A job that is started again goes on
 // there, also in the middle of an epoch: training loops of package nn by themselves, others as Fleet.Position of package fleet says.
 type Recovery struct {
-	// Dir is where checkpoints go: a directory that all servers share, or all workers of a job without servers. While a job lives another
-	// is refused there, by name (fleet.ErrTaken): it would go on from the first one's checkpoints.
+	// Dir is where checkpoints ckpt-000001, … go: a directory that all servers share, or all workers of a job without servers. While a job
+	// lives another is refused there, by name (fleet.ErrTaken): it would go on from the first one's checkpoints.
 	Dir string `json:"dir,omitempty"`
 	// Every is the time between two checkpoints; 0 means 10m.
 	Every Duration `json:"every,omitempty"`

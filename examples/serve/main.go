@@ -37,6 +37,9 @@ func run(ctx context.Context, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("%q is no flag; -h lists them", fs.Arg(0))
+	}
 	scorer, err := nn.OpenScorer(*model, nn.ScorerOptions{})
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ package checkpoint
 //	load.go      read into tables
 //	rows.go      some thousand rows at a time
 //	restore.go   or a part of it, or a saved model
+//	near.go      what was meant by a directory that has none
 //	names.go     params that could not be told apart
 //	series.go    those that a job makes by itself
 //	chain.go     each based on the one before

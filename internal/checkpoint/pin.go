@@ -21,7 +21,11 @@ const asideName = "." + manifestName + ".removed" + files.TempSuffix
 // away, looks for a pin, and puts it back if there is one: so the pin holds if the checkpoint is whole after it was set.
 func Pin(dir string) error {
 	if _, err := whole(dir); err != nil {
-		return fmt.Errorf("checkpoint: %s can't be pinned: %w", dir, err)
+		where := ""
+		if errors.Is(err, ErrNone) {
+			where = near(dir)
+		}
+		return fmt.Errorf("checkpoint: %s can't be pinned: %w%s", dir, err, where)
 	}
 	text := func(w io.Writer) error {
 		_, err := io.WriteString(w, "A job that prunes its checkpoints leaves this one.\n")

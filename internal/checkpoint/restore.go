@@ -54,7 +54,7 @@ func Restore(ctx context.Context, dir string, store *table.Store, rule string, p
 	}
 	switch {
 	case errors.Is(none, modelfiles.ErrNone), errors.Is(none, fs.ErrNotExist) && !errors.Is(none, modelfiles.ErrDamaged):
-		return m, fmt.Errorf("%w, and no saved model", err)
+		return m, fmt.Errorf("%w, and no saved model%s", err, near(dir))
 	case none != nil:
 		return m, fmt.Errorf("checkpoint: model in %s: %w", dir, none)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +48,9 @@ func Find(dir string) (all []string, err error) {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("checkpoint: %w%s", err, beside(dir))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -60,7 +64,7 @@ func Find(dir string) (all []string, err error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("checkpoint: %s holds neither a checkpoint nor a saved model: %w", dir, ErrNone)
+		return nil, fmt.Errorf("checkpoint: %s holds neither a checkpoint nor a saved model: %w%s", dir, ErrNone, near(dir))
 	}
 	return all, nil
 }

@@ -158,11 +158,22 @@ func TestFind(t *testing.T) {
 			t.Errorf("in %s: %s, error %v", of, got, err)
 		}
 	}
-	if _, err := Find(dir); !errors.Is(err, ErrNone) {
+	meant := ": did you mean " + filepath.Join(dir, "series", "ckpt-000003") + "?"
+	if _, err := Find(dir); !errors.Is(err, ErrNone) || !strings.HasSuffix(err.Error(), meant) {
 		t.Errorf("nothing: error %v", err)
 	}
-	if _, err := Find(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Find(filepath.Join(dir, "sreies")); !errors.Is(err, os.ErrNotExist) || !strings.HasSuffix(err.Error(), "ckpt-000003?") {
 		t.Errorf("no directory: error %v", err)
+	}
+	if err := Pin(filepath.Join(dir, "out")); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), ": did you mean "+filepath.Join(dir, "out", "checkpoint")+", or ") {
+		t.Errorf("pinned: error %v", err)
+	}
+	more := t.TempDir()
+	for _, name := range []string{"a", "b", "c", "d"} {
+		saveModel(t, filepath.Join(more, name))
+	}
+	if got, want := near(more), ", or "+filepath.Join(more, "c")+", …?"; !strings.HasSuffix(got, want) {
+		t.Errorf("of four: %s, want %s", got, want)
 	}
 }
 

@@ -79,6 +79,9 @@ func openAny(ctx context.Context, dir string) (*Files, error) {
 		}
 		before, err = now, nil
 	}
+	if _, gone := os.Stat(dir); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		err = fmt.Errorf("%w%s", err, near(dir))
+	}
 	return f, err
 }
 
@@ -92,7 +95,7 @@ func open(ctx context.Context, dir string, r *record) (*Files, error) {
 		return nil, err
 	}
 	if r == nil && f.texts[Graph] == nil && len(f.weights) == 0 {
-		return nil, fmt.Errorf("%s has neither %s nor files *.safetensors: %w", dir, Graph, ErrNone)
+		return nil, fmt.Errorf("%s has neither %s nor files *.safetensors: %w%s", dir, Graph, ErrNone, near(dir))
 	}
 	return f, nil
 }
@@ -213,7 +216,7 @@ func (f *Files) others(r *record) error {
 // Graph is the text of graph.json.
 func (f *Files) Graph() ([]byte, error) {
 	if f.texts[Graph] == nil {
-		return nil, fmt.Errorf("%s has no %s: %w", f.dir, Graph, ErrNone)
+		return nil, fmt.Errorf("%s has no %s: %w%s", f.dir, Graph, ErrNone, near(f.dir))
 	}
 	return f.texts[Graph], nil
 }

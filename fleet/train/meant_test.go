@@ -1,0 +1,80 @@
+package train_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// TestDirectoriesThatWereMeant: who names a directory that has no checkpoint, or no model, is told of those in it, or beside it.
+func TestDirectoriesThatWereMeant(t *testing.T) {
+	parent := t.TempDir()
+	out := filepath.Join(parent, "signs")
+	checkpoint, model, series := filepath.Join(out, "checkpoint"), filepath.Join(out, "model"), filepath.Join(parent, "series")
+	if err := fails(t, func() train.Job { return job(train.Options{Out: out, Checkpoint: series}) }); err != nil {
+		t.Fatal(err)
+	}
+	newest, err := filepath.Glob(filepath.Join(series, "ckpt-*"))
+	if err != nil || len(newest) != 1 {
+		t.Fatalf("checkpoints %q, error %v", newest, err)
+	}
+	both := ": did you mean " + checkpoint + ", or " + model + "?"
+	for _, c := range []struct {
+		o    train.Options
+		want string
+	}{
+		{train.Options{Load: out}, "and no saved model" + both},
+		{train.Options{Load: filepath.Join(out, "chekpoint")}, "since there is no such directory" + both},
+		{train.Options{Load: series}, ": did you mean " + newest[0] + "?"},
+		{train.Options{Load: filepath.Join(parent, "nowhere", "at", "all")}, "since there is no such directory"},
+		{train.Options{Checkpoint: checkpoint}, checkpoint + " is a checkpoint itself, and has no checkpoints ckpt-… to go on from: Restore (-load)"},
+		{train.Options{Checkpoint: model}, model + " is a saved model itself"},
+	} {
+		if err := fails(t, func() train.Job { return job(c.o) }); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v does not say %q", c.o, err, c.want)
+		}
+	}
+	meant := ": did you mean " + model + "?"
+	for dir, want := range map[string]string{out: meant, checkpoint: meant, parent: meant, filepath.Join(out, "mdoel"): meant,
+		filepath.Join(parent, "nowhere", "at", "all"): "no such file or directory"} {
+		if _, err := nn.Load(dir); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("nn.Load(%s): %v does not say %q", dir, err, want)
+		}
+	}
+	if err := fails(t, func() train.Job { return job(train.Options{Load: checkpoint, Checkpoint: checkpoint}) }); err != nil {
+		t.Errorf("told where to begin: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(checkpoint, "ckpt-000001")); err != nil {
+		t.Errorf("and its checkpoints go there: %v", err)
+	}
+	if err := fails(t, func() train.Job { return job(train.Options{Checkpoint: checkpoint}) }); err != nil {
+		t.Errorf("it goes on from them: %v", err)
+	}
+}
+
+// TestServersRefuseAMisplacedSeries: with servers it is they who look, and say it.
+func TestServersRefuseAMisplacedSeries(t *testing.T) {
+	dir := t.TempDir()
+	if err := fails(t, func() train.Job { return job(train.Options{Out: dir}) }); err != nil {
+		t.Fatal(err)
+	}
+	fleettest.Run(t, 1, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		if f.IsWorker() {
+			return nil
+		}
+		j := job(train.Options{Checkpoint: filepath.Join(dir, "model")})
+		j.Stdout = io.Discard
+		if _, err := j.Run(ctx, f); err == nil || !strings.Contains(err.Error(), "is a saved model itself") {
+			t.Errorf("got %v", err)
+		}
+		return nil
+	})
+}

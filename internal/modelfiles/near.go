@@ -1,0 +1,57 @@
+package modelfiles
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// near says where models are, of a directory that has none: below it, or else beside it, as that of a job is beside its checkpoint.
+func near(dir string) string {
+	models := func(dir string) []string {
+		if Is(dir) {
+			return []string{dir}
+		}
+		return nil
+	}
+	found := Below(dir, 2, models)
+	if len(found) == 0 {
+		found = Below(filepath.Dir(filepath.Clean(dir)), 1, models)
+	}
+	return DidYouMean(found)
+}
+
+// Below is what directories in dir hold or, if that is nothing and there may be more levels, what those in them do: a job leaves
+// output/name/model.
+func Below(dir string, levels int, holds func(dir string) []string) (found []string) {
+	var dirs []string
+	entries, _ := os.ReadDir(dir) // one that can't be read has nothing to show
+	for _, e := range entries {
+		if e.IsDir() {
+			dirs = append(dirs, filepath.Join(dir, e.Name()))
+		}
+	}
+	for _, d := range dirs {
+		found = append(found, holds(d)...)
+	}
+	if len(found) > 0 || levels == 1 {
+		return found
+	}
+	for _, d := range dirs {
+		found = append(found, Below(d, levels-1, holds)...)
+	}
+	return found
+}
+
+// DidYouMean asks whether one of some directories was meant, behind an error; it is empty if there are none.
+func DidYouMean(dirs []string) string {
+	const most = 3
+	more := ""
+	if len(dirs) > most {
+		dirs, more = dirs[:most], ", …"
+	}
+	if len(dirs) == 0 {
+		return ""
+	}
+	return ": did you mean " + strings.Join(dirs, ", or ") + more + "?"
+}
