@@ -45,6 +45,7 @@
 //	gemm_chunk.go                     what one of them does
 //	gemm_pack.go, gemm_pack_amd64.go  operands laid out for the innermost loop
 //	gemm_portable.go                  the innermost loop
+//	packed.go                         with one operand that was laid out before
 //	gemv.go                           where one side is a vector
 //
 // Vectors:

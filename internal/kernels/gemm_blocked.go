@@ -19,17 +19,19 @@ const (
 // gemmBlocked is Gemm for matrices, block by block: for each block of k, in order, all of n, and within that all rows of C. The first
 // block of k writes C, the others add to it, so that an element's terms are added in the order of k whatever the sizes.
 func gemmBlocked(a, b matrix, m, n, k int, c []float32, accumulate bool, threads int) {
-	j := jobs.Get().(*gemmJob)
-	j.micro, j.m, j.ldc, j.threads = active.micro, m, n, threads
-	j.rows = chunkFor(m, threads, j.micro.rows)
+	j := newJob(active.micro, m, n, threads)
 	for p := 0; p < k; p += blockDepth {
 		for q := 0; q < n; q += blockWidth {
-			j.depth, j.width = min(blockDepth, k-p), min(blockWidth, n-q)
-			j.a, j.source, j.c = a.from(0, p), b.from(p, q), c[q:]
-			j.accumulate = accumulate || p > 0
-			j.run()
+			j.source = b.from(p, q)
+			j.block(a, p, q, n, k, c, accumulate || p > 0)
 		}
 	}
-	j.a, j.source, j.c = matrix{}, matrix{}, nil
-	jobs.Put(j)
+	j.free()
+}
+
+// block computes what the block of B at (p, q) adds to C; B is k×n.
+func (j *gemmJob) block(a matrix, p, q, n, k int, c []float32, accumulate bool) {
+	j.depth, j.width = min(blockDepth, k-p), min(blockWidth, n-q)
+	j.a, j.c, j.accumulate = a.from(0, p), c[q:], accumulate
+	j.run()
 }

@@ -16,6 +16,8 @@ type gemmJob struct {
 	micro        microKernel
 	a, source    matrix    // source is the block of B
 	b            []float32 // packed: panels of micro.cols columns
+	ready        bool      // b was packed before
+	room         []float32 // for b where it was not
 	c            []float32
 	m            int
 	depth, width int
@@ -36,6 +38,20 @@ var jobs = sync.Pool{New: func() any {
 	return j
 }}
 
+// newJob is a job for m rows of C, which has n columns.
+func newJob(micro microKernel, m, n, threads int) *gemmJob {
+	j := jobs.Get().(*gemmJob)
+	j.micro, j.m, j.ldc, j.threads, j.ready = micro, m, n, threads, false
+	j.rows = chunkFor(m, threads, micro.rows)
+	return j
+}
+
+// free gives the job back, without the matrices.
+func (j *gemmJob) free() {
+	j.a, j.source, j.b, j.c = matrix{}, matrix{}, nil, nil
+	jobs.Put(j)
+}
+
 // chunkFor is the number of rows to take at a time, a multiple of height, such that every thread gets some.
 func chunkFor(m, threads, height int) int {
 	share := (m + threads - 1) / threads
@@ -47,10 +63,14 @@ func (j *gemmJob) panels() int { return (j.width + j.micro.cols - 1) / j.micro.c
 
 // run computes all rows, with help.
 func (j *gemmJob) run() {
-	j.b = grow(j.b, j.panels()*j.micro.cols*j.depth)
-	j.panel.Store(0)
+	j.panel.Store(int64(j.panels()))
 	j.chunks.Store(0)
-	j.packed.Add(j.panels())
+	if !j.ready {
+		j.room = grow(j.room, j.panels()*j.micro.cols*j.depth)
+		j.b = j.room
+		j.panel.Store(0)
+		j.packed.Add(j.panels())
+	}
 	for range j.threads - 1 {
 		j.helpers.Add(1)
 		go j.help()
