@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
 )
@@ -26,6 +27,8 @@ type cell struct {
 	param *optimizer.Param // of a variable: the executor's own
 	// finite says of a variable that its numbers are, and stay: no trainer keeps it.
 	finite bool
+	// packed is a variable whose numbers are finite, laid out for products; nil where none is kept.
+	packed func() *kernels.Packed
 	table  *table // of an embedding's table
 	tally  tally  // of a metric
 	// shared guards the tally where other executors count into it too.

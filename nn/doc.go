@@ -224,4 +224,6 @@ package nn
 //	delta.go        and what has changed since it was saved
 //	weightfiles.go  its weights
 //	scorer.go       a saved model for many goroutines, and the next one in its place
+//	join.go         calls that are computed as one batch
+//	packed.go       weights laid out for that
 //	jsonrows.go     rows as JSON

@@ -26,6 +26,7 @@ type Executor struct {
 	steps   uint64 // training steps so far, with those that were passed over
 	culprit culprit
 	counts  *sharedCounts // that it counts into, nil for its own
+	packed  packedWeights // that a scorer keeps, nil for none
 	batches [2]*feedBatch
 	out     []*tensor.Dense // what the last step returned
 }
@@ -57,10 +58,7 @@ func (e *Executor) Eval(ctx context.Context, batch map[string]*tensor.Dense, fet
 }
 
 func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool) ([]*tensor.Dense, error) {
-	if err := e.open(train); err != nil {
-		return nil, err
-	}
-	p, err := e.plan(fetch, train)
+	p, err := e.ready(fetch, train)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +66,19 @@ func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetc
 	if err := b.load(e, p, batch); err != nil {
 		return nil, err
 	}
+	return e.compute(ctx, p, b)
+}
+
+// ready opens the executor, and is the plan for these fetches.
+func (e *Executor) ready(fetch []*Node, train bool) (*plan, error) {
+	if err := e.open(train); err != nil {
+		return nil, err
+	}
+	return e.plan(fetch, train)
+}
+
+// compute is one step on a loaded batch, and what was fetched.
+func (e *Executor) compute(ctx context.Context, p *plan, b *feedBatch) (out []*tensor.Dense, err error) {
 	if err := e.runStep(ctx, p, b, nil); err != nil {
 		return nil, err
 	}

@@ -40,10 +40,17 @@ func (b *feedBatch) where(feed, row int) string {
 
 // load takes a batch over for a plan: its data is used in place until the step is over.
 func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) error {
+	if err := b.read(p, batch); err != nil {
+		return err
+	}
+	b.collect(e, p)
+	return nil
+}
+
+// read finds and checks the feeds of a batch.
+func (b *feedBatch) read(p *plan, batch map[string]*tensor.Dense) error {
 	b.rows = -1
-	n := len(p.feeds)
-	b.floats, b.ids, b.wide, b.offsets = grown(b.floats, n), grown(b.ids, n), grown(b.wide, n), grown(b.offsets, n)
-	b.places = grown(b.places, n)
+	b.grow(len(p.feeds))
 	for i := range p.feeds {
 		if err := b.loadFeed(i, p, batch); err != nil {
 			return err
@@ -55,8 +62,44 @@ func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) e
 			return err
 		}
 	}
-	b.collect(e, p)
 	return nil
+}
+
+// grow makes room for n feeds.
+func (b *feedBatch) grow(n int) {
+	b.floats, b.ids, b.wide, b.offsets = grown(b.floats, n), grown(b.ids, n), grown(b.wide, n), grown(b.offsets, n)
+	b.places = grown(b.places, n)
+}
+
+// join makes b the rows of batches that were read for the same plan, one after the other. It keeps copies.
+func (b *feedBatch) join(parts []*feedBatch) {
+	n := len(parts[0].floats)
+	b.grow(n)
+	b.rows = 0
+	for i := range n {
+		b.floats[i], b.ids[i], b.offsets[i], b.wide[i] = b.floats[i][:0], b.ids[i][:0], b.offsets[i][:0], parts[0].wide[i]
+	}
+	for _, part := range parts {
+		b.rows += part.rows
+		for i := range n {
+			b.joinOffsets(i, part.offsets[i])
+			b.floats[i] = append(b.floats[i], part.floats[i]...)
+			b.ids[i] = append(b.ids[i], part.ids[i]...)
+		}
+	}
+}
+
+// joinOffsets appends the offsets of a slot's ids that come behind those which b has. Other feeds have none.
+func (b *feedBatch) joinOffsets(i int, offsets []int64) {
+	if len(offsets) == 0 {
+		return
+	}
+	if len(b.offsets[i]) > 0 {
+		offsets = offsets[1:] // 0, where the part before ends
+	}
+	for _, o := range offsets {
+		b.offsets[i] = append(b.offsets[i], int64(len(b.ids[i]))+o)
+	}
 }
 
 // loadFeed finds and checks one feed.

@@ -63,11 +63,20 @@ func (linear) infer(in []*Node) ([]int, error) {
 
 func (linear) overwritable() {}
 
+// mostCombined is the most rows that are faster one by one, without the weights that meet a zero, than as a product.
+const mostCombined = 3
+
 func (linear) forward(c *cell) {
 	x, w := c.in[0], c.in[1]
-	if c.rows() == 1 && w.shape[1] > 1 && w.finite { // as a request to a model that is served
-		kernels.CombineRows(c.value, x.value, w.value)
-	} else {
+	switch rows := c.rows(); {
+	case w.finite && w.shape[1] > 1 && rows <= mostCombined: // as a request to a model that is served
+		in, out := w.shape[0], w.shape[1]
+		for i := range rows {
+			kernels.CombineRows(c.value[i*out:(i+1)*out], x.value[i*in:(i+1)*in], w.value)
+		}
+	case w.packed != nil && w.shape[1] > 1:
+		kernels.GemmPacked(rows, x.value, w.packed(), c.value)
+	default:
 		kernels.Gemm(false, false, c.rows(), w.shape[1], w.shape[0], x.value, w.value, c.value, false)
 	}
 	if len(c.in) > 2 {

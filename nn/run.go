@@ -28,6 +28,9 @@ func (e *Executor) equip(c *cell) {
 		c.param = e.own(v.param)
 		c.value, c.grad = c.param.W, c.param.G
 		c.finite = e.session == nil && e.graph.finite[c.param.Name]
+		if c.finite && len(c.param.Shape) == 2 {
+			c.packed = e.packed[c.param.Name]
+		}
 	}
 	if m, ok := c.node.op.(metric); ok {
 		e.equipMetric(c, m)

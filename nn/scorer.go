@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +19,8 @@ import (
 //	clicks := scores.Values[0] // of two rows
 //
 // Each call works in memory of its own, which is kept for the calls after it, so that a service allocates what it answers and little more.
-// What a call computes has the bits that an [Executor] computes from the same batch.
+// What a call computes has the bits that an [Executor] computes from the same batch. The weights of layers are kept a second time, as
+// products of several rows read them, from the first call with such on: what changes them by hand later is not seen.
 type Scorer struct {
 	dir     string // empty: of a model that the user loaded
 	options ScorerOptions
@@ -42,6 +42,11 @@ type ScorerOptions struct {
 	Outputs []string
 	// Format is that of the lines of ScoreLines; nil is the one that the model was saved with (InferenceModel.WithFormat).
 	Format dataset.Format
+	// Join is the most rows of different calls that are computed together. A quarter of the processors compute then, and what waits when one
+	// is done is joined, which serves more calls a second where they are many and the model's layers large, and makes each of them take
+	// longer; none waits for others to come. A row's scores have the bits of a batch with other rows in it: those that it has alone, but
+	// for the last places where a layer has more than 512 inputs. By default each call is computed alone, at once.
+	Join int
 }
 
 // OpenScorer loads the model in a directory, as [Load] does.
@@ -171,13 +176,16 @@ type scoring struct {
 	formatErr error
 	json      jsonFormat
 
+	join   *joiner
+	packed packedWeights
+
 	mu   sync.Mutex // guards free
 	free []*workspace
 }
 
 // workspace is the memory of a call.
 type workspace struct {
-	exe         *Executor
+	call
 	lines, json *dataset.Decoder // made when first needed
 }
 
@@ -207,6 +215,11 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 	}
 	r.feeds = feedsOf(behind(m.Graph, r.outputs))
 	r.json = jsonFormatOf(r.feeds)
+	r.packed = packedWeightsOf(behind(m.Graph, r.outputs))
+	var err error
+	if r.join, err = newJoiner(o.Join, r.outputs); err != nil {
+		return nil, err
+	}
 	return r, r.takeFormat(o.Format)
 }
 
@@ -253,7 +266,9 @@ func (r *scoring) take() *workspace {
 		r.free = r.free[:n-1]
 		return w
 	}
-	return &workspace{exe: NewExecutor(r.model.Graph)}
+	exe := NewExecutor(r.model.Graph)
+	exe.packed = r.packed
+	return &workspace{call: call{exe: exe}}
 }
 
 func (r *scoring) give(w *workspace) {
@@ -265,15 +280,13 @@ func (r *scoring) give(w *workspace) {
 }
 
 func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*tensor.Dense) (Scores, error) {
-	out, err := w.exe.Eval(ctx, feeds, r.outputs...)
-	if err != nil {
+	if err := w.read(feeds, r.outputs); err != nil {
 		return Scores{}, err
 	}
-	scores := Scores{r.model.version, make([][]float32, len(out))}
-	for i, t := range out {
-		scores.Values[i] = slices.Clone(t.Float32s())
+	if r.join.do(ctx, &w.call); w.err != nil {
+		return Scores{}, w.err
 	}
-	return scores, nil
+	return Scores{r.model.version, w.scores}, nil
 }
 
 // scoreText scores lines in a format, by the decoder that the workspace has for it.
