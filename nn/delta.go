@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/modelfiles"
@@ -31,11 +33,60 @@ func (m *Model) WithDelta(dir string) (*Model, error) {
 	return n, nil
 }
 
+// newest is the model in a directory, if it is another base than m's, or else m; with what follows it among the deltas in another
+// directory.
+func (m *Model) newest(dir, deltas string) (*Model, error) {
+	v, err := Version(dir)
+	if err != nil || v == "" {
+		return m, err
+	}
+	if v != m.base {
+		if m, err = Load(dir); err != nil {
+			return nil, err
+		}
+	}
+	return m.withDeltasIn(deltas)
+}
+
+// withDeltasIn is the model with all deltas that follow it among the directories in dir, each over the one before.
+func (m *Model) withDeltasIn(dir string) (*Model, error) {
+	if dir == "" {
+		return m, nil
+	}
+	if m.base == "" {
+		return nil, fmt.Errorf("nn: deltas in %s: %w", dir, errNoBase)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("nn: deltas: %w", err)
+	}
+	for i := 0; i < len(entries); i++ {
+		delta := filepath.Join(dir, entries[i].Name())
+		if entries[i].Type().IsRegular() {
+			continue
+		}
+		d, err := modelfiles.DeltaIn(delta)
+		if err != nil {
+			return nil, fmt.Errorf("nn: the delta in %s: %w", delta, err)
+		}
+		if d == nil || m.followed(*d) != nil {
+			continue
+		}
+		if m, err = m.WithDelta(delta); err != nil {
+			return nil, err
+		}
+		i = -1 // the next may lie before
+	}
+	return m, nil
+}
+
+var errNoBase = errors.New("the model's directory has no model.json, by which a fleet's SaveModel names what a delta follows")
+
 // followed says why a delta does not follow the model, or nil.
 func (m *Model) followed(d modelfiles.Delta) error {
 	switch {
 	case m.base == "":
-		return errors.New("the model's directory has no model.json, by which a fleet's SaveModel names what a delta follows")
+		return errNoBase
 	case d.Base != m.base:
 		return fmt.Errorf("it is of base %s, and the model was loaded from base %s", d.Base, m.base)
 	case d.Follows != m.version || d.Number != m.deltas+1:

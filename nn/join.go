@@ -11,8 +11,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// joiner lets few calls compute at once. Calls that come meanwhile wait, and what waits when a computation ends is computed as one batch, so
-// that a matrix of weights is read once for all of it. Nothing waits for company: while a lane is free, a call begins at once.
+// joiner lets few calls compute at once. Calls that come meanwhile wait, and what waits when a computation ends is computed as one batch,
+// so that a matrix of weights is read once for all of it. Nothing waits for company: while a lane is free, a call begins at once.
 type joiner struct {
 	most  int // rows of calls that are computed together
 	lanes int // computations at once; the other processors have what calls bring and take away, without which none would ever wait
@@ -44,8 +44,8 @@ func newJoiner(most int, outputs []*Node) (*joiner, error) {
 		return nil, nil
 	}
 	if n := mixing(outputs); n != nil {
-		return nil, fmt.Errorf("nn: ScorerOptions.Join: %s is computed from all examples of a batch, so that a row's score would depend on "+
-			"the rows it is joined with: leave Join at 0", n.placed())
+		return nil, fmt.Errorf("nn: ScorerOptions.Join: %s is computed from all examples of a batch, so that a row's score would "+
+			"depend on the rows it is joined with: leave Join at 0", n.placed())
 	}
 	return &joiner{most: most, lanes: max(1, runtime.GOMAXPROCS(0)/4)}, nil
 }

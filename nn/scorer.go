@@ -42,16 +42,22 @@ type ScorerOptions struct {
 	Outputs []string
 	// Format is that of the lines of ScoreLines; nil is the one that the model was saved with (InferenceModel.WithFormat).
 	Format dataset.Format
-	// Join is the most rows of different calls that are computed together. A quarter of the processors compute then, and what waits when one
-	// is done is joined, which serves more calls a second where they are many and the model's layers large, and makes each of them take
-	// longer; none waits for others to come. A row's scores have the bits of a batch with other rows in it: those that it has alone, but
-	// for the last places where a layer has more than 512 inputs. By default each call is computed alone, at once.
+	// Deltas is a directory in which each directory has a delta of the model, as a fleet's SaveModel saves them: OpenScorer and Reload take
+	// all that follow what the scorer has, whatever their names are. Deltas of another base stay where they are. Empty has none.
+	Deltas string
+	// Join is the most rows of different calls that are computed together. A quarter of the processors compute then, and what waits when
+	// one is done is joined, which serves more calls a second where they are many and the model's layers large, and makes each of them
+	// take longer; none waits for others to come. A row's scores have the bits of a batch with other rows in it: those that it has alone,
+	// but for the last places where a layer has more than 512 inputs. By default each call is computed alone, at once.
 	Join int
 }
 
-// OpenScorer loads the model in a directory, as [Load] does.
+// OpenScorer loads the model in a directory, as [Load] does, with the deltas that are there for it.
 func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 	m, err := Load(dir)
+	if err == nil {
+		m, err = m.withDeltasIn(o.Deltas)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +80,10 @@ func NewScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 	return s, nil
 }
 
-// Reload takes up the model that is in the directory now, if it is another than the scorer's, and says whether it was. Calls that are under
-// way end with the model that they began with, and none waits; both models are in memory until they have. After an error, as of a
-// directory into which somebody is copying, the old model stays, and a later call may succeed. Outputs have to stay as they were.
+// Reload takes up the model that is in the directory now, if it is another than the scorer's, and the deltas that have been saved since,
+// and says whether there was any of these. Calls that are under way end with the model that they began with, and none waits; both models
+// are in memory until they have. After an error, as of a directory into which somebody is copying, the old model stays, and a later call
+// may succeed. Outputs have to stay as they were.
 //
 // A directory without model.json does not say when it has another model: it is never taken up.
 func (s *Scorer) Reload() (changed bool, err error) {
@@ -86,21 +93,18 @@ func (s *Scorer) Reload() (changed bool, err error) {
 	if s.dir == "" {
 		return false, errors.New("nn: Reload: the scorer has no directory: make it with OpenScorer")
 	}
-	if v, err := Version(s.dir); err != nil || v == "" || v == old.model.base {
-		return false, err
-	}
-	m, err := Load(s.dir)
-	if err == nil {
+	m, err := old.model.newest(s.dir, s.options.Deltas)
+	if err == nil && m != old.model {
 		err = s.takeUp(m)
 	}
 	if err != nil {
 		return false, fmt.Errorf("nn: Reload from %s: %w", s.dir, err)
 	}
-	return true, nil
+	return m != old.model, nil
 }
 
-// TakeDelta takes up what a delta has changed, as Reload does a model: dir has one that a fleet's SaveModel saved, behind the last that was
-// taken, or the base. A base that Reload finds afterwards begins anew, with deltas of its own.
+// TakeDelta takes up what one delta has changed, as Reload does those of ScorerOptions.Deltas: dir has one that a fleet's SaveModel
+// saved, behind the last that was taken, or the base. A base that Reload finds afterwards begins anew, with deltas of its own.
 func (s *Scorer) TakeDelta(dir string) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -255,19 +257,7 @@ func TestScorersTakeDeltas(t *testing.T) {
 	}
 	base := s.Version()
 	train()
-	save, err := modelfiles.Begin(delta)
-	if err == nil {
-		err = save.Follow(modelfiles.Delta{Base: base, Follows: base, Number: 1})
-	}
-	if err == nil {
-		err = save.Write(modelfiles.Weights, func(w io.Writer) error { savePart(t, w, model.Params(), k, 0, 1); return nil })
-	}
-	if err == nil {
-		err = save.Commit()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	saveDelta(t, delta, modelfiles.Delta{Base: base, Follows: base, Number: 1}, model, k)
 	whole := t.TempDir()
 	saveSigned(t, whole, model, k)
 	other, err := OpenScorer(whole, ScorerOptions{})
@@ -291,6 +281,104 @@ func TestScorersTakeDeltas(t *testing.T) {
 	saveSigned(t, dir, model, k)
 	if took, err := s.Reload(); !took || err != nil {
 		t.Errorf("another base is not taken: %v, %v", took, err)
+	}
+}
+
+// saveDelta saves a delta as a fleet does, and returns its version.
+func saveDelta(t *testing.T, dir string, d modelfiles.Delta, m InferenceModel, k *keeper) string {
+	t.Helper()
+	save, err := modelfiles.Begin(dir)
+	if err == nil {
+		err = save.Follow(d)
+	}
+	if err == nil {
+		err = save.Write(modelfiles.Weights, func(w io.Writer) error { savePart(t, w, m.Params(), k, 0, 1); return nil })
+	}
+	if err == nil {
+		err = save.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return save.Version()
+}
+
+// TestScorersFindDeltas: of the directories that deltas are saved into, those that follow are taken, in their order, when the scorer opens and
+// when it reloads; deltas of another base are left alone, and what can't be read is told.
+func TestScorersFindDeltas(t *testing.T) {
+	dir, deltas := t.TempDir(), t.TempDir()
+	n := newToy(7)
+	n.pred.Named("click")
+	k := minimise(t, n.loss, 0.3)
+	model := Inference(n.pred).WithFormat(toyFormat())
+	save := func() string {
+		t.Helper()
+		must(t, NewExecutor(n.g), n.batch(1, 8), n.loss)
+		saveSigned(t, dir, model, k)
+		v, err := Version(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	base := save()
+	last, number := base, 0
+	delta := func(name string) {
+		t.Helper()
+		must(t, NewExecutor(n.g), n.batch(1, 8), n.loss)
+		number++
+		last = saveDelta(t, filepath.Join(deltas, name), modelfiles.Delta{Base: base, Follows: last, Number: number}, model, k)
+	}
+	agrees := func(s *Scorer, what string) {
+		t.Helper()
+		whole := t.TempDir()
+		saveSigned(t, whole, model, k)
+		other, err := OpenScorer(whole, ScorerOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, unscored := other.ScoreLines(t.Context(), []byte(toyLines))
+		got, err := s.ScoreLines(t.Context(), []byte(toyLines))
+		if err != nil || unscored != nil || !slices.Equal(bitsOf(got.Values[0]), bitsOf(want.Values[0])) {
+			t.Errorf("%s: %v, %v, want %v, %v", what, got, err, want, unscored)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(deltas, "notes"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	delta("c")
+	delta("a")
+	s, err := OpenScorer(dir, ScorerOptions{Deltas: deltas})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agrees(s, "opened")
+	delta("b")
+	if took, err := s.Reload(); !took || err != nil {
+		t.Errorf("another delta: %v, %v", took, err)
+	}
+	agrees(s, "reloaded")
+	if took, err := s.Reload(); took || err != nil {
+		t.Errorf("nothing new: %v, %v", took, err)
+	}
+	base = save()
+	last, number = base, 0
+	delta("d")
+	if took, err := s.Reload(); !took || err != nil {
+		t.Errorf("another base: %v, %v", took, err)
+	}
+	agrees(s, "of another base")
+	before := s.Version()
+	damaged := filepath.Join(deltas, "e")
+	err = errors.Join(os.Mkdir(damaged, 0o700), os.WriteFile(filepath.Join(damaged, modelfiles.Record), []byte("{"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took, err := s.Reload(); took || err == nil || !strings.Contains(err.Error(), damaged) || s.Version() != before {
+		t.Errorf("a damaged one: %v, %v", took, err)
+	}
+	if _, err := OpenScorer(dir, ScorerOptions{Deltas: filepath.Join(deltas, "none")}); err == nil {
+		t.Error("a directory that isn't there")
 	}
 }
 

@@ -16,6 +16,9 @@
 // the server lives, and which model it has; GET /latency how long requests took since it began. At SIGTERM it answers what it has
 // accepted and ends.
 //
+// With -deltas=DIR it has what SaveModel saves between two models, each delta in a directory of its own below DIR, within -reload too. With
+// -join=N requests that wait are computed together, up to N rows: for models of large layers under many clients.
+//
 // main.go is the server and its end, handler.go what it answers, latency.go the histogram. It is net/http, which every Go programmer has
 // read. A model of three layers of 400 scores a row in about 40 µs, less than a request costs here: who serves very many puts nn.Scorer,
 // which is all of the serving, behind another server, or sends several rows in a request.

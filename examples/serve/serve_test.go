@@ -87,7 +87,7 @@ type server struct {
 
 func start(t *testing.T, dir string) server {
 	t.Helper()
-	scorer, err := nn.OpenScorer(dir, nn.ScorerOptions{})
+	scorer, err := nn.OpenScorer(dir, nn.ScorerOptions{Join: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,8 @@ func TestLatency(t *testing.T) {
 func TestCommandLine(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "model")
 	train(t, dir, 1)
-	for _, args := range [][]string{{"-model=" + t.TempDir()}, {"-model=" + dir, "-addr=nowhere:1:2"}, {"-modle=x"}} {
+	for _, args := range [][]string{{"-model=" + t.TempDir()}, {"-model=" + dir, "-addr=nowhere:1:2"}, {"-modle=x"},
+		{"-model=" + dir, "-deltas=" + dir + "/none"}, {"-model=" + dir, "-join=-1"}} {
 		if err := run(t.Context(), args); err == nil {
 			t.Errorf("%q is served", args)
 		}

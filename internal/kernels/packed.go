@@ -1,7 +1,7 @@
 package kernels
 
-// Packed is a matrix B that was laid out once for the products it is in, where [Gemm] does so each time: with few rows in A that takes longer
-// than the product itself. Any number of goroutines may use it.
+// Packed is a matrix B that was laid out once for the products it is in, where [Gemm] does so each time: with few rows in A that takes
+// longer than the product itself. Any number of goroutines may use it.
 type Packed struct {
 	micro  microKernel
 	k, n   int

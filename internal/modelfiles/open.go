@@ -239,6 +239,15 @@ func Version(dir string) (string, error) {
 	return r.Sum, nil
 }
 
+// DeltaIn is the delta that lies in a directory now; nil if none does. It reads no more than the record.
+func DeltaIn(dir string) (*Delta, error) {
+	r, err := readRecord(dir)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	return r.Delta, nil
+}
+
 // Close closes the files. Nothing can be lost by it.
 func (f *Files) Close() {
 	for _, w := range f.weights {
