@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/examples/ctr_dnn/clicks"
+	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -48,6 +50,20 @@ func (c *config) generated(ctx context.Context) (train, test *dataset.Dataset, e
 	}
 	train, test = rows.Split(0.8, c.Seed)
 	return train, test, nil
+}
+
+// compare says how good a model of generated clicks can be.
+func (c *config) compare(ctx context.Context, r *train.Run) error {
+	if !r.Leads() {
+		return nil
+	}
+	_, test, err := c.generated(ctx)
+	if err != nil {
+		return err
+	}
+	best, err := bestAUC(test)
+	fmt.Fprintf(r.Job.Stdout, "no model can do better than %.4f: that have the chances which these clicks were drawn with\n", best)
+	return err
 }
 
 // bestAUC is the AUC of the chances themselves.

@@ -15,5 +15,5 @@
 // and alone, which is twice as many updates, it is 0.7720. With -data=FILE it trains on slot text with Criteo's slots, of any
 // number of ids each; dataset/testdata/criteo_sample_80.slots.txt shows the format, too few rows to learn from.
 //
-// model.go is the network, data.go what it is fed, main.go the job that every role runs.
+// model.go is the network, data.go what it is fed and how good one can be, main.go the job that every role runs.
 package main

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 
@@ -46,18 +45,4 @@ func (c *config) job() (train.Job, error) {
 		j.Files = train.Files{Format: in.format(), Paths: []string{c.data}, Seed: c.Seed}
 	}
 	return j, net.pred.Err()
-}
-
-// compare says how good a model of generated clicks can be.
-func (c *config) compare(ctx context.Context, r *train.Run) error {
-	if !r.Leads() {
-		return nil
-	}
-	_, test, err := c.generated(ctx)
-	if err != nil {
-		return err
-	}
-	best, err := bestAUC(test)
-	fmt.Fprintf(r.Job.Stdout, "no model can do better than %.4f: that have the chances which these clicks were drawn with\n", best)
-	return err
 }

@@ -15,12 +15,12 @@ func main() { train.Main(program(flag.CommandLine)) }
 
 func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
 	o := &train.Options{Mode: "async", Seed: 1, Out: "output/deepfm"}
-	flights := fs.Int("rows", 0, "train and test on so many flights; 0 is all")
+	rows := fs.Int("rows", 0, "train and test on so many flights; 0 is all")
 	dim := fs.Int("dim", 9, "width of the vectors")
 	width := fs.Int("width", 400, "of the three deep layers")
 	return o, func() (train.Job, error) {
-		if *flights < 0 || *dim < 1 || *width < 1 {
-			return train.Job{}, fmt.Errorf("-rows=%d -dim=%d -width=%d: dim and width count from 1, rows from 0", *flights, *dim, *width)
+		if *rows < 0 || *dim < 1 || *width < 1 {
+			return train.Job{}, fmt.Errorf("-rows=%d -dim=%d -width=%d: dim and width count from 1, rows from 0", *rows, *dim, *width)
 		}
 		net := newModel(o.Seed, *dim, *width, *width, *width)
 		return train.Job{
@@ -29,21 +29,7 @@ func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
 			Rule:    o.AdamOrSGD(1e-3, 1),
 			Metrics: []*nn.Node{nn.AUC(net.pred, net.label).Named("AUC")},
 			Outputs: []*nn.Node{net.pred},
-			Data:    func(context.Context) (train, test *dataset.Dataset, err error) { return data(*flights, o.Seed) },
+			Data:    func(context.Context) (train, test *dataset.Dataset, err error) { return flights.Split(*rows, o.Seed) },
 		}, nil
 	}
-}
-
-// data are so many flights, four to one.
-func data(n int, seed uint64) (train, test *dataset.Dataset, err error) {
-	all, err := flights.Load()
-	if err != nil {
-		return nil, nil, err
-	}
-	some := flights.Dataset(all)
-	if n > 0 {
-		some = some.Shuffle(seed).Take(n)
-	}
-	train, test = some.Split(0.8, seed)
-	return train, test, nil
 }

@@ -19,16 +19,7 @@ func (c *config) categories() int {
 
 // flights are training and test rows, four to one.
 func (c *config) flights(context.Context) (train, test *dataset.Dataset, err error) {
-	data, err := flights.Load()
-	if err != nil {
-		return nil, nil, err
-	}
-	rows := flights.Dataset(data)
-	if c.rows > 0 {
-		rows = rows.Shuffle(c.Seed).Take(c.rows)
-	}
-	train, test = rows.Split(0.8, c.Seed)
-	return train, test, nil
+	return flights.Split(c.rows, c.Seed)
 }
 
 // files are rows of click logs.

@@ -21,5 +21,6 @@
 //
 //	go test ./examples/wide_and_deep -run Convergence -convergence -v
 //
-// model.go is the network, main.go the job that every role runs, flags.go what can be chosen.
+// model.go is the network, main.go the job that every role runs, flags.go what can be chosen, data.go
+// what it is fed, explain.go what a step costs.
 package main

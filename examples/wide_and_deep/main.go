@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 
 	"github.com/gofleet/gofleet/fleet/train"
@@ -38,18 +37,4 @@ func (c *config) job() (train.Job, error) {
 		j.Files = files
 	}
 	return j, nil
-}
-
-// explained prints what a step of the strategy costs, with as many rows as one had on average.
-func (c *config) explained(_ context.Context, r *train.Run) error {
-	if !c.explain || !r.Leads() || r.Fleet.ServerNum() == 0 {
-		return nil
-	}
-	n := r.Fleet.Counts()
-	e, err := r.Fleet.Explain(map[string]int{"SparseFeatFactors": int(n.Rows / max(n.Steps, 1))})
-	if err != nil {
-		return err
-	}
-	_, err = e.WriteTo(r.Job.Stdout)
-	return err
 }

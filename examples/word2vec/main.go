@@ -52,17 +52,6 @@ func (c *config) job() (train.Job, error) {
 		Rows: func(epoch int, _ *dataset.Dataset) *dataset.Dataset {
 			return epochs[epoch].Shuffle(c.Seed).Epoch(epoch)
 		},
-		Hooks: []train.Hooks{{Saved: func(ctx context.Context, r *train.Run, dir string) error {
-			return saveVectors(ctx, r.Fleet, dir, text.Words)
-		}, End: func(ctx context.Context, r *train.Run) error {
-			if !r.Leads() {
-				return nil
-			}
-			near, err := vectors(ctx, net, text.Words)
-			if err == nil {
-				near.report(r.Job.Stdout)
-			}
-			return err
-		}}},
+		Hooks: []train.Hooks{hooks(net, text.Words)},
 	}, err
 }

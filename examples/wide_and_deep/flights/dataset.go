@@ -32,6 +32,20 @@ func Dataset(d *Data) *dataset.Dataset {
 		dataset.FloatValues("label", labels))
 }
 
+// Split loads the flights, n of them drawn by the seed or all if n is 0, and splits them into training and test rows, four to one.
+func Split(n int, seed uint64) (train, test *dataset.Dataset, err error) {
+	all, err := Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	rows := Dataset(all)
+	if n > 0 {
+		rows = rows.Shuffle(seed).Take(n)
+	}
+	train, test = rows.Split(0.8, seed)
+	return train, test, nil
+}
+
 // Numbers names the values of dense_input, in order.
 func Numbers() []string {
 	var names []string
