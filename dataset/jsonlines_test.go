@@ -66,13 +66,12 @@ func (f slowJSON) fieldsOf(line []byte) (map[string][]byte, error) {
 
 // set sets the share of a row's values that a field has; a share of 0 is any number.
 func (f slowJSON) set(u *fieldUse, share int, row Row, text []byte) error {
-	values := []json.RawMessage{text}
-	if len(text) == 0 || string(text) == "null" {
-		values = make([]json.RawMessage, share)
-	} else if flat, err := flatten(nil, text); err != nil {
-		return badField(u.name, "a number, a text, or an array of them", []byte(err.Error()))
-	} else {
-		values = flat
+	values := make([]json.RawMessage, share)
+	if len(text) > 0 && string(text) != "null" {
+		var err error
+		if values, err = flatten(nil, text); err != nil {
+			return badField(u.name, "a number, a text, or an array of them", []byte(err.Error()))
+		}
 	}
 	n := 0
 	for _, value := range values {

@@ -9,25 +9,37 @@ import (
 	"strconv"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/jsonobject"
 	"gorgonia.org/tensor"
 )
 
 // jsonLines are rows as JSON, an array of objects or one object, as a line for each.
 func jsonLines(text []byte) ([]byte, error) {
-	var rows []json.RawMessage
-	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '[' {
-		rows = append(rows, text)
-	} else if err := json.Unmarshal(trimmed, &rows); err != nil {
-		return nil, fmt.Errorf("nn: rows as JSON: %w", err)
+	const blanks = " \t\r\n"
+	text = bytes.Trim(text, blanks)
+	if jsonobject.End(text) != len(text) {
+		return nil, fmt.Errorf("nn: rows as JSON: %w", json.Unmarshal(text, new(any)))
 	}
-	var lines bytes.Buffer
-	for i, row := range rows {
-		if err := json.Compact(&lines, row); err != nil {
-			return nil, fmt.Errorf("nn: row %d as JSON: %w", i, err)
+	lines := make([]byte, 0, len(text)+1)
+	if text[0] == '[' {
+		for row := range jsonobject.Elements(text) {
+			lines = append(onOneLine(lines, row), '\n')
 		}
-		lines.WriteByte('\n')
+		return lines, nil
 	}
-	return lines.Bytes(), nil
+	return onOneLine(lines, text), nil
+}
+
+// onOneLine appends a row with blanks for line ends, of which there are none in its texts.
+func onOneLine(lines, row []byte) []byte {
+	from := len(lines)
+	lines = append(lines, row...)
+	for i, c := range lines[from:] {
+		if c == '\n' || c == '\r' {
+			lines[from+i] = ' '
+		}
+	}
+	return lines
 }
 
 // jsonFormat is a JSON object a line, with numbers for each feed.
@@ -63,59 +75,79 @@ func lookedUpOnly(n *Node) bool {
 func (f jsonFormat) Columns() ([]dataset.Column, error) { return f, nil }
 
 // NewParser implements [dataset.Format].
-func (f jsonFormat) NewParser() (dataset.Parser, error) { return f, nil }
+func (f jsonFormat) NewParser() (dataset.Parser, error) {
+	var names []string
+	for _, c := range f {
+		names = append(names, c.Name)
+	}
+	return &jsonParser{f, jsonobject.NewReader(names, false)}, nil
+}
+
+type jsonParser struct {
+	columns jsonFormat
+	object  *jsonobject.Reader
+}
 
 // ParseLine implements [dataset.Parser].
-func (f jsonFormat) ParseLine(line []byte, row dataset.Row) error {
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(line, &values); err != nil {
+func (p *jsonParser) ParseLine(line []byte, row dataset.Row) error {
+	if err := p.object.Read(line); err != nil {
 		return &dataset.LineError{Field: "of a row", Want: "an object with a value for each feed", Got: err.Error()}
 	}
-	for i, c := range f {
-		value, ok := values[c.Name]
-		if !ok {
-			return &dataset.LineError{Field: c.Name, Want: "a number, or a list of numbers", Got: "nothing: the row has no such feed"}
-		}
-		delete(values, c.Name)
-		if err := f.take(i, value, row); err != nil {
+	for i := range p.columns {
+		if err := p.take(i, p.object.Value(i), row); err != nil {
 			return err
 		}
 	}
-	for name := range values {
-		return &dataset.LineError{Field: name, Want: "nothing: the model has no such feed", Got: string(values[name])}
+	if name, v := p.object.Other(); v.Kind != jsonobject.Absent {
+		return &dataset.LineError{Field: string(name), Want: "nothing: the model has no such feed", Got: string(v.Bytes)}
 	}
 	return nil
 }
 
-// take sets column i to the numbers in value, whatever brackets are around them.
-func (f jsonFormat) take(i int, value []byte, row dataset.Row) error {
-	c, n := f[i], 0
-	for len(value) > 0 {
-		at := bytes.IndexAny(value, "[], \t")
-		if at < 0 {
-			at = len(value)
-		}
-		number := value[:at]
-		value = value[min(at+1, len(value)):]
-		if len(number) == 0 {
-			continue
-		}
-		if !c.Varying && n == c.Width() {
-			return countError(c, "more")
-		}
-		if err := set(c, i, n, number, row); err != nil {
-			want := "a number of type "
-			if errors.Is(err, strconv.ErrRange) {
-				want = "a number in the range of "
+// take sets column i to the numbers in a value, whatever brackets are around them.
+func (p *jsonParser) take(i int, v jsonobject.Value, row dataset.Row) error {
+	c, n := p.columns[i], 0
+	switch v.Kind {
+	case jsonobject.Absent:
+		return &dataset.LineError{Field: c.Name, Want: "a number, or a list of numbers", Got: "nothing: the row has no such feed"}
+	case jsonobject.Nested:
+		for v, rest := jsonobject.Next(v.Bytes); v.Kind != jsonobject.Absent; v, rest = jsonobject.Next(rest) {
+			if !c.Varying && n == c.Width() {
+				return countError(c, "more")
 			}
-			return &dataset.LineError{Field: c.Name, Want: want + c.Type.Name(), Got: strconv.Quote(string(number))}
+			if err := put(c, i, n, v, row); err != nil {
+				return err
+			}
+			n++
 		}
-		n++
+	default:
+		if err := put(c, i, 0, v, row); err != nil {
+			return err
+		}
+		n = 1
 	}
 	if !c.Varying && n < c.Width() {
 		return countError(c, strconv.Itoa(n))
 	}
 	return nil
+}
+
+// put sets number n of a column to a value that has to be one.
+func put(c dataset.Column, column, n int, v jsonobject.Value, row dataset.Row) error {
+	want, got := "a number of type ", string(v.Bytes)
+	switch v.Kind {
+	case jsonobject.Number:
+		err := set(c, column, n, v.Bytes, row)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, strconv.ErrRange) {
+			want = "a number in the range of "
+		}
+	case jsonobject.Text, jsonobject.Escaped:
+		got = `"` + got + `"`
+	}
+	return &dataset.LineError{Field: c.Name, Want: want + c.Type.Name(), Got: strconv.Quote(got)}
 }
 
 func countError(c dataset.Column, got string) error {

@@ -117,3 +117,19 @@ func TestNext(t *testing.T) {
 		t.Errorf("got %s, want %s", text, want)
 	}
 }
+
+// TestElements: arrays have their values one by one, as they stand there.
+func TestElements(t *testing.T) {
+	for array, want := range map[string]string{"[]": "[]", "[ ]": "[]", "[1]": `["1"]`, "[ [2,[3]] ,{\"a\" : [4]},\n\"]\" ]": `["[2,[3]]" "{\"a\" : [4]}" "\"]\""]`} {
+		var got []string
+		for element := range Elements([]byte(array)) {
+			got = append(got, string(element))
+		}
+		if text := fmt.Sprintf("%q", got); text != want {
+			t.Errorf("%s: %s, want %s", array, text, want)
+		}
+	}
+	for range Elements([]byte("[1,2]")) {
+		break
+	}
+}

@@ -1,5 +1,7 @@
 package jsonobject
 
+import "iter"
+
 // Kind is what a value is.
 type Kind uint8
 
@@ -37,6 +39,20 @@ func Next(text []byte) (v Value, rest []byte) {
 	}
 	v, end := value(text, i, 0)
 	return v, text[end:]
+}
+
+// Elements are the values of an array, which has to be a good one.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		i := blanks(array, 1)
+		for more := array[i] != ']'; more; {
+			_, end := value(array, i, 1)
+			if !yield(array[i:end]) {
+				return
+			}
+			i, more = behind(array, end, ']')
+		}
+	}
 }
 
 // End is where the value ends that a text begins with, behind blanks; -1 if it begins with none.
