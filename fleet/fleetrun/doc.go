@@ -164,8 +164,9 @@
 //
 //	fleetrun inspect checkpoints/ckpt-000012
 //
-// says what is in it: when it was saved, the update, the program's progress, each param with its shape, rows and bytes, and the files;
-// with --json as one JSON array with an object for each directory, for programs.
+// says what is in it: when it was saved, the update, the program's progress (epochs count from 1), each param with its shape, rows and
+// bytes, and the files; of a model also what it is fed, what it computes, and the format of the rows that it can be given. With --json it
+// is one JSON array with an object for each directory, for programs, as files have it: epochs count from 0.
 //
 //	fleetrun pin checkpoints/ckpt-000012
 //
@@ -196,6 +197,7 @@ package main
 //	folders.go     where it writes
 //	verify.go      whether files are whole
 //	inspect.go     what is in them
+//	signature.go   what a model is fed
 //	pin.go         which of them stay
 //
 // A job that runs:

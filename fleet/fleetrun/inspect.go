@@ -5,14 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
 )
 
 const inspectUsage = "Usage: fleetrun inspect [--json] DIR...\n\n" +
@@ -76,14 +75,19 @@ func describe(d checkpoint.Description, out io.Writer) {
 		line("rule", "%s", d.Rule)
 		line("update", "%d", d.Step)
 	}
-	for w, step := range d.Steps {
-		line(fmt.Sprintf("worker %d", w), "step %d", step)
+	for w := range max(len(d.Steps), len(d.Positions)) {
+		if place := placeText(d, w); place != "" {
+			line(fmt.Sprintf("worker %d", w), "%s", place)
+		}
 	}
 	if d.Progress != nil {
 		line("progress", "%s", progressText(*d.Progress))
 	}
 	for _, f := range d.RateFactors {
 		line("rate", "times %g from update %d on", f.By, f.From)
+	}
+	if d.Signature != nil {
+		showSignature(d.Signature, line)
 	}
 	for _, p := range d.Params {
 		rows := ""
@@ -100,17 +104,30 @@ func describe(d checkpoint.Description, out io.Writer) {
 	}
 }
 
-// progressText is all that a program has said, under the names that files have.
+// progressText is what a program has said. Its epochs count from 0, people's from 1.
 func progressText(p checkpoint.Progress) string {
-	text, _ := json.Marshal(p) // plain data
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(text, &fields)
-	if p.User != nil {
-		fields["user"] = json.RawMessage(userText(p.User))
+	text := "in epoch 1"
+	if p.Epoch > 0 {
+		text = fmt.Sprintf("after epoch %d", p.Epoch)
 	}
+	if p.User != nil {
+		text += ", user " + userText(p.User)
+	}
+	return text
+}
+
+// placeText is how far a worker was, as far as that is known: alone there are no steps, and earlier versions have no positions.
+func placeText(d checkpoint.Description, worker int) string {
 	var all []string
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		all = append(all, name+" "+string(fields[name]))
+	if worker < len(d.Steps) {
+		all = append(all, fmt.Sprintf("step %d", d.Steps[worker]))
+	}
+	if worker < len(d.Positions) && len(d.Positions[worker]) > 0 {
+		epoch, samples := progress.Sum(d.Positions[worker])
+		if d.Progress != nil && epoch < d.Progress.Epoch { // it has trained on nothing of a later one
+			epoch, samples = d.Progress.Epoch, 0
+		}
+		all = append(all, fmt.Sprintf("%d samples of epoch %d", samples, epoch+1))
 	}
 	return strings.Join(all, ", ")
 }

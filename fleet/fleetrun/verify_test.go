@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
 	tables "github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -34,7 +35,8 @@ func saved(t *testing.T) (dir string) {
 		if err == nil {
 			err = checkpoint.Commit(to, checkpoint.Manifest{ID: "x", Rule: "SGD{}", Step: 40 + n, Steps: []uint64{7, 8},
 				RateFactors: []tables.Factor{{From: 12, By: 0.5}}, Progress: &checkpoint.Progress{Epoch: 5, User: []byte("day 3")},
-				Params: checkpoint.Params([]*optimizer.Param{emb}), Parts: []checkpoint.Part{part}})
+				Positions: [][]progress.Position{{{Threads: 1, Epoch: 5, Samples: 12}}, {{Threads: 1, Epoch: 4, Samples: 99}}},
+				Params:    checkpoint.Params([]*optimizer.Param{emb}), Parts: []checkpoint.Part{part}})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -86,18 +88,52 @@ func TestVerify(t *testing.T) {
 func TestInspect(t *testing.T) {
 	dir := saved(t)
 	first := filepath.Join(dir, "ckpt-000001")
-	does(t, 0, "inspect "+first, "a checkpoint", "update     40", "worker 1   step 8", `epoch 5, user "day 3"`, "times 0.5 from update 12 on",
+	does(t, 0, "inspect "+first, "a checkpoint", "update     40", "worker 0   step 7, 12 samples of epoch 6\n", "worker 1   step 8, 0 samples of epoch 6\n", `progress   after epoch 5, user "day 3"`, "times 0.5 from update 12 on",
 		"user [10 2], 2 rows", "SGD{}")
 	var all []checkpoint.Description
 	if err := json.Unmarshal([]byte(does(t, 0, "inspect --json "+first)), &all); err != nil || len(all) != 1 {
 		t.Fatalf("%d objects, error %v", len(all), err)
 	}
-	if d := all[0]; d.Step != 40 || d.Params[0].Rows != 2 || string(d.Progress.User) != "day 3" || d.Dir != first {
+	if d := all[0]; d.Progress.Epoch != 5 || d.Step != 40 || d.Params[0].Rows != 2 || string(d.Progress.User) != "day 3" || d.Dir != first {
 		t.Errorf("it is %+v", d)
 	}
 	does(t, 1, "inspect "+dir, "update     41", "ckpt-000003 has no manifest.json")
 	does(t, 2, "inspect", "name a directory")
 	does(t, 0, "inspect -h", "Usage: fleetrun inspect")
+}
+
+// TestInspectModels: a model's signature is shown, with the format of its rows and their columns.
+func TestInspectModels(t *testing.T) {
+	dir := t.TempDir()
+	sign := func(rows string) {
+		t.Helper()
+		for name, text := range map[string]string{"graph.json": "{}", "signature.json": `{"format":"gofleet signature","version":1,
+			"feeds":[{"name":"dense_input","type":"float32","shape":[-1,2]},{"name":"words","type":"slot","shape":[-1]}],
+			"outputs":[{"name":"sigmoid_0","type":"float32","shape":[-1,1]}]` + rows + "}"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	sign(`,"rows":{"name":"csv","options":{"Comma":59,"Missing":"0","Schema":[
+		{"Column":{"Name":"dense_input","Shape":[2],"Type":"float32"},"Fields":["distance","temp"],"Missing":"-1"},
+		{"Column":{"Name":"words","Type":"int64","Varying":true},"Hash":1000001},{"Column":{"Name":"late","Type":"float32"}}]}}`)
+	does(t, 0, "inspect "+dir, ": a model\n", "  feed       dense_input [N 2] float32\n  feed       words [N] slot\n  output     sigmoid_0 [N 1] float32\n"+
+		"  rows       csv, Comma ';', Missing \"0\"\n  column     dense_input [N 2] float32, of distance, temp, -1 where missing\n"+
+		"  column     words, any number of int64, hashed to 1000001 ids\n  column     late [N 1] float32\n")
+	sign(`,"rows":{"name":"slot_text","options":{"Slots":[{"Column":{"Name":"C","Shape":[7],"Type":"int64"},"Slots":["1","2","3","4","5","6","7"]}]}}`)
+	does(t, 0, "inspect "+dir, "rows       slot_text\n  column     C [N 7] int64, of 1, 2, … 7, 7 in all\n")
+	sign(`,"rows":{"name":"criteo","options":{"Height":100}}`)
+	does(t, 0, "inspect "+dir, "  rows       criteo, Height 100\n")
+	if said := does(t, 0, "inspect --json "+dir, `"signature": {`, `"name": "sigmoid_0"`); !json.Valid([]byte(said)) {
+		t.Errorf("it is %s", said)
+	}
+	sign("")
+	does(t, 0, "inspect "+dir, "  rows       their format was not saved")
+	sign(`,"rows":7`)
+	does(t, 0, "inspect "+dir, "  signature  it can't be read: json")
+	sign("}")
+	does(t, 1, "inspect "+dir, "signature.json is no JSON")
 }
 
 // TestPin: a checkpoint is pinned and let go, and only one that is whole.

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -25,12 +27,16 @@ type Description struct {
 	Saved time.Time `json:"saved"`
 	Rule  string    `json:"rule,omitempty"`
 	// Step is the number of updates, Steps the last step of each worker that is in them.
-	Step        int64            `json:"step"`
-	Steps       []uint64         `json:"steps,omitempty"`
-	RateFactors []table.Factor   `json:"rate_factors,omitempty"`
-	Progress    *Progress        `json:"progress,omitempty"`
-	Params      []DescribedParam `json:"params"`
-	Parts       []DescribedPart  `json:"parts"`
+	Step        int64          `json:"step"`
+	Steps       []uint64       `json:"steps,omitempty"`
+	RateFactors []table.Factor `json:"rate_factors,omitempty"`
+	Progress    *Progress      `json:"progress,omitempty"`
+	// Positions are how far each worker's threads were in their data, by worker; epochs count from 0, as that of Progress does.
+	Positions [][]progress.Position `json:"positions,omitempty"`
+	// Signature is what a model is fed and computes, and the format of its rows, as it was saved.
+	Signature json.RawMessage  `json:"signature,omitempty"`
+	Params    []DescribedParam `json:"params"`
+	Parts     []DescribedPart  `json:"parts"`
 }
 
 // DescribedParam is a param and the room that it takes, all parts together.
@@ -60,7 +66,7 @@ func Describe(dir string) (Description, error) {
 		return Description{}, err
 	}
 	d := Description{Dir: dir, Kind: "checkpoint", Pinned: Pinned(dir), ID: m.ID, Saved: m.Saved, Rule: m.Rule, Step: m.Step,
-		Steps: m.Steps, RateFactors: m.RateFactors, Progress: m.Progress}
+		Steps: m.Steps, RateFactors: m.RateFactors, Progress: m.Progress, Positions: m.Positions}
 	if m.Base != nil {
 		d.Base = m.Base.Dir
 	}
@@ -117,9 +123,12 @@ func (p Part) describe(dir string, of map[string]*DescribedParam) error {
 // describeModel reads the heads of a saved model's files. Rows of an embedding are as many as its ids.
 func describeModel(dir string) (Description, error) {
 	d := Description{Dir: dir, Kind: "model", Saved: modified(dir, modelfiles.Record)}
-	arrays, err := modelfiles.Arrays(dir)
+	arrays, signature, err := modelfiles.Heads(dir)
 	if err != nil {
 		return d, fmt.Errorf("checkpoint: %w", err)
+	}
+	if d.Signature = signature; signature != nil && !json.Valid(signature) {
+		return d, fmt.Errorf("checkpoint: model in %s: %s is no JSON: %w", dir, modelfiles.Signature, ErrDamaged)
 	}
 	parts := map[string]int{}
 	for _, a := range arrays {

@@ -2,6 +2,7 @@ package modelfiles
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,16 +71,16 @@ type Array struct {
 	Bytes int64
 }
 
-// Arrays are those of a model, by name, as the heads of its files say.
-func Arrays(dir string) (all []Array, err error) {
+// Heads are the arrays of a model, by name, as the heads of its files say, and the text of its signature, nil if it has none.
+func Heads(dir string) (all []Array, signature []byte, err error) {
 	r, err := readRecord(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f := &Files{dir: dir, texts: map[string][]byte{}}
 	defer f.Close()
 	if err := f.heads(r); err != nil {
-		return nil, fmt.Errorf("model in %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("model in %s: %w", dir, err)
 	}
 	for _, w := range f.weights {
 		for _, t := range w.Tensors() {
@@ -89,13 +90,13 @@ func Arrays(dir string) (all []Array, err error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Array) int { return strings.Compare(a.Name, b.Name) })
-	return all, nil
+	return all, f.Signature(), nil
 }
 
 // heads opens the files of a model and reads no more than where arrays lie.
 func (f *Files) heads(r *record) error {
 	if r == nil {
-		return f.others(nil)
+		return errors.Join(f.read(Signature), f.others(nil))
 	}
 	for _, e := range r.Files {
 		file, err := f.find(e)

@@ -337,3 +337,16 @@ func TestDeltasBesideWhatCantBeRead(t *testing.T) {
 		t.Error("it was begun")
 	}
 }
+
+// TestHeads: the arrays by name, and the signature, of a model with a record.
+func TestHeads(t *testing.T) {
+	dir := t.TempDir()
+	s := numbered(1).write(t, dir)
+	check(t, s.Write(Signature, func(w io.Writer) error { _, err := io.WriteString(w, "{}"); return err }))
+	check(t, s.Commit())
+	arrays, signature, err := Heads(dir)
+	check(t, err)
+	if len(arrays) != 3 || arrays[2].Name != "w" || string(signature) != "{}" {
+		t.Errorf("got %v, %q", arrays, signature)
+	}
+}

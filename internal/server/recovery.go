@@ -165,7 +165,7 @@ func (c *recovery) committed(msg *wire.Save) {
 	if msg.Progress == nil {
 		return
 	}
-	c.log.Info("checkpoint is whole", "dir", msg.Dir, "epoch", msg.Progress.Epoch)
+	c.log.Info("checkpoint is whole", "dir", msg.Dir, "after epoch", msg.Progress.Epoch)
 	c.st.lock.Lock()
 	if c.wish.begun == msg.ID {
 		c.satisfied()
@@ -193,7 +193,7 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	c.st.roster.Resume(positions)
 	if saved > 0 && saved != now && c.index == 0 {
 		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir", dir,
-			"workers then", saved, "workers now", now, "epoch", c.progress.Epoch)
+			"workers then", saved, "workers now", now, "epoch", c.progress.Epoch+1)
 	}
 }
 

@@ -45,7 +45,7 @@ func (t *Trainer) GoOn(worker, workers int) {
 		return
 	} else if saved > 0 && worker == 0 {
 		t.series.Log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers",
-			"workers then", saved, "workers now", workers, "epoch", t.progress.Epoch)
+			"workers then", saved, "workers now", workers, "epoch", t.progress.Epoch+1)
 	}
 	t.reading.Resume(nil, t.progress.Epoch)
 }
