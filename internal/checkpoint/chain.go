@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"fmt"
 	"path/filepath"
+	"sync"
 )
 
 // Base names the checkpoint of the same series that another is based on.
@@ -68,8 +69,14 @@ func wholeChain(dir string, m Manifest) ([]link, error) {
 	return links, err
 }
 
-// last is what a series knows of the checkpoint that this process has committed last.
+// last is the checkpoint that this process has committed last. Its lock is never held while a disk works.
 type last struct {
+	sync.Mutex
+	committed
+}
+
+// committed is what a series knows of a checkpoint that this process has committed.
+type committed struct {
 	base   *Base
 	deltas int   // in a row, up to it
 	whole  int64 // bytes of the one that they are based on
@@ -77,31 +84,37 @@ type last struct {
 }
 
 // Base is what the next checkpoint is to be based on; nil if it is to be whole: if the caller must have it so, after so many that were
-// based on others, when these have half as many bytes as the whole one below them, and when anything of them is not there. If it is to be
-// whole the next is too, until one is committed.
+// based on others, when these have half as many bytes as the whole one below them, and when [Series.Look] found that anything of them is
+// not there. If it is to be whole the next is too, until one is committed. It waits for no disk.
 func (s *Series) Base(mustBeWhole bool) *Base {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if mustBeWhole || !s.extends() {
-		s.last = last{}
+	s.last.Lock()
+	defer s.last.Unlock()
+	if l := &s.last.committed; mustBeWhole || l.deltas >= s.Deltas || 2*l.bytes >= l.whole {
+		*l = committed{}
 	}
 	return s.last.base
 }
 
-// extends says whether the last checkpoint may be a base. Locked.
-func (s *Series) extends() bool {
-	l := &s.last
-	if l.base == nil || l.deltas >= s.Deltas || 2*l.bytes >= l.whole {
-		return false
+// Look sees whether all of the checkpoint is there that the next may be based on.
+func (s *Series) Look() {
+	s.last.Lock()
+	base := s.last.base
+	s.last.Unlock()
+	if base == nil {
+		return
 	}
-	m, err := whole(filepath.Join(s.Dir, l.base.Dir))
-	return err == nil && m.Sum == l.base.Sum
+	m, err := whole(filepath.Join(s.Dir, base.Dir))
+	s.last.Lock()
+	defer s.last.Unlock()
+	if s.last.base == base && (err != nil || m.Sum != base.Sum) {
+		s.last.committed = committed{}
+	}
 }
 
 // Based is what a checkpoint is based on that is about to be committed: the base of that id, nil for "".
 func (s *Series) Based(id string) (*Base, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.last.Lock()
+	defer s.last.Unlock()
 	switch {
 	case id == "":
 		return nil, nil
@@ -114,10 +127,10 @@ func (s *Series) Based(id string) (*Base, error) {
 // Committed takes note that a checkpoint of this series is whole.
 func (s *Series) Committed(dir string) {
 	m, err := Read(dir)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.last.Lock()
+	defer s.last.Unlock()
 	if err != nil {
-		s.last = last{}
+		s.last.committed = committed{}
 		return
 	}
 	bytes := int64(0)
@@ -125,7 +138,7 @@ func (s *Series) Committed(dir string) {
 		bytes += p.Bytes
 	}
 	if m.Base == nil {
-		s.last = last{whole: bytes}
+		s.last.committed = committed{whole: bytes}
 	} else {
 		s.last.deltas, s.last.bytes = s.last.deltas+1, s.last.bytes+bytes
 	}

@@ -23,6 +23,9 @@
 // In Taken the tables have become others, at the word of the worker that reads: what it gives up then is torn, since other servers may have
 // the tables from before. End, its last word, is giving up without harm.
 //
+// While a cut is in Reading the tables may take note of what its worker has saved for serving; one that is given up meanwhile holds
+// pushes until they have.
+//
 // Pushes are free again when there is an image of what a part is to have, which is then written, and in
 // Written, Committed and GivenUp. A save that is given up while its work is done goes on to that end: no other begins before, and its
 // result is refused. While its steps are waited for, that is at once: whoever waits looks whether it was given up.

@@ -42,6 +42,7 @@ const (
 	reaching
 	writing
 	reading
+	marking // while it is read: the tables take note of what a model for serving has
 	taken
 	written
 	committed
@@ -161,7 +162,7 @@ func (m *Machine) drop(s *save) (torn bool) {
 		return false
 	}
 	torn = s.state == taken
-	busy := s.state == reaching || s.state == writing || s.state == givenUp
+	busy := s.state == reaching || s.state == writing || s.state == marking || s.state == givenUp
 	if s.state = givenUp; !busy {
 		m.release(s)
 	}

@@ -113,6 +113,12 @@ func (p *player) play(t *testing.T, l script.Line) string {
 		return said(map[bool]string{true: "first", false: "again"}[first], err)
 	case "end":
 		p.End(id)
+	case "mark":
+		return said("begins", p.Mark(id))
+	case "marking":
+		return yes(p.Marking(id))
+	case "marked":
+		p.Marked(id)
 	case "giveup": // id, worker
 		return torn(p.GiveUp(&msg, number(2)))
 	case "discard":

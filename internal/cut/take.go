@@ -48,3 +48,30 @@ func (m *Machine) End(id string) {
 		m.drop(s)
 	}
 }
+
+// Mark says that the tables begin to take note of what the worker that reads a cut has saved for serving: until [Machine.Marked] nobody
+// else does, and pushes wait, though the cut be given up.
+func (m *Machine) Mark(id string) error {
+	if err := m.Kept(id); err != nil {
+		return err
+	}
+	m.saves[id].state = marking
+	return nil
+}
+
+// Marking says that the tables take note for a cut.
+func (m *Machine) Marking(id string) bool {
+	s := m.saves[id]
+	return s != nil && s.state == marking
+}
+
+// Marked says that they have. No save before has what the tables are now.
+func (m *Machine) Marked(id string) {
+	s := m.saves[id]
+	m.Outdated()
+	if s.state == marking {
+		s.state = reading
+		return
+	}
+	m.release(s)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -277,17 +278,32 @@ func (j *Journal) Size() int64 {
 	return j.size
 }
 
-// Forget removes the segments before one.
+// Forget removes the segments before one. Records are appended meanwhile.
 func (j *Journal) Forget(before int) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for len(j.segments) > 0 && j.segments[0].Number < before {
-		if err := remove(j.segments[0].path); err != nil {
+	for {
+		oldest := j.oldest()
+		if oldest.Number >= before {
+			return nil
+		}
+		if err := remove(oldest.path); err != nil {
 			return err
 		}
-		j.segments = j.segments[1:]
+		j.mu.Lock()
+		if len(j.segments) > 0 && j.segments[0].Number == oldest.Number {
+			j.segments = j.segments[1:]
+		}
+		j.mu.Unlock()
 	}
-	return nil
+}
+
+// oldest is the first segment, or one behind all if there is none.
+func (j *Journal) oldest() Segment {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.segments) == 0 {
+		return Segment{Number: math.MaxInt}
+	}
+	return j.segments[0]
 }
 
 // Void removes all segments: the journal is as one that has never been.

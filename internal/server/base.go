@@ -148,18 +148,22 @@ func (c *returning) segment(b base) error {
 	return nil
 }
 
-// rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written. What lies before a whole
-// checkpoint is not needed any more. Locked.
+// rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written. Locked.
 func (c *returning) rebase(msg *wire.Save) {
 	if !c.journal.on() || msg.Progress == nil {
 		return
 	}
 	if err := c.segment(c.base(source{Dir: msg.Dir, ID: msg.ID}, c.machines())); err != nil {
 		c.journal.failed(err)
+	}
+}
+
+// forget removes what lies before a whole checkpoint, and is not needed any more. The disk may be slow: the lock is not held.
+func (c *returning) forget() {
+	if !c.journal.on() {
 		return
 	}
-	all := c.journal.journal.Segments()
-	for _, seg := range slices.Backward(all[:len(all)-1]) {
+	for _, seg := range slices.Backward(c.journal.journal.Segments()) {
 		var b base
 		if json.Unmarshal(seg.Head, &b) == nil && b.From.ID != "" && b.From.whole() == nil {
 			if err := c.journal.journal.Forget(seg.Number); err != nil {

@@ -32,6 +32,7 @@ type saving struct {
 	journal  *journaling
 	tracker  *checkpoint.Tracker
 	rebase   func(*wire.Save) // begins the journal anew at the cut of a checkpoint; locked
+	forget   func()           // removes what of the journal lies before the last whole one
 	size     *atomic.Int64    // of the last part of a whole checkpoint
 	ended    *[]period        // the last ones
 	under    sync.WaitGroup   // parts that are being written
@@ -77,6 +78,9 @@ const longestID = 64
 func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	if err := c.st.enter(f); err != nil {
 		return err
+	}
+	if c.part.index == 0 && msg.Progress != nil {
+		c.recovery.series.Look() // a disk may be slow: nobody waits for it
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
@@ -232,7 +236,10 @@ func (c *saving) take(msg *wire.Save) {
 	c.rebase(msg)
 	c.st.cut.Imaged(msg.ID)
 	c.st.lock.broadcast()
-	c.under.Go(func() { c.write(msg, part, image) })
+	c.under.Go(func() {
+		c.forget()
+		c.write(msg, part, image)
+	})
 }
 
 // partOf is what is said of a part beside its file. Locked.

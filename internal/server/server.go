@@ -173,7 +173,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.returning = &returning{config: c, st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
 		journal: journal, reloading: reloading, ended: s.saving.ended, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
-	s.saving.rebase, s.saving.size = s.returning.rebase, &s.returning.growth.part
+	s.saving.rebase, s.saving.forget, s.saving.size = s.returning.rebase, s.returning.forget, &s.returning.growth.part
 	s.recovery.another.taken = s.returning.begins
 	s.answer(t, members, frozen, gathering, journal)
 }

@@ -74,9 +74,13 @@ func (c *saving) list(id string, n *selection) error {
 	return nil
 }
 
-// served has what was selected count as served, once. The lock is held all the time: a cut that was given up in the middle would let pushes
-// in. Locked.
+// served has what was selected count as served, once. Locked, but not while it does: pushes wait for the cut, also for one that is given up
+// meanwhile.
 func (c *saving) served(id string, now table.Chain) error {
+	another := func() string { return "for the rows of a model for serving to be marked" }
+	if err := c.st.lock.await(func() bool { return !c.st.cut.Marking(id) }, another); err != nil {
+		return err
+	}
 	if c.part.store.Chain() == now {
 		return nil
 	}
@@ -88,17 +92,32 @@ func (c *saving) served(id string, now table.Chain) error {
 	if !is || !n.done {
 		return wire.Refuse(wire.StatusRefused, "cut %s: nothing was listed for a model", id)
 	}
-	c.journal.frame(kindServed, func(b *wire.Builder) {
-		_ = b.JSON(wire.Chain(now)) // of words and a number
-		for i, t := range n.tables {
-			b.IDs(uint32(i), t.Rows)
-			b.IDs(uint32(i), t.Gone)
-		}
-	})
-	c.part.store.Serve(n.tables, now)
-	c.st.cut.Outdated()
+	if err := c.st.cut.Mark(id); err != nil {
+		return err
+	}
+	c.st.lock.Unlock()
+	lost := c.mark(n.tables, now)
+	c.st.lock.Lock()
+	c.st.cut.Marked(id)
+	c.st.lock.broadcast()
+	c.journal.failed(lost)
 	c.log.Info("a model for serving was saved", "model", now.Last, "base", now.Base, "deltas", now.Deltas)
 	return nil
+}
+
+// mark has rows count as served. The error is the journal's.
+func (c *saving) mark(all []table.Served, now table.Chain) (lost error) {
+	if c.journal.on() {
+		lost = c.journal.append(kindServed, func(b *wire.Builder) {
+			_ = b.JSON(wire.Chain(now)) // of words and a number
+			for i, t := range all {
+				b.IDs(uint32(i), t.Rows)
+				b.IDs(uint32(i), t.Gone)
+			}
+		})
+	}
+	c.part.store.Serve(all, now)
+	return lost
 }
 
 // served has what is in a frame count as served again. Locked.

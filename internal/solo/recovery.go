@@ -125,6 +125,7 @@ func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Pr
 // takeNext takes the next checkpoint aside, and says what it holds; there is none if the last one holds the same.
 func (t *Trainer) takeNext(progressed func() checkpoint.Progress, positions func() [][]progress.Position,
 	rate float64) (c taken, now *saved, err error) {
+	t.series.Look() // a disk may be slow: no step waits for it
 	t.counting.Lock()
 	defer t.counting.Unlock()
 	err = t.local.Still(func() (err error) {
