@@ -64,7 +64,7 @@ func FuzzLibSVM(f *testing.F) {
 
 // What the standard library reads as fields, so does split: of a line without line ends in it.
 func FuzzSplit(f *testing.F) {
-	for _, s := range []string{"a,b", `"a,""b""",c`, `a"b,c`, `"`, `"a"b`, ",", `"",`} {
+	for _, s := range []string{"a,b", `"a,""b""",c`, `a"b,c`, `"`, `"a"b`, ",", `"",`, ",,,,,,,,,", "a,,bcdefgh,ijklmnop,\xac-,\x2d+,q", `1234567,8,"9`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

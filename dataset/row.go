@@ -46,13 +46,14 @@ func appendTo[T value](r Row, c int, x T) {
 // appended stands for the place of a value in a varying column.
 const appended = -1
 
-// place sets a value of column c, or adds one where at is appended.
+// place sets a value of fixed column c, or adds one to a varying column, where at is appended.
 func place[T value](r Row, c, at int, x T) {
 	if at == appended {
 		appendTo(r, c, x)
 		return
 	}
-	valuesOf[T](r, c)[at] = x
+	column := &r.table.columns[c]
+	column.store.(*cells[T]).v[r.row*column.width+at] = x
 }
 
 // begin starts a row of zeros after the last one; commit or truncate must follow.

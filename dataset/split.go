@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"strconv"
 )
 
@@ -16,6 +18,10 @@ type splitter struct {
 // split is the line's fields, valid until the next call.
 func (s *splitter) split(line []byte) ([][]byte, error) {
 	s.fields, s.quoted = s.fields[:0], s.quoted[:0]
+	if !s.trim && bytes.IndexByte(line, s.quote) < 0 {
+		s.splitPlain(line)
+		return s.fields, nil
+	}
 	if cap(s.quoted) < len(line) {
 		s.quoted = make([]byte, 0, len(line)) // fields point into it: it must not move
 	}
@@ -41,6 +47,27 @@ func (s *splitter) split(line []byte) ([][]byte, error) {
 		s.fields = append(s.fields, s.cut(line[:i]))
 		line = line[i+1:]
 	}
+}
+
+// splitPlain splits a line in which nothing but separators means anything. It looks for them in eight bytes at once.
+func (s *splitter) splitPlain(line []byte) {
+	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
+	from, i, commas := 0, 0, uint64(s.comma)*ones
+	for ; i+8 <= len(line); i += 8 {
+		w := binary.LittleEndian.Uint64(line[i:]) ^ commas
+		for found := ^((w&low + low) | w | low); found != 0; found &= found - 1 { // a bit for each byte of w that is 0
+			at := i + bits.TrailingZeros64(found)/8
+			s.fields = append(s.fields, line[from:at])
+			from = at + 1
+		}
+	}
+	for ; i < len(line); i++ {
+		if line[i] == s.comma {
+			s.fields = append(s.fields, line[from:i])
+			from = i + 1
+		}
+	}
+	s.fields = append(s.fields, line[from:])
 }
 
 // unquote is the field whose opening quote stands before text; rest begins with a comma or is empty.

@@ -141,13 +141,13 @@ func (u *use) fill(row dataset.Row) error {
 	n := 0
 	for first := true; ; first = false {
 		v, err := u.peek()
-		if errors.Is(err, io.EOF) && !first || err == nil && !first && v.RepetitionLevel() == 0 {
-			break
-		}
-		if errors.Is(err, io.EOF) {
+		switch {
+		case err == nil && (first || v.RepetitionLevel() > 0):
+		case err == nil, errors.Is(err, io.EOF) && !first:
+			return u.enough(n)
+		case errors.Is(err, io.EOF):
 			return io.ErrUnexpectedEOF
-		}
-		if err != nil {
+		default:
 			return err
 		}
 		u.values.at++
@@ -159,6 +159,10 @@ func (u *use) fill(row dataset.Row) error {
 		}
 		n++
 	}
+}
+
+// enough says whether a row that has n values of the column has all.
+func (u *use) enough(n int) error {
 	if u.size > 0 && n != u.size {
 		return u.bad(fmt.Sprintf("%d values", u.size), fmt.Sprint(n))
 	}
