@@ -136,10 +136,11 @@
 //	fleetrun doctor --servers=10.89.176.11:36000,10.89.176.12:36000 --workers=10.89.176.11,10.89.176.12 ./train
 //	kubectl exec job-ps-0 -- fleetrun doctor --checkpoint=/data/checkpoints
 //
-// It says who the process would be and which variables say so, with all that were looked at (secrets masked); where it would listen; which
-// of the processes that it calls resolve, to what, and answer; the clock, versions, cores, memory and open files; who may talk to whom, and
-// until when certificates are valid; whether the directories of --checkpoint and --journal are there, with free space and the time in which
-// a file reaches the disk; and at the end what is missing, a line each with what to do. The exit code is 0 if nothing is: a peer that is
+// It says who the process would be and which variables say so (secrets masked; --json has those that were looked at in vain); where it
+// would listen; which of the processes that it calls resolve, to what, and answer; the clock, versions, cores, memory and open files; who
+// may talk to whom, and until when certificates are valid; whether the directories of --checkpoint and --journal, or of the program's flags
+// -checkpoint, -journal, -out and -load, are there, with free space, the kind of file system and the time in which a file reaches the
+// disk; and at the end what is missing, a line each with what to do. The exit code is 0 if nothing is: a peer that is
 // not there yet is a note, since roles wait for each other. It never joins: a server is asked for a sign of life, which it refuses to
 // whoever has not said hello, and notes nothing. A name or peer has --timeout (3s) to answer. With --json all this is one JSON object.
 //
@@ -195,6 +196,7 @@ package main
 //	machinery.go, system_unix.go, system_other.go  clock, versions, limits
 //	security.go    who may talk to whom
 //	folders.go     where it writes
+//	filesystem.go, filesystem_linux.go, filesystem_other.go  who sees that
 //	verify.go      whether files are whole
 //	inspect.go     what is in them
 //	signature.go   what a model is fed

@@ -20,7 +20,8 @@ const doctorUsage = "Usage: fleetrun doctor [--timeout 3s] [--checkpoint DIR] [-
 	"[the job's own flags] [program]\n\n" +
 	"Says what a role of a job finds on this machine, and what it lacks: who it would be by its environment, which peers resolve\n" +
 	"and answer, versions, limits, security, directories. With the flags of a job, as they are typed on every machine, it looks at\n" +
-	"each role that fleetrun would start here; without, at one with the environment that doctor has itself. Nothing joins the job,\n" +
+	"each role that fleetrun would start here, and at the directories that a program's flags -checkpoint, -journal, -out and\n" +
+	"-load name; without, at one with the environment that doctor has itself. Nothing joins the job,\n" +
 	"and nothing is sent that a server doesn't refuse. The exit code is 0 if the roles can start, 1 if something is missing.\n"
 
 // doctor is what follows "fleetrun doctor".

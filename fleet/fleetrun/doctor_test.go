@@ -232,3 +232,62 @@ func TestDoctorFindsNoPeersOfRanks(t *testing.T) {
 		t.Errorf("%s, missing %q, sections %v", got, d.Missing, d.Sections)
 	}
 }
+
+// TestDoctorReadsAProgramsFlags: the last of a flag, with one dash or two, and the value beside it or behind it.
+func TestDoctorReadsAProgramsFlags(t *testing.T) {
+	for line, want := range map[string]string{
+		"": "", "-checkpoint=a": "a", "--checkpoint=a": "a", "-epochs 3 -checkpoint a": "a", "-checkpoint -out=b": "", "-checkpoints=a": "",
+		"checkpoint=a": "", "-checkpoint=a -checkpoint b": "b", "-checkpoint=": "", "-x -- -checkpoint=a": "", "-checkpoint": "",
+	} {
+		if got := flagOf(strings.Fields(line), "checkpoint"); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestDoctorJudgesFileSystems: what does not suit what a directory is for is noted.
+func TestDoctorJudgesFileSystems(t *testing.T) {
+	t.Setenv("FLEET_INSECURE", "1")
+	ext4, nfs, memory := system{"ext4", ownSystem}, system{"nfs", sharedSystem}, system{"tmpfs", ownSystem}
+	far, near := []string{"127.0.0.1:1", "192.0.2.1:1"}, []string{"127.0.0.1:1", "127.0.0.2:1", "localhost:1"}
+	for _, c := range []struct {
+		flag    string
+		on      system
+		servers []string
+		want    string
+	}{
+		{"checkpoint", ext4, far, "is on a file system of this machine's own (ext4), and the job has roles on others"},
+		{"checkpoint", nfs, far, ""}, {"checkpoint", ext4, near, ""}, {"checkpoint", system{}, far, ""}, {"out", ext4, far, ""},
+		{"checkpoint", memory, near, "is in memory (tmpfs)"}, {"journal", memory, near, "is in memory (tmpfs)"}, {"out", memory, near, ""},
+		{"journal", nfs, near, "is on a file system of the network (nfs)"}, {"journal", ext4, far, ""},
+	} {
+		d := examined(t, "--timeout=1ms", c.servers...)
+		d.Notes, d.Missing = nil, nil
+		d.judge(folder{c.flag, t.TempDir()}, c.on)
+		if got := strings.Join(append(d.Notes, d.Missing...), "\n"); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s on %v: %q does not say %q", c.flag, c.on, got, c.want)
+		}
+	}
+}
+
+// TestDoctorLooksAtCheckpoints: what a job would go on from is shown, and a directory that it would not go on from is missing.
+func TestDoctorLooksAtCheckpoints(t *testing.T) {
+	dir := saved(t)
+	alone := porttest.Free(t, 1)[0]
+	d := examined(t, "--checkpoint="+dir, alone)
+	if got := d.value("directories", "goes on from"); got != filepath.Join(dir, "ckpt-000002")+", of update 41" || len(d.Missing) > 0 {
+		t.Errorf("it goes on from %q, missing %q", got, d.Missing)
+	}
+	itself := filepath.Join(dir, "ckpt-000001")
+	if d = examined(t, "./prog -checkpoint="+itself, alone); !strings.Contains(strings.Join(d.Missing, "\n"), "ckpt-000001 is a checkpoint itself") {
+		t.Errorf("missing %q", d.Missing)
+	}
+	d = examined(t, "./prog -checkpoint "+itself+" -load "+itself, alone)
+	if got := d.value("directories", "load"); got != itself+": there" || strings.Contains(strings.Join(d.Missing, "\n"), "itself") {
+		t.Errorf("load is %q, missing %q", got, d.Missing)
+	}
+	d = examined(t, "./prog -load="+dir, alone)
+	if notes := strings.Join(d.Notes, "\n"); !strings.Contains(notes, "it holds no checkpoint itself: did you mean "+dir) {
+		t.Errorf("notes %q", notes)
+	}
+}

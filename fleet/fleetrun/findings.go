@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +24,8 @@ type section struct {
 type finding struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+	// quiet is for what is as usual, which programs are told and people are not.
+	quiet bool
 }
 
 func (f *findings) section(title string) { f.Sections = append(f.Sections, section{Title: title}) }
@@ -30,7 +33,14 @@ func (f *findings) section(title string) { f.Sections = append(f.Sections, secti
 // say adds a line to the last section.
 func (f *findings) say(name, format string, args ...any) {
 	s := &f.Sections[len(f.Sections)-1]
-	s.Lines = append(s.Lines, finding{name, fmt.Sprintf(format, args...)})
+	s.Lines = append(s.Lines, finding{Name: name, Value: fmt.Sprintf(format, args...)})
+}
+
+// usual is say of what a person need not read.
+func (f *findings) usual(name, format string, args ...any) {
+	f.say(name, format, args...)
+	lines := f.Sections[len(f.Sections)-1].Lines
+	lines[len(lines)-1].quiet = true
 }
 
 func (f *findings) lacks(format string, args ...any) {
@@ -46,10 +56,11 @@ func (f *findings) write(out io.Writer) {
 	for _, s := range f.Sections {
 		fmt.Fprintf(out, "%s\n", s.Title)
 		width := 0
-		for _, l := range s.Lines {
+		lines := slices.DeleteFunc(slices.Clone(s.Lines), func(l finding) bool { return l.quiet })
+		for _, l := range lines {
 			width = max(width, len(l.Name))
 		}
-		for _, l := range s.Lines {
+		for _, l := range lines {
 			value := strings.ReplaceAll(strings.TrimSpace(l.Value), "\n", "\n"+strings.Repeat(" ", width+4))
 			fmt.Fprintf(out, "  %-*s  %s\n", width, l.Name, value)
 		}

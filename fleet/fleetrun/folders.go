@@ -1,55 +1,146 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 )
 
-// readDirectories tries the directories that the command line names.
+// folder is a directory that a job writes, by the flag that names it.
+type folder struct{ flag, dir string }
+
+// readDirectories tries the directories that the command line names, be it by doctor's flags or by those of the program that it ends with.
 func (d *doctor) readDirectories() {
-	named := []struct{ flag, dir string }{{"checkpoint", d.checkpoint}, {"journal", d.journal}}
+	args := d.options.args
+	named := []folder{{"checkpoint", cmp.Or(d.checkpoint, flagOf(args, "checkpoint"))},
+		{"journal", cmp.Or(d.journal, flagOf(args, "journal"))}, {"out", flagOf(args, "out")}}
 	if d.patients[0].name != "" { // fleetrun starts the role, and has a log of it
-		named = append(named, struct{ flag, dir string }{"log_dir", d.options.logDir})
+		named = append(named, folder{"log_dir", d.options.logDir})
 	}
+	from := flagOf(args, "load")
 	d.section("directories")
+	seen := false
 	for _, n := range named {
 		if n.dir == "" {
-			d.say(n.flag, "not looked at: --%s=DIR says which", n.flag)
+			d.usual(n.flag, "not looked at: --%s=DIR says which", n.flag)
 			continue
 		}
-		d.try(n.flag, n.dir)
+		seen = true
+		d.try(n)
+	}
+	if from != "" {
+		d.readBeginning(from)
+	}
+	if !seen && from == "" {
+		d.say("none named", "--checkpoint=DIR and --journal=DIR have them looked at, or a program with its flags")
 	}
 }
 
+// flagOf is what a program's command line says of a flag, empty if nothing; flags of Go have one dash or two. A value in a word of its
+// own is told from the next flag by its dash.
+func flagOf(args []string, name string) (value string) {
+	for i, arg := range args {
+		switch given, text, has := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "="); {
+		case arg == "--":
+			return value
+		case !strings.HasPrefix(arg, "-") || given != name:
+		case has:
+			value = text
+		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
+			value = args[i+1]
+		}
+	}
+	return value
+}
+
+// readBeginning says what a job would begin from.
+func (d *doctor) readBeginning(dir string) {
+	found, err := checkpoint.Find(dir)
+	switch {
+	case err == nil && len(found) == 1 && found[0] == dir:
+		d.say("load", "%s: there", dir)
+		return
+	case err == nil:
+		err = fmt.Errorf("it holds no checkpoint itself: did you mean %s?", strings.Join(found[max(len(found)-2, 0):], ", or "))
+	}
+	d.say("load", "%s: nothing to begin from", dir)
+	d.note("-load=%s: %v", dir, err)
+}
+
 // try writes a file and has it reach the disk, in the directory or in what it would be made in.
-func (d *doctor) try(flag, dir string) {
-	err := files.CheckLocal(dir)
-	in, took := dir, time.Duration(0)
+func (d *doctor) try(f folder) {
+	err := files.CheckLocal(f.dir)
+	in, took := f.dir, time.Duration(0)
 	if err == nil {
-		in, err = nearest(dir)
+		in, err = nearest(f.dir)
 	}
 	if err == nil {
 		took, err = writeOnce(in)
 	}
 	if err != nil {
-		d.say(flag, "%s: can't be written", dir)
-		d.lacks("--%s=%s: %v: name a directory that this user may write", flag, dir, err)
+		d.say(f.flag, "%s: can't be written", f.dir)
+		d.lacks("--%s=%s: %v: name a directory that this user may write", f.flag, f.dir, err)
 		return
 	}
 	state := "writable"
-	if in != dir {
+	if in != f.dir {
 		state = "not there yet, and can be made"
 	}
 	space := "free space unknown"
 	if n, known := freeSpace(in); known {
 		space = bytesText(n) + " free"
 	}
-	d.say(flag, "%s: %s, %s, a file is on the disk in %v", dir, state, space, rounded(took))
+	system := fileSystem(in)
+	d.say(f.flag, "%s: %s, %s, %sa file is on the disk in %v", f.dir, state, space, system.text(), rounded(took))
+	d.judge(f, system)
+}
+
+// judge says whether a directory's place suits what it is for.
+func (d *doctor) judge(f folder, on system) {
+	switch {
+	case f.flag == "checkpoint":
+		if newest, m, err := checkpoint.Latest(f.dir); err == nil {
+			d.say("goes on from", "%s, of update %d", newest, m.Step)
+		}
+		if err := checkpoint.Misplaced(f.dir); err != nil && flagOf(d.options.args, "load") == "" {
+			d.lacks("--%s: %v", f.flag, err)
+		}
+		if on.kind == ownSystem && d.spreads() {
+			d.note("--checkpoint=%s is on a file system of this machine's own (%s), and the job has roles on others: all servers, or all "+
+				"workers of a job without, need the same directory: name one that the machines share", f.dir, on.name)
+		}
+	case f.flag == "journal" && on.kind == sharedSystem:
+		d.note("--journal=%s is on a file system of the network (%s), and a journal is written with every push: name a directory of a "+
+			"local disk", f.dir, on.name)
+	}
+	if on.name == "tmpfs" && (f.flag == "checkpoint" || f.flag == "journal") {
+		d.note("--%s=%s is in memory (tmpfs), and gone when the machine starts again: name a directory on a disk", f.flag, f.dir)
+	}
+}
+
+// spreads says whether roles of the job are on several machines, by the addresses that it names.
+func (d *doctor) spreads() bool {
+	hosts := map[string]bool{}
+	own, peers := d.endpoints()
+	for _, c := range append(own, peers...) {
+		host, _, err := net.SplitHostPort(c.endpoint)
+		if at, no := netip.ParseAddr(host); no == nil && at.IsLoopback() {
+			host = "localhost"
+		}
+		if err == nil {
+			hosts[host] = true
+		}
+	}
+	return len(hosts) > 1
 }
 
 // nearest is the directory itself, or the lowest above it that is there.

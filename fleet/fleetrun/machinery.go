@@ -15,7 +15,7 @@ import (
 func (d *doctor) readClock(now time.Time) {
 	d.section("clock")
 	d.say("here", "%s", now.Format("2006-01-02 15:04:05.000 -07:00"))
-	d.say("peers", "unknown: gofleet processes tell no time; training needs none, certificates do")
+	d.usual("peers", "unknown: gofleet processes tell no time; training needs none, certificates do")
 	built := setting(buildInfo(), "vcs.time")
 	if at, err := time.Parse(time.RFC3339, built); err == nil && now.Before(at) {
 		d.lacks("the clock says %s, and this program is of %s: set the clock, or certificates are not valid",

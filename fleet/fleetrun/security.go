@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -26,12 +25,16 @@ func (d *doctor) readSecurity(t *transport.FastHTTP, problem error) {
 		return
 	}
 	d.say("mode", "%s", mode(t))
-	token := "none"
-	if t.Token != "" {
-		token = "set, and not shown"
+	if t.Token == "" {
+		d.usual("token", "none")
+	} else {
+		d.say("token", "set, and not shown")
 	}
-	d.say("token", "%s", token)
-	d.say("cluster", "%s", cmp.Or(t.Cluster, "none"))
+	if t.Cluster == "" {
+		d.usual("cluster", "none")
+	} else {
+		d.say("cluster", "%s", t.Cluster)
+	}
 	if t.TLSDir != "" {
 		d.readCertificates(t.TLSDir)
 	}

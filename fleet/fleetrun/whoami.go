@@ -14,7 +14,7 @@ import (
 func (d *doctor) identify(p *patient) {
 	title := "role"
 	if p.name != "" {
-		title += ", as fleetrun would start it"
+		title = p.name + ", as fleetrun would start it"
 	}
 	d.section(title)
 	var looked []string
@@ -30,7 +30,11 @@ func (d *doctor) identify(p *patient) {
 		err = id.Validate()
 	}
 	p.id, p.told = id, err == nil
-	d.say("role maker", "%s", makerText(maker))
+	say := d.say
+	if p.name != "" && p.told { // fleetrun has made its environment
+		say = d.usual
+	}
+	say("role maker", "%s", makerText(maker))
 	switch {
 	case err != nil:
 		d.say("this process", "can't tell who it is: %v", err)
@@ -41,7 +45,7 @@ func (d *doctor) identify(p *patient) {
 	default:
 		d.say("this process", "%v", id)
 	}
-	d.showVariables(p, append(looked, mistyped.Ours()...))
+	d.showVariables(p, append(looked, mistyped.Ours()...), say)
 	if _, err := mistyped.CheckOurs(); err != nil && !slices.Contains(d.Missing, err.Error()) {
 		d.lacks("%v", err)
 	}
@@ -62,20 +66,28 @@ func makerText(m rolemaker.RoleMaker) string {
 	return fmt.Sprintf("%T", m)
 }
 
-// showVariables shows those that are set a line each, and names the others.
-func (d *doctor) showVariables(p *patient, names []string) {
+// showVariables shows those that are set a line each, and the others where nobody can tell who the process is: else none is missed.
+func (d *doctor) showVariables(p *patient, names []string, say func(name, format string, args ...any)) {
 	var unset []string
 	for _, name := range names {
 		switch value := p.getenv(name); {
 		case strings.TrimSpace(value) == "":
 			unset = append(unset, name)
 		case secret(name):
-			d.say(name, "set, and not shown")
+			say(name, "set, and not shown")
 		default:
-			d.say(name, "%s", strings.Join(fold(value, 100), "\n"))
+			say(name, "%s", strings.Join(fold(value, 100), "\n"))
 		}
 	}
-	d.say("not set", "%s", strings.Join(wrap(unset, 100), "\n"))
+	all := strings.Join(wrap(unset, 100), "\n")
+	if !p.told {
+		d.say("not set", "%s", all)
+		return
+	}
+	d.usual("not set", "%s", all)
+	if p.name == "" {
+		d.say("others", "%d variables are not set, and have their defaults; --json names them", len(unset))
+	}
 }
 
 // secret says whether a variable's value is nobody's business.
