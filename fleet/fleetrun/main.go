@@ -34,6 +34,9 @@ func run(args []string, con *console) int {
 	if len(args) > 0 && commands[args[0]] != nil {
 		return commands[args[0]](args[1:], con)
 	}
+	if slices.Equal(args, []string{"help"}) { // no program: nothing says who takes part
+		args = []string{"-h"}
+	}
 	opts, err := parseArgs(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(con.out, opts.usage())

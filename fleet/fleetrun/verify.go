@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/mistyped"
@@ -32,10 +33,11 @@ func parseDirs(f *flag.FlagSet, args []string, usage string, con *console) (dirs
 		fmt.Fprint(con.out, usage)
 		return nil, 0
 	case err != nil:
-		con.fail(fmt.Errorf("%s: %w", f.Name(), err))
+		con.fail(fmt.Errorf("%s: %w", strings.TrimPrefix(f.Name(), "fleetrun "), err))
 		return nil, exitUsage
 	case f.NArg() == 0:
-		con.fail(fmt.Errorf("%s: name a directory: that of a checkpoint, of a series of them, or of a saved model", f.Name()))
+		con.fail(fmt.Errorf("%s: name a directory: that of a checkpoint, of a series of them, or of a saved model",
+			strings.TrimPrefix(f.Name(), "fleetrun ")))
 		return nil, exitUsage
 	}
 	return f.Args(), 0

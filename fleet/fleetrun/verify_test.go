@@ -98,7 +98,8 @@ func TestInspect(t *testing.T) {
 		t.Errorf("it is %+v", d)
 	}
 	does(t, 1, "inspect "+dir, "update     41", "ckpt-000003 has no manifest.json")
-	does(t, 2, "inspect", "name a directory")
+	does(t, 2, "inspect", "fleetrun: inspect: name a directory")
+	does(t, 0, "help", "Usage: fleetrun --server_num=N")
 	does(t, 0, "inspect -h", "Usage: fleetrun inspect")
 }
 
