@@ -279,7 +279,10 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 	case floatKind:
 		var x float32
 		x, ok = parseFloat(text)
-		place(row, u.column, at, u.scaled(x, at))
+		if x = u.scaled(x, at); ok && math.IsInf(float64(x), 0) {
+			return badField(u.name, "a number that its Scale leaves in the range of float32", text)
+		}
+		place(row, u.column, at, x)
 	case idKind:
 		var x uint64
 		x, ok = parseID(text)

@@ -229,6 +229,8 @@ func TestBadLines(t *testing.T) {
 		{"libsvm range", LibSVM{}, `1 3:-1e39`, `field 3: want a number in the range of float32`},
 		{"libsvm index range", LibSVM{}, `1 9223372036854775808:1`, `field of features: want an index in the range of int64, up to 9223372036854775807, got "9223372036854775808"`},
 		{"libsvm no index", LibSVM{}, `1 :1`, `field of features: want index:value, got ":1"`},
+		{"scaled far", JSONLines{Schema: []CSVColumn{{Column: Floats("x"), Scale: []Scaling{{Std: 1e-30}}}}}, `{"x":-1e9}`,
+			`field x: want a number that its Scale leaves in the range of float32, got "-1e9"`},
 		{"csv number", someCSV, "ann,one,z,2", `field x: want a number, got "one"`},
 		{"csv missing", someCSV, "ann,1,z,NA", `field n: want an integer, got "NA"`},
 		{"csv fields", someCSV, "ann,1,z", `field count: want 4 fields, got 3`},

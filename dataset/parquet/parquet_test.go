@@ -226,6 +226,7 @@ func TestRefused(t *testing.T) {
 		"missing":         {Files{Schema: column(ints, "half"), Missing: "0.5"}, `Missing is "0.5"`},
 		"no schema":       {Files{}, "there is none"},
 		"no files":        {Files{Schema: column(floats, "half"), Paths: []string{}}, "no rows"},
+		"a far scale":     {Files{Schema: []dataset.CSVColumn{{Column: floats, Fields: []string{"half"}, Scale: []dataset.Scaling{{Std: 1e-39}}}}}, "f:1: field half: want a number that its Scale leaves in the range of float32, got 2"},
 		"a scaled int":    {Files{Schema: []dataset.CSVColumn{{Column: ints, Fields: []string{"half"}, Scale: []dataset.Scaling{{}}}}}, "Scale is for a column of Floats"},
 		"null, a NaN":     {Files{Schema: column(floats, "null"), Missing: "NaN"}, "[3 NaN]"},
 	} {

@@ -178,8 +178,11 @@ func (u *use) set(row dataset.Row, n int, v parquet.Value) error {
 	if err != nil {
 		return err
 	}
-	if !v.IsNull() {
-		x.float = u.scaled(x.float, u.place+n)
+	if !v.IsNull() && len(u.scale) > 0 {
+		x.float = u.scale[(u.place+n)%len(u.scale)].Of(x.float)
+		if math.IsInf(float64(x.float), 0) {
+			return u.bad("a number that its Scale leaves in the range of float32", v.String())
+		}
 	}
 	switch {
 	case u.size == 0 && u.kind == tensor.Float32:
@@ -196,14 +199,6 @@ func (u *use) set(row dataset.Row, n int, v parquet.Value) error {
 		row.IDs(u.column)[u.place+n] = x.id
 	}
 	return nil
-}
-
-// scaled is x as the scaling of its place makes it.
-func (u *use) scaled(x float32, place int) float32 {
-	if n := len(u.scale); n > 0 {
-		return u.scale[place%n].Of(x)
-	}
-	return x
 }
 
 // number is the value as the column's type.
