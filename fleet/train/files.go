@@ -77,8 +77,11 @@ func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, erro
 // filesOf is a file, or the files of a directory that are not hidden.
 func filesOf(path string) (files []string, err error) {
 	st, err := os.Stat(path)
-	if err != nil || !st.IsDir() {
-		return []string{path}, err
+	if err != nil {
+		return nil, fmt.Errorf("train: rows in files: %w", err)
+	}
+	if !st.IsDir() {
+		return []string{path}, nil
 	}
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {

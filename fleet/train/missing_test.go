@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"flag"
 	"io"
 	"strings"
 	"testing"
@@ -86,6 +87,18 @@ func TestJobsWithoutWhatTheyNeed(t *testing.T) {
 		`train: Job.Metrics[0], "sigmoid_0" [N 1], is no metric that counts over batches and has not one element: take its nn.Mean`: func(
 			j *train.Job) {
 			j.Metrics = j.Outputs
+		},
+		"train: rows in files: stat /no/such/rows: ": func(j *train.Job) {
+			j.Data, j.Files = nil, train.Files{Format: dataset.Criteo{}, Paths: []string{"/no/such/rows"}}
+			j.Outputs = nil
+		},
+		"train: -out=/dev/null/out, where the job leaves what it has trained: mkdir": func(j *train.Job) { j.Out = "/dev/null/out" },
+		`train: -strategy={k_steps:1}: invalid character 'k' looking for beginning of object key string: want JSON, such as`: func(j *train.Job) {
+			set := flag.NewFlagSet("", flag.ContinueOnError)
+			j.Options.Register(set)
+			if err := set.Set("strategy", "{k_steps:1}"); err != nil {
+				t.Error(err)
+			}
 		},
 		`train: HistoryCSV(""): it needs the name of a file`: with(train.HistoryCSV("")),
 		`train: Curves(""): it needs the name of a file`:     with(train.Curves("")),

@@ -134,6 +134,9 @@ func (c *Options) recovery() strategy.Recovery {
 
 func amend(s *strategy.Strategy, fields string) error {
 	if err := json.Unmarshal([]byte(fields), s); err != nil {
+		if !json.Valid([]byte(fields)) {
+			return fmt.Errorf(`%w: want JSON, such as {"worker_timeout": "10s"}, in single quotes for the shell`, err)
+		}
 		return err
 	}
 	return s.Validate()

@@ -113,7 +113,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	r.leads = r.Fleet.WorkerIndex() == 0 && !late
 	if j.Out != "" && r.leads { // what can't be written is told before hours of training
 		if err := os.MkdirAll(j.Out, 0o777); err != nil {
-			return err
+			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
 		}
 	}
 	if !late { // all begin together, so that their rates are of the same time
