@@ -56,28 +56,48 @@ func (m *Model) withDeltasIn(dir string) (*Model, error) {
 	if m.base == "" {
 		return nil, fmt.Errorf("nn: deltas in %s: %w", dir, errNoBase)
 	}
+	found, err := deltasIn(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range found {
+		if m.followed(d.Delta) != nil {
+			continue
+		}
+		if m, err = m.WithDelta(d.dir); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// foundDelta is a delta and where it lies.
+type foundDelta struct {
+	modelfiles.Delta
+	dir string
+}
+
+// deltasIn are the deltas in the directories of a directory by increasing number, those of one number by name.
+func deltasIn(dir string) (found []foundDelta, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("nn: deltas: %w", err)
 	}
-	for i := 0; i < len(entries); i++ {
-		delta := filepath.Join(dir, entries[i].Name())
-		if entries[i].Type().IsRegular() {
+	for _, e := range entries {
+		if e.Type().IsRegular() {
 			continue
 		}
-		d, err := modelfiles.DeltaIn(delta)
+		at := filepath.Join(dir, e.Name())
+		d, err := modelfiles.DeltaIn(at)
 		if err != nil {
-			return nil, fmt.Errorf("nn: the delta in %s: %w", delta, err)
+			return nil, fmt.Errorf("nn: the delta in %s: %w", at, err)
 		}
-		if d == nil || m.followed(*d) != nil {
-			continue
+		if d != nil {
+			found = append(found, foundDelta{*d, at})
 		}
-		if m, err = m.WithDelta(delta); err != nil {
-			return nil, err
-		}
-		i = -1 // the next may lie before
 	}
-	return m, nil
+	slices.SortStableFunc(found, func(a, b foundDelta) int { return cmp.Compare(a.Number, b.Number) })
+	return found, nil
 }
 
 var errNoBase = errors.New("the model's directory has no model.json, by which a fleet's SaveModel names what a delta follows")

@@ -224,6 +224,7 @@ package nn
 //	delta.go        and what has changed since it was saved
 //	weightfiles.go  its weights
 //	scorer.go       a saved model for many goroutines, and the next one in its place
+//	workspace.go    the memory of its calls
 //	join.go         calls that are computed as one batch
 //	packed.go       weights laid out for that
 //	jsonrows.go     rows as JSON

@@ -27,8 +27,10 @@ type Executor struct {
 	culprit culprit
 	counts  *sharedCounts // that it counts into, nil for its own
 	packed  packedWeights // that a scorer keeps, nil for none
-	batches [2]*feedBatch
-	out     []*tensor.Dense // what the last step returned
+	// asLoaded is of a scorer: weights are the graph's own, whoever trains the model meanwhile.
+	asLoaded bool
+	batches  [2]*feedBatch
+	out      []*tensor.Dense // what the last step returned
 }
 
 // NewExecutor returns an executor for the graph. Its session with the trainer opens at the first step.

@@ -18,9 +18,10 @@ import (
 //	scores, err := s.ScoreLines(ctx, []byte("1,AA,JFK\n2,UA,EWR"))
 //	clicks := scores.Values[0] // of two rows
 //
-// Each call works in memory of its own, which is kept for the calls after it, so that a service allocates what it answers and little more.
-// What a call computes has the bits that an [Executor] computes from the same batch. The weights of layers are kept a second time, as
-// products of several rows read them, from the first call with such on: what changes them by hand later is not seen.
+// Each call works in memory of its own, which is kept for the calls after it, so that a service allocates what it answers and little more;
+// of calls with very many rows no more than 256 MB is kept, or the last. What a call computes has the bits that an [Executor] computes from
+// the same batch. The weights of layers are kept a second time, as products of several rows read them, from the first call with such on:
+// what changes them by hand later is not seen.
 type Scorer struct {
 	dir     string // empty: of a model that the user loaded
 	options ScorerOptions
@@ -61,7 +62,7 @@ func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := NewScorer(m, o)
+	s, err := newScorer(m, o)
 	if err != nil {
 		return nil, fmt.Errorf("%w (model in %s)", err, dir)
 	}
@@ -69,8 +70,16 @@ func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 	return s, nil
 }
 
-// NewScorer makes a scorer of a loaded model.
+// NewScorer makes a scorer of a loaded model, which has the deltas that it was loaded with. A model that is trained further afterwards is
+// scored as it was, by this scorer; what is built on its graph has to be built before calls begin.
 func NewScorer(m *Model, o ScorerOptions) (*Scorer, error) {
+	if o.Deltas != "" {
+		return nil, errors.New("nn: NewScorer: ScorerOptions.Deltas is for OpenScorer, which reads the model itself: give Load the deltas")
+	}
+	return newScorer(m, o)
+}
+
+func newScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 	s := &Scorer{options: o}
 	ready, err := o.prepare(m)
 	if err != nil {
@@ -182,19 +191,13 @@ type scoring struct {
 
 	join   *joiner
 	packed packedWeights
+	// asLoaded is of a model that nobody trained when it was taken: what trains it later leaves its scores as they are.
+	asLoaded bool
 
-	mu   sync.Mutex // guards free
+	mu   sync.Mutex // guards what follows
 	free []*workspace
+	kept int // bytes of these
 }
-
-// workspace is the memory of a call.
-type workspace struct {
-	call
-	lines, json *dataset.Decoder // made when first needed
-}
-
-// mostFree is how many workspaces are kept for later calls.
-const mostFree = 64
 
 // prepare looks at what is to be computed of a model.
 func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
@@ -212,6 +215,9 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 			r.outputs = append(r.outputs, n)
 		}
 	}
+	if len(r.outputs) == 0 {
+		return nil, errors.New("nn: scorer: there is no output to compute: ScorerOptions.Outputs is empty, or the model's Outputs are")
+	}
 	for _, n := range r.outputs {
 		if err := scorable(n); err != nil {
 			return nil, err
@@ -220,6 +226,7 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 	r.feeds = feedsOf(behind(m.Graph, r.outputs))
 	r.json = jsonFormatOf(r.feeds)
 	r.packed = packedWeightsOf(behind(m.Graph, r.outputs))
+	r.asLoaded = m.Graph.lend()
 	var err error
 	if r.join, err = newJoiner(o.Join, r.outputs); err != nil {
 		return nil, err
@@ -259,28 +266,6 @@ func namesOf(nodes []*Node) string {
 		names = append(names, fmt.Sprintf("%q", n.name))
 	}
 	return strings.Join(names, ", ")
-}
-
-// take is memory for a call: that of the one before, which caches have.
-func (r *scoring) take() *workspace {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if n := len(r.free); n > 0 {
-		w := r.free[n-1]
-		r.free = r.free[:n-1]
-		return w
-	}
-	exe := NewExecutor(r.model.Graph)
-	exe.packed = r.packed
-	return &workspace{call: call{exe: exe}}
-}
-
-func (r *scoring) give(w *workspace) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.free) < mostFree {
-		r.free = append(r.free, w)
-	}
 }
 
 func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*tensor.Dense) (Scores, error) {

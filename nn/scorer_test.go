@@ -461,6 +461,8 @@ func TestScorersRefuse(t *testing.T) {
 		`is of all examples together: name the others in ScorerOptions.Outputs`: {Outputs: []string{"click", "mean_0"}},
 		`no output "clack", only "click", "auc_0", "mean_0"`:                    {Outputs: []string{"clack"}},
 		`ScorerOptions.Format: feed "a" [N 2] is no column`:                     {Outputs: []string{"click"}, Format: other},
+		`no output to compute`:                 {Outputs: []string{}, Join: 8},
+		`ScorerOptions.Deltas is for OpenScor`: {Outputs: []string{"click"}, Deltas: dir},
 	} {
 		if _, err := NewScorer(m, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -17,7 +17,7 @@ func (e *Executor) open(train bool) error {
 	if e.ended != nil {
 		return fmt.Errorf("nn: the session ended with an earlier error; Close the executor to begin another: %w", e.ended)
 	}
-	if e.session != nil {
+	if e.session != nil || e.asLoaded {
 		return nil
 	}
 	objective, trainer := e.graph.bound()
@@ -56,6 +56,18 @@ func (e *Executor) borrow() {
 	if !g.lent {
 		g.lent, e.borrowed = true, true
 	}
+}
+
+// lend keeps the graph's own parameters as they are for good, so that what trains it works on copies. It says whether it did: not those of
+// a graph that is bound to a trainer already.
+func (g *Graph) lend() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.trainer != nil {
+		return false
+	}
+	g.lent = true
+	return true
 }
 
 func (e *Executor) giveBack() {
