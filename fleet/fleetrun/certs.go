@@ -59,8 +59,9 @@ func parseCerts(args []string) (certsCommand, error) {
 	}
 	c.dir, c.hosts = f.Arg(0), f.Args()[1:]
 	for _, host := range c.hosts {
-		e, err := parseEndpoint(host)
-		if err == nil && (e.port != "" || e.host != host) {
+		name := strings.TrimPrefix(host, "*.") // all of a domain
+		e, err := parseEndpoint(name)
+		if err == nil && (e.port != "" || e.host != name) {
 			err = errors.New("expected a name or an IP address, without port or brackets")
 		}
 		if err != nil {

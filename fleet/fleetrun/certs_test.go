@@ -97,6 +97,8 @@ func TestCertsRefused(t *testing.T) {
 		"certs --day=1 " + dir + " h":        "day",
 		"certs " + dir + " 10.0.0.1:36000":   `host "10.0.0.1:36000"`,
 		"certs " + dir + " [::1]":            `host "[::1]"`,
+		"certs " + dir + " not_a_host!":      `host "not_a_host!": no host has '!' in its name`,
+		"certs " + dir + " näme":             `host "näme": no host has 'ä'`,
 		"certs " + dir + " 0.0.0.0":          "nobody can call that address",
 		"certs s3://bucket/tls 10.89.176.11": "s3://",
 	} {

@@ -66,10 +66,21 @@ func checkHost(host string) error {
 	if strings.ContainsAny(host, " \t/[]") {
 		return errors.New("expected ip:port")
 	}
-	if a, err := netip.ParseAddr(host); err == nil && a.IsUnspecified() {
+	a, err := netip.ParseAddr(host)
+	if err == nil && a.IsUnspecified() {
 		return errors.New("nobody can call that address: name one that the other machines reach")
 	}
+	for _, c := range host {
+		if err != nil && isStrange(c) {
+			return fmt.Errorf("no host has %q in its name", c)
+		}
+	}
 	return nil
+}
+
+// isStrange says of a character that it stands in no host's name: these have letters, digits, dots, hyphens, and underscores as many do.
+func isStrange(c rune) bool {
+	return c >= 0x80 || !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(".-_", c))
 }
 
 // loopback tells whether a host is this machine on every machine.
