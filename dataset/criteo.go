@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/gofleet/gofleet/internal/categories"
 )
 
 // Criteo is the raw form of the Criteo display advertising data: label, 13 counts (I1–I13), 26 tokens (C1–C26), tab
@@ -63,14 +65,14 @@ func (c Criteo) NewParser() (Parser, error) {
 		c.Height = criteoHeight
 	}
 	for i := range p.hash {
-		p.hash[i] = newHasher(strconv.Itoa(i), c.Height)
+		p.hash[i] = categories.NewHasher(strconv.Itoa(i), c.Height)
 	}
 	return p, nil
 }
 
 type criteoParser struct {
 	log  bool
-	hash [criteoTokens]hasher
+	hash [criteoTokens]categories.Hasher
 }
 
 func (p *criteoParser) ParseLine(line []byte, row Row) error {
@@ -98,7 +100,7 @@ func (p *criteoParser) ParseLine(line []byte, row Row) error {
 	ids := row.Ints(1)
 	for i := range ids {
 		field, line, _ = bytes.Cut(line, tab)
-		ids[i] = p.hash[i].id(field)
+		ids[i] = p.hash[i].ID(field)
 	}
 	return nil
 }

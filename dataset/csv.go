@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/gofleet/gofleet/internal/categories"
 )
 
 // CSV is text of fields between commas or another separator, one row a line. A field may stand in quotes, with a quote inside it doubled.
@@ -179,7 +181,7 @@ func (c CSVColumn) use(name string, from, column, at int) fieldUse {
 	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind(), scale: c.Scale}
 	use.filler, _ = c.filler()
 	if c.Hash > 0 {
-		use.hash = newHasher(name, c.Hash)
+		use.hash = categories.NewHasher(name, c.Hash)
 	}
 	return use
 }
@@ -212,7 +214,7 @@ type fieldUse struct {
 	column int
 	at     int
 	kind   kind
-	hash   hasher // height 0: a number
+	hash   categories.Hasher // height 0: a number
 	scale  []Scaling
 	filler filler // stands for a missing number, or there must be one
 }
@@ -263,11 +265,11 @@ func (p *csvParser) ParseLine(line []byte, row Row) error {
 
 // setAt sets a value of the row's column, or adds one where at is appended.
 func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
-	if u.hash.height > 0 {
+	if u.hash.Height > 0 {
 		if missing {
 			text = nil
 		}
-		u.setID(row, at, u.hash.id(text))
+		u.setID(row, at, u.hash.ID(text))
 		return nil
 	}
 	if missing && u.filler.there {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gofleet/gofleet/internal/categories"
 )
 
 // readAll is all rows of a text, each column as "name=values", joined by blanks; and the first error.
@@ -101,8 +103,8 @@ func TestHashesInParts(t *testing.T) {
 		if n >= 1000 {
 			height = 1 + random.Int64N(1<<32)
 		}
-		h := newHasher("field", height)
-		if got, want := h.id(token), HashID("field", string(token), height); got != want {
+		h := categories.NewHasher("field", height)
+		if got, want := h.ID(token), HashID("field", string(token), height); got != want {
 			t.Fatalf("%q below %d is %d, want %d", token, height, got, want)
 		}
 	}

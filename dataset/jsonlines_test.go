@@ -85,7 +85,7 @@ func (f slowJSON) set(u *fieldUse, share int, row Row, text []byte) error {
 		}
 		if quoted {
 			value = value[1 : len(value)-1]
-		} else if u.hash.height == 0 {
+		} else if u.hash.Height == 0 {
 			value = []byte(strings.NewReplacer("true", "1", "false", "0").Replace(string(value)))
 		}
 		missing := f.missing.has(value) || !quoted && string(value) == "null"

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gofleet/gofleet/internal/categories"
 )
 
 // FromStructs is a dataset of rows in hand, which are copied. A field with a tag is a feed, or a part of it:
@@ -86,12 +88,12 @@ func Schema[T any]() ([]CSVColumn, error) {
 		if first[f.column] == nil {
 			first[f.column] = f
 		}
-		if old := first[f.column]; f.size != old.size || f.hash.height != old.hash.height {
+		if old := first[f.column]; f.size != old.size || f.hash.Height != old.hash.Height {
 			return nil, fmt.Errorf("%w %q: fields %s and %s differ in their hash, or in how many values they have, which no file's may",
 				ErrColumn, l.columns[f.column].Name, old.name, f.name)
 		}
 		c := &schema[f.column]
-		c.Column, c.Hash, c.Fields = l.columns[f.column], f.hash.height, append(c.Fields, f.field)
+		c.Column, c.Hash, c.Fields = l.columns[f.column], f.hash.Height, append(c.Fields, f.field)
 	}
 	return schema, nil
 }
@@ -154,10 +156,10 @@ type structField struct {
 	field  string // its name in files
 	index  []int  // of the field, as reflect has it
 	column int
-	at     int    // its first value in the row
-	size   int    // how many values it has; 0: any number
-	kind   kind   // of the column
-	hash   hasher // height 0: a number
+	at     int               // its first value in the row
+	size   int               // how many values it has; 0: any number
+	kind   kind              // of the column
+	hash   categories.Hasher // height 0: a number
 }
 
 // layoutOf reads the tags of a struct.
@@ -243,7 +245,7 @@ func (o tagOptions) field(of reflect.StructField) (structField, Column, error) {
 	c.Type = k.dtype()
 	f := structField{name: of.Name, field: o.hashed, index: of.Index, size: c.Width(), kind: k}
 	if o.hash > 0 {
-		f.hash = newHasher(o.hashed, o.hash)
+		f.hash = categories.NewHasher(o.hashed, o.hash)
 	}
 	return f, c, c.check()
 }
@@ -333,8 +335,8 @@ func number(v reflect.Value) float32 {
 
 // id is an integer, or that of a text.
 func (f *structField) id(v reflect.Value) int64 {
-	if f.hash.height > 0 {
-		return f.hash.id([]byte(v.String()))
+	if f.hash.Height > 0 {
+		return f.hash.ID([]byte(v.String()))
 	}
 	return v.Int()
 }

@@ -9,9 +9,10 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/files"
-	"github.com/parquet-go/parquet-go"
 )
 
 // Files is a source that reads Parquet files one after the other.

@@ -14,8 +14,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/gofleet/gofleet/dataset"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/gofleet/gofleet/dataset"
 )
 
 type flight struct {

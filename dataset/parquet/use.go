@@ -8,10 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gofleet/gofleet/dataset"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/categories"
 )
 
 // use is what becomes of a column of files.
@@ -24,7 +26,9 @@ type use struct {
 	place    int
 	size     int // how many values a row has; 0: any number
 	kind     tensor.Dtype
-	hash     int64
+	hash     categories.Hasher // Height 0: a number
+	hashed   hashed            // of a dictionary
+	digits   []byte            // of a number that is hashed
 	scale    []dataset.Scaling
 	filler   number // stands for null
 	fills    bool
@@ -47,7 +51,7 @@ func (f *Files) uses() (uses []use, err error) {
 		if fields == nil {
 			fields = []string{c.Name}
 		}
-		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, hash: c.Hash, scale: c.Scale}
+		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, scale: c.Scale}
 		if c.Missing == "" && c.Hash == 0 {
 			c.Missing = f.Missing
 		}
@@ -59,6 +63,9 @@ func (f *Files) uses() (uses []use, err error) {
 		}
 		for i, name := range fields {
 			u.field, u.place = name, i*u.size
+			if c.Hash > 0 {
+				u.hash = categories.NewHasher(name, c.Hash)
+			}
 			uses = append(uses, u)
 		}
 	}
@@ -128,7 +135,7 @@ func (u *use) check(s *parquet.Schema) error {
 	switch {
 	case decimal, t.Kind() == parquet.Int96:
 		return fmt.Errorf("column %q holds %v, which no column of rows can: write it as numbers", u.field, t)
-	case text && u.hash == 0:
+	case text && u.hash.Height == 0:
 		return fmt.Errorf("column %q holds %v: give its CSVColumn a Hash, to make ids of it, or write it as numbers", u.field, t)
 	case leaf.MaxRepetitionLevel > 1:
 		return fmt.Errorf("column %q is a list of lists: want a number, a text, or a list", u.field)
@@ -150,11 +157,12 @@ func (u *use) fill(row dataset.Row) error {
 		default:
 			return err
 		}
-		u.values.at++
-		if v.IsNull() && u.size == 0 {
+		if u.values.at++; !v.IsNull() {
+			u.values.set++
+		} else if u.size == 0 {
 			continue
 		}
-		if err := u.set(row, n, *v); err != nil {
+		if err := u.set(row, n, v); err != nil {
 			return err
 		}
 		n++
@@ -170,7 +178,7 @@ func (u *use) enough(n int) error {
 }
 
 // set sets the n-th value of the row.
-func (u *use) set(row dataset.Row, n int, v parquet.Value) error {
+func (u *use) set(row dataset.Row, n int, v *parquet.Value) error {
 	if u.size > 0 && n >= u.size {
 		return u.bad(fmt.Sprintf("%d values, not more", u.size), fmt.Sprint(n+1))
 	}
@@ -202,10 +210,10 @@ func (u *use) set(row dataset.Row, n int, v parquet.Value) error {
 }
 
 // number is the value as the column's type.
-func (u *use) number(v parquet.Value) (number, error) {
+func (u *use) number(v *parquet.Value) (number, error) {
 	switch {
-	case u.hash > 0:
-		id := dataset.HashID(u.field, text(v), u.hash)
+	case u.hash.Height > 0:
+		id := u.category(v)
 		return number{int: id, id: uint64(id)}, nil
 	case v.IsNull() && u.fills:
 		return u.filler, nil
@@ -236,18 +244,6 @@ func (u *use) number(v parquet.Value) (number, error) {
 			"(a column made with dataset.IDs takes larger ids)", fmt.Sprint(v.Uint64()))
 	}
 	return number{float: float32(v.Uint64()), id: v.Uint64()}, nil
-}
-
-// text is what is hashed of a value.
-func text(v parquet.Value) string {
-	switch v.Kind() {
-	case parquet.ByteArray, parquet.FixedLenByteArray:
-		return string(v.ByteArray())
-	}
-	if v.IsNull() {
-		return ""
-	}
-	return v.String()
 }
 
 func (u *use) fromInt(i int64) (number, error) {

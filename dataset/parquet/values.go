@@ -13,6 +13,10 @@ type values struct {
 	reader parquet.ValueReader // of the page; nil between two
 	buffer [128]parquet.Value
 	at, n  int
+
+	dictionary parquet.Dictionary // of the page, or nil
+	indexes    []int32            // in it, of the values that are not null
+	set        int                // values of the page so far that are not null
 }
 
 // peek is the next value, which is valid until the one after it is looked at; io.EOF after the last.
@@ -32,7 +36,11 @@ func (v *values) read() error {
 		if err != nil {
 			return err
 		}
-		v.page, v.reader = page, page.Values()
+		v.page, v.reader, v.set = page, page.Values(), 0
+		if v.dictionary = page.Dictionary(); v.dictionary != nil {
+			data := page.Data()
+			v.indexes = data.Int32()
+		}
 	}
 	n, err := v.reader.ReadValues(v.buffer[:])
 	v.at, v.n = 0, n
@@ -64,5 +72,5 @@ func (v *values) close() {
 	}
 	v.drop()
 	_ = v.pages.Close() // it was read only
-	v.pages, v.at, v.n = nil, 0, 0
+	v.pages, v.dictionary, v.at, v.n = nil, nil, 0, 0
 }

@@ -10,8 +10,8 @@ var house = map[string][]string{
 	"optimizer/optimizertest": {"optimizer"},
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
-	"dataset":         {"internal/files", "internal/jsonobject"},
-	"dataset/parquet": {"dataset", "internal/files"},
+	"dataset":         {"internal/categories", "internal/files", "internal/jsonobject"},
+	"dataset/parquet": {"dataset", "internal/categories", "internal/files"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},
 	"strategy/placement/placementtest": {"strategy/placement"},
