@@ -16,6 +16,8 @@
 // the server lives, and which model it has; GET /latency how long requests took since it began. At SIGTERM it answers what it has
 // accepted and ends.
 //
+// A request of more rows than -rows is refused: computed at once, each takes the memory of all of the model's layers.
+//
 // With -deltas=DIR it has what SaveModel saves between two models, each delta in a directory of its own below DIR, within -reload too. With
 // -join=N requests that wait are computed together, up to N rows: for models of large layers under many clients.
 //

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"mime"
 	"net/http"
+	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofleet/gofleet/nn"
@@ -16,13 +19,19 @@ import (
 // handler answers for a scorer.
 type handler struct {
 	*nn.Scorer
-	deadline time.Duration
-	body     int64
-	latency  latency
+	limits
+	latency latency
 }
 
-func newHandler(s *nn.Scorer, deadline time.Duration, body int64) http.Handler {
-	h := &handler{Scorer: s, deadline: deadline, body: body}
+// limits are those of a request.
+type limits struct {
+	deadline time.Duration
+	body     int64 // bytes
+	rows     int
+}
+
+func newHandler(s *nn.Scorer, l limits) http.Handler {
+	h := &handler{Scorer: s, limits: l}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /score", h.score)
 	mux.HandleFunc("GET /model", func(w http.ResponseWriter, _ *http.Request) {
@@ -43,9 +52,13 @@ func (h *handler) score(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	compute := h.ScoreLines
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-		compute = h.ScoreJSON
+	compute, rows := h.ScoreLines, bytes.Count(bytes.TrimSpace(text), []byte("\n"))
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "application/json" {
+		compute, rows = h.ScoreJSON, bytes.Count(text, []byte("{"))
+	}
+	if rows > h.rows {
+		http.Error(w, fmt.Sprintf("%d rows: a request may have %d", rows, h.rows), http.StatusRequestEntityTooLarge)
+		return
 	}
 	scores, err := compute(ctx, text)
 	if err != nil {
@@ -72,7 +85,9 @@ func width(v nn.Value) int {
 // refuse says what is wrong with a request: it came too late, is too large, or makes no sense to the model.
 func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+	if errors.Is(err, os.ErrDeadlineExceeded) { // of the connection, whose addresses the error has
+		err, status = errors.New("the request did not come to its end in time"), http.StatusRequestTimeout
+	} else if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		status = http.StatusRequestEntityTooLarge
 	} else if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		status = http.StatusServiceUnavailable

@@ -36,11 +36,15 @@ func run(ctx context.Context, args []string) error {
 	reload := fs.Duration("reload", 2*time.Second, "how often to look for another model in the directory, and for deltas; 0 never")
 	deadline := fs.Duration("deadline", time.Second, "a request that takes longer is given up")
 	body := fs.Int64("body", 1<<20, "bytes that a request may have")
+	rows := fs.Int("rows", 4096, "lines, or objects of JSON, that a request may have: what a row takes in memory is the model's")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
 		return fmt.Errorf("%q is no flag; -h lists them", fs.Arg(0))
+	}
+	if *deadline <= 0 || *body <= 0 || *rows <= 0 {
+		return fmt.Errorf("-deadline=%v -body=%d -rows=%d: with one of them 0 or less every request is refused", *deadline, *body, *rows)
 	}
 	scorer, err := nn.OpenScorer(*model, nn.ScorerOptions{Deltas: *deltas, Join: *join})
 	if err != nil {
@@ -52,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	slog.Info("serving", "model", *model, "version", scorer.Version(), "address", l.Addr())
 	go keepFresh(ctx, scorer, *reload)
-	return serve(ctx, l, newHandler(scorer, *deadline, *body), *deadline)
+	return serve(ctx, l, newHandler(scorer, limits{*deadline, *body, *rows}), *deadline)
 }
 
 // serve answers requests until ctx ends, and then those that it has accepted.

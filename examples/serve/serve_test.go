@@ -9,6 +9,8 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -98,7 +100,9 @@ func start(t *testing.T, dir string) server {
 	ctx, stop := context.WithCancel(t.Context())
 	s := server{"http://" + l.Addr().String(), stop, make(chan error, 1)}
 	go keepFresh(ctx, scorer, time.Millisecond)
-	go func() { s.done <- serve(ctx, l, newHandler(scorer, 10*time.Second, 2000), 10*time.Second) }()
+	go func() {
+		s.done <- serve(ctx, l, newHandler(scorer, limits{10 * time.Second, 2000, 20}), 10*time.Second)
+	}()
 	return s
 }
 
@@ -145,7 +149,7 @@ func TestServed(t *testing.T) {
 		t.Fatalf("%+v, %v, want %v", first, err, want[0])
 	}
 	row := fmt.Sprintf(`[{"C":[%d,%d],"distance":1400}]`, dataset.HashID("carrier", "AA", 1000), dataset.HashID("dest", "JFK", 1000))
-	if r, err := s.ask(http.DefaultClient, "/score", "application/json; charset=utf-8", row); err != nil || !same(r, want[0][:1]) {
+	if r, err := s.ask(http.DefaultClient, "/score", "Application/JSON; charset=utf-8", row); err != nil || !same(r, want[0][:1]) {
 		t.Errorf("JSON: %+v, %v, want %v", r, err, want[0][:1])
 	}
 	for path, want := range map[string]string{"/model": `"distance","type":"float32","shape":[-1,1]`, "/healthz": first.Model, "/latency": `"requests":2`} {
@@ -153,7 +157,8 @@ func TestServed(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %s", path, r, err, want)
 		}
 	}
-	for body, status := range map[string]int{"carrier,dest,distance\nAA,JFK,far": 400, strings.Repeat("x", 2001): 413, "\n": 400} {
+	for body, status := range map[string]int{"carrier,dest,distance\nAA,JFK,far": 400, strings.Repeat("x", 2001): 413, "\n": 400,
+		"carrier,dest,distance" + strings.Repeat("\nAA,JFK,1", 20): 200, strings.Repeat("A,B,1\n", 22): 413} {
 		if r, err := s.ask(http.DefaultClient, "/score", "text/csv", body); err != nil || r.status != status || len(r.text) < 10 {
 			t.Errorf("%.20q: %+v, %v, want %d", body, r, err, status)
 		}
@@ -223,6 +228,36 @@ func same(r reply, want []float32) bool {
 	return true
 }
 
+// slow is a body that stops coming.
+type slow struct{}
+
+func (slow) Read([]byte) (int, error) {
+	return 0, &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7)}, Err: os.ErrDeadlineExceeded}
+}
+
+// TestRefusals: a request that doesn't come to its end, or has too many rows, is refused by what it is, before anything is computed.
+func TestRefusals(t *testing.T) {
+	h := newHandler(nil, limits{time.Second, 1000, 2}) // that computes nothing
+	for _, c := range []struct {
+		kind   string
+		body   io.Reader
+		status int
+		says   string
+	}{
+		{"text/csv", slow{}, http.StatusRequestTimeout, "in time"},
+		{"application/json", strings.NewReader(`[{"x":1},{"x":2},{"x":3}]`), http.StatusRequestEntityTooLarge, "3 rows: a request may have 2"},
+		{"", strings.NewReader("x\n1\n2\n3\n"), http.StatusRequestEntityTooLarge, "3 rows: a request may have 2"},
+	} {
+		q := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/score", c.body)
+		q.Header.Set("Content-Type", c.kind)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, q)
+		if text := w.Body.String(); w.Code != c.status || !strings.Contains(text, c.says) || strings.Contains(text, "10.0.0.7") {
+			t.Errorf("%d, %s; want %d, %s", w.Code, text, c.status, c.says)
+		}
+	}
+}
+
 // TestLatency: quantiles are where the requests are, to a bucket.
 func TestLatency(t *testing.T) {
 	var l latency
@@ -250,7 +285,7 @@ func TestCommandLine(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "model")
 	train(t, dir, 1)
 	for _, args := range [][]string{{"-model=" + t.TempDir()}, {"-model=" + dir, "-addr=nowhere:1:2"}, {"-modle=x"},
-		{"-model=" + dir, "-deltas=" + dir + "/none"}, {"-model=" + dir, "-join=-1"}} {
+		{"-model=" + dir, "-deltas=" + dir + "/none"}, {"-model=" + dir, "-join=-1"}, {"-model=" + dir, "-deadline=0"}} {
 		if err := run(t.Context(), args); err == nil {
 			t.Errorf("%q is served", args)
 		}
