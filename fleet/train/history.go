@@ -160,7 +160,7 @@ type state struct {
 	Curve   curve        `json:"curve,omitzero"`
 }
 
-// stateBytes bounds what checkpoints have of a job: of a history that is longer, the last part.
+// stateBytes bounds what checkpoints have of a job: of a history that is longer, the last part, and what was best before.
 const stateBytes = 48 << 10
 
 // note has checkpoints know of the history, and where the job is in it.
@@ -173,13 +173,43 @@ func (r *Run) progress(epoch int) error {
 	}
 	data, err := json.Marshal(st)
 	for err == nil && len(data) > stateBytes && len(st.History) > 0 {
-		st.History = st.History[(len(st.History)+1)/2:]
+		st.History = shortened(st.History)
 		data, err = json.Marshal(st)
 	}
 	if err != nil {
 		return fmt.Errorf("train: the history can't be written: %w", err)
 	}
 	return r.Fleet.SetProgress(fleet.Progress{Epoch: epoch, User: data})
+}
+
+// shortened is the later half of a history behind the evaluations of the first half that had the least or the most of a value: hooks which
+// look for the best find it.
+func shortened(h []Evaluation) []Evaluation {
+	first, rest := h[:(len(h)+1)/2], h[(len(h)+1)/2:]
+	least, most := map[string]int{}, map[string]int{}
+	for i, e := range first {
+		for name, v := range e.Values {
+			if at, known := least[name]; !known || v < first[at].Values[name] {
+				least[name] = i
+			}
+			if at, known := most[name]; !known || v > first[at].Values[name] {
+				most[name] = i
+			}
+		}
+	}
+	var kept []Evaluation
+	for i, e := range first {
+		for name := range e.Values {
+			if least[name] == i || most[name] == i {
+				kept = append(kept, e)
+				break
+			}
+		}
+	}
+	if len(kept) == len(first) { // else it would never be short
+		return rest
+	}
+	return append(kept, rest...)
 }
 
 // resume takes up what a checkpoint has of the job.

@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -238,5 +240,73 @@ func TestHooksThatCantWork(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "gives no test rows") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestStoppedBeforeTheFirstStep: a job that is stopped before it has trained, or between two epochs, evaluates and ends as any that is stopped.
+func TestStoppedBeforeTheFirstStep(t *testing.T) {
+	stop := func(_ context.Context, r *train.Run) error {
+		if r.Epoch == len(r.History) && r.Fleet.IsFirstWorker() {
+			r.Stop("enough")
+		}
+		return nil
+	}
+	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
+		for _, threads := range []int{1, 2} {
+			for _, hook := range []train.Hooks{{Begin: stop}, {EpochBegin: stop}} {
+				results, _ := play(t, size[0], size[1], func() train.Job {
+					o := train.Options{Mode: "sync", Epochs: 3, Batch: 80}
+					if size[1] == 1 {
+						o.Threads = threads
+					}
+					j := job(o)
+					j.Hooks = []train.Hooks{hook}
+					return j
+				})
+				if r := results[0]; r.Stopped != "enough" || len(r.History) != 1 || !r.Last.End || r.Epoch.Steps > 0 {
+					t.Errorf("%v: %+v", size, r)
+				}
+			}
+		}
+	}
+}
+
+// TestTheBestOutlivesALongHistory: a job that is started again with a history of which its checkpoint had no room for all still knows the best
+// evaluation, and keeps that model.
+func TestTheBestOutlivesALongHistory(t *testing.T) {
+	dir, best := t.TempDir(), filepath.Join(t.TempDir(), "best")
+	epochs := func(n int) ([]train.Result, string) {
+		results, _ := play(t, 0, 1, func() train.Job {
+			j := job(train.Options{Epochs: n, Batch: 1, EvalEvery: 1, Checkpoint: dir})
+			j.Data = data(100, 20)
+			j.Rows = func(epoch int, rows *dataset.Dataset) *dataset.Dataset {
+				if epoch > 0 {
+					return rows.Take(20)
+				}
+				return rows.MapFloats("y", func(y float32) float32 { return 1 - y }) // worse with every step
+			}
+			j.Hooks = []train.Hooks{train.BestModel{Dir: best}.Hooks(), {Begin: func(_ context.Context, r *train.Run) error {
+				r.User = make([]byte, 30<<10)
+				return nil
+			}}}
+			return j
+		})
+		version, err := nn.Version(best)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results, version
+	}
+	first, want := epochs(1)
+	again, version := epochs(2)
+	least := func(h []train.Evaluation) float64 {
+		return slices.MinFunc(h, func(a, b train.Evaluation) int { return cmp.Compare(a.Value(nil), b.Value(nil)) }).Value(nil)
+	}
+	h := again[0].History
+	if len(first[0].History) != 100 || len(h) >= 100 || least(h[len(h)-20:]) <= least(first[0].History) {
+		t.Fatalf("%d evaluations, then %d of which the last are %v: this shows nothing", len(first[0].History), len(h), h[len(h)-20:])
+	}
+	if version != want || least(h) != least(first[0].History) {
+		t.Errorf("the best of the evaluations is %v, was %v; the best model %s, was %s", least(h), least(first[0].History), version, want)
 	}
 }

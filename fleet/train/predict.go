@@ -61,11 +61,14 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 		if lost := slices.IndexFunc(all, func(b []byte) bool { return b == nil }); lost >= 0 {
 			return p.rows, fmt.Errorf("train: Predict: worker %d is lost, and its rows from %d on have no predictions", lost, p.rows)
 		}
-		if len(slices.Concat(all...)) == 0 {
-			return p.rows, p.exe.Close(ctx)
+		over := len(slices.Concat(all...)) == 0
+		if !over || !p.begun { // of no rows there is a line with the labels
+			if err := p.write(to, all); err != nil {
+				return p.rows, err
+			}
 		}
-		if err := p.write(to, all); err != nil {
-			return p.rows, err
+		if over {
+			return p.rows, p.exe.Close(ctx)
 		}
 	}
 }
@@ -76,6 +79,7 @@ type prediction struct {
 	outputs []*nn.Node
 	width   int  // numbers of a row
 	writes  bool // this worker does
+	begun   bool // the labels are written
 	rows    int  // so far, of all workers
 }
 
@@ -139,11 +143,12 @@ func (p *prediction) piece(ctx context.Context, next func() (dataset.Batch, erro
 func (p *prediction) write(to io.Writer, all [][]byte) error {
 	buffered := bufio.NewWriter(to)
 	out, line := csv.NewWriter(buffered), make([]string, p.width)
-	if p.rows == 0 && p.writes {
+	if !p.begun && p.writes {
 		if err := out.Write(p.header()); err != nil {
 			return err
 		}
 	}
+	p.begun = true
 	size := 4 * p.width
 	for i := 0; ; i++ {
 		b, row := all[i%len(all)], i/len(all)

@@ -244,7 +244,7 @@ func TestPredict(t *testing.T) {
 	}
 	for _, rows := range []int{0, 1, 2, 5000} {
 		alone := predict(0, 1, rows)
-		if lines := strings.Count(alone, "\n"); rows > 0 && (lines != rows+1 || !strings.HasPrefix(alone, "p,two_0,two_1\n0.")) {
+		if lines := strings.Count(alone, "\n"); lines != rows+1 || !strings.HasPrefix(alone+"0.", "p,two_0,two_1\n0.") {
 			t.Errorf("%d rows are %d lines:\n%.200s", rows, lines, alone)
 		}
 		for _, size := range [][2]int{{1, 3}, {0, 2}} {

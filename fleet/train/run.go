@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -169,8 +170,17 @@ func (r *Run) end(ctx context.Context) error {
 	return err
 }
 
-// pass trains on this worker's share of the epoch.
+// pass trains on this worker's share of the epoch; on none of it where the job was stopped before the first step.
 func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
+	res, err := r.trainShare(ctx)
+	if errors.Is(err, nn.ErrNoBatches) && r.stopping() {
+		none := func(func(dataset.Batch, error) bool) {}
+		return r.exe.TrainFrom(ctx, none, nn.TrainOptions{MayBeEmpty: true}) // the others have to know that this epoch is over
+	}
+	return res, err
+}
+
+func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	j, f := r.Job, r.Fleet
 	r.exe.ResetMetrics()
 	r.curve.restart()
