@@ -322,6 +322,24 @@ func sumOf(all []float32) (sum float32) {
 	return sum
 }
 
+// TestPositionsOfAJournalWithoutPushes: a job goes on from a checkpoint, with journals, and all roles are killed before anything was pushed. Those
+// who are started again begin at the positions of the checkpoint, as the ones before did.
+func TestPositionsOfAJournalWithoutPushes(t *testing.T) {
+	j := &counting{Job: trial.Jobs(t)["async"], loop: "by hand", latency: 700 * time.Millisecond, dies: []int{16, 0},
+		recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(3 * time.Second)}}
+	for life := range 3 {
+		if life == 1 {
+			j.recovery.Journal, j.recovery.JournalDir = strategy.JournalProcess, t.TempDir()
+		}
+		dir := t.TempDir()
+		latest, _ := fleet.Latest(j.recovery.Dir)
+		synctest.Test(t, func(t *testing.T) { j.live(t, life, dir) })
+		if life == 2 && (!slices.Equal(j.began, latest.Positions) || latest.Positions[0].Samples == 0) {
+			t.Errorf("life %d begins at %v, its checkpoint has %v", life, j.began, latest.Positions)
+		}
+	}
+}
+
 // TestPositionsThatDontFit: a job goes on with another number of workers, or of training threads, so that the shares of the data are others.
 // The epoch that was under way begins anew, and the log says so.
 func TestPositionsThatDontFit(t *testing.T) {

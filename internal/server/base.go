@@ -201,6 +201,7 @@ func (c *returning) fill(ctx context.Context, b base) error {
 	}
 	if err == nil && f.ID != "" {
 		c.members.recovery.base = wire.Base{Name: filepath.Base(f.Dir), ID: f.ID}
+		c.members.recovery.goOn(f.Dir, m.Positions)
 	}
 	return err
 }
