@@ -310,3 +310,19 @@ func TestTheBestOutlivesALongHistory(t *testing.T) {
 		t.Errorf("the best of the evaluations is %v, was %v; the best model %s, was %s", least(h), least(first[0].History), version, want)
 	}
 }
+
+// TestEvaluationsOfUnevenShares: workers without servers whose shares end at different steps evaluate together, or not at all between them.
+func TestEvaluationsOfUnevenShares(t *testing.T) {
+	for _, c := range []struct{ rows, every, evaluations int }{{101, 5, 2}, {101, 3, 4}, {120, 5, 4}} {
+		results, _ := play(t, 0, 2, func() train.Job {
+			j := job(train.Options{Mode: "sync", Epochs: 2, Batch: 10, EvalEvery: c.every})
+			j.Data = data(c.rows, 20)
+			return j
+		})
+		for worker, r := range results {
+			if len(r.History) != c.evaluations {
+				t.Errorf("%+v: worker %d has %d evaluations", c, worker, len(r.History))
+			}
+		}
+	}
+}

@@ -34,6 +34,7 @@ type Run struct {
 	train, test *dataset.Dataset
 	exe, judge  *nn.Executor // that trains, that evaluates
 	share       int          // examples of this worker in the epoch, 0 if nobody knows
+	least       int          // of the worker that has the fewest
 	before      int          // examples that all workers trained on in epochs before
 	last        nn.TrainResult
 	curve       curve
@@ -190,6 +191,8 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	}
 	mine := rows.Shard(f.WorkerIndex(), f.WorkerNum())
 	r.share, _ = mine.Len()
+	all, _ := rows.Len()
+	r.least = all / f.WorkerNum()
 	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
 		Progress: &nn.Progress{Out: j.Stdout, Label: r.label(), Total: r.share}}
 	if j.Threads > 1 {
@@ -228,10 +231,17 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 		return err
 	}
 	every := r.Job.EvalEvery
-	if every == 0 || so.Steps%every != 0 || so.Samples+so.Passed == r.share || r.stopping() { // the epoch's end evaluates too
+	ended := so.Samples+so.Passed == r.share || r.parted(so) // the epoch's end evaluates too
+	if every == 0 || so.Steps%every != 0 || ended || r.stopping() {
 		return nil
 	}
 	return r.middle(ctx, so)
+}
+
+// parted says whether another worker has come to the end of its share, of workers without servers: it makes the steps of the rest with them
+// until all have, and can't evaluate between two. All make the same steps, so that all know.
+func (r *Run) parted(so nn.TrainResult) bool {
+	return r.Fleet.ServerNum() == 0 && r.share > 0 && so.Samples+so.Passed >= r.least
 }
 
 // middle evaluates in the middle of an epoch. A worker that is late finds the others where they are.
