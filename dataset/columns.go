@@ -19,8 +19,10 @@ func (d *Dataset) Rename(column, name string) *Dataset {
 	return d.through(change{columns: columns})
 }
 
-// Select keeps these columns alone, in this order.
+// Select keeps these columns alone, in this order. Of files in a format of this package lines are then not asked for what the others need:
+// one that is to be predicted has no label, or any.
 func (d *Dataset) Select(columns ...string) *Dataset {
+	d = d.asking(columns)
 	from := make([]int, len(columns))
 	kept := make([]Column, len(columns))
 	for i, name := range columns {
@@ -37,6 +39,22 @@ func (d *Dataset) Select(columns ...string) *Dataset {
 		to.take(rows, 0, rows.Len())
 		return nil
 	}})
+}
+
+// asking is the dataset over files of which no more is read than some columns, if they all are columns of the files.
+func (d *Dataset) asking(columns []string) *Dataset {
+	f, ok := d.source.(*Files)
+	if !ok || d.err != nil || len(columns) == 0 {
+		return d
+	}
+	for _, name := range columns {
+		if _, err := d.find("Select", name); err != nil {
+			return d
+		}
+	}
+	narrow := *f
+	narrow.Format = only(f.Format, columns)
+	return d.with(&narrow)
 }
 
 // MapFloats puts f of each value of a float32 column in its place, before rows become batches. No format has it: where a saved model is to

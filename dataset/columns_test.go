@@ -105,6 +105,25 @@ func TestColumnsKeepOrders(t *testing.T) {
 	}
 }
 
+// TestSelectAsksForNoMore: lines of files need not have what only columns that are not selected are made of.
+func TestSelectAsksForNoMore(t *testing.T) {
+	schema := []CSVColumn{{Column: Floats("x")}, {Column: Ints("id")}, {Column: Floats("late")}}
+	for name, d := range map[string]*Dataset{
+		"csv":  FromReader(strings.NewReader("id,x\n7,1\n8,2\n"), "csv", CSV{Schema: schema}),
+		"json": FromReader(strings.NewReader(`{"x":1,"id":7}`+"\n"+`{"id":8,"x":2,"late":"?"}`), "json", JSONLines{Schema: schema}),
+		"slots": FromReader(strings.NewReader("x:1 id:7\nid:8 x:2\n"), "slots",
+			SlotText{Slots: []SlotColumn{{Column: Floats("x")}, {Column: Ints("id")}, {Column: Floats("late")}}}),
+	} {
+		b, err := d.Select("id", "x").Batch(t.Context())
+		if err != nil || !slices.Equal(b["id"].Int64s(), []int64{7, 8}) || !slices.Equal(b["x"].Float32s(), []float32{1, 2}) || len(b) != 2 {
+			t.Errorf("%s: %v, %v", name, b, err)
+		}
+	}
+	if err := FromReader(strings.NewReader(""), "csv", CSV{Schema: schema}).Select("y").Err(); err == nil {
+		t.Error("a column that is none")
+	}
+}
+
 // TestColumnsRefused: what is no column, and what fails on the way, is told with its names.
 func TestColumnsRefused(t *testing.T) {
 	bad := errors.New("no such word")

@@ -148,6 +148,7 @@ package dataset
 //	criteo.go     Criteo's TSV
 //	csv.go        CSV
 //	jsonlines.go  JSON objects
+//	missed.go     names that are in none of them
 //	libsvm.go     a label and "index:value"
 //	slots.go      columns that slots fill
 //	slottext.go   "slot:value"

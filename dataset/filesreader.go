@@ -21,7 +21,7 @@ func (r *filesReader) Read(t *Table, n int) (int, error) {
 	for t.Len()-before < n {
 		line, err := r.next()
 		if err == io.EOF {
-			r.tell()
+			r.whole(r.parser)
 			return endOr(t.Len() - before)
 		}
 		if err == nil {
@@ -32,6 +32,16 @@ func (r *filesReader) Read(t *Table, n int) (int, error) {
 		}
 	}
 	return t.Len() - before, nil
+}
+
+// whole ends a pass that has come to its end, the last file's with this parser.
+func (r *filesReader) whole(p Parser) {
+	if r.told {
+		return
+	}
+	r.missed.add(p)
+	r.missed.tell(r.Paths)
+	r.tell()
 }
 
 // Close ends the pass.

@@ -64,13 +64,14 @@ func (f JSONLines) NewParser() (Parser, error) {
 			p.uses = append(p.uses, jsonUse{c.use(name, number, column, i*share), share})
 		}
 	}
-	p.object = jsonobject.NewReader(names, true)
+	p.object, p.names = jsonobject.NewReader(names, true), names
 	return p, nil
 }
 
 type jsonParser struct {
 	missing texts
 	object  *jsonobject.Reader
+	names   []string // of the fields, by number
 	uses    []jsonUse
 	text    []byte // that was escaped
 }
@@ -94,6 +95,15 @@ func (p *jsonParser) ParseLine(line []byte, row Row) error {
 		}
 	}
 	return nil
+}
+
+// missed implements misser.
+func (p *jsonParser) missed() (fields, others []string, any bool) {
+	numbers, others, any := p.object.Missed()
+	for _, number := range numbers {
+		fields = append(fields, p.names[number])
+	}
+	return fields, others, any
 }
 
 // set sets the values of a field.

@@ -21,6 +21,7 @@ type lineReader struct {
 	number int    // of rows' lines, over all files
 
 	headers int
+	missed  missed
 }
 
 // head is what a parser must know of a file before its rows.
@@ -124,6 +125,7 @@ func (r *lineReader) nextFile() error {
 	if err != nil {
 		return err
 	}
+	r.missed.add(r.parser)
 	r.file, r.lines, r.parser = f, newLines(f), parser
 	header, ok := parser.(HeaderParser)
 	if !ok {

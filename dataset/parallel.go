@@ -138,6 +138,7 @@ func (r *crewReader) parse() {
 		var err error
 		if len(c.at) > 0 && of != c.head.number {
 			of = c.head.number
+			r.missed.add(parser)
 			parser, err = r.newParser(&c.head)
 		}
 		if err != nil {
@@ -147,6 +148,7 @@ func (r *crewReader) parse() {
 		}
 		c.done <- struct{}{}
 	}
+	r.missed.add(parser)
 }
 
 func (c *chunk) parse(p Parser) {
@@ -224,7 +226,8 @@ func (r *crewReader) give(t *Table, n int) error {
 		r.free <- c
 	}
 	if r.ended == io.EOF {
-		r.tell()
+		r.crew.Wait() // which has nothing more to do
+		r.whole(nil)
 	}
 	return nil
 }

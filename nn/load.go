@@ -39,6 +39,20 @@ func (m *Model) Format() (dataset.Format, error) {
 	return m.format, nil
 }
 
+// Rows are those of text files in the model's format, with the feeds that its outputs need and no more: files that are to be predicted have
+// no labels, or any.
+//
+//	rows, err := m.Rows("tomorrow.csv.gz")
+//	_, err = train.Predict(ctx, f, rows, os.Stdout, m.Outputs...)
+func (m *Model) Rows(paths ...string) (*dataset.Dataset, error) {
+	f, err := m.Format()
+	if err != nil {
+		return nil, err
+	}
+	rows := dataset.FromFiles(f, paths...).Select(feedNames(m.Inputs)...)
+	return rows, rows.Err()
+}
+
 // Version is another for each model that a fleet saves: the checksum of its model.json. It is empty for a directory without that file.
 func (m *Model) Version() string { return m.version }
 

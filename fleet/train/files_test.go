@@ -2,12 +2,14 @@ package train_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -98,5 +100,32 @@ func TestAModelCarriesItsFormat(t *testing.T) {
 	scores, err := s.ScoreLines(context.Background(), []byte("x\n0.5\n-0.5\n"))
 	if err != nil || len(scores.Values[0]) != 2 || scores.Values[0][0] < 0.6 || scores.Values[0][1] > 0.4 {
 		t.Errorf("scores are %v, error %v", scores, err)
+	}
+	agree(t, filepath.Join(dir, "model"), scores)
+}
+
+// agree predicts the rows of the scores from a file that has no labels.
+func agree(t *testing.T, model string, scores nn.Scores) {
+	t.Helper()
+	m, err := nn.Load(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "tomorrow.csv")
+	if err := os.WriteFile(file, []byte("x\n0.5\n-0.5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := m.Rows(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fleet.Init(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	_, err = train.Predict(t.Context(), f, rows, &got, m.Outputs...)
+	if want := fmt.Sprintf("%v\n%v\n", scores.Values[0][0], scores.Values[0][1]); err != nil || !strings.HasSuffix(got.String(), "\n"+want) {
+		t.Errorf("predictions are %q, error %v; scores are %q", got.String(), err, want)
 	}
 }

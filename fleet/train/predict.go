@@ -30,11 +30,12 @@ const predicted = 1024
 // It needs no job: with a saved model and a fleet of one's own, alone or of collective workers, it is
 //
 //	m, err := nn.Load("output/model")
+//	rows, err := m.Rows("tomorrow.csv") // which need no labels
 //	f, err := fleet.Init(nil)
 //	n, err := train.Predict(ctx, f, rows, os.Stdout, m.Outputs...)
 //
-// and a job calls it in the hook End. Rows have the columns that the outputs are computed from: a format whose schema has no label reads
-// files that have none.
+// and a job calls it in the hook End. Rows have the columns that the outputs are computed from; with Select of these alone, lines of files
+// need no others.
 func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.Writer, outputs ...*nn.Node) (n int, err error) {
 	if err := checkGiven("Predict", f, rows); err != nil {
 		return 0, err

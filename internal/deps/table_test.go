@@ -10,7 +10,7 @@ var house = map[string][]string{
 	"optimizer/optimizertest": {"optimizer"},
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
-	"dataset":         {"internal/categories", "internal/files", "internal/jsonobject"},
+	"dataset":         {"internal/categories", "internal/files", "internal/jsonobject", "internal/mistyped"},
 	"dataset/parquet": {"dataset", "internal/categories", "internal/files"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},

@@ -13,6 +13,7 @@ type names struct {
 	met    []name         // the first is none, and stands before each object's first
 	byText map[string]int // into met
 	last   int            // the name that came before, in met
+	had    []bool         // wanted members that some object has had
 }
 
 // name is a name that was met.
@@ -32,7 +33,7 @@ const (
 )
 
 func newNames(wanted []string, anyCase bool) names {
-	n := names{wanted: map[string]int{}, met: make([]name, 1), byText: map[string]int{}}
+	n := names{wanted: map[string]int{}, met: make([]name, 1), byText: map[string]int{}, had: make([]bool, len(wanted))}
 	if anyCase {
 		n.folded = map[string]int{}
 	}
@@ -87,6 +88,9 @@ func (n *names) find(quoted []byte) int {
 	m, known := n.byText[string(quoted)]
 	if !known {
 		found := name{quoted: string(quoted), number: n.look(string(Unescape(nil, quoted[1:len(quoted)-1])))}
+		if found.number >= 0 {
+			n.had[found.number] = true
+		}
 		if len(quoted) > longestMet || len(n.met) == mostMet {
 			return found.number
 		}

@@ -24,6 +24,22 @@ func (r *Reader) Value(number int) Value { return r.values[number] }
 // Other is the first member of that object with another name; an Absent one if there is none. Its name is as it is written.
 func (r *Reader) Other() (name []byte, v Value) { return r.of, r.other }
 
+// Missed are the wanted members, by number, that no object so far has had, and the names of others that were there. any says that some
+// object had a member.
+func (r *Reader) Missed() (wanted []int, others []string, any bool) {
+	for number, had := range r.names.had {
+		if !had {
+			wanted = append(wanted, number)
+		}
+	}
+	for _, m := range r.names.met[1:] {
+		if m.number < 0 {
+			others = append(others, string(Unescape(nil, []byte(m.quoted[1:len(m.quoted)-1]))))
+		}
+	}
+	return wanted, others, len(r.names.met) > 1
+}
+
 // Read reads a text that is an object. The error for one that is none is that of package encoding/json.
 func (r *Reader) Read(text []byte) error {
 	clear(r.values)
