@@ -81,7 +81,7 @@ func (p *pass) ended(batches int) error {
 
 // fill makes the next batch in s; io.EOF after the last one.
 func (p *pass) fill(s *slot) (Batch, error) {
-	s.table.reset()
+	s.table.Reset()
 	for s.table.Len() < p.size {
 		if err := p.ended(p.made); err != nil {
 			return nil, err

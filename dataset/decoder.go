@@ -56,7 +56,7 @@ func columnNames(columns []Column) string {
 // format begin with a header, so does the text. The batch is valid until the next call. A line that can't be understood is a
 // [*LineError], which names the text's line, and a text without a row is [ErrNoRows].
 func (d *Decoder) Decode(text []byte) (Batch, error) {
-	d.slot.table.reset()
+	d.slot.table.Reset()
 	d.open(text)
 	_, wantsHeader := d.rows.parser.(HeaderParser)
 	for {

@@ -66,7 +66,7 @@ func (r *windowReader) Read(t *Table, n int) (int, error) {
 
 // fill reads the next window and draws its order.
 func (r *windowReader) fill() error {
-	r.window.reset()
+	r.window.Reset()
 	for r.window.Len() < r.rows {
 		_, err := r.Reader.Read(r.window, r.rows-r.window.Len())
 		if err == io.EOF {

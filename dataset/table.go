@@ -81,8 +81,22 @@ func (t *Table) Append(src *Table, rows ...int) error {
 			return fmt.Errorf("%w %q: it differs between the two tables", ErrColumn, a.Name)
 		}
 	}
-	t.gather(src, rows)
+	if isRun(rows) {
+		t.gatherRun(src, rows[0], rows[0]+len(rows))
+	} else {
+		t.gather(src, rows)
+	}
 	return nil
+}
+
+// isRun says whether each row is the next after the row before it.
+func isRun(rows []int) bool {
+	for i, r := range rows {
+		if r != rows[0]+i {
+			return false
+		}
+	}
+	return len(rows) > 0
 }
 
 // gather appends rows of a table with the same columns.
@@ -107,8 +121,8 @@ func (t *Table) gatherRun(src *Table, lo, hi int) {
 	t.take(src, lo, hi)
 }
 
-// reset empties the table and keeps its memory.
-func (t *Table) reset() { t.truncate(0) }
+// Reset drops all rows, and keeps their memory for rows to come.
+func (t *Table) Reset() { t.truncate(0) }
 
 // truncate keeps the first n rows and drops what was begun after them.
 func (t *Table) truncate(n int) {

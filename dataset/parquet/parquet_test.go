@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -229,6 +230,7 @@ func TestRefused(t *testing.T) {
 		"no files":        {Files{Schema: column(floats, "half"), Paths: []string{}}, "no rows"},
 		"a far scale":     {Files{Schema: []dataset.CSVColumn{{Column: floats, Fields: []string{"half"}, Scale: []dataset.Scaling{{Std: 1e-39}}}}}, "f:1: field half: want a number that its Scale leaves in the range of float32, got 2"},
 		"a scaled int":    {Files{Schema: []dataset.CSVColumn{{Column: ints, Fields: []string{"half"}, Scale: []dataset.Scaling{{}}}}}, "Scale is for a column of Floats"},
+		"threads":         {Files{Schema: column(floats, "half"), Threads: -1}, "Files.Threads is -1: want 0 or more goroutines"},
 		"null, a NaN":     {Files{Schema: column(floats, "null"), Missing: "NaN"}, "[3 NaN]"},
 	} {
 		if c.f.Paths == nil {
@@ -253,6 +255,7 @@ func TestEveryFieldActs(t *testing.T) {
 		"Paths":   func(f *Files) { f.Paths = []string{"g"} },
 		"FS":      func(f *Files) { f.FS = nil },
 		"Missing": func(f *Files) { f.Missing = "5" },
+		"Threads": func(f *Files) { f.Threads = -1 },
 		"Schema":  func(f *Files) { f.Schema = []dataset.CSVColumn{{Column: dataset.Ints("x"), Fields: []string{"half"}}} },
 	}
 	of := reflect.TypeFor[Files]()
@@ -283,8 +286,8 @@ func outcome(ctx context.Context, d *dataset.Dataset) string {
 
 // TestEnds: a pass ends with its context, and files are closed when a loop breaks.
 func TestEnds(t *testing.T) {
-	open := 0
-	f := &Files{FS: counted{fstest.MapFS{"f": {Data: written(t, flights(50), 5)}}, &open}, Paths: []string{"f", "f"}, Schema: schema}
+	var open atomic.Int64
+	f := &Files{FS: counted{FS: fstest.MapFS{"f": {Data: written(t, flights(50), 5)}}, open: &open}, Paths: []string{"f", "f"}, Schema: schema}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	enough := errors.New("enough")
@@ -297,33 +300,40 @@ func TestEnds(t *testing.T) {
 	for range dataset.New(f).Prefetch(2).Batches(3) {
 		break
 	}
-	if open != 0 {
-		t.Errorf("%d files are open", open)
+	if n := open.Load(); n != 0 {
+		t.Errorf("%d files are open", n)
 	}
 }
 
 // counted counts the files that are open.
 type counted struct {
 	fs.FS
-	open *int
+	open *atomic.Int64
+	then func() // is called when a file is opened, if there is one
 }
 
 func (c counted) Open(name string) (fs.File, error) {
 	f, err := c.FS.Open(name)
-	*c.open++
-	return countedFile{f, c.open}, err
+	if err != nil {
+		return nil, err
+	}
+	c.open.Add(1)
+	if c.then != nil {
+		c.then()
+	}
+	return countedFile{f, c.open}, nil
 }
 
 type countedFile struct {
 	fs.File
-	open *int
+	open *atomic.Int64
 }
 
 func (c countedFile) ReadAt(b []byte, at int64) (int, error) {
 	return c.File.(io.ReaderAt).ReadAt(b, at)
 }
 func (c countedFile) Close() error {
-	*c.open--
+	c.open.Add(-1)
 	return c.File.Close()
 }
 

@@ -57,6 +57,13 @@ func (v *values) read() error {
 	return err
 }
 
+// seek goes to the first value of a row of the group.
+func (v *values) seek(row int64) error {
+	v.drop()
+	v.at, v.n = 0, 0
+	return v.pages.SeekToRow(row)
+}
+
 // drop lets go of the page.
 func (v *values) drop() {
 	if v.reader != nil {

@@ -1,0 +1,121 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync/atomic"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/gofleet/gofleet/internal/files"
+)
+
+// file is an open file. It is closed when nobody holds it any more.
+type file struct {
+	path    string
+	closer  io.Closer
+	groups  []parquet.RowGroup
+	uses    []use // of its columns
+	holders atomic.Int32
+}
+
+// hold keeps the file open until release is called.
+func (f *file) hold() { f.holders.Add(1) }
+
+func (f *file) release() {
+	if f.holders.Add(-1) == 0 {
+		_ = f.closer.Close() // it was read only
+	}
+}
+
+// openFile opens the file at path, which the caller holds. What the library panics about in a broken file is an error.
+func (f *Files) openFile(path string, uses []use) (opened *file, err error) {
+	at, size, err := f.open(path)
+	if err != nil {
+		return nil, err
+	}
+	opened = &file{path: path, closer: at, uses: slices.Clone(uses)}
+	opened.hold()
+	defer func() {
+		if p := recover(); p != nil {
+			err = broken(p)
+		}
+		if err != nil {
+			opened.release()
+			opened, err = nil, fmt.Errorf("dataset: %s: %w", path, err)
+		}
+	}()
+	return opened, opened.look(at, size)
+}
+
+// broken is the error that the library has panicked about.
+func broken(p any) error { return fmt.Errorf("the file is broken: %v", p) }
+
+// look finds the groups of rows and the columns.
+func (f *file) look(at io.ReaderAt, size int64) error {
+	if err := checkFooter(at, size); err != nil {
+		return err
+	}
+	// Indexes are looked at where they are needed.
+	parsed, err := parquet.OpenFile(at, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return err
+	}
+	f.groups = parsed.RowGroups()
+	for i := range f.uses {
+		if err := f.uses[i].find(parsed.Schema()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFooter refuses a file whose end says that more stands before it than there is, for which the library would take memory at once.
+func checkFooter(f io.ReaderAt, size int64) error {
+	var end [8]byte
+	if size < int64(len(end)) {
+		return fmt.Errorf("a file of %d bytes is no Parquet file", size)
+	}
+	if _, err := f.ReadAt(end[:], size-int64(len(end))); err != nil && err != io.EOF {
+		return err
+	}
+	if footer := int64(binary.LittleEndian.Uint32(end[:])); footer+int64(len(end)) > size {
+		return fmt.Errorf("no Parquet file, or it is cut off: its end tells of a footer of %d bytes, and the file has %d", footer, size)
+	}
+	return nil
+}
+
+// readerAtCloser is what is read of a file.
+type readerAtCloser interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// open opens what lies at path.
+func (f *Files) open(path string) (readerAtCloser, int64, error) {
+	var opened fs.File
+	var err error
+	if f.FS != nil {
+		opened, err = f.FS.Open(path)
+	} else if err = files.CheckLocal(path); err == nil {
+		opened, err = os.Open(path)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("dataset: %w", err)
+	}
+	at, ok := opened.(readerAtCloser)
+	if !ok {
+		opened.Close()
+		return nil, 0, fmt.Errorf("dataset: %s: its file system has files without ReadAt, which a Parquet file needs", path)
+	}
+	info, err := opened.Stat()
+	if err != nil {
+		opened.Close()
+		return nil, 0, fmt.Errorf("dataset: %w", err)
+	}
+	return at, info.Size(), nil
+}
