@@ -6,33 +6,16 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// hashed are the ids of the entries of a dictionary.
-type hashed struct {
-	of  parquet.Dictionary
-	ids []int64 // -1: not yet known
-}
-
 // category is the id of the value that was taken last. An entry of a dictionary is hashed once.
 func (u *use) category(v *parquet.Value) int64 {
-	if u.dictionary == nil || v.IsNull() {
+	if u.ids == nil || v.IsNull() {
 		return u.hash.ID(u.token(v))
 	}
-	if u.hashed.of != u.dictionary {
-		u.hashed.begin(u.dictionary)
-	}
-	id := &u.hashed.ids[u.indexes[u.values.set-1]]
-	if *id < 0 {
+	id := &u.ids[u.indexes[u.values.set-1]]
+	if *id == unknown {
 		*id = u.hash.ID(u.token(v))
 	}
 	return *id
-}
-
-// begin forgets the dictionary before.
-func (h *hashed) begin(d parquet.Dictionary) {
-	h.of, h.ids = d, h.ids[:0]
-	for range d.Len() {
-		h.ids = append(h.ids, -1)
-	}
 }
 
 // token is what is hashed of a value: its text, of a number in decimal digits; "" where it is null. It is valid until the next call.

@@ -22,12 +22,12 @@ type use struct {
 	field    string
 	leaf     int  // the column's number in the file
 	unsigned bool // its integers are
+	list     bool // a row may have any number of its values
 	column   int  // of the rows, and the first value there
 	place    int
 	size     int // how many values a row has; 0: any number
 	kind     tensor.Dtype
 	hash     categories.Hasher // Height 0: a number
-	hashed   hashed            // of a dictionary
 	digits   []byte            // of a number that is hashed
 	scale    []dataset.Scaling
 	filler   number // stands for null
@@ -64,7 +64,7 @@ func (f *Files) uses() (uses []use, err error) {
 		for i, name := range fields {
 			u.field, u.place = name, i*u.size
 			if c.Hash > 0 {
-				u.hash = categories.NewHasher(name, c.Hash)
+				u.hash, u.hashed = categories.NewHasher(name, c.Hash), true
 			}
 			uses = append(uses, u)
 		}
@@ -125,7 +125,7 @@ func (u *use) check(s *parquet.Schema) error {
 	leaf, _ := s.Lookup(s.Columns()[u.leaf]...)
 	t := leaf.Node.Type()
 	decimal := false
-	u.unsigned = false
+	u.unsigned, u.list = false, leaf.MaxRepetitionLevel > 0
 	if logical := t.LogicalType(); logical != nil {
 		integer, ok := logical.Value.(*format.IntType)
 		u.unsigned = ok && !integer.IsSigned
@@ -145,6 +145,9 @@ func (u *use) check(s *parquet.Schema) error {
 
 // fill sets what the row has of the column.
 func (u *use) fill(row dataset.Row) error {
+	if !u.list && u.size == 1 {
+		return u.fillOne(row)
+	}
 	n := 0
 	for first := true; ; first = false {
 		v, err := u.peek()
@@ -167,6 +170,21 @@ func (u *use) fill(row dataset.Row) error {
 		}
 		n++
 	}
+}
+
+// fillOne is fill where a row has one value, and no look at the next has to tell so.
+func (u *use) fillOne(row dataset.Row) error {
+	v, err := u.peek()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	if u.values.at++; !v.IsNull() {
+		u.values.set++
+	}
+	return u.set(row, 0, v)
 }
 
 // enough says whether a row that has n values of the column has all.

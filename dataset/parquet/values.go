@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"io"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -14,10 +15,16 @@ type values struct {
 	buffer [128]parquet.Value
 	at, n  int
 
-	dictionary parquet.Dictionary // of the page, or nil
-	indexes    []int32            // in it, of the values that are not null
+	hashed     bool               // its values are, so that ids of a dictionary are kept
+	dictionary parquet.Dictionary // of the last page that had it
+	entries    []int64            // the ids of its entries, as far as they are known
+	ids        []int64            // the same; nil if the page has no dictionary
+	indexes    []int32            // in the dictionary, of the values that are not null
 	set        int                // values of the page so far that are not null
 }
+
+// unknown is the id of an entry that was not hashed yet.
+const unknown = -1
 
 // peek is the next value, which is valid until the one after it is looked at; io.EOF after the last.
 func (v *values) peek() (*parquet.Value, error) {
@@ -37,10 +44,7 @@ func (v *values) read() error {
 			return err
 		}
 		v.page, v.reader, v.set = page, page.Values(), 0
-		if v.dictionary = page.Dictionary(); v.dictionary != nil {
-			data := page.Data()
-			v.indexes = data.Int32()
-		}
+		v.lookUp(page)
 	}
 	n, err := v.reader.ReadValues(v.buffer[:])
 	v.at, v.n = 0, n
@@ -55,6 +59,23 @@ func (v *values) read() error {
 		err = nil
 	}
 	return err
+}
+
+// lookUp takes the indexes of a page that has a dictionary, which is often that of the page before.
+func (v *values) lookUp(page parquet.Page) {
+	v.ids = nil
+	d := page.Dictionary()
+	if d == nil || !v.hashed {
+		return
+	}
+	if d != v.dictionary {
+		v.dictionary, v.entries = d, slices.Grow(v.entries[:0], d.Len())
+		for range d.Len() {
+			v.entries = append(v.entries, unknown)
+		}
+	}
+	data := page.Data()
+	v.ids, v.indexes = v.entries, data.Int32()
 }
 
 // seek goes to the first value of a row of the group.
@@ -79,5 +100,5 @@ func (v *values) close() {
 	}
 	v.drop()
 	_ = v.pages.Close() // it was read only
-	v.pages, v.dictionary, v.at, v.n = nil, nil, 0, 0
+	v.pages, v.dictionary, v.ids, v.at, v.n = nil, nil, nil, 0, 0
 }
