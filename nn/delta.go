@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,9 @@ type foundDelta struct {
 // deltasIn are the deltas in the directories of a directory by increasing number, those of one number by name.
 func deltasIn(dir string) (found []foundDelta, err error) {
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) { // until the first is saved
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("nn: deltas: %w", err)
 	}

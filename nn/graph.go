@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -103,8 +102,8 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 		name = g.free(o.kind())
 	}
 	n.name = name
-	if g.named[name] != nil {
-		return n.spoil(errors.New("the name is taken"))
+	if other := g.named[name]; other != nil {
+		return n.spoil(fmt.Errorf("the name is taken by %s", other.label()))
 	}
 	shape, err := o.infer(in)
 	if err == nil {

@@ -62,7 +62,7 @@ var options = []struct {
 	{Progress{Out: &written[0]}, Progress{Out: &written[0], Total: -1, Every: -1, Steps: -1}, progress(trainThreads)},
 
 	{ScorerOptions{}, ScorerOptions{Outputs: []string{}, Format: toyFormat()}, scorer},
-	{ScorerOptions{}, ScorerOptions{Join: -1, Deltas: "none"}, scorer}, // what it joins: TestJoinedCallsAgree
+	{ScorerOptions{}, ScorerOptions{Join: -1, Deltas: "doc.go"}, scorer}, // what it joins: TestJoinedCallsAgree
 
 	{UniformSampler{Classes: 5}, UniformSampler{Classes: 50}, draws},
 	{LogUniformSampler{Classes: 5}, LogUniformSampler{Classes: 50}, draws},

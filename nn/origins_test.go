@@ -23,7 +23,7 @@ func TestMistakesNameTheirLine(t *testing.T) {
 	}{
 		{residual, `nn: add "add_0" (model.go:31): "fc_0" [N 1] and "sum_0" [N] can't be added: shapes are neither the same nor is the second a bias ` +
 			`of the first`},
-		{activated, `nn: linear "x" (model.go:41): the name is taken`},
+		{activated, `nn: linear "x" (model.go:41): the name is taken by input "x" (model.go:35)`},
 		{activatedByItsOwn, `nn: reshape "reshape_0" (model.go:51): input "fc_0" [N 2] has 2 numbers an example, [5] has 5`},
 		{nothing, `nn: concat (model.go:61): input 1 is nil`},
 		{tables, `nn: table "t" (model.go:72): "t" [0 2] (model.go:71) exists with another shape, initializer, entry or bound than [0 3], ` +

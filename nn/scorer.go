@@ -43,8 +43,9 @@ type ScorerOptions struct {
 	Outputs []string
 	// Format is that of the lines of ScoreLines; nil is the one that the model was saved with (InferenceModel.WithFormat).
 	Format dataset.Format
-	// Deltas is a directory in which each directory has a delta of the model, as a fleet's SaveModel saves them: OpenScorer and Reload take
-	// all that follow what the scorer has, whatever their names are. Deltas of another base stay where they are. Empty has none.
+	// Deltas is a directory in which each directory has a delta of the model, as a fleet's SaveModel saves them: OpenScorer and Reload
+	// take all that follow what the scorer has, whatever their names are. Deltas of another base stay where they are, and the directory
+	// need not be there before the first. Empty has none.
 	Deltas string
 	// Join is the most rows of different calls that are computed together. A quarter of the processors compute then, and what waits when
 	// one is done is joined, which serves more calls a second where they are many and the model's layers large, and makes each of them

@@ -377,8 +377,11 @@ func TestScorersFindDeltas(t *testing.T) {
 	if took, err := s.Reload(); took || err == nil || !strings.Contains(err.Error(), damaged) || s.Version() != before {
 		t.Errorf("a damaged one: %v, %v", took, err)
 	}
-	if _, err := OpenScorer(dir, ScorerOptions{Deltas: filepath.Join(deltas, "none")}); err == nil {
-		t.Error("a directory that isn't there")
+	if _, err := OpenScorer(dir, ScorerOptions{Deltas: filepath.Join(deltas, "none")}); err != nil {
+		t.Errorf("a directory that isn't there yet: %v", err)
+	}
+	if _, err := OpenScorer(dir, ScorerOptions{Deltas: filepath.Join(deltas, "notes")}); err == nil {
+		t.Error("a file in place of a directory")
 	}
 }
 

@@ -1,13 +1,13 @@
 // Command serve answers requests with the scores of a saved model. It knows nothing of the model but its directory: feeds, outputs and the
 // format of the rows are in there.
 //
-//	go run ./examples/serve -model=output/wide_and_deep/model
+//	go run ./examples/serve -model=output/late/model               # of the program in the README
 //	curl -s localhost:8080/model                                   # what it is fed and computes
-//	curl -s localhost:8080/score --data-binary @rows.csv           # raw lines, as training read them, with a label or without,
-//	                                                               # where the model was saved with their format
-//	curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{"dense_input":[1,2],"C":[7,9]}]'
+//	printf 'carrier,origin,dest,distance,hour\nAA,JFK,LAX,2475,9\n' | curl -s localhost:8080/score --data-binary @-
+//	curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{"numbers":[2475,9],"names":[7,9,11]}]'
 //
-// The answer has the version of the model, and for each output a list of numbers for each row:
+// The first has raw lines, as training read them, with a label or without, for a model that was saved with their format; the second has
+// the feeds of any model. The answer has the version of the model, and for each output a list of numbers for each row:
 //
 //	{"model":"9f86d081884c7d65","scores":{"click":[[0.31],[0.07]]}}
 //

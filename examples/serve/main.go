@@ -54,6 +54,9 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if _, err := os.Stat(*deltas); *deltas != "" && err != nil {
+		slog.Warn("there are no deltas yet", "error", err)
+	}
 	slog.Info("serving", "model", *model, "version", scorer.Version(), "address", l.Addr())
 	go keepFresh(ctx, scorer, *reload)
 	return serve(ctx, l, newHandler(scorer, limits{*deadline, *body, *rows}), *deadline)

@@ -285,7 +285,7 @@ func TestCommandLine(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "model")
 	train(t, dir, 1)
 	for _, args := range [][]string{{"-model=" + t.TempDir()}, {"-model=" + dir, "-addr=nowhere:1:2"}, {"-modle=x"},
-		{"-model=" + dir, "-deltas=" + dir + "/none"}, {"-model=" + dir, "-join=-1"}, {"-model=" + dir, "-deadline=0"}} {
+		{"-model=" + dir, "-deltas=" + dir + "/model.json"}, {"-model=" + dir, "-join=-1"}, {"-model=" + dir, "-deadline=0"}} {
 		if err := run(t.Context(), args); err == nil {
 			t.Errorf("%q is served", args)
 		}
