@@ -160,7 +160,7 @@ func (c *change) read(t, scratch *Table, read func(t *Table) error) error {
 		}
 		return err
 	}
-	scratch.reset()
+	scratch.Reset()
 	err := read(scratch)
 	if e := c.copied(t, scratch); err == nil {
 		err = e

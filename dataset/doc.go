@@ -18,7 +18,7 @@
 // Rows come from columns in memory ([FromColumns]), from structs ([FromStructs]), from functions ([Generate], [FromSeq]), from text
 // files ([FromFiles], [Files]) in one of the formats [CSV], [JSONLines], [LibSVM], [SlotText], [MultiSlot], [Criteo] or a user's own
 // [Format], from IDX files ([MNIST]), or from a user's own [Source] or [Indexed]. Files are unpacked if they are gzip or zstd, whatever
-// their names. Package dataset/parquet reads Parquet. All cores parse what is loaded into memory ([Files] has Threads).
+// their names. Package dataset/parquet reads Parquet. All cores read files that are loaded into memory ([Files] has Threads).
 //
 // Columns are named as the model's feeds by [Dataset.Rename], chosen by [Dataset.Select] and changed by [Dataset.MapFloats],
 // [Dataset.MapInts] and [Dataset.MapRows]; [Dataset.Filter] leaves rows out. [Dataset.Map] changes batches.

@@ -47,12 +47,19 @@ const chunkText = 64 << 10
 // loading is the key of a context whose pass may use all cores, since nothing is computed until it ends.
 type loading struct{}
 
+// Loading says whether a source is opened with ctx to be read into memory whole, as [Dataset.Load] does: it may use all cores then. A loop
+// over batches trains meanwhile.
+func Loading(ctx context.Context) bool {
+	all, _ := ctx.Value(loading{}).(bool)
+	return all
+}
+
 // threads is how many goroutines parse in a pass.
 func (f *Files) threads(ctx context.Context) int {
-	switch all, _ := ctx.Value(loading{}).(bool); {
+	switch {
 	case f.Threads > 0:
 		return f.Threads
-	case all && everyLineAlone(f.Format):
+	case Loading(ctx) && everyLineAlone(f.Format):
 		return runtime.GOMAXPROCS(0)
 	}
 	return 1
@@ -133,7 +140,7 @@ func (r *crewReader) parse() {
 	var parser Parser
 	var of int // the file that it is for
 	for c := range r.work {
-		c.table.reset()
+		c.table.Reset()
 		c.table.from(r.Paths)
 		var err error
 		if len(c.at) > 0 && of != c.head.number {

@@ -22,13 +22,6 @@ type ContextSource interface {
 	OpenContext(ctx context.Context, epoch int) (Reader, error)
 }
 
-// Loading says whether a source is opened with ctx to be read into memory whole, as [Dataset.Load] does: it may use all cores then. A loop
-// over batches trains meanwhile.
-func Loading(ctx context.Context) bool {
-	all, _ := ctx.Value(loading{}).(bool)
-	return all
-}
-
 // open starts a pass that ends with ctx, if the source can.
 func open(ctx context.Context, s Source, epoch int) (Reader, error) {
 	if c, ok := s.(ContextSource); ok {

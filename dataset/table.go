@@ -122,9 +122,7 @@ func (t *Table) gatherRun(src *Table, lo, hi int) {
 }
 
 // Reset drops all rows, and keeps their memory for rows to come.
-func (t *Table) Reset() { t.reset() }
-
-func (t *Table) reset() { t.truncate(0) }
+func (t *Table) Reset() { t.truncate(0) }
 
 // truncate keeps the first n rows and drops what was begun after them.
 func (t *Table) truncate(n int) {
