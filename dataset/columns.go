@@ -12,7 +12,7 @@ import (
 func (d *Dataset) Rename(column, name string) *Dataset {
 	c, err := d.find("Rename", column)
 	if err != nil {
-		return d.fail("%w", err)
+		return d.failed(err)
 	}
 	columns := slices.Clone(d.Columns())
 	columns[c].Name = name
@@ -28,7 +28,7 @@ func (d *Dataset) Select(columns ...string) *Dataset {
 	for i, name := range columns {
 		c, err := d.find("Select", name)
 		if err != nil {
-			return d.fail("%w", err)
+			return d.failed(err)
 		}
 		from[i], kept[i] = c, d.Columns()[c]
 	}
@@ -72,7 +72,7 @@ func (d *Dataset) MapInts(column string, f func(int64) int64) *Dataset {
 func mapValues[T value](d *Dataset, call, column string, f func(T) T) *Dataset {
 	c, err := d.find(call, column)
 	if err != nil {
-		return d.fail("%w", err)
+		return d.failed(err)
 	}
 	if d.Columns()[c].kind() != kindOf[T]() {
 		return d.fail("%s(%q): the column holds %v", call, column, d.Columns()[c].Type)
@@ -91,7 +91,7 @@ func mapValues[T value](d *Dataset, call, column string, f func(T) T) *Dataset {
 // pass, and names where the row comes from. F may be called from several goroutines.
 func (d *Dataset) MapRows(f func(from, to Row) error, columns ...Column) *Dataset {
 	if err := checkColumns(columns); err != nil {
-		return d.fail("MapRows: %w", err)
+		return d.failed(err)
 	}
 	return d.through(change{columns, nil, func(to, rows *Table) error {
 		for r := range rows.Len() {
@@ -123,7 +123,7 @@ func (d *Dataset) find(call, name string) (int, error) {
 	columns := d.Columns()
 	c := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
 	if c < 0 && d.err == nil {
-		return c, fmt.Errorf("%s(%q): there is no such column, only %s", call, name, columnNames(columns))
+		return c, fmt.Errorf("%w %s(%q): there is no such column, only %s", ErrOption, call, name, columnNames(columns))
 	}
 	if c < 0 {
 		return c, d.err

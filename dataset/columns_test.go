@@ -147,7 +147,7 @@ func TestColumnsRefused(t *testing.T) {
 		{d.Select(), `there is none`},
 		{d.MapFloats("x", nil), `MapFloats("x"): the column holds int64`},
 		{d.MapInts("pair", nil), `MapInts("pair"): the column holds float32`},
-		{d.MapRows(failing), `MapRows: dataset: column: there is none`},
+		{d.MapRows(failing), `dataset: column: there is none`},
 		{d.Filter(func(Row) bool { return false }), `Filter leaves none of 5 rows`},
 		{d.Take(-1).Rename("z", "y"), `Take(-1)`},
 		{FromFiles(placedFormat, paths...).MapRows(failing, Ints("x")), "MapRows: " + paths[1] + ":17: no such word"},

@@ -148,9 +148,14 @@ func (d *Dataset) with(s Source) *Dataset {
 
 // fail is d with an error, unless it has one already.
 func (d *Dataset) fail(format string, args ...any) *Dataset {
+	return d.failed(fmt.Errorf("%w "+format, append([]any{ErrOption}, args...)...))
+}
+
+// failed is d with an error as it stands there, unless it has one already.
+func (d *Dataset) failed(err error) *Dataset {
 	next := *d
 	if next.err == nil {
-		next.err = fmt.Errorf("%w "+format, append([]any{ErrOption}, args...)...)
+		next.err = err
 	}
 	return &next
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -202,6 +203,24 @@ func TestWrongColumns(t *testing.T) {
 	} {
 		if !errors.Is(d.Err(), ErrColumn) {
 			t.Errorf("%s: %v", name, d.Err())
+		}
+	}
+}
+
+// TestErrorsSayTheirPackageOnce: an error that goes through several calls has one beginning.
+func TestErrorsSayTheirPackageOnce(t *testing.T) {
+	unknown := Generate(1, nil, Column{Name: "b", Type: tensor.Float64})
+	_, moments := unknown.Moments(t.Context(), "x")
+	_, none := numbers(3).Moments(t.Context(), "nothing")
+	for name, err := range map[string]error{
+		"the moments of a wrong dataset": moments,
+		"the moments of no column":       none,
+		"rows of twins":                  numbers(3).MapRows(nil, Ints("a"), Ints("a")).Err(),
+		"a wrong dataset's selection":    unknown.Select("x").Err(),
+		"a selection of nothing":         numbers(3).Select("nothing").Err(),
+	} {
+		if err == nil || strings.Count(err.Error(), "dataset: ") != 1 || !errors.Is(err, ErrOption) && !errors.Is(err, ErrColumn) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -87,7 +89,7 @@ func (p *jsonParser) ParseLine(line []byte, row Row) error {
 		return badField("of the line", "a JSON object", line)
 	}
 	if err := p.object.Read(line); err != nil {
-		return badField("of the line", fmt.Sprintf("a JSON object (%v)", err), line)
+		return badJSON(line, err)
 	}
 	for i := range p.uses {
 		if err := p.set(&p.uses[i], row); err != nil {
@@ -113,7 +115,7 @@ func (p *jsonParser) set(u *jsonUse, row Row) error {
 	case v.Kind == jsonobject.Absent || v.Kind == jsonobject.Null:
 		for n := range u.size {
 			if err := u.setAt(row, u.at+n, nil, true); err != nil {
-				return err
+				return lacking(err, v.Kind)
 			}
 		}
 		return nil
@@ -170,10 +172,40 @@ func (p *jsonParser) put(u *jsonUse, row Row, n int, v jsonobject.Value) error {
 	}
 	missing := v.Kind == jsonobject.Null || p.missing.has(text)
 	if u.size > 0 {
-		return u.setAt(row, u.at+n, text, missing)
+		return lacking(u.setAt(row, u.at+n, text, missing), v.Kind)
 	}
 	if missing {
 		return nil
 	}
 	return u.setAt(row, appended, text, false)
+}
+
+// lacking is the error of a field that has no number, with what is there in its place, and what takes such fields.
+func lacking(err error, kind jsonobject.Kind) error {
+	var bad *LineError
+	if (kind == jsonobject.Absent || kind == jsonobject.Null) && errors.As(err, &bad) {
+		bad.Want += ", or a Missing to take for one"
+		if bad.Got = "null"; kind == jsonobject.Absent {
+			bad.Got = "nothing: the line has no such field"
+		}
+	}
+	return err
+}
+
+// badJSON is the error for a line that is no JSON: with its text around the place, and what to write where another language's number stands.
+func badJSON(line []byte, err error) error {
+	bad := badField("of the line", fmt.Sprintf("a JSON object (%v)", err), line).(*LineError)
+	var broken *json.SyntaxError
+	if !errors.As(err, &broken) {
+		return bad
+	}
+	at := max(int(broken.Offset)-1, 0) // which is how many bytes were read
+	if rest := line[min(at, len(line)):]; bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity")) {
+		bad.Want = fmt.Sprintf("a JSON object (%v; JSON has no NaN and no Infinity: write null, a missing value)", err)
+	}
+	if from := at - maxQuote/2; from > 0 && len(line) > maxQuote {
+		to := min(from+maxQuote, len(line))
+		bad.Got = fmt.Sprintf("…%q… (bytes %d to %d of %d)", line[from:to], from+1, to, len(line))
+	}
+	return bad
 }

@@ -27,7 +27,7 @@ func (f slowJSON) ParseLine(line []byte, row Row) error {
 	}
 	texts, err := f.fieldsOf(line)
 	if err != nil {
-		return badField("of the line", fmt.Sprintf("a JSON object (%v)", err), line)
+		return badJSON(line, err)
 	}
 	for column, c := range f.Schema {
 		c = c.filled(f.Missing)

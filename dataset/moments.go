@@ -49,7 +49,7 @@ func (m Moments) And(o Moments) Moments {
 func (d *Dataset) Moments(ctx context.Context, column string) ([]Moments, error) {
 	c, err := d.find("Moments", column)
 	if err != nil {
-		return nil, fmt.Errorf("%w %w", ErrOption, err)
+		return nil, err
 	}
 	of := d.Columns()[c]
 	sums := make([]welford, max(of.Width(), 1))

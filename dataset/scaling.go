@@ -83,7 +83,7 @@ func (c CSVColumn) Standardize(moments []Moments) (CSVColumn, error) {
 	scale := make([]Scaling, len(moments))
 	for i, m := range moments {
 		if m.Count == 0 {
-			return c, fmt.Errorf("%w %q: Standardize: no row has a number at place %d", ErrColumn, c.Name, i)
+			return c, fmt.Errorf("%w %q: Standardize: no row has a number in %s, which nothing can be learned from: leave it out", ErrColumn, c.Name, c.origin(i))
 		}
 		if n := len(c.Scale); n > 0 {
 			scale[i] = c.Scale[i%n]
@@ -92,6 +92,20 @@ func (c CSVColumn) Standardize(moments []Moments) (CSVColumn, error) {
 	}
 	c.Scale = scale
 	return c, c.checkScale()
+}
+
+// origin says what fills a place of the column: a field, or a value of one that has several.
+func (c CSVColumn) origin(place int) string {
+	fields := c.fields()
+	share := c.Width() / max(len(fields), 1)
+	switch field := place / max(share, 1); {
+	case field >= len(fields):
+		return fmt.Sprintf("place %d", place)
+	case share > 1:
+		return fmt.Sprintf("value %d of field %q", place%share, fields[field])
+	default:
+		return fmt.Sprintf("field %q", fields[field])
+	}
 }
 
 // then is the scaling whose numbers are those of s, standardized.
