@@ -21,7 +21,7 @@ func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.dialTimeout())
 	defer cancel()
-	dialer := net.Dialer{Control: f.guard(config, "call")}
+	dialer := net.Dialer{Control: f.guard(config, addr)}
 	raw, err := dialer.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, dialError(err)
@@ -41,18 +41,22 @@ func (f *FastHTTP) dial(ctx context.Context, endpoint string) (*clientConn, erro
 
 // guard refuses, before a byte leaves, an address to which plaintext may not go. It looks at the address that a name has resolved to, as
 // the socket is about to use it: a name that looks local and isn't is refused too.
-func (f *FastHTTP) guard(config *tls.Config, verb string) func(network, addr string, _ syscall.RawConn) error {
+func (f *FastHTTP) guard(config *tls.Config, endpoint string) func(network, addr string, _ syscall.RawConn) error {
 	return func(network, addr string, _ syscall.RawConn) error {
 		if config != nil || f.Insecure || onThisMachine(network, addr) {
 			return nil
 		}
-		return plaintextRefused(verb, addr, f.Token != "")
+		if addr == endpoint {
+			addr = "" // which the error of the call has
+		}
+		return plaintextRefused(addr, f.Token != "")
 	}
 }
 
 func dialError(err error) error {
-	if errors.Is(err, ErrRefused) {
-		return err
+	var own *ownRefusal
+	if errors.As(err, &own) {
+		return own
 	}
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }

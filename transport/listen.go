@@ -29,7 +29,7 @@ func (f *FastHTTP) Listen(endpoint string) (Listener, error) {
 		config = nil
 		sweep(addr)
 	}
-	lc := net.ListenConfig{Control: f.guard(config, "listen on")}
+	lc := net.ListenConfig{Control: f.guard(config, addr)}
 	ln, err := lc.Listen(context.Background(), network, addr)
 	if err != nil {
 		return nil, fmt.Errorf("transport: listen %s: %w", endpoint, bindError(addr, err))

@@ -37,16 +37,25 @@ func FromEnv() (*FastHTTP, error) {
 	return f, nil
 }
 
-// plaintextRefused is the rule on plaintext, with the ways out of it.
-func plaintextRefused(verb, addr string, token bool) error {
+// plaintextRefused is the rule on plaintext, with the ways out of it. to is the address, where the endpoint is a name for it.
+func plaintextRefused(to string, token bool) error {
 	why := "plaintext may not leave this machine"
 	if token {
 		why += ", and a token in plaintext protects nothing"
 	}
-	return fmt.Errorf("%w: %s %s: %s; set FLEET_TLS_DIR to a directory with ca.pem, cert.pem and key.pem, "+
+	if to != "" {
+		to = " " + to
+	}
+	return &ownRefusal{fmt.Sprintf("this process refuses%s: %s; set FLEET_TLS_DIR to a directory with ca.pem, cert.pem and key.pem, "+
 		"or FLEET_TOKEN besides it, or FLEET_INSECURE=1 on a network that is closed by other means "+
-		"(in a program: FastHTTP.TLSDir, Token, Insecure)", ErrRefused, verb, addr, why)
+		"(in a program: FastHTTP.TLSDir, Token, Insecure)", to, why)}
 }
+
+// ownRefusal is an ErrRefused of this side, as its text says: nobody has been asked.
+type ownRefusal struct{ text string }
+
+func (e *ownRefusal) Error() string        { return e.text }
+func (e *ownRefusal) Is(target error) bool { return target == ErrRefused }
 
 // tlsConfig is the configuration of clients and listeners, loaded once; nil means plaintext.
 func (f *FastHTTP) tlsConfig() (*tls.Config, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -73,6 +74,9 @@ func TestPlaintextStaysHere(t *testing.T) {
 		}
 		_, err := ask(tr, "192.0.2.1:80", "x")
 		wantWaysOut(t, name+", calling another machine", err)
+		if says := fmt.Sprint(err); !strings.HasPrefix(says, "transport: call 192.0.2.1:80: this process refuses: plaintext may not leave this machine") {
+			t.Errorf("%s: %s: want the address once, and who refuses", name, says)
+		}
 		if errors.Is(err, transport.ErrUnreachable) {
 			t.Errorf("%s: a refusal that asks to be repeated: %v", name, err)
 		}

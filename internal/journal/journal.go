@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
 )
@@ -40,7 +43,7 @@ type Journal struct {
 	sync durable
 }
 
-// ErrLocked says that another process has the journal.
+// ErrLocked says that another process has the journal; the error names the process.
 var ErrLocked = errors.New("another process has it")
 
 // ErrReboot says that a journal that does not survive its machine was written before the machine was started.
@@ -62,7 +65,9 @@ func Open(o Options) (*Journal, error) {
 	case locking != nil:
 		err = locking
 	case !mine:
-		err = ErrLocked
+		err = taken(f)
+	default:
+		own(f)
 	}
 	if err == nil {
 		err = j.find()
@@ -72,6 +77,26 @@ func Open(o Options) (*Journal, error) {
 		return nil, fmt.Errorf("journal: %s: %w", filepath.Join(o.Dir, o.Name), err)
 	}
 	return j, nil
+}
+
+// own notes in a lock's file who has the lock, for people: a disk that has no room for that is no reason to go without a journal.
+func own(f *os.File) {
+	host, _ := os.Hostname() // empty is a name too
+	who := fmt.Sprintf("process %d on host %s since %s\n", os.Getpid(), cmp.Or(host, "unknown"), time.Now().UTC().Format(time.DateTime+" MST"))
+	if f.Truncate(0) == nil {
+		_, _ = f.WriteAt([]byte(who), 0)
+	}
+}
+
+// taken is the error of a lock that another process has, which the file names.
+func taken(f *os.File) error {
+	const longest = 400
+	text, _ := io.ReadAll(io.NewSectionReader(f, 0, longest)) // what can't be read names nobody
+	who, _, _ := strings.Cut(string(text), "\n")
+	if who != "" {
+		who = ": " + who
+	}
+	return fmt.Errorf("%w%s: give this job a journal directory of its own, or let the other end first", ErrLocked, who)
 }
 
 // find reads how the segments begin. One at the end that was being made when its process died is removed; what else can't be read stays,

@@ -259,8 +259,10 @@ func TestOneProcess(t *testing.T) {
 	}
 	dir := t.TempDir()
 	j := open(t, dir, false)
-	if _, err := Open(Options{Dir: dir, Name: "j"}); !errors.Is(err, ErrLocked) {
-		t.Errorf("%v, want ErrLocked", err)
+	_, err := Open(Options{Dir: dir, Name: "j"})
+	who := fmt.Sprintf("another process has it: process %d on host ", os.Getpid())
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), who) || !strings.Contains(err.Error(), "give this job a journal directory of its own") {
+		t.Errorf("%v, want ErrLocked that says %q", err, who)
 	}
 	if other, err := Open(Options{Dir: dir, Name: "k"}); err != nil {
 		t.Error(err)

@@ -53,7 +53,7 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 		return false, nil
 	}
 	name := fmt.Sprintf("server-%d-of-%d", c.config.Index, len(c.config.Endpoints))
-	j, err := openJournal(ctx, journal.Options{Dir: o.JournalDir, Name: name, Durable: o.Journal == strategy.JournalMachine})
+	j, err := openJournal(ctx, c.log, journal.Options{Dir: o.JournalDir, Name: name, Durable: o.Journal == strategy.JournalMachine})
 	if err != nil {
 		return false, fmt.Errorf("server %d: %w", c.config.Index, err)
 	}
@@ -84,12 +84,19 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 // ErrNoReturn says that a server could not come back to the state that its journal has.
 var ErrNoReturn = errors.New("can't come back to where the journal ends")
 
-// openJournal opens a journal, which a process that is about to end may still have.
-func openJournal(ctx context.Context, o journal.Options) (*journal.Journal, error) {
-	for until := time.Now().Add(lockPatience); ; {
+// openJournal opens a journal, which a process that is about to end may still have. Of another that doesn't end the log says so soon: the
+// workers see a server that is not there.
+func openJournal(ctx context.Context, log *slog.Logger, o journal.Options) (*journal.Journal, error) {
+	began, told := time.Now(), false
+	for {
 		j, err := journal.Open(o)
-		if !errors.Is(err, journal.ErrLocked) || !time.Now().Before(until) {
+		waited := time.Since(began)
+		if !errors.Is(err, journal.ErrLocked) || waited >= lockPatience {
 			return j, err
+		}
+		if !told && waited >= lockPatience/10 {
+			told = true
+			log.Warn("this server can't begin yet", "error", err, "waits", lockPatience)
 		}
 		select {
 		case <-ctx.Done():
