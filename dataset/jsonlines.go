@@ -192,7 +192,7 @@ func lacking(err error, kind jsonobject.Kind) error {
 	return err
 }
 
-// badJSON is the error for a line that is no JSON: with its text around the place, and what to write where another language's number stands.
+// badJSON is the error for a line that is no JSON: with its text around the place, and what to write for a number of another language.
 func badJSON(line []byte, err error) error {
 	bad := badField("of the line", fmt.Sprintf("a JSON object (%v)", err), line).(*LineError)
 	var broken *json.SyntaxError

@@ -83,7 +83,8 @@ func (c CSVColumn) Standardize(moments []Moments) (CSVColumn, error) {
 	scale := make([]Scaling, len(moments))
 	for i, m := range moments {
 		if m.Count == 0 {
-			return c, fmt.Errorf("%w %q: Standardize: no row has a number in %s, which nothing can be learned from: leave it out", ErrColumn, c.Name, c.origin(i))
+			return c, fmt.Errorf("%w %q: Standardize: no row has a number in %s, which nothing can be learned from: leave it out",
+				ErrColumn, c.Name, c.origin(i))
 		}
 		if n := len(c.Scale); n > 0 {
 			scale[i] = c.Scale[i%n]

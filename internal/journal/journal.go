@@ -82,7 +82,8 @@ func Open(o Options) (*Journal, error) {
 // own notes in a lock's file who has the lock, for people: a disk that has no room for that is no reason to go without a journal.
 func own(f *os.File) {
 	host, _ := os.Hostname() // empty is a name too
-	who := fmt.Sprintf("process %d on host %s since %s\n", os.Getpid(), cmp.Or(host, "unknown"), time.Now().UTC().Format(time.DateTime+" MST"))
+	who := fmt.Sprintf("process %d on host %s since %s\n", os.Getpid(), cmp.Or(host, "unknown"),
+		time.Now().UTC().Format(time.DateTime+" MST"))
 	if f.Truncate(0) == nil {
 		_, _ = f.WriteAt([]byte(who), 0)
 	}
