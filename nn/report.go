@@ -68,9 +68,15 @@ func (r *report) step(res TrainResult, loss float64, samples int) {
 	}
 }
 
-// finish tells how the whole loop went.
+// finish tells how the whole loop went. Where nothing was trained there are no numbers to tell.
 func (r *report) finish(res TrainResult) {
-	if r == nil {
+	switch {
+	case r == nil || res.Samples == 0 && res.Passed == 0:
+		return
+	case res.Samples == 0:
+		if r.style != off {
+			fmt.Fprintf(r.Out, "%snothing was trained: %s examples are in the checkpoint\n", r.label(), grouped(res.Passed))
+		}
 		return
 	}
 	line := fmt.Sprintf("%s%s examples%s in %s  %s examples/s  loss %.4f%s", r.label(), grouped(res.Samples), beside(res.Passed),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -133,6 +134,23 @@ func TestTrainThreadsReports(t *testing.T) {
 			t.Errorf("wrote %q", lines)
 		}
 	})
+}
+
+// TestNothingIsNoProgress: a loop that ends before its first step has no rate and no loss to tell.
+func TestNothingIsNoProgress(t *testing.T) {
+	broken := errors.New("broken")
+	for _, style := range []string{"plain", "live"} {
+		t.Setenv("FLEET_PROGRESS", style)
+		n, out := newToy(1), &bytes.Buffer{}
+		newThreads(n)
+		fails := func(yield func(map[string]*tensor.Dense, error) bool) { yield(nil, broken) }
+		o := TrainOptions{Progress: &Progress{Out: out, Label: "epoch 1/2", Logger: slog.New(slog.NewTextHandler(out, nil))}}
+		_, err := NewExecutor(n.g).TrainFrom(t.Context(), fails, o)
+		_, threads := TrainThreads(t.Context(), n.g, 2, func(int) stream { return fails }, o)
+		if !errors.Is(err, broken) || !errors.Is(threads, broken) || out.Len() > 0 {
+			t.Errorf("%s: errors %v and %v; wrote %q", style, err, threads, out)
+		}
+	}
 }
 
 // TestThreadsOfNothing: that all threads have no batches is an error, unless they may.

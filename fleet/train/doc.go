@@ -24,8 +24,9 @@
 // A worker reads its rows into memory, or takes what [Job.Data] gives it, and trains on its share of each epoch's. At the epoch's end all
 // workers meet, and evaluate the loss and the metrics on the test rows, each on its share: an [Evaluation] has the same numbers on every
 // worker. With EvalEvery they meet in the middle of epochs too. With Checkpoint each epoch ends with a checkpoint, besides those that are
-// saved in between, and a job that is started again goes on behind the rows that are in its checkpoint, with the history it had. At the end
-// the worker that leads, the lowest that lives, writes below Out:
+// saved in between, and a job that is started again goes on behind the rows that are in its checkpoint, with the history it had;
+// with another seed or other rows than those of its checkpoint it says that some rows of the epoch count twice and others not at all. At
+// the end the worker that leads, the lowest that lives, writes below Out:
 //
 //	checkpoint   to go on from, with -load, on any number of servers
 //	model        the outputs, for inference: nn.Load
@@ -85,6 +86,7 @@ package train
 //	meet.go      what workers tell each other at the end of an epoch
 //	evaluate.go  nodes over rows, of all workers
 //	history.go   evaluations, and what a job that is started again knows of them
+//	order.go     the order of rows that a job which is started again should find, and how far one came that was stopped
 //	predict.go   outputs for rows, as a file
 //	save.go      what a job leaves
 //	hooks.go     what is called meanwhile

@@ -78,6 +78,7 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 		return err
 	}
 	if e.End {
+		r.partly = part{Trained: e.Examples - r.before, Rows: r.all}
 		r.before = e.Examples
 	}
 	r.History = append(r.History, e)
@@ -158,6 +159,10 @@ type state struct {
 	Stopped string       `json:"stopped,omitempty"`
 	User    []byte       `json:"user,omitempty"`
 	Curve   curve        `json:"curve,omitzero"`
+	// Partly is how much of its last epoch a job has trained that was stopped.
+	Partly part `json:"partly,omitzero"`
+	// Order is absent in checkpoints of earlier versions.
+	Order *order `json:"order,omitempty"`
 }
 
 // stateBytes bounds what checkpoints have of a job: of a history that is longer, the last part, and what was best before.
@@ -167,9 +172,10 @@ const stateBytes = 48 << 10
 func (r *Run) note() error { return r.progress(r.Epoch) }
 
 func (r *Run) progress(epoch int) error {
-	st := state{History: r.History, User: r.User, Curve: r.curve}
+	o := r.order()
+	st := state{History: r.History, User: r.User, Curve: r.curve, Order: &o}
 	if r.over {
-		st.Stopped = r.why()
+		st.Stopped, st.Partly = r.why(), r.partly
 	}
 	data, err := json.Marshal(st)
 	for err == nil && len(data) > stateBytes && len(st.History) > 0 {
@@ -221,7 +227,7 @@ func (r *Run) resume() error {
 		if err := json.Unmarshal(p.User, &st); err != nil {
 			return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w", err)
 		}
-		r.History, r.User, r.curve = st.History, st.User, st.Curve
+		r.History, r.User, r.curve, r.partly, r.then = st.History, st.User, st.Curve, st.Partly, st.Order
 		if st.Stopped != "" {
 			r.Stop(st.Stopped)
 			r.over = true

@@ -122,8 +122,9 @@ func TestEarlyStopping(t *testing.T) {
 
 // TestStopInAStep: one worker that stops has the others end at the epoch's end.
 func TestStopInAStep(t *testing.T) {
-	results, _ := play(t, 1, 2, func() train.Job {
-		j := job(train.Options{Mode: "async", Epochs: 9, Batch: 20})
+	dir := t.TempDir()
+	stops := func() train.Job {
+		j := job(train.Options{Mode: "async", Epochs: 9, Batch: 20, Checkpoint: dir})
 		j.Hooks = []train.Hooks{{Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
 			if r.Fleet.WorkerIndex() == 1 && r.Epoch == 1 && so.Steps == 3 {
 				r.Stop("it is late")
@@ -132,7 +133,15 @@ func TestStopInAStep(t *testing.T) {
 			return nil
 		}}}
 		return j
-	})
+	}
+	results, said := play(t, 1, 2, stops)
+	_, again := play(t, 1, 2, stops)
+	where := fmt.Sprintf("stopped in the middle of epoch 2/9, after %d of its 400 examples: ", 200+results[1].Epoch.Samples)
+	for _, said := range []string{said, again} {
+		if !strings.Contains(said, where) {
+			t.Errorf("worker 0 does not say %q:\n%s", where, said)
+		}
+	}
 	for i, why := range []string{"another worker has stopped the job", "it is late"} {
 		if res := results[i]; res.Stopped != why || len(res.History) != 2 || res.Last.Epoch != 2 {
 			t.Errorf("worker %d: stopped %q after %+v", i, res.Stopped, res.History)

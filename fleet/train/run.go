@@ -33,11 +33,13 @@ type Run struct {
 	recovers    bool // checkpoints are saved by themselves
 	train, test *dataset.Dataset
 	exe, judge  *nn.Executor // that trains, that evaluates
-	share       int          // examples of this worker in the epoch, 0 if nobody knows
+	share, all  int          // examples of this worker, and of all, in the epoch, 0 if nobody knows
 	least       int          // of the worker that has the fewest
 	before      int          // examples that all workers trained on in epochs before
 	last        nn.TrainResult
 	curve       curve
+	then        *order // that of the checkpoint which the job goes on from, nil if it is not known
+	partly      part   // how much of the last epoch was trained
 	leads       bool
 	stop        atomic.Pointer[string] // why this worker wants to end; nil if it does not
 	over        bool                   // by agreement of all workers
@@ -86,7 +88,7 @@ func (r *Run) work(ctx context.Context) error {
 		}
 	}
 	if r.over && r.leads {
-		fmt.Fprintf(r.Job.Stdout, "stopped after epoch %d/%d: %s\n", min(r.Epoch, r.Job.Epochs), r.Job.Epochs, r.why())
+		fmt.Fprintf(r.Job.Stdout, "stopped %s: %s\n", r.stoppedAt(), r.why())
 	}
 	if err := r.save(ctx); err != nil {
 		return err
@@ -113,6 +115,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	r.exe, r.judge = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
 	late := r.Fleet.Util().CatchUp() > 0 // it was started again alone, and the others train on
 	r.leads = r.Fleet.WorkerIndex() == 0 && !late
+	r.warn()
 	if j.Out != "" && r.leads { // what can't be written is told before hours of training
 		if err := os.MkdirAll(j.Out, 0o777); err != nil {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
@@ -190,9 +193,9 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 		return nn.TrainResult{}, fmt.Errorf("train: Job.Rows(%d, …) gave no rows: an epoch needs a dataset", r.Epoch)
 	}
 	mine := rows.Shard(f.WorkerIndex(), f.WorkerNum())
+	r.all, _ = rows.Len()
 	r.share, _ = mine.Len()
-	all, _ := rows.Len()
-	r.least = all / f.WorkerNum()
+	r.least = r.all / f.WorkerNum()
 	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
 		Progress: &nn.Progress{Out: j.Stdout, Label: r.label(), Total: r.share}}
 	if j.Threads > 1 {

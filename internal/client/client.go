@@ -214,6 +214,10 @@ func (c *hello) say(ctx context.Context, s int) error {
 		c.link.life.number, c.link.life.job = w.Life, w.Job
 		c.progress, c.gathers.behind = checkpoint.Progress(w.Progress), w.Gathers
 		c.sessions.Resume(mode.Round(w.Round))
+		if w.Shares > 0 && c.Worker == 0 && w.Life == 1 {
+			c.link.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers",
+				"workers then", w.Shares, "workers now", c.Workers, "epoch", w.Progress.Epoch+1)
+		}
 	}
 	c.link.besides.begin(func() { c.link.beatTo(s) }) // from now on this server misses them, however long the others take
 	if err := c.first.agrees(s, w, c.from); err != nil {

@@ -57,8 +57,8 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 		return err
 	}
 	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.mode.Open()), Published: c.st.published,
-		From: c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Positions: c.st.roster.Positions(int(f.Worker)),
-		Gathers: c.gathering.behind(int(f.Worker))})
+		From: c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares,
+		Positions: c.st.roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker))})
 }
 
 // life is the life of a worker that joins. Server 0 numbers them, and other servers take the word of the worker that has the number's

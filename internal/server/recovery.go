@@ -24,6 +24,7 @@ type recovery struct {
 	claims   checkpoint.Claims // of directories that workers have named
 	progress wire.Progress     // of the checkpoint that the job goes on from
 	base     wire.Base         // that checkpoint
+	shares   int               // workers that it is of, on server 0, where the job has another number; else 0
 	journal  *journaling
 	log      *slog.Logger
 
@@ -192,6 +193,7 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	}
 	c.st.roster.Resume(positions)
 	if saved > 0 && saved != now && c.index == 0 {
+		c.shares = saved
 		c.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers", "dir", dir,
 			"workers then", saved, "workers now", now, "epoch", c.progress.Epoch+1)
 	}

@@ -31,6 +31,8 @@ type Welcome struct {
 	Progress Progress `json:"progress,omitzero"`
 	// Positions are how far the worker's threads are in their data with what this server has of its lives before, or of that checkpoint.
 	Positions []progress.Position `json:"positions,omitempty"`
+	// Shares is how many workers the checkpoint is of, on server 0, where the job has another number of them: positions don't count then.
+	Shares int `json:"shares,omitempty"`
 	// Gathers is how many collectives the worker need not make, on server 0: its lives before made them, or the others did without it.
 	Gathers uint64 `json:"gathers,omitempty"`
 }

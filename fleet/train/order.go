@@ -1,0 +1,49 @@
+package train
+
+import "fmt"
+
+// order is what the order of an epoch's rows comes from. A job that goes on in the middle of an epoch passes over as many rows as were
+// trained, which are the same rows only where the order is the same.
+type order struct {
+	Seed uint64 `json:"seed"`
+	Rows int    `json:"rows,omitempty"` // to train on, 0 if nobody knows
+}
+
+func (r *Run) order() order {
+	rows, _ := r.train.Len()
+	return order{Seed: r.Job.Seed, Rows: rows}
+}
+
+// warn says on the worker that leads that the job goes on in the middle of an epoch in another order.
+func (r *Run) warn() {
+	at := r.Fleet.Position()
+	if !r.leads || r.then == nil || r.over || r.Epoch >= r.Job.Epochs || at.Epoch != r.Epoch || at.Samples == 0 {
+		return
+	}
+	then, now := *r.then, r.order()
+	if then.Seed != now.Seed {
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with -seed=%d, and this job has -seed=%d: the rest of epoch %d "+
+			"comes in another order, so that some of its examples count twice and others not at all; with -seed=%d each counts once\n",
+			then.Seed, now.Seed, r.Epoch+1, then.Seed)
+	}
+	if then.Rows != now.Rows && then.Rows > 0 && now.Rows > 0 {
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with %d training rows, and this job has %d: as many rows of epoch %d "+
+			"are passed over as were trained of the others, so that some examples count twice and others not at all; "+
+			"with the same rows each counts once\n", then.Rows, now.Rows, r.Epoch+1)
+	}
+}
+
+// part is how much of an epoch all workers have trained together.
+type part struct {
+	Trained int `json:"trained"`
+	Rows    int `json:"rows"` // of the epoch, 0 if nobody knows
+}
+
+// stoppedAt is where a job was stopped.
+func (r *Run) stoppedAt() string {
+	epoch := fmt.Sprintf("epoch %d/%d", min(r.Epoch, r.Job.Epochs), r.Job.Epochs)
+	if r.partly.Trained < r.partly.Rows {
+		return fmt.Sprintf("in the middle of %s, after %d of its %d examples", epoch, r.partly.Trained, r.partly.Rows)
+	}
+	return "after " + epoch
+}

@@ -1,0 +1,65 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// TestAnotherOrder: a job that goes on in the middle of an epoch says on its first worker where its rows are not in the order that the
+// checkpoint counts them in. Between epochs, where all is as it was, and where the checkpoint doesn't know, it says nothing.
+func TestAnotherOrder(t *testing.T) {
+	const none, middle, earlier = "none", "middle", "earlier"
+	for name, c := range map[string]struct {
+		seed  uint64
+		rows  int
+		saved string // in the second epoch: not, in its middle, or there by an earlier version
+		warns int
+		says  string
+	}{
+		"same":    {1, 400, middle, 0, "goes on after epoch 1/3 and 96 examples"},
+		"seed":    {9, 400, middle, 1, "-seed=1, and this job has -seed=9: the rest of epoch 2 comes in"},
+		"fewer":   {1, 100, middle, 1, "400 training rows, and this job has 100: as many rows of epoch 2 are"},
+		"passed":  {1, 100, middle, 1, "epoch 2/3  nothing was trained: 50 examples are in the checkpoint\n"},
+		"both":    {0, 600, middle, 2, "-seed=1, and this job has -seed=0"},
+		"between": {9, 500, none, 0, "goes on after epoch 1/3 and 0 examples"},
+		"earlier": {9, 500, earlier, 0, "goes on after epoch 1/3 and 96 examples"},
+	} {
+		for _, servers := range []int{0, 2} {
+			dir, enough := t.TempDir(), errors.New("enough")
+			stops := func(ctx context.Context, r *train.Run, so nn.TrainResult) (err error) {
+				if r.Epoch == 0 || so.Steps < 6 {
+					return nil
+				}
+				if c.saved == earlier {
+					err = r.Fleet.SetProgress(fleet.Progress{Epoch: 1, User: []byte(`{"history": []}`)})
+				}
+				if c.saved != none {
+					err = errors.Join(err, r.Fleet.BarrierWorker(ctx), r.Fleet.Checkpoint(ctx), r.Fleet.BarrierWorker(ctx))
+				}
+				return errors.Join(err, enough)
+			}
+			fleettest.Cluster{Servers: servers, Workers: 2}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				j := job(train.Options{Mode: "sync", Epochs: 3, Batch: 16, Seed: 1, Checkpoint: dir})
+				j.Stdout, j.Hooks = io.Discard, []train.Hooks{{Step: stops}}
+				_, err := j.Run(ctx, f)
+				return err
+			})
+			_, said := play(t, servers, 2, func() train.Job {
+				j := job(train.Options{Mode: "sync", Epochs: 3, Batch: 16, Seed: c.seed, Checkpoint: dir})
+				j.Data = data(c.rows, 0)
+				return j
+			})
+			if strings.Count(said, "warning: ") != c.warns || !strings.Contains(said, c.says) || strings.Contains(said, "  0 examples") {
+				t.Errorf("%s, %d servers: worker 0 doesn't say %q, in %d warnings:\n%s", name, servers, c.says, c.warns, said)
+			}
+		}
+	}
+}
