@@ -29,6 +29,7 @@ type enduring struct {
 	recovery strategy.Recovery
 	epochs   int
 	asks     bool   // for a checkpoint at each epoch's end
+	one      bool   // worker asks, the first; else as many are saved in geo as workers had something left to exchange
 	load     string // what Restore is given
 	// within is called before each step of a worker, and atTheEnd before it stops. What they return ends the worker.
 	within   func(f *fleet.Fleet, epoch, step int) error
@@ -85,7 +86,7 @@ func (j *enduring) works(t *testing.T) *enduring {
 
 // again is the same job, which nobody ends.
 func (j *enduring) again() *enduring {
-	return &enduring{Job: j.Job, recovery: j.recovery, epochs: j.epochs, asks: j.asks, load: j.load}
+	return &enduring{Job: j.Job, recovery: j.recovery, epochs: j.epochs, asks: j.asks, one: j.one, load: j.load}
 }
 
 func (j *enduring) play(ctx context.Context, f *fleet.Fleet, dir string) error {
@@ -174,6 +175,9 @@ func (j *enduring) epoch(ctx context.Context, f *fleet.Fleet, o *trial.Toy, epoc
 	if err := f.SetProgress(fleet.Progress{Epoch: epoch + 1, User: seen(epoch + 1)}); err != nil || !j.asks {
 		return err
 	}
+	if j.one && !f.IsFirstWorker() {
+		return f.BarrierWorker(ctx)
+	}
 	return errors.Join(f.Checkpoint(ctx), f.BarrierWorker(ctx))
 }
 
@@ -225,7 +229,7 @@ func TestAJobGoesOnFromADelta(t *testing.T) {
 	for name, job := range trial.Jobs(t) {
 		t.Run(name, func(t *testing.T) {
 			never := (&enduring{Job: job, epochs: 3}).works(t)
-			j := &enduring{Job: job, epochs: 3, asks: true,
+			j := &enduring{Job: job, epochs: 3, asks: true, one: true,
 				recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour), Deltas: 5}}
 			j.within = func(_ *fleet.Fleet, epoch, step int) error {
 				if epoch == 2 && step == 2 {
