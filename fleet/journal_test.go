@@ -446,6 +446,47 @@ func lacksItsEnd(ctx context.Context, t *testing.T, f *fleet.Fleet, network tran
 	return err
 }
 
+// TestTheSentBackSaySo: a server sends all workers back in the answers to their steps, and its own word to server 0 is slow, as are its answers
+// to heartbeats. The workers end at once: what they were told is why server 0 ends too, and not that they have died.
+func TestTheSentBackSaySo(t *testing.T) {
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP} {
+		t.Run(string(mode), func(t *testing.T) {
+			s := journaled(strategy.Strategy{Mode: mode, HeartbeatInterval: strategy.Duration(2 * time.Second)}, t.TempDir(), strategy.JournalProcess)
+			s.Recovery.Every = strategy.Duration(time.Hour)
+			synctest.Test(t, func(t *testing.T) {
+				cluster, network := quiet(2, 2)
+				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					slow := &slowWords{network}
+					_, err := live(ctx, f, slow, 0, func(ctx context.Context, f *fleet.Fleet) error { return lacksItsEnd(ctx, t, f, slow, s, 0.5) })
+					return err
+				}) {
+					if !errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrWorkersDied) {
+						t.Errorf("%s: %v, want ErrWentBack", role, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// slowWords is a way to the network on which what servers say to each other comes late, and so do answers to heartbeats.
+type slowWords struct{ transport.Transport }
+
+// Call implements [transport.Transport].
+func (n *slowWords) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	late := func(what string) {
+		if strings.HasPrefix(trial.NameOf(req), what) {
+			select {
+			case <-time.After(time.Second / 10):
+			case <-ctx.Done():
+			}
+		}
+	}
+	late("report")
+	defer late("heartbeat")
+	return n.Transport.Call(ctx, endpoint, req, read)
+}
+
 // TestStartedTwiceBesideAServerThatCameBack starts a worker a second time, by mistake, while its first process trains on with a server that has
 // come back: the second is refused, as it is by any other server, and the first trains to its end.
 func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {

@@ -14,12 +14,22 @@ import (
 // errGone says that a server is not there any more.
 var errGone = errors.New("server is gone")
 
-// call sends one request to a server and gives the answer to read, which may be nil. While there is no answer, the request
+// call is persist, and ends the client when the server says that all go back, as an answer to a heartbeat does, which may come too late: so
+// the other servers are told when this worker ends, who may see that before they have that server's word.
+func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
+	err := l.persist(ctx, p, server, req, read)
+	if errors.Is(err, wire.ErrWentBack) && l.ctx.Err() == nil {
+		l.fail(err)
+	}
+	return err
+}
+
+// persist sends one request to a server and gives the answer to read, which may be nil. While there is no answer, the request
 // is repeated until ctx ends or the server has been silent for the strategy's worker timeout.
 //
 // An answer may be long in coming because the server waits for another worker, or because a message was lost without a
 // word. So the request is sent again after a while, which servers count once; p says after how long.
-func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
+func (l *link) persist(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	if l.ctx.Err() != nil {
 		return l.ended(l.ctx, server)
 	}
@@ -29,7 +39,7 @@ func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, r
 	a := asking{l: l, server: server, patience: p, began: now, limit: now.Add(l.strategy.WaitTimeout.Std())}
 	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
 		answered, err := l.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
-		if err != nil && ctx.Err() != nil {
+		if err != nil && ctx.Err() != nil && !errors.Is(err, wire.ErrWentBack) { // which is an answer
 			return peer.Done, l.ended(ctx, server)
 		}
 		return a.judge(answered, err)
@@ -216,9 +226,9 @@ func (l *link) name(server int, err error) error {
 
 // control sends a control message, nil for none, and reads the answer's into answer, nil for none.
 func (l *link) control(ctx context.Context, server int, op wire.Op, msg, answer any) error {
-	p := l.controlPatience()
+	p, call := l.controlPatience(), l.call
 	if op == wire.OpJoin || op == wire.OpHello || op == wire.OpLeave {
-		p = l.joinPatience()
+		p, call = l.joinPatience(), l.persist // who is not let in goes back alone
 	}
 	var b wire.Builder
 	h := l.header(op)
@@ -229,7 +239,7 @@ func (l *link) control(ctx context.Context, server int, op wire.Op, msg, answer 
 			return err
 		}
 	}
-	return l.call(ctx, p, server, b.Parts(), func(f *wire.Frame) error {
+	return call(ctx, p, server, b.Parts(), func(f *wire.Frame) error {
 		if answer == nil {
 			return nil
 		}
