@@ -280,6 +280,32 @@ func TestStoppedBeforeTheFirstStep(t *testing.T) {
 	}
 }
 
+// TestOneOfManyStops: a worker that stops the job alone ends it for all, whenever the others evaluate.
+func TestOneOfManyStops(t *testing.T) {
+	for _, servers := range []int{0, 1} {
+		for _, every := range []int{0, 1, 3, 100} {
+			for _, at := range []int{1, 3, 4, 9} {
+				results, _ := play(t, servers, 2, func() train.Job {
+					j := job(train.Options{Mode: "sync", Epochs: 3, Batch: 10, EvalEvery: every})
+					j.Data = data(201, 20)
+					j.Hooks = []train.Hooks{{Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
+						if r.Fleet.WorkerIndex() == 1 && so.Steps == at {
+							r.Stop("enough")
+						}
+						return nil
+					}}}
+					return j
+				})
+				for worker, r := range results {
+					if want := []string{"another worker has stopped the job", "enough"}[worker]; r.Stopped != want || !r.Last.End || r.Last.Epoch != 1 {
+						t.Errorf("%d servers, stopped in step %d, evaluated every %d: worker %d: %+v", servers, at, every, worker, r)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestTheBestOutlivesALongHistory: a job that is started again with a history of which its checkpoint had no room for all still knows the best
 // evaluation, and keeps that model.
 func TestTheBestOutlivesALongHistory(t *testing.T) {

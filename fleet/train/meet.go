@@ -50,6 +50,9 @@ func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, e
 			most, knows = w.Known, i
 		}
 		r.over = r.over || w.Ended && w.Stop
+		if w.Stop {
+			r.agreed.Store(true)
+		}
 		r.Epoch = max(r.Epoch, w.Epoch)
 	}
 	r.leads = at[knows] == r.Fleet.WorkerIndex()

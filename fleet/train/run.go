@@ -42,6 +42,8 @@ type Run struct {
 	partly      part   // how much of the last epoch was trained
 	leads       bool
 	stop        atomic.Pointer[string] // why this worker wants to end; nil if it does not
+	agreed      atomic.Bool            // workers have met, of which one wants to end
+	apart       atomic.Bool            // a worker without servers has come to the end of its share
 	over        bool                   // by agreement of all workers
 }
 
@@ -49,8 +51,9 @@ type Run struct {
 func (r *Run) Leads() bool { return r.leads }
 
 // Stop ends the epoch of this worker, after the step that is under way and the one that was read ahead, and the job when the others have
-// come to the end of theirs: all then evaluate, and the model is saved. Hooks that decide by an evaluation decide alike, so that all
-// workers end at once. why is for people. Any goroutine may call it.
+// come to the end of theirs: all then evaluate, and the model is saved. Workers without servers, where EvalEvery has them evaluate
+// together, end at the next evaluation. Hooks that decide by an evaluation decide alike, so that all workers end at once. why is for
+// people. Any goroutine may call it.
 func (r *Run) Stop(why string) {
 	r.stop.CompareAndSwap(nil, &why)
 }
@@ -195,6 +198,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	mine := rows.Shard(f.WorkerIndex(), f.WorkerNum())
 	r.all, _ = rows.Len()
 	r.share, _ = mine.Len()
+	r.apart.Store(false)
 	r.least = r.all / f.WorkerNum()
 	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
 		Progress: &nn.Progress{Out: j.Stdout, Label: r.label(), Total: r.share}}
@@ -220,7 +224,7 @@ func (r *Run) label() string { return fmt.Sprintf("epoch %d/%d", r.Epoch+1, r.Jo
 func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[string]*tensor.Dense, error] {
 	return func(yield func(map[string]*tensor.Dense, error) bool) {
 		for batch, err := range batches {
-			if r.stopping() || !yield(batch, err) {
+			if r.ending() || !yield(batch, err) {
 				return
 			}
 		}
@@ -234,11 +238,23 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 		return err
 	}
 	every := r.Job.EvalEvery
-	ended := so.Samples+so.Passed == r.share || r.parted(so) // the epoch's end evaluates too
-	if every == 0 || so.Steps%every != 0 || ended || r.stopping() {
+	if r.parted(so) {
+		r.apart.Store(true)
+	}
+	ended := so.Samples+so.Passed == r.share || r.apart.Load() // the epoch's end evaluates too
+	if every == 0 || so.Steps%every != 0 || ended || r.ending() {
 		return nil
 	}
 	return r.middle(ctx, so)
+}
+
+// ending says whether this worker trains no more in this epoch, since somebody has stopped the job. Workers without servers make their
+// steps together, and those that evaluate between two of them stop where they meet, which all do.
+func (r *Run) ending() bool {
+	if r.Fleet.ServerNum() > 0 || r.Fleet.WorkerNum() == 1 || r.Job.EvalEvery == 0 || r.apart.Load() {
+		return r.stopping()
+	}
+	return r.agreed.Load()
 }
 
 // parted says whether another worker has come to the end of its share, of workers without servers: it makes the steps of the rest with them
