@@ -55,11 +55,14 @@ func HistoryCSV(file string) Hooks {
 	}}
 }
 
-// named refuses a file without a name, before an epoch of training.
+// named refuses a file without a name, or that is a URL, before an epoch of training.
 func named(hook, file string) func(context.Context, *Run) error {
 	return func(context.Context, *Run) error {
 		if file == "" {
 			return fmt.Errorf("train: %s(%q): it needs the name of a file", hook, file)
+		}
+		if err := files.CheckLocal(file); err != nil {
+			return fmt.Errorf("train: %s: %w", hook, err)
 		}
 		return nil
 	}

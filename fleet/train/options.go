@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -91,6 +92,13 @@ func (c *Options) Check() error {
 		return fmt.Errorf("train: -threads=%d: they count from 1", c.Threads)
 	case c.EvalEvery < 0:
 		return fmt.Errorf("train: -eval_every=%d: it counts steps, from 0", c.EvalEvery)
+	}
+	for _, dir := range []struct{ flag, name string }{
+		{"out", c.Out}, {"load", c.Load}, {"checkpoint", c.Checkpoint}, {"journal", c.journal},
+	} {
+		if err := files.CheckLocal(dir.name); err != nil { // told before hours of training
+			return fmt.Errorf("train: -%s: %w", dir.flag, err)
+		}
 	}
 	_, err := c.Strategy()
 	return err

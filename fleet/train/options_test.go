@@ -74,6 +74,10 @@ func TestBadFlags(t *testing.T) {
 		`unknown field "speed"`: {`-strategy={"speed": 3}`},
 		"codec":                 {"-codec=zip"},
 		"-colour":               {"-colour=red"},
+		"-out: \"hdfs://nn/x\"": {"-out=hdfs://nn/x"},
+		"-load: \"s3://a\"":     {"-load=s3://a"},
+		"-checkpoint: \"file:":  {"-checkpoint=file:///a"},
+		"-journal: \"hdfs://":   {"-checkpoint=a", "-journal=hdfs://nn/x"},
 	} {
 		if _, err := parsed(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)

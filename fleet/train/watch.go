@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -113,6 +114,9 @@ func (b BestModel) Hooks() Hooks {
 		Begin: func(_ context.Context, r *Run) error {
 			if b.Dir == "" || len(r.Job.Outputs) == 0 {
 				return fmt.Errorf("train: BestModel with Dir %q and %d Job.Outputs: it needs both", b.Dir, len(r.Job.Outputs))
+			}
+			if err := files.CheckLocal(b.Dir); err != nil {
+				return fmt.Errorf("train: BestModel: %w", err)
 			}
 			return w.check(r)
 		},
