@@ -7,7 +7,7 @@ package fleet
 // called twice.
 //
 // With a [strategy.Recovery], and where the context of InitWorker has ended, as a signal has it do, it saves a checkpoint first, alone
-// too, if that takes no longer than a minute.
+// too, if that takes no longer than a minute; of all workers that end so the lowest logs that the same command goes on from it.
 func (f *Fleet) Close() {
 	f.mu.Lock()
 	j := f.job

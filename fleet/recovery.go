@@ -230,8 +230,16 @@ func (s *saver) rescue() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.told), rescueTime)
 	defer cancel()
-	if err := s.save(ctx); err != nil {
+	mine, err := s.j.backend.Saves(ctx, false)
+	if err == nil {
+		err = s.save(ctx)
+	}
+	switch {
+	case err != nil:
 		s.f.log.Warn("no checkpoint was saved before this worker ends", "worker", s.f.id.Index, "error", err)
+	case mine:
+		s.f.log.Info("a checkpoint is saved, and the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
+			"worker", s.f.id.Index)
 	}
 }
 

@@ -119,7 +119,8 @@ func begin(ctx context.Context, s *server.Server, series, dir string, what check
 
 // RunServer serves until every worker has called StopWorker, or ctx ends. It returns an error that wraps ErrWorkersDied when
 // a worker ended without a word, and ctx's cause when that ended it. With a [strategy.Recovery] it serves on when ctx ends until the lowest
-// worker that lives has saved a checkpoint, for a minute at most. The log is told of its [Stats] then.
+// worker that lives has saved a checkpoint, and workers that were asked to end too have ended, for a minute at most. The log is told of its
+// [Stats] then.
 func (f *Fleet) RunServer(ctx context.Context) error {
 	if _, err := f.serverCall("RunServer"); err != nil {
 		return err

@@ -19,7 +19,7 @@ func (c *Client) Saves(ctx context.Context, last bool) (bool, error) {
 		}
 	}
 	var answer wire.Saver
-	if err := c.link.control(ctx, 0, wire.OpSaver, wire.Saver{Last: last}, &answer); err != nil {
+	if err := c.link.control(ctx, 0, wire.OpSaver, wire.Saver{Last: last, Ends: c.link.hurried.Load()}, &answer); err != nil {
 		return false, fmt.Errorf("asking who saves: %w", err)
 	}
 	return answer.Yours, nil

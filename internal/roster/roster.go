@@ -32,6 +32,7 @@ type Roster struct {
 	o       Options
 	members []member
 	lives   lives
+	hurried bool // the job is about to end
 }
 
 // member is one worker.
@@ -206,6 +207,11 @@ func (r *Roster) Living(worker int) (life uint32, lives bool) {
 	return m.life, m.state == alive && !m.fenced && m.ends == ""
 }
 
+// Ended says whether any worker below one has said that it ends before its work is done, and is not out of the job yet.
+func (r *Roster) Ended(below int) bool {
+	return slices.ContainsFunc(r.members[:below], func(m member) bool { return m.state == alive && m.ends != "" })
+}
+
 // HasLeft says that this life of a worker has stopped before.
 func (r *Roster) HasLeft(h *wire.Header) bool {
 	return int64(h.Worker) < int64(len(r.members)) && r.members[h.Worker].state == left && r.members[h.Worker].life == h.Life
@@ -320,14 +326,17 @@ func (r *Roster) Describe(w int, now time.Time) string {
 }
 
 // Hurry has workers that miss three heartbeats count as dead: the job is about to end, and waits for nobody longer than that.
-func (r *Roster) Hurry() { r.o.Timeout = r.grace() }
+func (r *Roster) Hurry() { r.o.Timeout, r.hurried = r.grace(), true }
 
 // Silent begins, on server 0, the deaths of workers that have said nothing for longer than the options allow. One that has said that it
 // ends is dead where the others wait for it, after the moment in which they may say so too. Where they don't wait, it keeps that time to
 // be started again.
 func (r *Roster) Silent(now time.Time) (all []*Death) {
 	alone := r.o.Alone
-	if !r.Alive() {
+	switch {
+	case r.hurried:
+		alone = r.grace() // all may have been asked to end: they save, and servers end with them
+	case !r.Alive():
 		alone = 0 // nobody can go on
 	}
 	for w := range r.members {

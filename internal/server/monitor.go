@@ -21,6 +21,8 @@ type monitor struct {
 	limit   time.Duration // of a wait
 	log     *slog.Logger
 	failure error
+	// parting says that this server was asked to end, and a checkpoint of then is whole: that the job ends is no news.
+	parting bool
 	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not in
 	// the way of every push.
 	over    func() bool
@@ -116,7 +118,11 @@ func (m *monitor) broadcast() {
 func (m *monitor) fail(err error) {
 	if m.failure == nil {
 		m.failure = err
-		m.log.Error("job failed", "error", err)
+		if m.parting {
+			m.log.Info("the job ends", "error", err)
+		} else {
+			m.log.Error("job failed", "error", err)
+		}
 		m.end()
 		m.broadcast()
 	}

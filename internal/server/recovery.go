@@ -55,6 +55,7 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *reply) error {
 		c.stopping[f.Worker] = f.Life
 		c.journal.note(event{Stopping: &wire.Leave{Worker: int(f.Worker), Life: f.Life}})
 	}
+	msg.Yours = msg.Yours && !(msg.Ends && c.st.roster.Ended(int(f.Worker)))
 	return r.JSON(msg)
 }
 
@@ -148,6 +149,9 @@ func (c *recovery) holds(f *wire.Frame, id string) error {
 func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.comesBack() {
 		c.st.roster.Hurry()
+	}
+	if !wanted && c.st.cut.Open() != "" { // whoever asks waits for what is being saved
+		return 0
 	}
 	return c.wish.whole
 }

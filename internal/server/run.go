@@ -140,6 +140,9 @@ func (s *Server) stopped() error {
 	if s.st.roster.Begun() {
 		status, lost = wire.StatusBack, ", and its weights are lost: start the job again from its last checkpoint"
 	}
+	if s.st.lock.parting {
+		lost = ", after a checkpoint was saved: start the job again from its last checkpoint"
+	}
 	return wire.Refuse(status, "%s was stopped%s", s.servers.name(s.c.Index), lost)
 }
 

@@ -16,7 +16,8 @@ import (
 //	  report ─────────────────────>
 //	        <────────────────────── one more has become whole
 //
-// Server 0 does so for itself too. The server serves on until then, as long as there is a worker to save.
+// Server 0 does so for itself too. The server serves on until then, as long as there is a worker to save; and where workers end too, since
+// all roles were asked to, until all have, which save each.
 type stopping struct {
 	st       *state
 	servers  *servers
@@ -48,14 +49,46 @@ func (c *stopping) save(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	before, err := c.ask(ctx, true)
-	for whole := before; err == nil && whole == before && c.hopes(); {
-		if err = c.servers.rest(ctx, min(c.servers.pace/4, introductionPause)); err == nil {
+	whole := before
+	for err == nil && whole <= before && c.hopes() {
+		if err = c.rest(ctx); err == nil {
 			whole, err = c.ask(ctx, false)
 		}
 	}
-	if err != nil {
+	switch {
+	case err == nil && whole > before:
+		c.accompany(ctx)
+	case err != nil && c.hopes(): // else the job has ended, as other messages say
 		c.servers.log.Warn("this server ends before a checkpoint is whole", "error", err)
 	}
+}
+
+// accompany returns when nothing is being saved any more and workers that were asked to end too have ended: what they still save is not
+// cut off, and none of them takes the end of this server for a loss. It waits for a heartbeat, in which they come to the end of a step, and
+// once one has ended for three.
+func (c *stopping) accompany(ctx context.Context) {
+	c.st.lock.Lock()
+	c.st.lock.parting = true
+	c.st.lock.Unlock()
+	for began := c.st.clock.Now(); c.rest(ctx) == nil; {
+		if whole, err := c.ask(ctx, false); err != nil || !c.awaits(c.st.clock.Now().Sub(began)) && whole > 0 {
+			return
+		}
+	}
+}
+
+// awaits says whether workers may still end that were asked to so long ago.
+func (c *stopping) awaits(since time.Duration) bool {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if c.st.lock.failure != nil || !c.st.roster.Alive() {
+		return false
+	}
+	return since < c.servers.pace || since < 3*c.servers.pace && c.st.roster.Ended(c.st.roster.Workers())
+}
+
+func (c *stopping) rest(ctx context.Context) error {
+	return c.servers.rest(ctx, min(c.servers.pace/4, introductionPause))
 }
 
 // hopes says whether there is something to save, and somebody who does.

@@ -46,9 +46,11 @@ type Progress struct {
 // IsZero says whether nothing is said.
 func (p Progress) IsZero() bool { return p.Epoch == 0 && p.User == nil }
 
-// Saver is the blob of OpSaver; with Last its worker stops when it has saved, and is counted out. Yours answers it.
+// Saver is the blob of OpSaver; with Last its worker stops when it has saved, and is counted out. Yours answers it. With Ends the worker
+// was asked to end, as others may have been: Yours then says that no lower one has ended so.
 type Saver struct {
 	Last  bool `json:"last,omitempty"`
+	Ends  bool `json:"ends,omitempty"`
 	Yours bool `json:"yours,omitempty"`
 }
 
