@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/histogram"
 )
@@ -75,6 +76,15 @@ func (auc) backward(*cell) {}
 
 func (a auc) tally() tally     { return newHistogram(a.thresholds()) }
 func (auc) of(t tally) float64 { return t.(*Histogram).AUC() }
+
+// oneClass says whether a metric is an AUC of scores with one label, in which nothing can be told apart.
+func oneClass(m metric, t tally) bool {
+	_, is := m.(auc)
+	h, counted := t.(*Histogram)
+	return is && counted && (!slices.ContainsFunc(h.Pos, isCount) || !slices.ContainsFunc(h.Neg, isCount))
+}
+
+func isCount(n int64) bool { return n > 0 }
 
 // batchAUC is an auc that forgets the batches before.
 type batchAUC struct{ auc }

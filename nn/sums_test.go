@@ -57,6 +57,11 @@ func TestSumsAddUp(t *testing.T) {
 			t.Errorf("%s: counts %t, falls %t", m.Label(), m.Counts(), m.Falls())
 		}
 	}
+	one := make([]float64, metrics[0].SumsLen())
+	one[3] = 5 // positive examples, and no others
+	if area, err := metrics[0].OfSums(one); err != nil || metrics[0].op.kind() != "auc" || !math.IsNaN(area) {
+		t.Errorf("the AUC of one class is %v, error %v", area, err)
+	}
 	for _, m := range []*Node{n.loss, SlidingAUC(n.pred, label, 2), BatchAUC(n.pred, label)} {
 		if _, err := NewExecutor(n.g).Sums(m); m.Counts() || err == nil || !strings.Contains(err.Error(), "does not count over batches") {
 			t.Errorf("%s: counts %t, error %v", m.Label(), m.Counts(), err)

@@ -66,11 +66,16 @@ func run(ctx context.Context, args []string) error {
 func serve(ctx context.Context, l net.Listener, h http.Handler, deadline time.Duration) error {
 	s := &http.Server{Handler: h, ReadTimeout: deadline, WriteTimeout: 2 * deadline, IdleTimeout: 2 * time.Minute}
 	ended := make(chan error, 1)
-	context.AfterFunc(ctx, func() { ended <- s.Shutdown(context.WithoutCancel(ctx)) })
+	context.AfterFunc(ctx, func() {
+		slog.Info("ending: requests under way are answered", "cause", context.Cause(ctx))
+		ended <- s.Shutdown(context.WithoutCancel(ctx))
+	})
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return <-ended
+	err := <-ended
+	slog.Info("ended")
+	return err
 }
 
 // keepFresh takes up each model that is saved into the directory. One that can't be loaded leaves the model before.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -294,5 +296,27 @@ func TestCommandLine(t *testing.T) {
 	end()
 	if err := run(ended, []string{"-model=" + dir, "-addr=127.0.0.1:0"}); err != nil {
 		t.Errorf("ended at once: %v", err)
+	}
+}
+
+// TestItsEndIsLogged: a service that is asked to end says so, and when it has.
+func TestItsEndIsLogged(t *testing.T) {
+	old := slog.Default()
+	defer slog.SetDefault(old)
+	var out bytes.Buffer
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("terminated signal received"))
+	if err := serve(ctx, l, http.NotFoundHandler(), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"ending", "terminated signal received", "msg=ended"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the log lacks %q: %s", want, out.String())
+		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -28,11 +29,17 @@ func runInspect(args []string, con *console) int {
 	return lookAt(dirs, con, func(dirs []string) error { return inspect(dirs, *asJSON, con.out) })
 }
 
-// inspect writes what directories hold, one after the other. Those that can't be read are named at the end.
+// inspect writes what directories hold, one after the other. Those that can't be read are named at the end. A checkpoint that is not
+// finished is no failure, unless there is nothing else.
 func inspect(dirs []string, asJSON bool, out io.Writer) error {
-	all, failed := []checkpoint.Description{}, []string(nil)
+	all := []checkpoint.Description{}
+	var waiting, failed []string
 	for _, dir := range dirs {
 		d, err := checkpoint.Describe(dir)
+		if errors.Is(err, checkpoint.ErrNone) && len(dirs) > 1 {
+			waiting = append(waiting, dir)
+			continue
+		}
 		if err != nil {
 			failed = append(failed, err.Error())
 			continue
@@ -49,6 +56,12 @@ func inspect(dirs []string, asJSON bool, out io.Writer) error {
 		for _, d := range all {
 			describe(d, out)
 		}
+		for _, dir := range waiting {
+			fmt.Fprintf(out, "%s: a checkpoint, %s\n", dir, unfinished)
+		}
+	}
+	if len(all) == 0 && failed == nil {
+		return fmt.Errorf("inspect: none of %d checkpoints is finished", len(waiting))
 	}
 	if failed != nil {
 		return fmt.Errorf("inspect: %s", strings.Join(failed, "\n  "))
@@ -74,6 +87,15 @@ func describe(d checkpoint.Description, out io.Writer) {
 		}
 		line("rule", "%s", d.Rule)
 		line("update", "%d", d.Step)
+	}
+	if d.Version != "" {
+		line("version", "%s", d.Version)
+	}
+	if d.Delta != nil {
+		line("follows", "%s, as delta %d of %s", d.Delta.Follows, d.Delta.Number, d.Delta.Base)
+	}
+	if len(d.Steps) > 0 {
+		line("steps", "each worker's own count since it was started: pushes, and what else servers do once for it, such as barriers")
 	}
 	for w := range max(len(d.Steps), len(d.Positions)) {
 		if place := placeText(d, w); place != "" {

@@ -82,11 +82,13 @@ func verify(dirs []string, out io.Writer) error {
 	return nil
 }
 
+const unfinished = "not finished: it is being written, or its job ended before it was whole"
+
 func showFinding(f checkpoint.Finding, out io.Writer) {
 	what := "whole"
 	switch {
 	case f.Unfinished():
-		what = "not finished: it is being written, or its job ended before it was whole"
+		what = unfinished
 	case f.Damage() != nil:
 		what = "DAMAGED"
 	}
@@ -94,6 +96,8 @@ func showFinding(f checkpoint.Finding, out io.Writer) {
 	switch {
 	case f.Unfinished():
 		kind = "checkpoint"
+	case f.Delta != nil:
+		kind = f.Delta.String()
 	case !f.Model:
 		kind = fmt.Sprintf("checkpoint of update %d", f.Manifest.Step)
 	}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/progress"
 	tables "github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
@@ -97,7 +99,9 @@ func TestInspect(t *testing.T) {
 	if d := all[0]; d.Progress.Epoch != 5 || d.Step != 40 || d.Params[0].Rows != 2 || string(d.Progress.User) != "day 3" || d.Dir != first {
 		t.Errorf("it is %+v", d)
 	}
-	does(t, 1, "inspect "+dir, "update     41", "ckpt-000003 has no manifest.json")
+	does(t, 0, "inspect "+dir, "update     41", "  steps      each worker's own count", "ckpt-000003: a checkpoint, not finished")
+	does(t, 1, "inspect "+filepath.Join(dir, "ckpt-000003"), "ckpt-000003 has no manifest.json")
+	does(t, 1, "inspect "+filepath.Join(dir, "ckpt-000003")+" "+filepath.Join(dir, "ckpt-000003"), "none of 2 checkpoints is finished")
 	does(t, 2, "inspect", "fleetrun: inspect: name a directory")
 	does(t, 0, "help", "Usage: fleetrun --server_num=N")
 	does(t, 0, "inspect -h", "Usage: fleetrun inspect")
@@ -135,6 +139,34 @@ func TestInspectModels(t *testing.T) {
 	does(t, 0, "inspect "+dir, "  signature  it can't be read: json")
 	sign("}")
 	does(t, 1, "inspect "+dir, "signature.json is no JSON")
+}
+
+// TestDeltas: a delta is called that, with what it follows, by the version that the base is shown with.
+func TestDeltas(t *testing.T) {
+	dir := t.TempDir()
+	save := func(to string, follow *modelfiles.Delta) (version string) {
+		t.Helper()
+		s, err := modelfiles.Begin(filepath.Join(dir, to))
+		if err == nil && follow != nil {
+			err = s.Follow(*follow)
+		}
+		if err == nil {
+			err = s.Write(modelfiles.Graph, func(w io.Writer) error { _, err := io.WriteString(w, "{}"); return err })
+		}
+		if err == nil {
+			err = s.Commit()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Version()
+	}
+	base := save("base", nil)
+	delta := save("delta", &modelfiles.Delta{Base: base, Follows: base, Number: 1})
+	does(t, 0, "inspect "+dir, "base: a model\n", "  version    "+base+"\n", "delta: a delta\n", "  version    "+delta+"\n",
+		"  follows    "+base+", as delta 1 of "+base+"\n")
+	does(t, 0, "inspect --json "+dir, `"kind": "delta"`, `"follows": "`+base+`"`)
+	does(t, 0, "verify "+dir, "base: model, whole", "delta: delta 1 of base "+base+", which follows "+base+", whole")
 }
 
 // TestPin: a checkpoint is pinned and let go, and only one that is whole.

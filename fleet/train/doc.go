@@ -48,6 +48,29 @@
 //		},
 //	})
 //
+// # Other begins and other models
+//
+// A checkpoint holds the state of the rule that trained, and a job goes on from it with that rule. To train on with another, begin from a
+// model, which is weights alone, and give the job's checkpoints a directory of their own: -load=output/model -checkpoint=output/adam.
+//
+// Models for those who serve meanwhile, a base and what has changed since, are saved by hooks, and read with nn.Load(base, deltas...) or
+// by [nn.ScorerOptions].Deltas:
+//
+//	save := func(ctx context.Context, r *train.Run, mode fleet.SaveMode, dir string) error {
+//		if !r.Leads() {
+//			return nil
+//		}
+//		return r.Fleet.SaveModel(ctx, dir, fleet.SaveOptions{Mode: mode, Model: nn.Inference(net.pred)})
+//	}
+//	j.Hooks = append(j.Hooks, train.Hooks{
+//		Begin: func(ctx context.Context, r *train.Run) error { return save(ctx, r, fleet.SaveBase, "serving/base") },
+//		EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+//			return save(ctx, r, fleet.SaveDelta, fmt.Sprintf("serving/delta-%03d", r.Epoch+1))
+//		},
+//	})
+//
+// A job that is started again saves its base anew so, and deltas of that.
+//
 // # For those who come from elsewhere
 //
 //	Keras                                  PyTorch, Lightning              here

@@ -11,8 +11,8 @@ import (
 )
 
 // Evaluate is the values of nodes over all rows, which are not trained on. Each worker looks at its share of them, and all are given the
-// same numbers, NaN if there are no rows: every worker of the job calls it. A node is a metric that counts over batches, such as [nn.AUC],
-// or has one element, such as a loss, of which the mean over examples is taken.
+// same numbers: every worker of the job calls it. They are NaN if there are no rows, and an AUC is if all labels are of one class. A node
+// is a metric that counts over batches, such as [nn.AUC], or has one element, such as a loss, of which the mean over examples is taken.
 func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes ...*nn.Node) ([]float64, error) {
 	if len(nodes) == 0 {
 		return nil, nil

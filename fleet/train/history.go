@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 
@@ -84,6 +85,7 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	r.History = append(r.History, e)
 	if r.leads {
 		fmt.Fprintf(r.Job.Stdout, "%s: %s\n", r.label(), r.describe(e))
+		r.warnUnmeasured(e)
 	}
 	if err := r.evaluated(ctx, e); err != nil {
 		return err
@@ -151,6 +153,19 @@ func (r *Run) describe(e Evaluation) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// warnUnmeasured says which metrics the rows have no value of.
+func (r *Run) warnUnmeasured(e Evaluation) {
+	if _, tested := e.Values[EvalLoss]; !tested {
+		return
+	}
+	for _, n := range r.Job.Metrics {
+		if _, measured := e.Values[testName(n)]; !measured {
+			slog.Warn("train: the test rows have no value of a metric: an AUC needs labels of both classes, and finite scores",
+				"metric", n.Label(), "epoch", e.Epoch)
+		}
+	}
 }
 
 // state is what a job that is started again needs of this one.

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -182,6 +183,86 @@ func TestBestModel(t *testing.T) {
 	}
 	if n := strings.Count(strings.Join(saves, " "), "saved best"); n != 3 {
 		t.Errorf("it was saved %d times: %v", n, saves)
+	}
+}
+
+// TestBestModelOfAnEarlierJob: a job that begins anew where the best model of another lies says so; the first, and one that goes on, do not.
+func TestBestModelOfAnEarlierJob(t *testing.T) {
+	dir, checkpoints := filepath.Join(t.TempDir(), "best"), t.TempDir()
+	for i, c := range []struct {
+		into   string
+		epochs int
+		warned bool
+	}{{checkpoints, 1, false}, {checkpoints, 2, false}, {"", 1, true}} {
+		said := logged(t, func() {
+			play(t, 1, 2, func() train.Job {
+				j := job(train.Options{Mode: "sync", Epochs: c.epochs, Checkpoint: c.into})
+				j.Hooks = []train.Hooks{train.BestModel{Dir: dir}.Hooks()}
+				return j
+			})
+		})
+		if warned := strings.Count(said, "the best model of an earlier job is here") == 1 && strings.Contains(said, dir); warned != c.warned {
+			t.Errorf("job %d: the log is %s", i, said)
+		}
+	}
+}
+
+// TestOneClass: test rows of one class have no AUC, and each evaluation says so once; the loss is there.
+func TestOneClass(t *testing.T) {
+	var results []train.Result
+	var printed string
+	said := logged(t, func() {
+		results, printed = play(t, 1, 2, func() train.Job {
+			j := job(train.Options{Mode: "sync", Epochs: 2})
+			j.Data = func(context.Context) (rows, test *dataset.Dataset, err error) { return points(400), points(10), nil } // all below 0
+			return j
+		})
+	})
+	last := results[0].Last
+	if _, measured := last.Values["test AUC"]; measured || !(last.Values[train.EvalLoss] > 0) || strings.Contains(printed, "AUC 0.5") {
+		t.Errorf("the evaluation is %+v, printed as %s", last, printed)
+	}
+	if n := strings.Count(said, "needs labels of both classes"); n != 2 {
+		t.Errorf("%d lines in two evaluations: %s", n, said)
+	}
+}
+
+// logged is what a call writes to the default log.
+func logged(t *testing.T, call func()) string {
+	t.Helper()
+	old := slog.Default()
+	defer slog.SetDefault(old)
+	var out bytes.Buffer
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil))) // which writes one record at a time
+	call()
+	return out.String()
+}
+
+// TestServingHooks: hooks save a base, and a delta after each epoch, which together are the model.
+func TestServingHooks(t *testing.T) {
+	dir := t.TempDir()
+	results, _ := play(t, 1, 2, func() train.Job {
+		j := job(train.Options{Mode: "sync", Epochs: 2})
+		save := func(ctx context.Context, r *train.Run, mode fleet.SaveMode, to string) error {
+			if !r.Leads() {
+				return nil
+			}
+			return r.Fleet.SaveModel(ctx, filepath.Join(dir, to), fleet.SaveOptions{Mode: mode, Model: nn.Inference(j.Outputs...)})
+		}
+		j.Hooks = []train.Hooks{{
+			Begin: func(ctx context.Context, r *train.Run) error { return save(ctx, r, fleet.SaveBase, "base") },
+			EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+				return save(ctx, r, fleet.SaveDelta, fmt.Sprintf("delta-%03d", r.Epoch+1))
+			},
+		}}
+		return j
+	})
+	m, err := nn.Load(filepath.Join(dir, "base"), filepath.Join(dir, "delta-001"), filepath.Join(dir, "delta-002"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := logLoss(t, m), results[0].Last.Values[train.EvalLoss]; got > want+1e-6 || got < want-1e-6 {
+		t.Errorf("the base and its deltas have loss %v, the job's end %v", got, want)
 	}
 }
 

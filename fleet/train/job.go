@@ -78,6 +78,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	if err := opt.Minimize(j.Loss); err != nil {
 		return Result{}, err
 	}
+	j.passedOver(f, s)
 	if err := f.Restore(ctx, j.Load, fleet.RestoreOptions{}); err != nil {
 		return Result{}, err
 	}
@@ -96,6 +97,16 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		return r.result(), err
 	}
 	return r.result(), f.StopWorker(ctx)
+}
+
+// passedOver says that the job does not begin from what -load names, as its own checkpoints come first.
+func (j *Job) passedOver(f *fleet.Fleet, s strategy.Strategy) {
+	if j.Load == "" || s.Recovery.Dir == "" || !f.IsFirstWorker() {
+		return
+	}
+	if c, err := fleet.Latest(s.Recovery.Dir); err == nil {
+		fmt.Fprintf(j.Stdout, "-load=%s is passed over: the job goes on from its own checkpoint, %s\n", j.Load, c.Dir)
+	}
 }
 
 // check fills in what is nil, and says what is missing.

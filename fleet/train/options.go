@@ -13,7 +13,19 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Options are what can be chosen of a job on its command line. Their values before [Options.Register] are the flags' defaults.
+// Options are what can be chosen of a job on its command line. Their values before [Options.Register] are the flags' defaults, and 0 is
+// what is said here; what a flag says is taken as it is, so that -batch=0 is refused.
+//
+// Flags without a field are of the strategy, and a program that wants another says so in Job.Strategy:
+//
+//	-strategy          more of the strategy, as JSON, such as {"worker_timeout": "10s"}
+//	-k_steps           steps between exchanges with the servers, in modes that have them
+//	-placement, -codec, -payload   where params go, and how they travel
+//	-checkpoint_every  time between two checkpoints, 1m by default
+//	-journal           directory on each server's local disk for what it does between checkpoints; with -checkpoint
+//
+// A job goes on from a checkpoint with the rule that has written it, whose state is in it. Under another rule it begins from a saved model,
+// which is weights alone, with a directory for its checkpoints of its own: -load=output/best -checkpoint=output/checkpoints2.
 type Options struct {
 	Mode   string  // of the strategy; empty is async with servers, and sync, which is all there is, without
 	Seed   uint64  // of the data's order, and of whatever the program makes of it, such as the first weights; 0 is a seed too
@@ -65,7 +77,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.EvalEvery, "eval_every", c.EvalEvery, "steps between evaluations, besides those at epochs' ends; 0 has these alone")
 	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and thread")
 	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the program's")
-	fs.StringVar(&c.Load, "load", c.Load, "checkpoint to go on from, of a job with any number of servers, such as output/mnist/checkpoint")
+	fs.StringVar(&c.Load, "load", c.Load, "checkpoint, or saved model, to begin from, of a job with any number of servers, such as "+
+		"output/mnist/checkpoint; a model is weights alone, which another rule may train on")
 	fs.StringVar(&c.Checkpoint, "checkpoint", c.Checkpoint, "directory for checkpoints, at each epoch's end and in between; a job "+
 		"that is started again goes on from the newest whole one, which comes before -load")
 	fs.StringVar(&c.journal, "journal", "", "directory on each server's local disk for what it does between checkpoints: a server that is "+
@@ -87,7 +100,7 @@ func (c *Options) Check() error {
 	c.fill()
 	switch {
 	case c.Epochs < 1 || c.Batch < 1:
-		return fmt.Errorf("train: -epochs=%d -batch=%d: both count from 1", c.Epochs, c.Batch)
+		return fmt.Errorf("train: -epochs=%d -batch=%d: both count from 1; a flag that is left out has its default", c.Epochs, c.Batch)
 	case c.Threads < 1:
 		return fmt.Errorf("train: -threads=%d: they count from 1", c.Threads)
 	case c.EvalEvery < 0:
@@ -99,6 +112,10 @@ func (c *Options) Check() error {
 		if err := files.CheckLocal(dir.name); err != nil { // told before hours of training
 			return fmt.Errorf("train: -%s: %w", dir.flag, err)
 		}
+	}
+	if c.journal != "" && c.Checkpoint == "" && c.amend == "" { // which may name a directory too
+		return fmt.Errorf("train: -journal=%s without -checkpoint: a journal begins from a checkpoint, else it would grow without end: "+
+			"give the job a directory for checkpoints too", c.journal)
 	}
 	_, err := c.Strategy()
 	return err

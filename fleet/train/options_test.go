@@ -78,6 +78,8 @@ func TestBadFlags(t *testing.T) {
 		"-load: \"s3://a\"":     {"-load=s3://a"},
 		"-checkpoint: \"file:":  {"-checkpoint=file:///a"},
 		"-journal: \"hdfs://":   {"-checkpoint=a", "-journal=hdfs://nn/x"},
+		"-batch=0: both count from 1; a flag that is left out has its default": {"-batch=0"},
+		"-journal=j without -checkpoint":                                       {"-journal=j"},
 	} {
 		if _, err := parsed(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)

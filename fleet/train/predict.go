@@ -23,9 +23,9 @@ import (
 const predicted = 1024
 
 // Predict computes outputs for all rows and writes them in the rows' order, as CSV with a line for each row below one with the nodes'
-// labels; a node of several elements an example has so many columns. Every worker of the job calls it with the same rows and computes its
-// share of them, a piece at a time; worker 0 writes, so that the others' to may be nil. It returns the number of rows. A
-// worker that is lost has its rows missing, which is an error.
+// names, by which a saved model's signature calls its outputs too; a node of several elements an example has so many columns, name_0 and so
+// on. Every worker of the job calls it with the same rows and computes its share of them, a piece at a time; worker 0 writes, so that the
+// others' to may be nil. It returns the number of rows. A worker that is lost has its rows missing, which is an error.
 //
 // It needs no job: with a saved model and a fleet of one's own, alone or of collective workers, it is
 //
@@ -183,11 +183,11 @@ func (p *prediction) header() (names []string) {
 	for _, n := range p.outputs {
 		width := perExample(n)
 		if width == 1 {
-			names = append(names, n.Label())
+			names = append(names, n.Name())
 			continue
 		}
 		for i := range width {
-			names = append(names, fmt.Sprintf("%s_%d", n.Label(), i))
+			names = append(names, fmt.Sprintf("%s_%d", n.Name(), i))
 		}
 	}
 	return names

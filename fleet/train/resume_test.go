@@ -153,6 +153,29 @@ func TestGoesOnFromACheckpoint(t *testing.T) {
 	}
 }
 
+// TestAnotherRule: a job can't go on from its checkpoint under another rule, and is told how it can begin from the model; of -load that is
+// passed over it says so.
+func TestAnotherRule(t *testing.T) {
+	out, checkpoints, other := t.TempDir(), t.TempDir(), t.TempDir()
+	from := func(load, checkpoint string) func() train.Job {
+		return func() train.Job {
+			j := job(train.Options{Mode: "sync", Epochs: 2, Load: load, Checkpoint: checkpoint})
+			j.Rule = optimizer.Adam{LR: 1e-3}
+			return j
+		}
+	}
+	play(t, 0, 1, func() train.Job { return job(train.Options{Mode: "sync", Out: out, Checkpoint: checkpoints}) })
+	if err := fails(t, from("", checkpoints)); err == nil || !strings.Contains(err.Error(), "(-load, with another -checkpoint)") {
+		t.Errorf("from its checkpoint: %v", err)
+	}
+	if _, said := play(t, 0, 1, from(out+"/model", other)); strings.Contains(said, "passed over") {
+		t.Errorf("from the model: %s", said)
+	}
+	if _, said := play(t, 0, 1, from(out+"/model", other)); !strings.Contains(said, "-load="+out+"/model is passed over") || !strings.Contains(said, other) {
+		t.Errorf("again: %s", said)
+	}
+}
+
 // TestThreads share a worker's rows, and learn what one does.
 func TestThreads(t *testing.T) {
 	for _, size := range [][2]int{{0, 1}, {2, 2}} {
@@ -241,6 +264,15 @@ func TestPredict(t *testing.T) {
 			return err
 		})
 		return out.String()
+	}
+	unnamed := newSigns().pred
+	var out bytes.Buffer
+	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		_, err := train.Predict(ctx, f, points(1), &out, unnamed)
+		return err
+	})
+	if header, _, _ := strings.Cut(out.String(), "\n"); header != unnamed.Name() {
+		t.Errorf("the column of %q is called %q", unnamed.Name(), header)
 	}
 	for _, rows := range []int{0, 1, 2, 5000} {
 		alone := predict(0, 1, rows)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
+	"os"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
@@ -99,7 +101,8 @@ func (w *watched) best(r *Run, least float64) (at int) {
 	return at
 }
 
-// BestModel saves a model for inference whenever an evaluation is the best so far, so that at the job's end the best one is there.
+// BestModel saves a model for inference whenever an evaluation is the best of the job so far, so that at the job's end the best one is
+// there. A job that is started again goes on with its best; one that begins anew replaces what an earlier job has left, and logs so.
 type BestModel struct {
 	// Dir is the model's directory.
 	Dir string
@@ -118,6 +121,7 @@ func (b BestModel) Hooks() Hooks {
 			if err := files.CheckLocal(b.Dir); err != nil {
 				return fmt.Errorf("train: BestModel: %w", err)
 			}
+			b.warn(r)
 			return w.check(r)
 		},
 		Evaluated: func(ctx context.Context, r *Run, e Evaluation) error {
@@ -130,6 +134,17 @@ func (b BestModel) Hooks() Hooks {
 			fmt.Fprintf(r.Job.Stdout, "%s: the best model so far is saved in %s\n", r.label(), b.Dir)
 			return r.saved(ctx, b.Dir)
 		},
+	}
+}
+
+// warn says that a job which begins anew, and so knows no evaluations, is to replace the model of another.
+func (b BestModel) warn(r *Run) {
+	if !r.Leads() || len(r.History) > 0 {
+		return
+	}
+	if there, err := os.ReadDir(b.Dir); err == nil && len(there) > 0 {
+		slog.Warn("train: the best model of an earlier job is here, and this job's first evaluation replaces it, better or not: end "+
+			"this job and give it another directory to keep the model", "dir", b.Dir)
 	}
 }
 

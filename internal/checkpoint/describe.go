@@ -16,7 +16,7 @@ import (
 // Description is what a checkpoint or a saved model holds, by its manifest and the heads of its files.
 type Description struct {
 	Dir string `json:"dir"`
-	// Kind is "checkpoint" or "model".
+	// Kind is "checkpoint", "model", or "delta", which is read over a model.
 	Kind string `json:"kind"`
 	// Pinned says that it stays though newer ones are there.
 	Pinned bool   `json:"pinned,omitempty"`
@@ -33,6 +33,9 @@ type Description struct {
 	Progress    *Progress      `json:"progress,omitempty"`
 	// Positions are how far each worker's threads were in their data, by worker; epochs count from 0, as that of Progress does.
 	Positions [][]progress.Position `json:"positions,omitempty"`
+	// Version is a model's or a delta's, by which deltas name it; Delta says what a delta follows.
+	Version string            `json:"version,omitempty"`
+	Delta   *modelfiles.Delta `json:"delta,omitempty"`
 	// Signature is what a model is fed and computes, and the format of its rows, as it was saved.
 	Signature json.RawMessage  `json:"signature,omitempty"`
 	Params    []DescribedParam `json:"params"`
@@ -124,8 +127,14 @@ func (p Part) describe(dir string, of map[string]*DescribedParam) error {
 func describeModel(dir string) (Description, error) {
 	d := Description{Dir: dir, Kind: "model", Saved: modified(dir, modelfiles.Record)}
 	arrays, signature, err := modelfiles.Heads(dir)
+	if err == nil {
+		d.Version, d.Delta, err = modelfiles.Identity(dir)
+	}
 	if err != nil {
 		return d, fmt.Errorf("checkpoint: %w", err)
+	}
+	if d.Delta != nil {
+		d.Kind = "delta"
 	}
 	if d.Signature = signature; signature != nil && !json.Valid(signature) {
 		return d, fmt.Errorf("checkpoint: model in %s: %s is no JSON: %w", dir, modelfiles.Signature, ErrDamaged)

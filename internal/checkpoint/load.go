@@ -40,7 +40,8 @@ func load(ctx context.Context, dir string, store *table.Store, rule string, para
 	}
 	if !s.WeightsOnly && m.Rule != rule {
 		return m, fmt.Errorf("checkpoint: %s holds the state of rule %q, this job trains with %q: set WeightsOnly "+
-			"of RestoreOptions to begin with its weights alone, or train with the same rule", dir, m.Rule, rule)
+			"of RestoreOptions to begin with its weights alone, or give a job of fleet/train the model that was saved beside it "+
+			"(-load, with another -checkpoint), which is weights alone, or train with the same rule", dir, m.Rule, rule)
 	}
 	if err := m.Fits(params, s.Params...); err != nil {
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)

@@ -19,6 +19,8 @@ type Finding struct {
 	Dir string
 	// Model says that it is a saved model, and not a checkpoint.
 	Model bool
+	// Delta is what a saved model that is a delta follows.
+	Delta *modelfiles.Delta
 	// Manifest is a checkpoint's, as far as it could be read.
 	Manifest Manifest
 	Files    []files.State
@@ -80,6 +82,7 @@ func Examine(ctx context.Context, dir string) (f Finding, err error) {
 	f = Finding{Dir: dir}
 	if f.Model = !hasCheckpoint(dir) && modelfiles.Is(dir); f.Model {
 		f.Files, f.Err = modelfiles.Examine(ctx, dir)
+		f.Delta, _ = modelfiles.DeltaIn(dir) // a record that can't be read is in f.Err
 		return f, files.Ended(ctx)
 	}
 	m, err := Read(dir)

@@ -84,7 +84,7 @@ var houseTests = map[string][]string{
 	"internal/mode":           {"internal/script"},
 	"internal/roster":         {"internal/script"},
 	"examples/wide_and_deep":  {"transport"},
-	"fleet/fleetrun":          {"internal/porttest", "internal/procs", "internal/table", "optimizer"},
+	"fleet/fleetrun":          {"internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "nn", "optimizer/local"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},

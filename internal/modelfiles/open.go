@@ -241,11 +241,18 @@ func Version(dir string) (string, error) {
 
 // DeltaIn is the delta that lies in a directory now; nil if none does. It reads no more than the record.
 func DeltaIn(dir string) (*Delta, error) {
+	_, d, err := Identity(dir)
+	return d, err
+}
+
+// Identity is the checksum by which deltas name what lies in a directory now, empty of a model without a record, and what that follows if
+// it is a delta itself. It reads no more than the record.
+func Identity(dir string) (sum string, d *Delta, err error) {
 	r, err := readRecord(dir)
 	if r == nil || err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return r.Delta, nil
+	return r.Sum, r.Delta, nil
 }
 
 // Close closes the files. Nothing can be lost by it.
