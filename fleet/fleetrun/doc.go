@@ -66,7 +66,8 @@
 // to be given the same.
 //
 // FLEET_PROGRESS is "live" for the worker on a terminal and "plain" for everybody else: a program that reports progress
-// draws a moving line for the one and writes lines for the other. COLUMNS tells the one how wide the terminal is.
+// draws a moving line for the one and writes lines for the other. Where it is plain or off already, all workers have it so. COLUMNS tells
+// the one how wide the terminal is.
 //
 // Roles inherit GOMAXPROCS, the number of cores that each may use at a time:
 //

@@ -18,17 +18,34 @@ func (j *job) environment(r role) []variable {
 	case r.kind == server:
 		own := j.servers[r.rank]
 		return append(j.common("PSERVER"),
-			variable{"FLEET_PROGRESS", "plain"}, variable{"POD_IP", own.host}, variable{"PADDLE_PORT", own.port})
+			variable{progressVar, "plain"}, variable{"POD_IP", own.host}, variable{"PADDLE_PORT", own.port})
 	}
 	return append(append(j.common("TRAINER"), j.progress(r)...), variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)})
 }
 
+const progressVar = "FLEET_PROGRESS"
+
+// asked is how the user wants progress to be shown, by the environment of fleetrun; empty is as suits each worker, and live is that.
+func asked(env string, con *console) string {
+	switch env {
+	case "plain", "off":
+		return env
+	case "", "live":
+	default:
+		con.warn("%s=%s is ignored: it can be live, plain or off", progressVar, env)
+	}
+	return ""
+}
+
 // progress tells a worker how to show its progress.
 func (j *job) progress(r role) []variable {
-	if shown, _ := j.first(worker); !j.live || r != shown {
-		return []variable{{"FLEET_PROGRESS", "plain"}}
+	if j.shows != "" {
+		return []variable{{progressVar, j.shows}}
 	}
-	vars := []variable{{"FLEET_PROGRESS", "live"}}
+	if shown, _ := j.first(worker); !j.live || r != shown {
+		return []variable{{progressVar, "plain"}}
+	}
+	vars := []variable{{progressVar, "live"}}
 	if j.width > 0 {
 		vars = append(vars, variable{"COLUMNS", strconv.Itoa(j.width)}) // the worker writes to a pipe and can't ask
 	}

@@ -58,6 +58,16 @@ func TestEnvironment(t *testing.T) {
 	if got := textOf(j.environment(role{worker, 1})); !slices.Contains(got, "FLEET_PROGRESS=plain") {
 		t.Errorf("without a terminal the first worker is told %q", got)
 	}
+	for env, want := range map[string]string{"off": "off", "plain": "plain", "live": "", "": "", "lively": ""} {
+		con, screen := consoleOn(t, false)
+		if got := asked(env, con); got != want || strings.Contains(screen(), "FLEET_PROGRESS=lively is ignored") != (env == "lively") {
+			t.Errorf("FLEET_PROGRESS=%s is taken as %q; fleetrun says %s", env, got, screen())
+		}
+	}
+	j.shows = "off"
+	if got := textOf(j.environment(role{worker, 1})); !slices.Contains(got, "FLEET_PROGRESS=off") {
+		t.Errorf("where no progress is wanted the first worker is told %q", got)
+	}
 	t.Setenv("PADDLE_WITH_GLOO", "2")
 	if got := textOf(j.environment(role{worker, 1})); !slices.Contains(got, "PADDLE_WITH_GLOO=2") {
 		t.Errorf("PADDLE_WITH_GLOO=2 is not handed on: %q", got)

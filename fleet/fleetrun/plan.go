@@ -29,6 +29,7 @@ type job struct {
 	here             []role     // servers first
 	live             bool       // somebody watches the first worker of this machine on a terminal
 	width            int        // of the terminal, 0 if it is not known
+	shows            string     // how all workers show their progress, by the user's wish; empty: live or plain, as suits each
 	scratch          string     // a directory that lasts as long as the job
 	token            string     // the roles' own, "" where they have another protection
 }

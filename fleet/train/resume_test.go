@@ -176,6 +176,18 @@ func TestAnotherRule(t *testing.T) {
 	}
 }
 
+// TestNaNRows: rows that are no numbers are told with the feed, in words that name no inner part.
+func TestNaNRows(t *testing.T) {
+	err := fails(t, func() train.Job {
+		j := job(train.Options{Mode: "sync", Batch: 10})
+		j.Data = given(points(40).MapFloats("x", func(float32) float32 { return float32(math.NaN()) }), nil)
+		return j
+	})
+	if err == nil || !strings.Contains(err.Error(), `"x"`) || strings.Contains(err.Error(), "solo:") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestThreads share a worker's rows, and learn what one does.
 func TestThreads(t *testing.T) {
 	for _, size := range [][2]int{{0, 1}, {2, 2}} {

@@ -2,7 +2,6 @@ package solo
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/optimizer"
@@ -46,7 +45,7 @@ func (s *session) End(ctx context.Context, st *optimizer.Step) error {
 	}
 	own, err := s.intake.Take(st)
 	if err != nil {
-		return fmt.Errorf("solo: %w", err)
+		return err
 	}
 	for e, r := range own.Rows {
 		r.Into(&s.step.Rows[e])
