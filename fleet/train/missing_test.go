@@ -57,6 +57,7 @@ func TestCallsWithoutWhatTheyNeed(t *testing.T) {
 			_, err := train.Predict(ctx, f, rows, io.Discard, whole)
 			return err
 		}},
+		{"train: Save: the directory has no name", func(ctx context.Context, f *fleet.Fleet) error { return train.Save(ctx, f, "", nil) }},
 		{"train: Save: the fleet is nil", func(ctx context.Context, _ *fleet.Fleet) error { return train.Save(ctx, nil, "output", nil) }},
 		{"train: Job.Run: the fleet is nil", func(ctx context.Context, _ *fleet.Fleet) error {
 			_, err := job(train.Options{}).Run(ctx, nil)

@@ -58,6 +58,9 @@ func Save(ctx context.Context, f *fleet.Fleet, dir string, model optimizer.Model
 	if f == nil {
 		return errors.New("train: Save: the fleet is nil: give it what fleet.Init returns, or a Run's Fleet")
 	}
+	if dir == "" { // which would be the working directory
+		return errors.New("train: Save: the directory has no name: give it one, such as output/late")
+	}
 	if err := f.SavePersistables(ctx, filepath.Join(dir, "checkpoint")); err != nil || model == nil {
 		return err
 	}
