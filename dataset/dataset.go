@@ -52,7 +52,7 @@ func (d *Dataset) Len() (rows int, known bool) {
 func (d *Dataset) Err() error { return d.err }
 
 // Epoch sets the number of the pass, 0 by default. Shuffles depend on it and on their seed alone, so any pass can be
-// had again.
+// had again. Those before a [Dataset.Split], Take or Skip depend on the epoch that was set there.
 func (d *Dataset) Epoch(epoch int) *Dataset {
 	next := *d
 	next.epoch = epoch

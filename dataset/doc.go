@@ -30,7 +30,8 @@
 //
 // No method changes a dataset, and no order is left to chance: an order is a function of a seed and [Dataset.Epoch].
 // Workers that shuffle with the same seed and then take a [Dataset.Shard] share every epoch's rows without overlap,
-// and a worker that comes back goes on with [Dataset.Skip], or leaves that to the training loop.
+// and a worker that comes back goes on with [Dataset.Skip], or leaves that to the training loop. A cut ([Dataset.Split], Take, Skip) is
+// made once: its parts have the same rows in every epoch, in an order of their own.
 //
 // What comes in the same order again, so that a job goes on in the middle of an epoch: every [Dataset], whatever is done to it; files
 // that stream by, as a [QueueDataset] has them, as long as the list and the files are the same; an [InMemoryDataset] that has loaded the

@@ -17,25 +17,51 @@ type selection struct {
 
 const endless = math.MaxInt
 
-// Take keeps the first n rows.
+// fixed is d with its rows in the order that they have now, whatever the epoch is that is chosen later. What is cut so is the same rows in
+// every epoch: else rows that one part has would be the other's in the next.
+func (d *Dataset) fixed() *Dataset {
+	if v, ok := d.source.(*view); ok {
+		return d.with(v.at(d.epoch))
+	}
+	return d.with(&still{d.source, d.epoch})
+}
+
+// still is a source that has one epoch.
+type still struct {
+	Source
+	epoch int
+}
+
+func (s *still) Open(epoch int) (Reader, error) { return s.OpenContext(context.Background(), epoch) }
+
+func (s *still) OpenContext(ctx context.Context, _ int) (Reader, error) {
+	return open(ctx, s.Source, s.epoch)
+}
+
+// Take keeps the first n rows: the same in every epoch, as [Dataset.Split] does.
 func (d *Dataset) Take(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Take(%d): want 0 or more rows", n)
 	}
-	return d.choose(selection{fmt.Sprintf("Take(%d)", n), func(int) bool { return true }, n})
+	return d.fixed().choose(selection{fmt.Sprintf("Take(%d)", n), func(int) bool { return true }, n})
 }
 
-// Skip leaves out the first n rows; with the same order it goes on where a pass of n rows was cut off.
+// Skip leaves out the first n rows: the same in every epoch, as [Dataset.Split] does. With the same order it goes on where a pass of n
+// rows was cut off: Shuffle(seed).Epoch(epoch).Skip(n).
 func (d *Dataset) Skip(n int) *Dataset {
 	if n < 0 {
 		return d.fail("Skip(%d): want 0 or more rows", n)
 	}
-	return d.choose(selection{fmt.Sprintf("Skip(%d)", n), func(i int) bool { return i >= n }, endless})
+	return d.fixed().choose(selection{fmt.Sprintf("Skip(%d)", n), func(i int) bool { return i >= n }, endless})
 }
 
 // Split divides the rows at random into two datasets: each row goes to the first with probability ratio. Which one it
 // goes to is a function of seed and of the row's position alone, so the two never overlap, and files too long for
 // memory are split the same way as rows in memory.
+//
+// Split, Take and Skip cut the rows in the order that they have at the call: a [Dataset.Shuffle] before them stays as it is in the epoch
+// of the call, 0 by default, and [Dataset.Epoch] changes the order of the parts' rows by those behind them alone. So the parts have the
+// same rows in every epoch.
 func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 	if !(ratio >= 0 && ratio <= 1) {
 		bad := d.fail("Split(%v): want a ratio between 0 and 1", ratio)
@@ -43,6 +69,7 @@ func (d *Dataset) Split(ratio float64, seed uint64) (first, second *Dataset) {
 	}
 	mine := func(i int) bool { return unit(mix(seed^mix(uint64(i)+1))) < ratio }
 	name := fmt.Sprintf("part of Split(%v, %d)", ratio, seed)
+	d = d.fixed()
 	return d.choose(selection{"the first " + name, mine, endless}),
 		d.choose(selection{"the second " + name, func(i int) bool { return !mine(i) }, endless})
 }

@@ -27,6 +27,11 @@ func (v *view) then(n int, why string, f func(order []int, epoch int) []int) *vi
 	return &view{v.Indexed, n, func(epoch int) []int { return f(v.order(epoch), epoch) }, why}
 }
 
+// at is v in its order of one epoch, whatever the epoch.
+func (v *view) at(epoch int) *view {
+	return &view{v.Indexed, v.len, func(int) []int { return v.order(epoch) }, v.why}
+}
+
 type viewReader struct {
 	source Indexed
 	rest   []int

@@ -1,0 +1,89 @@
+package dataset
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawnChain puts some calls behind d that keep rows, and change their order or how they are read.
+func drawnChain(r *rapid.T, d *Dataset) *Dataset {
+	for range rapid.IntRange(0, 3).Draw(r, "calls") {
+		seed := rapid.Uint64Range(0, 9).Draw(r, "seed")
+		switch rapid.IntRange(0, 5).Draw(r, "call") {
+		case 0, 1:
+			if _, memory := d.source.(*view); memory {
+				d = d.Shuffle(seed)
+			}
+		case 2:
+			d = d.ShuffleWindow(rapid.IntRange(1, 30).Draw(r, "window"), seed)
+		case 3:
+			d = d.Filter(func(Row) bool { return true })
+		case 4:
+			d = d.MapInts("x", func(x int64) int64 { return x })
+		default:
+			d = d.Prefetch(1)
+		}
+	}
+	return d
+}
+
+// drawnCut is a part of the rows and the rest of them.
+func drawnCut(r *rapid.T, d *Dataset, rows int) (part, rest *Dataset) {
+	n := rapid.IntRange(0, rows).Draw(r, "cut")
+	if rapid.Bool().Draw(r, "split") {
+		return d.Split(0.7, uint64(n))
+	}
+	return d.Take(n), d.Skip(n)
+}
+
+// TestPartsKeepTheirRows: whatever stands before a cut and behind it, its two parts have the same rows in every epoch, which together are
+// all rows once; so have the workers' shares of a part, in each epoch, and what is left of a pass that was cut off is its end.
+func TestPartsKeepTheirRows(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.IntRange(0, 60).Draw(r, "rows")
+		whole := numbers(n)
+		if rapid.Bool().Draw(r, "stream") {
+			whole = streamed(whole)
+		}
+		cut := drawnChain(r, whole)
+		if rapid.Bool().Draw(r, "epoch before") {
+			cut = cut.Epoch(1)
+		}
+		part, rest := drawnCut(r, cut, n)
+		rests := []*Dataset{drawnChain(r, rest)}
+		if rapid.Bool().Draw(r, "twice") {
+			part, rest = drawnCut(r, drawnChain(r, part), n)
+			rests = append(rests, drawnChain(r, rest))
+		}
+		part = drawnChain(r, part)
+		mine := slices.Sorted(slices.Values(xs(t, part, 9)))
+		workers := rapid.IntRange(1, 4).Draw(r, "workers")
+		for epoch := range 4 {
+			now := part.Epoch(epoch)
+			order := xs(t, now, 9)
+			if got := slices.Sorted(slices.Values(order)); !slices.Equal(got, mine) {
+				r.Fatalf("epoch %d: a part has the rows %v, and had %v", epoch, got, mine)
+			}
+			all := slices.Clone(order)
+			for _, rest := range rests {
+				all = append(all, xs(t, rest.Epoch(epoch+1), 9)...)
+			}
+			if slices.Sort(all); !slices.Equal(all, xs(t, numbers(n), 9)) {
+				r.Fatalf("epoch %d: the two parts together have %v of %d rows", epoch, all, n)
+			}
+			passed := rapid.IntRange(0, len(order)).Draw(r, "passed")
+			if left := xs(t, now.Skip(passed), 9); !slices.Equal(left, order[passed:]) {
+				r.Fatalf("epoch %d: behind %d rows come %v, of %v", epoch, passed, left, order)
+			}
+			var shares []int64
+			for w := range workers {
+				shares = append(shares, xs(t, now.Shard(w, workers), 9)...)
+			}
+			if slices.Sort(shares); !slices.Equal(shares, mine) {
+				r.Fatalf("epoch %d: %d workers have %v of %v", epoch, workers, shares, mine)
+			}
+		}
+	})
+}
