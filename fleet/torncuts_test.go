@@ -1,0 +1,168 @@
+package fleet_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+	"github.com/gofleet/gofleet/transport/transporttest"
+)
+
+// knownWrong skips a test of what cuts do not hold yet: an end of a period that one server was told and another was not stays so, and each
+// further period ends on the first server earlier than on the second. FLEET_TEST_KNOWN=1 plays such tests, which fail.
+func knownWrong(t *testing.T) {
+	if os.Getenv("FLEET_TEST_KNOWN") == "" {
+		t.Skip("known to be wrong: servers end periods apart from each other once one was not told of an end")
+	}
+}
+
+// endsPeriod says that a request tells a server to end a period at a cut.
+func endsPeriod(req [][]byte) bool {
+	all := bytes.Join(req, nil)
+	return bytes.Contains(all, []byte(`"steps":[`)) && bytes.Contains(all, []byte(`"shrink":{`))
+}
+
+// shrinksWhole ends three periods, which use 2 of 40 rows, and wants all servers to drop the other 38 in the same one.
+func shrinksWhole(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+	c.IDs = c.IDs[:2]
+	var dropped []int
+	for range 3 {
+		if err := c.Train(ctx, 1); err != nil {
+			return err
+		}
+		freed, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2})
+		if err != nil {
+			return err
+		}
+		for _, s := range freed {
+			dropped = append(dropped, s.Rows)
+		}
+	}
+	if slices.Max(dropped) != 38 || len(slices.DeleteFunc(slices.Clone(dropped), func(n int) bool { return n == 0 })) != 1 {
+		return fmt.Errorf("the periods dropped %v rows, want all 38 in one", dropped)
+	}
+	return nil
+}
+
+// TestTornPeriod has server 1 never told to end a period that server 0 has ended.
+func TestTornPeriod(t *testing.T) {
+	knownWrong(t)
+	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async()} {
+		s.WaitTimeout = strategy.Duration(time.Minute)
+		var whole atomic.Bool
+		wrap := func(below transport.Transport) transport.Transport {
+			return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
+				if !whole.Load() && endpoint == "server-1:1" && endsPeriod(req) && !bytes.Contains(bytes.Join(req, nil), []byte(`"abandon":true`)) {
+					return trial.ErrPulled
+				}
+				return nil
+			}}
+		}
+		trial.Cluster(2, 1).Simulate(t, wrap, trial.Counters(40, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+			err := c.Train(ctx, 3)
+			if _, shrunk := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2}); shrunk == nil {
+				err = errors.Join(err, errors.New("a period has ended that server 1 was not told of"))
+			}
+			whole.Store(true)
+			return errors.Join(err, shrinksWhole(ctx, f, c))
+		}))
+	}
+}
+
+// TestTornPeriodByDeath has a worker die when server 0 has ended a period and server 1 is about to be told; its next life ends three more.
+func TestTornPeriodByDeath(t *testing.T) {
+	knownWrong(t)
+	tornByDeath(t, 1, func(ctx context.Context, f *fleet.Fleet) error {
+		_, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2})
+		return err
+	})
+}
+
+// TestTornBatchByDeath is the same with the end of a period that SaveModel makes behind a batch.
+func TestTornBatchByDeath(t *testing.T) {
+	knownWrong(t)
+	dir := t.TempDir()
+	tornByDeath(t, 2, func(ctx context.Context, f *fleet.Fleet) error {
+		return f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Unseen: 2}})
+	})
+}
+
+// tornByDeath plays a worker that dies when server 1 is about to be told of the end of a period, by so many requests, and its next life.
+func tornByDeath(t *testing.T, requests int32, end func(context.Context, *fleet.Fleet) error) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster, network := quiet(2, 1)
+		cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+			c, s := trial.NewCounter(40), trial.Patient(strategy.Async())
+			if f.IsServer() {
+				return c.Play(ctx, f, s, nil)
+			}
+			dead, own, seen := make(chan struct{}), &trial.Cable{Transport: network}, atomic.Int32{}
+			first, err := trial.Another(f, &trial.Tap{Transport: own, Before: func(endpoint string, req [][]byte) error {
+				if endpoint == f.ServerEndpoints()[1] && endsPeriod(req) && !own.Pulled.Load() && seen.Add(1) == requests {
+					synctest.Wait() // server 0 has it
+					own.Pulled.Store(true)
+					close(dead)
+				}
+				return nil
+			}})
+			if err != nil {
+				return err
+			}
+			ended := make(chan error, 1)
+			go func() {
+				ended <- c.Play(ctx, first, s, func() error { return errors.Join(c.Train(ctx, 3), end(ctx, first)) })
+			}()
+			select {
+			case <-dead:
+			case err := <-ended:
+				return fmt.Errorf("the first life has ended before it was struck: %w", err)
+			}
+			next := trial.NewCounter(40)
+			second, err := trial.Another(f, network)
+			if err != nil {
+				return err
+			}
+			err = next.Play(ctx, second, s, func() error { return shrinksWhole(ctx, second, next) })
+			first.Close()
+			<-ended
+			return err
+		})
+	})
+}
+
+// TestASaveBesideAParkedWorker: a worker that has ended its epoch saves while the other trains on, over a network that delays messages:
+// no save waits for the other's epoch to end.
+func TestASaveBesideAParkedWorker(t *testing.T) {
+	for seed := uint64(1); seed <= 6; seed++ {
+		dir := t.TempDir()
+		late := func(net transport.Transport) transport.Transport {
+			return transporttest.NewFaulty(net, seed, transporttest.Faults{Delay: 0.5})
+		}
+		s := trial.Measured
+		s.WaitTimeout = strategy.Duration(2 * time.Minute)
+		trial.Cluster(3, 2).Simulate(t, late, trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+			steps := []int{3, 60}[f.WorkerIndex()]
+			err := errors.Join(c.Train(ctx, steps), c.Trainer.EndEpoch(ctx))
+			for i := 0; i < 10 && err == nil && f.WorkerIndex() == 0; i++ {
+				began := time.Now()
+				err = f.SavePersistables(ctx, filepath.Join(dir, "x"))
+				if took := time.Since(began); took > 5*time.Second {
+					err = errors.Join(err, fmt.Errorf("seed %d: save %d took %v", seed, i, took))
+				}
+			}
+			return errors.Join(err, f.BarrierWorker(ctx))
+		}))
+	}
+}
