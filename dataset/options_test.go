@@ -327,6 +327,7 @@ var methodCases = map[string]func(d *Dataset) *Dataset{
 	"Prefetch":      func(d *Dataset) *Dataset { return d.Prefetch(-1) }, // TestPrefetchIsAhead has the rest
 	"RandomShard":   func(d *Dataset) *Dataset { return d.RandomShard(1, 0, 2) },
 	"Shard":         func(d *Dataset) *Dataset { return d.Shard(0, 2) },
+	"ShardRows":     func(d *Dataset) *Dataset { return d.ShardRows(0, 2) },
 	"Shuffle":       func(d *Dataset) *Dataset { return d.Shuffle(1) },
 	"ShuffleWindow": func(d *Dataset) *Dataset { return d.ShuffleWindow(5, 1) },
 	"Skip":          func(d *Dataset) *Dataset { return d.Skip(1) },
@@ -340,7 +341,8 @@ func TestEveryMethodActs(t *testing.T) {
 	with := map[string]*Dataset{"Epoch": d.Shuffle(1), "MayBeEmpty": d.Take(0)}
 	arguments := map[string]*Dataset{
 		"RandomShard": d.RandomShard(2, 0, 2), "RandomShard ": d.RandomShard(1, 1, 2), "RandomShard  ": d.RandomShard(1, 0, 3),
-		"Shard": d.Shard(1, 2), "Shard ": d.Shard(0, 3), "Shuffle": d.Shuffle(2), "ShuffleWindow": d.ShuffleWindow(4, 1), "ShuffleWindow ": d.ShuffleWindow(5, 2),
+		"Shard": d.Shard(1, 2), "Shard ": d.Shard(0, 3), "ShardRows": d.ShardRows(1, 2), "ShardRows ": d.ShardRows(0, 3),
+		"Shuffle": d.Shuffle(2), "ShuffleWindow": d.ShuffleWindow(4, 1), "ShuffleWindow ": d.ShuffleWindow(5, 2),
 		"Rename": d.Rename("x", "z"), "Rename ": d.Rename("pair", "y"), "Select": d.Select("x"), "MapRows": d.MapRows(func(Row, Row) error { return nil }, Ints("nought")),
 		"Skip": d.Skip(2), "Take": d.Take(2), "Epoch": d.Shuffle(1).Epoch(2),
 	}

@@ -87,6 +87,27 @@ func (d *Dataset) Shard(index, workers int) *Dataset {
 	return d.choose(shard(index, workers))
 }
 
+// ShardRows is Shard for results that are put back into the rows' order: the i-th row that comes is always worker i%workers'. Shard of
+// [Files] deals lines, bad ones too, so that where SkipBad passes over some, row i is any worker's; ShardRows then has every worker parse
+// all lines.
+func (d *Dataset) ShardRows(index, workers int) *Dataset {
+	if index < 0 || index >= workers || !passesOver(d.source) {
+		return d.Shard(index, workers)
+	}
+	return d.choose(shard(index, workers))
+}
+
+// passesOver says whether lines of the source may be no rows.
+func passesOver(s Source) bool {
+	switch s := s.(type) {
+	case *changed:
+		return passesOver(s.Source)
+	case *Files:
+		return s.SkipBad > 0
+	}
+	return false
+}
+
 func shard(index, workers int) selection {
 	return selection{fmt.Sprintf("Shard(%d, %d)", index, workers), func(i int) bool { return i%workers == index }, endless}
 }

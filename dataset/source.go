@@ -60,6 +60,6 @@ type Indexed interface {
 type Sharder interface {
 	Source
 	// Shard is the same source with only the records whose number, from 0, has the remainder index when divided by
-	// workers.
+	// workers. Each record is a row.
 	Shard(index, workers int) Source
 }

@@ -44,7 +44,12 @@ func (f *Fleet) checkSeries(j *job) error {
 //
 // With a [strategy.Recovery] the lowest worker that lives saves a checkpoint first. One that fails is tried again, every attempt
 // with a line in the log, until it is whole, or ctx or Strategy.WaitTimeout ends, which is an error.
+//
+// Alone, without an objective, as where a saved model predicts, there is nothing to stop.
 func (f *Fleet) StopWorker(ctx context.Context) error {
+	if _, err := f.Plan(); f.IsLocal() && errors.Is(err, ErrOrder) {
+		return nil
+	}
 	j, err := f.workerCall("StopWorker")
 	if err != nil {
 		return err

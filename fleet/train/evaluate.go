@@ -13,6 +13,7 @@ import (
 // Evaluate is the values of nodes over all rows, which are not trained on. Each worker looks at its share of them, and all are given the
 // same numbers: every worker of the job calls it. They are NaN if there are no rows, and an AUC is if all labels are of one class. A node
 // is a metric that counts over batches, such as [nn.AUC], or has one element, such as a loss, of which the mean over examples is taken.
+// It needs no job, as [Predict] needs none.
 func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes ...*nn.Node) ([]float64, error) {
 	if len(nodes) == 0 {
 		return nil, nil
@@ -27,6 +28,9 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 		if err := measurable(n); err != nil {
 			return nil, fmt.Errorf("train: Evaluate: node %d, %w", i, err)
 		}
+	}
+	if err := join(ctx, f, "Evaluate"); err != nil {
+		return nil, err
 	}
 	exe := nn.NewExecutor(nodes[0].Graph())
 	sums, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -17,6 +18,8 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
 )
 
 // predicted is how many rows a worker predicts before all exchange what they have.
@@ -27,12 +30,13 @@ const predicted = 1024
 // on. Every worker of the job calls it with the same rows and computes its share of them, a piece at a time; worker 0 writes, so that the
 // others' to may be nil. It returns the number of rows. A worker that is lost has its rows missing, which is an error.
 //
-// It needs no job: with a saved model and a fleet of one's own, alone or of collective workers, it is
+// It needs no job: with a saved model and a fleet of one's own, alone or of collective workers, which join at the first call, it is
 //
 //	m, err := nn.Load("output/model")
 //	rows, err := m.Rows("tomorrow.csv") // which need no labels
 //	f, err := fleet.Init(nil)
 //	n, err := train.Predict(ctx, f, rows, os.Stdout, m.Outputs...)
+//	err = f.StopWorker(ctx) // behind the last call: the others have what they need from this worker
 //
 // and a job calls it in the hook End. Rows have the columns that the outputs are computed from; with Select of these alone, lines of files
 // need no others.
@@ -47,7 +51,10 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 	if err != nil {
 		return 0, err
 	}
-	mine := rows.Shard(f.WorkerIndex(), f.WorkerNum()).MayBeEmpty().Prefetch(2)
+	if err := join(ctx, f, "Predict"); err != nil {
+		return 0, err
+	}
+	mine := rows.ShardRows(f.WorkerIndex(), f.WorkerNum()).MayBeEmpty().Prefetch(2)
 	next, stop := iter.Pull2(mine.BatchesContext(ctx, predicted))
 	defer stop()
 	for {
@@ -62,17 +69,52 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 		if lost := slices.IndexFunc(all, func(b []byte) bool { return b == nil }); lost >= 0 {
 			return p.rows, fmt.Errorf("train: Predict: worker %d is lost, and its rows from %d on have no predictions", lost, p.rows)
 		}
-		over := len(slices.Concat(all...)) == 0
+		given := len(slices.Concat(all...)) / (4 * p.width)
+		over, before := given == 0, p.rows
 		if !over || !p.begun { // of no rows there is a line with the labels
 			if err := p.write(to, all); err != nil {
 				return p.rows, err
 			}
+		}
+		if p.rows-before != given {
+			return p.rows, fmt.Errorf("train: Predict: workers have different rows: row %d of all is missing, and there are more: "+
+				"give all workers the same", p.rows)
 		}
 		if over {
 			return p.rows, p.exe.Close(ctx)
 		}
 	}
 }
+
+// join has the workers of a fleet without a job meet, as they do to predict and to measure by a saved model.
+func join(ctx context.Context, f *fleet.Fleet, call string) error {
+	if _, err := f.Plan(); f.IsLocal() || !errors.Is(err, fleet.ErrOrder) {
+		return nil
+	}
+	if !f.IsCollective() {
+		return fmt.Errorf("train: %s: this is %v, whose job has not begun: without a job, start the program alone, or as "+
+			"collective workers (fleetrun --worker_num=2, without servers)", call, f)
+	}
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, strategy.Strategy{})
+	if err == nil {
+		err = opt.Minimize(untrained{})
+	}
+	if err != nil {
+		return err
+	}
+	return f.InitWorker(ctx)
+}
+
+// untrained is the objective of workers that train nothing.
+type untrained struct{}
+
+// Params implements [optimizer.Objective].
+func (untrained) Params() []*optimizer.Param {
+	return []*optimizer.Param{{Name: "nothing is trained", Shape: []int{1}, W: make([]float32, 1), Frozen: true}}
+}
+
+// Bind implements [optimizer.Objective].
+func (untrained) Bind(optimizer.Trainer) {}
 
 // prediction is one Predict at work.
 type prediction struct {
