@@ -28,6 +28,7 @@ type accuracy struct {
 }
 
 func (accuracy) kind() string { return "accuracy" }
+func (accuracy) compares()    {}
 
 func (a accuracy) infer(in []*Node) ([]int, error) {
 	if a.K < 1 {

@@ -31,6 +31,7 @@ type auc struct {
 }
 
 func (auc) kind() string { return "auc" }
+func (auc) compares()    {}
 
 // maxThresholds bounds the memory of a histogram that a saved graph asks for.
 const maxThresholds = 1 << 24

@@ -21,6 +21,7 @@ type cell struct {
 	train   bool      // this step has a backward pass
 
 	wanted  bool      // the loss reaches a trained parameter through here
+	beside  bool      // of a lookup: no gradient of the loss comes here, so that training reads its rows and leaves them as they are
 	grad    []float32 // of the loss with respect to value, when wanted
 	written bool      // grad holds something in this step
 

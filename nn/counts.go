@@ -57,6 +57,9 @@ func (e *Executor) countBatch(p *plan, b *feedBatch) {
 		t.clearCounts(e.graph.counts[t.param.Name])
 	}
 	for _, c := range p.lookups {
+		if c.beside {
+			continue
+		}
 		t := c.in[1].table
 		from := e.graph.counts[t.param.Name]
 		if !from.any() {

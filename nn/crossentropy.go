@@ -15,6 +15,7 @@ func CrossEntropy(pred, label *Node) *Node {
 type crossEntropy struct{}
 
 func (crossEntropy) kind() string { return "cross_entropy" }
+func (crossEntropy) compares()    {}
 
 func (crossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in[0], in[1]) }
 

@@ -113,13 +113,13 @@ func (e embedding) forward(c *cell) {
 	t := c.in[1].table
 	dim := t.param.Dim()
 	if e.PaddingIdx == nil {
-		kernels.GatherRows(c.value, t.rows.W, dim, c.index)
+		kernels.GatherRows(c.value, t.w, dim, c.index)
 		return
 	}
 	clear(c.value)
 	for i, row := range c.index {
 		if row >= 0 {
-			copy(c.value[i*dim:(i+1)*dim], t.rows.W[int(row)*dim:])
+			copy(c.value[i*dim:(i+1)*dim], t.w[int(row)*dim:])
 		}
 	}
 }

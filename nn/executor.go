@@ -21,7 +21,8 @@ type Executor struct {
 	tables   []*table // in order of construction
 
 	session optimizer.Session
-	ended   error // why the session is over
+	looking *looking // reads rows beside the loss; nil before a step has some
+	ended   error    // why the session is over
 	step    optimizer.Step
 	steps   uint64 // training steps so far, with those that were passed over
 	culprit culprit
@@ -47,7 +48,8 @@ func (e *Executor) SetThread(thread, threads int) { e.step.Thread, e.step.Thread
 
 // Train runs one step on a batch: it computes the loss that was minimised and the fetches, hands the gradients to the trainer
 // and returns the fetched values, as they were computed from the weights before the step. The tensors are valid until the
-// executor's next call. If the trainer refuses gradients that are not finite, the error names the number that was fed and is not.
+// executor's next call. What is fetched trains nothing: a node beside the loss is computed as an evaluation does, and rows that only
+// such nodes look up are read beside the step, which is a request more. If the trainer refuses gradients that are not finite, the error names the number that was fed and is not.
 func (e *Executor) Train(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
 	return e.run(ctx, batch, fetch, true)
 }
@@ -98,6 +100,9 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 	}
 	e.bind(p, b)
 	e.describe(p, b, next)
+	if err := e.look(ctx, p, b); err != nil {
+		return err
+	}
 	if err := e.begin(ctx); err != nil {
 		return err
 	}
@@ -152,9 +157,10 @@ func (e *Executor) Close(ctx context.Context) error {
 		e.giveBack()
 		return nil
 	}
-	e.session, e.ended, e.culprit = nil, nil, culprit{}
+	l := e.looking
+	e.session, e.looking, e.ended, e.culprit = nil, nil, nil, culprit{}
 	defer e.giveBack() // the session may push once more
-	return s.Close(ctx)
+	return errors.Join(l.close(ctx), s.Close(ctx))
 }
 
 // fetchable refuses nodes that have no value here.

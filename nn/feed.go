@@ -13,10 +13,10 @@ type feedBatch struct {
 	rows    int
 	floats  [][]float32 // by position in plan.feeds
 	ids     [][]int64
-	wide    []bool    // ids that were fed as uint64: those from 2⁶³ on are negative in ids
-	offsets [][]int64 // of slots
-	places  []placer  // nil where a feed does not know where its rows come from
-	tables  []*idSet  // by index of the table
+	wide    []bool      // ids that were fed as uint64: those from 2⁶³ on are negative in ids
+	offsets [][]int64   // of slots
+	places  []placer    // nil where a feed does not know where its rows come from
+	tables  []*tableIDs // by index of the table
 }
 
 // placer is the engine of a tensor that knows where its rows come from, as those of package dataset do.
@@ -204,16 +204,20 @@ func position(n *Node, offsets []int64, i int) (row, column int) {
 // collect brings together the ids of each table, lookup after lookup, and makes them unique.
 func (b *feedBatch) collect(e *Executor, p *plan) {
 	for len(b.tables) < len(e.tables) {
-		b.tables = append(b.tables, &idSet{})
+		b.tables = append(b.tables, &tableIDs{})
 	}
-	for _, s := range b.tables {
-		s.reset()
+	for _, t := range b.tables {
+		t.step.reset()
+		t.beside.reset()
 	}
 	for _, c := range p.lookups {
-		b.set(c).add(b.idsOf(p, c), b.padding(p, c))
+		b.set(p, c).add(b.idsOf(p, c), b.padding(p, c))
 	}
-	for _, s := range b.tables {
-		s.finish()
+	for _, t := range b.tables {
+		t.step.finish()
+		if p.looks {
+			t.beside.finish()
+		}
 	}
 }
 
@@ -226,13 +230,29 @@ func (b *feedBatch) padding(p *plan, c *cell) *int64 {
 	return id
 }
 
-// set is what the batch asks of the table of a lookup, and idsOf what that lookup looks up.
-func (b *feedBatch) set(c *cell) *idSet             { return b.tables[c.in[1].table.index] }
+// set is what the batch asks of the table of a lookup, together with others, and idsOf what that lookup looks up.
+func (b *feedBatch) set(p *plan, c *cell) *idSet {
+	t := b.tables[c.in[1].table.index]
+	if p.train && c.beside {
+		return &t.beside
+	}
+	return &t.step
+}
+
 func (b *feedBatch) idsOf(p *plan, c *cell) []int64 { return b.ids[slices.Index(p.feeds, c.in[0])] }
 
-// take gives a lookup the rows of its ids.
+// take gives a lookup the rows of its ids. Rows that are read beside the loss lie behind the others.
 func (b *feedBatch) take(p *plan, c *cell) []int32 {
-	return b.set(c).take(c, b.idsOf(p, c), b.padding(p, c))
+	index := b.set(p, c).take(c, b.idsOf(p, c), b.padding(p, c))
+	if p.train && c.beside {
+		behind := int32(len(b.unique(c.in[1].table)))
+		for i, row := range index {
+			if row >= 0 {
+				index[i] = row + behind
+			}
+		}
+	}
+	return index
 }
 
 // unique are the ids that the batch asks of a table, nil for no batch.
@@ -240,5 +260,5 @@ func (b *feedBatch) unique(t *table) []uint64 {
 	if b == nil {
 		return nil
 	}
-	return b.tables[t.index].unique
+	return b.tables[t.index].step.unique
 }

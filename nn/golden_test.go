@@ -244,7 +244,7 @@ func TestGoldenOps(t *testing.T) {
 
 // ownTwins are the ops that the original computes otherwise, at random, or without a gradient: TestGradients holds them to their
 // formulas, TestDropout to its distribution.
-var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast"}
+var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast", "detach"}
 
 // TestGoldenOpsAreAll: every op that computes with gradients has golden numbers, or a twin for the reason that ownTwins gives.
 func TestGoldenOpsAreAll(t *testing.T) {

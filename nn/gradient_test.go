@@ -68,6 +68,17 @@ func map2(f func(a, b float64) float64) func([][]float64) []float64 {
 	}
 }
 
+// held is a function of the input and of what the input was at first, which differences leave as it was.
+func held(f func(x, was float64) float64) func([][]float64) []float64 {
+	var was []float64
+	return func(in [][]float64) []float64 {
+		if was == nil {
+			was = slices.Clone(in[0])
+		}
+		return map2(f)([][]float64{in[0], was})
+	}
+}
+
 // rowwise is a twin of a function of rows of cols elements.
 func rowwise(cols int, f func(row []float64) []float64) func([][]float64) []float64 {
 	return func(in [][]float64) []float64 {
@@ -163,6 +174,8 @@ var gradientCases = []gradientCase{
 	{"divide", []arg{x(3, 4), x(3, 4).between(0.5, 2)}, two(Divide), map2(func(a, b float64) float64 { return a / b })},
 	{"subtract", []arg{x(3, 4), x(3, 4)}, two(Subtract), map2(func(a, b float64) float64 { return a - b })},
 	{"scale", []arg{x(3, 4)}, one(func(x *Node) *Node { return Scale(x, 3, -1) }), map1(func(x float64) float64 { return 3*x - 1 })},
+	{"detach", []arg{x(3, 4)}, one(func(x *Node) *Node { return Multiply(x, Detach(x)) }),
+		held(func(x, was float64) float64 { return x * was })},
 	{"matmul", []arg{x(3, 4), w(4, 2)}, two(MatMul), func(in [][]float64) []float64 { return matmul64(in[0], in[1], 4, 2) }},
 	{"sum of the middle", []arg{x(3, 4, 2)}, one(func(x *Node) *Node { return Sum(x, 1) }), rowwise(8, func(row []float64) []float64 {
 		return []float64{row[0] + row[2] + row[4] + row[6], row[1] + row[3] + row[5] + row[7]}

@@ -109,6 +109,9 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 	if err == nil {
 		err = bounded(shape[1:], maxExample)
 	}
+	if err == nil && !g.loading {
+		err = swapped(o, in)
+	}
 	if err != nil {
 		return n.spoil(err)
 	}

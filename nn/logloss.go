@@ -40,6 +40,8 @@ func (logLoss) backward(c *cell) {
 // labelled is the part that losses of labels of two classes have in common.
 type labelled struct{}
 
+func (labelled) compares() {}
+
 // infer wants a label of pred's shape, whose elements may be int64.
 func (labelled) infer(in []*Node) ([]int, error) {
 	pred, label := in[0], in[1]

@@ -64,6 +64,7 @@ func mistakes(g *Graph) []mistake {
 		try(o, ids(1), x(1))
 		only(0)
 	}
+	try(detach{}, ids(2))
 	try(cast{Int64}, table())
 	try(cast{Float32}, g.Slot("cast slot"))
 	try(cast{Int64}, ids(2))

@@ -58,6 +58,7 @@ func (c *cell) corrected(i int) float64 {
 type nce struct{}
 
 func (nce) kind() string                    { return "nce" }
+func (nce) compares()                       {}
 func (nce) infer(in []*Node) ([]int, error) { return candidateLoss(in) }
 
 // forward takes −ln σ(x) as softplus(−x). It keeps what goes into that, −d₀ and dₖ, for backward.
@@ -95,6 +96,7 @@ func (nce) backward(c *cell) {
 type sampledSoftmax struct{}
 
 func (sampledSoftmax) kind() string { return "sampled_softmax" }
+func (sampledSoftmax) compares()    {}
 
 func (sampledSoftmax) infer(in []*Node) ([]int, error) {
 	if scores, ids := in[0], in[2]; !isInt(ids) || !equalShapes(scores.shape, ids.shape) {

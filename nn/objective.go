@@ -48,12 +48,10 @@ func (n *Node) trainable() error {
 	if size := product(n.shape); size != 1 {
 		return fmt.Errorf("a loss has shape [1], it has %s: take its Mean", shapeString(n.shape))
 	}
-	for _, p := range n.Params() {
-		if !p.Frozen {
-			return nil
-		}
+	if !n.trains() {
+		return errors.New("it depends on no parameter that can be trained")
 	}
-	return errors.New("it depends on no parameter that can be trained")
+	return nil
 }
 
 // bound is the loss that is minimised and by whom, nil before Minimize.

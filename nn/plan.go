@@ -8,12 +8,14 @@ type plan struct {
 	train bool
 
 	cells   []*cell // what the fetches (and the loss) need, inputs first
+	trains  []bool  // by position in cells: the loss needs it, so that it is computed as training does
 	back    []*cell // those of them that pass gradients on, last first
 	loss    *cell
 	fetched []*cell
 
 	feeds   []*cell
 	lookups []*cell // embeddings
+	looks   bool    // a training step reads rows that it does not train
 	numbers []*cell // feeds that are more than ids to look up
 	limits  []limit // on feeds
 	shared  []bool  // by position in cells: the cell works in its input's memory
@@ -33,9 +35,9 @@ func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
 	}
 	p := &plan{fetch: slices.Clone(fetch), train: train}
 	needed := fetch
-	if train {
-		needed = append(slices.Clone(fetch), e.graph.objective)
-		needed = append(needed, e.graph.counting(needed)...)
+	if loss := e.graph.objective; train {
+		needed = append(slices.Clone(fetch), loss)
+		needed = append(needed, e.graph.counting([]*Node{loss})...)
 	}
 	e.collect(p, needed)
 	if train {
@@ -81,13 +83,19 @@ func (p *plan) take(c *cell) {
 	}
 }
 
-// planBack lists the cells to go back through: the loss depends on them, and they on something that is trained.
+// planBack lists the cells to go back through: gradients of the loss come to them, and they depend on something that is trained. Lookups
+// that none comes to are beside the loss.
 func (e *Executor) planBack(p *plan) {
-	behind := ancestors(e.graph, []*Node{p.loss.node})
+	behind, reached := ancestors(e.graph, []*Node{p.loss.node}), p.loss.node.reaches()
 	for _, c := range p.cells {
-		c.wanted = behind[c.node.index] && e.trained(c)
+		p.trains = append(p.trains, behind[c.node.index])
+		c.wanted = reached[c.node.index] && e.trained(c)
 		if c.wanted {
 			p.back = append(p.back, c)
+		}
+		if _, ok := c.node.op.(lookup); ok {
+			c.beside = !reached[c.node.index] && c.in[1].table.inStep >= 0
+			p.looks = p.looks || c.beside
 		}
 	}
 	slices.Reverse(p.back)
@@ -101,7 +109,12 @@ func (e *Executor) trained(c *cell) bool {
 	if v, ok := c.node.op.(variable); ok {
 		return !v.param.Frozen
 	}
-	return slices.ContainsFunc(c.in, func(in *cell) bool { return in.wanted })
+	for i, in := range c.in {
+		if in.wanted && passes(c.node.op, i) {
+			return true
+		}
+	}
+	return false
 }
 
 // share finds the cells that may work in their input's memory: an elementwise op, alone in using a value that nobody fetches

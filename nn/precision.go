@@ -16,6 +16,7 @@ func BinaryAccuracy(pred, label *Node) *Node { return apply("", binaryAccuracy{}
 type found struct{}
 
 func (found) infer(in []*Node) ([]int, error) { return []int{1}, binary(in[0], in[1]) }
+func (found) compares()                       {}
 func (found) backward(*cell)                  {}
 func (found) tally() tally                    { return &hits{} }
 func (found) of(t tally) float64              { return t.(*hits).share() }

@@ -51,6 +51,7 @@ var recipes = map[string]recipe{
 	"layer_norm":                       {decode[layerNorm], 3, 3},
 	"cosine_similarity":                {decode[cosine], 2, 2},
 	"dot":                              {decode[dot], 2, 2},
+	"detach":                           {decode[detach], 1, 1},
 	"dropout":                          {decode[dropout], 1, 1},
 	"batch_norm":                       {decode[batchNorm], 5, 5},
 	"conv2d":                           {decode[conv2d], 2, 3},

@@ -51,7 +51,7 @@ func (e *Executor) bind(p *plan, b *feedBatch) {
 		c.value, c.ids, c.wide, c.offsets = b.floats[i], b.ids[i], b.wide[i], b.offsets[i]
 	}
 	for i, c := range p.cells {
-		c.train, c.step = p.train, e.steps
+		c.train, c.step = p.train && p.trains[i], e.steps
 		if c.param != nil || c.table != nil {
 			continue
 		}

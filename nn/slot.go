@@ -57,7 +57,7 @@ func (e embeddingPool) forward(c *cell) {
 	dim := t.param.Dim()
 	clear(c.value)
 	c.pool(e.Pool, func(example int, row int32, factor float32) {
-		kernels.Axpy(factor, t.rows.W[int(row)*dim:(int(row)+1)*dim], c.value[example*dim:(example+1)*dim])
+		kernels.Axpy(factor, t.w[int(row)*dim:(int(row)+1)*dim], c.value[example*dim:(example+1)*dim])
 	})
 }
 

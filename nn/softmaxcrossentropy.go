@@ -16,6 +16,7 @@ func SoftmaxWithCrossEntropy(logits, label *Node) *Node {
 type softmaxCrossEntropy struct{}
 
 func (softmaxCrossEntropy) kind() string { return "softmax_with_cross_entropy" }
+func (softmaxCrossEntropy) compares()    {}
 
 func (softmaxCrossEntropy) infer(in []*Node) ([]int, error) { return perLabel(in[0], in[1]) }
 

@@ -12,7 +12,7 @@ type table struct {
 	inStep int             // position in Step.Rows, -1 when the trainer does not keep it
 	rows   *optimizer.Rows // this step's
 	own    optimizer.Rows  // what rows points to when the trainer does not keep the table
-	w, g   []float32       // memory of the rows
+	w, g   []float32       // memory of the rows, in w with those that are read beside the loss behind them
 	// show and click are memory of what a step counts.
 	show, click []float32
 }
@@ -62,7 +62,7 @@ func (e *Executor) addTable(p *optimizer.Param) *table {
 func (e *Executor) describe(p *plan, b, next *feedBatch) {
 	e.step.Samples, e.step.Eval = b.rows, !p.train
 	for _, t := range e.tables {
-		t.describe(p.train, b.unique(t), next.unique(t))
+		t.describe(p.train, b.unique(t), next.unique(t), len(b.tables[t.index].beside.unique))
 	}
 	for _, c := range p.lookups {
 		c.index = b.take(p, c)
@@ -70,10 +70,11 @@ func (e *Executor) describe(p *plan, b, next *feedBatch) {
 	e.countBatch(p, b)
 }
 
-func (t *table) describe(train bool, ids, next []uint64) {
+// describe fills in the rows of the step, and makes room for so many that are read beside the loss.
+func (t *table) describe(train bool, ids, next []uint64, beside int) {
 	n := len(ids) * t.param.Dim()
-	t.w = grown(t.w, n)
-	t.rows.IDs, t.rows.Next, t.rows.W, t.rows.G = ids, next, t.w, nil
+	t.w = grown(t.w, n+beside*t.param.Dim())
+	t.rows.IDs, t.rows.Next, t.rows.W, t.rows.G = ids, next, t.w[:n], nil
 	t.rows.Show, t.rows.Click = nil, nil
 	if train {
 		t.g = grown(t.g, n)
@@ -107,7 +108,11 @@ func birthless(p *optimizer.Param, w []float32, id uint64) {
 	p.InitRow(w, id)
 }
 
-// idSet is what a batch asks of one table: the ids of all lookups one after the other, and the same made unique.
+// tableIDs is what a batch asks of one table: the ids of lookups that are trained, or that an evaluation reads, and those of lookups
+// beside the loss.
+type tableIDs struct{ step, beside idSet }
+
+// idSet is the ids of some lookups one after the other, and the same made unique.
 type idSet struct {
 	ids     []uint64
 	uniquer kernels.Uniquer

@@ -80,7 +80,7 @@ func (w *workspace) bytes() int {
 			ids += cap(b.ids[i]) + cap(b.offsets[i])
 		}
 		for _, s := range b.tables {
-			ids += 6 * cap(s.ids) // with what made them unique
+			ids += 6 * cap(s.step.ids) // with what made them unique
 		}
 	}
 	return 4*floats + 8*ids

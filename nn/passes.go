@@ -1,0 +1,57 @@
+package nn
+
+import "fmt"
+
+// comparer is an op whose second input is what the first is compared with, such as a label: no gradient goes there.
+type comparer interface{ compares() }
+
+// passes says whether an op passes gradients on to that one of its inputs.
+func passes(o op, input int) bool {
+	switch o.(type) {
+	case metric, detach, cast:
+		return false
+	case comparer:
+		return input == 0
+	}
+	return true
+}
+
+// reaches marks the nodes that gradients of n come to, by index.
+func (n *Node) reaches() []bool {
+	reached := make([]bool, len(n.graph.nodes))
+	reached[n.index] = true
+	for i := n.index; i >= 0; i-- {
+		if !reached[i] {
+			continue
+		}
+		for j, in := range n.graph.nodes[i].in {
+			reached[in.index] = reached[in.index] || passes(n.graph.nodes[i].op, j)
+		}
+	}
+	return reached
+}
+
+// trains says whether the node is computed from a parameter that gradients of it would change.
+func (n *Node) trains() bool {
+	for i, reached := range n.reaches() {
+		v, ok := n.graph.nodes[i].op.(variable)
+		if reached && ok && !v.param.Frozen {
+			return true
+		}
+	}
+	return false
+}
+
+// swapped refuses a label that is computed from parameters, which nothing would train: most likely it and the prediction stand the other
+// way round.
+func swapped(o op, in []*Node) error {
+	if _, ok := o.(comparer); !ok || len(in) < 2 || !in[1].trains() {
+		return nil
+	}
+	do := "pass a label that the model computes, such as a teacher's, through Detach"
+	if !in[0].trains() {
+		do = "exchange them"
+	}
+	return fmt.Errorf("it takes a prediction, here %s, and a label, here %s, which gets no gradient and is computed from parameters: %s",
+		in[0].placed(), in[1].placed(), do)
+}
