@@ -12,7 +12,8 @@ import (
 const aucThresholds = 4095
 
 // AUC is the area under the ROC curve over all batches since [Executor.ResetMetrics], of shape [1]. pred has probabilities, of
-// shape [N 1], or [N 2] with the second column counting; label is 0 or 1 (anything above 0), float32 or int64 of shape [N 1].
+// shape [N 1], or [N 2] with the second column counting; label is 0 or 1 (anything above 0), float32 or int64 of shape [N 1]. A label
+// that is computed from parameters is refused, as in all ops that take one: [Detach] makes a label of a prediction.
 //
 // Scores go into 4096 buckets, ⌊p·4095⌋, one histogram for each label, and the area is that of the trapezoids between them.
 // It is 0.5 as long as one of the labels has not been seen, and NaN when a score was. [Executor.Histogram] has the counts.

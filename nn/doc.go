@@ -29,7 +29,7 @@
 //   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [Dropout]
 //   - functions: [ReLU], [LeakyReLU], [ELU], [GELU], [Swish], [Softplus], [Tanh], [Sigmoid], [Softmax], [LogSoftmax], [Clip], [Scale]
 //   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [Max], [Concat], [Reshape],
-//     [Cast]
+//     [Cast], [Detach]
 //   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
 //     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
 //     classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]
@@ -127,6 +127,7 @@ package nn
 //	limit.go        which values of its inputs make sense to an op
 //	initializer.go  first values that depend on a parameter's shape
 //	objective.go    a loss, as optimizer.Objective
+//	passes.go       where its gradients come
 //	summary.go      the graph as a table
 //	graphviz.go     the graph as a drawing
 //
@@ -141,6 +142,7 @@ package nn
 //	session.go   whose parameters it works on, and the trainer's session
 //	table.go     the rows that a batch touches
 //	counts.go    feeds from which rows learn of shows and clicks
+//	looking.go   rows that a step reads beside its loss
 //	moving.go    what training computes without gradients: moving averages
 //	culprit.go   the feed, row and column of a number that is not finite
 //
@@ -190,6 +192,7 @@ package nn
 //	concat.go      examples side by side
 //	reshape.go     other dimensions
 //	cast.go        another type
+//	detach.go      what no gradient passes
 //
 // Losses:
 //
