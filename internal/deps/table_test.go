@@ -66,6 +66,8 @@ var house = map[string][]string{
 	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "rolemaker", "strategy",
 		"strategy/placement", "transport", "transport/transporttest"},
 
+	"fleet/internal/twin": {"fleet", "nn", "optimizer", "rolemaker", "strategy", "transport"},
+
 	"examples/...":              {"examples/...", "dataset", "fleet", "fleet/train", "nn", "optimizer", "optimizer/weights", "strategy"},
 	"examples/internal/jobtest": {"fleet", "fleet/fleettest", "fleet/train", "strategy"},
 }
@@ -87,6 +89,7 @@ var houseTests = map[string][]string{
 	"fleet/fleetrun":          {"internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "nn", "optimizer/local"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
+	"fleet/internal/twin":     {"fleet/internal/trial"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
 	"fleet/train":             {"fleet/fleettest", "rolemaker"},
 	"transport/transporttest": {"transport/codec"},
@@ -105,6 +108,7 @@ var outside = map[string][]string{
 	"fleet/fleetrun":       {"golang.org/x/term"},
 	"fleet/train":          {"gorgonia.org/tensor"},
 	"fleet/internal/trial": {"gorgonia.org/tensor"},
+	"fleet/internal/twin":  {"gorgonia.org/tensor"},
 	"examples/...":         {"gorgonia.org/tensor"},
 }
 

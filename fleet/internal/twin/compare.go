@@ -1,0 +1,63 @@
+package twin
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Differences are those of what was seen from what the twin says, in the order of its calls.
+func (p Program) Differences(saw Sights) (all []string) {
+	exact, one, other := p.Model(0), p.Model(1), p.Model(2)
+	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	for _, name := range exact.order {
+		want := exact.of[name]
+		got, ok := saw.of[name]
+		if !ok || len(got) != len(want) {
+			note("%s: %v, want %v", name, short(got), short(want))
+			continue
+		}
+		for i := range want {
+			may := allowed(want[i], one.at(name, i), other.at(name, i))
+			if !(math.Abs(got[i]-want[i]) <= may) {
+				note("%s [%d]: %.7g, want %.7g, may be %.2g off", name, i, got[i], want[i], may)
+				break
+			}
+		}
+	}
+	for _, name := range saw.order {
+		if _, ok := exact.of[name]; !ok {
+			note("%s: %v, which should not be there", name, short(saw.of[name]))
+		}
+	}
+	return all
+}
+
+// allowed is how far a number may be from the twin's, two copies of which have been rounded: a few times of what that did.
+func allowed(want, one, other float64) float64 {
+	rounding := math.Max(math.Abs(one-want), math.Abs(other-want))
+	if math.IsNaN(rounding) {
+		return math.Inf(1)
+	}
+	return 2e-5*(1+math.Abs(want)) + 40*rounding
+}
+
+// at is a number of a sight.
+func (s Sights) at(name string, i int) float64 {
+	if v := s.of[name]; i < len(v) {
+		return v[i]
+	}
+	return math.NaN()
+}
+
+// short are the first numbers of a list.
+func short(v []float64) string {
+	if v == nil {
+		return "nothing"
+	}
+	text := strings.Trim(fmt.Sprintf("%.6g", v[:min(len(v), 4)]), "[]")
+	if len(v) > 4 {
+		text += " …"
+	}
+	return text
+}

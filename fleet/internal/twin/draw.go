@@ -1,0 +1,153 @@
+package twin
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Draw draws the program of a seed.
+func Draw(seed uint64) Program {
+	r := rand.New(rand.NewPCG(seed, 17))
+	p := Program{Seed: seed, Samples: 8 + r.IntN(25), Net: drawNet(r)}
+	d := drawer{Rand: r, p: &p, workers: pick(r, 1, 1, 2, 2, 3)}
+	d.rules = d.drawRules()
+	for range 1 + r.IntN(3) {
+		d.leg()
+	}
+	return p
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+func often(r *rand.Rand, of int) bool { return r.IntN(of) == 0 }
+
+// drawer draws legs, one after the other.
+type drawer struct {
+	*rand.Rand
+	p       *Program
+	workers int
+	rules   Rules
+	saved   []saved
+	epochs  []Call // trained so far
+}
+
+// saved is a directory that a leg has saved into.
+type saved struct {
+	dir   string
+	only  []string
+	rules Rules
+	model bool
+}
+
+func drawNet(r *rand.Rand) Net {
+	n := Net{Inputs: 1 + r.IntN(4), Hidden: 2 + r.IntN(3), Ledger: r.IntN(3) > 0}
+	for i := range r.IntN(3) {
+		t := Table{Name: pick(r, "user", "item", "a table", "x.y")[:3] + string(rune('a'+i)), Dim: 1 + r.IntN(4), Slots: 1 + r.IntN(3)}
+		t.Height = pick(r, 0, 0, 40, 1<<40)
+		for range 2 + r.IntN(12) {
+			id := pick(r, uint64(r.IntN(20)), r.Uint64N(1<<53), r.Uint64())
+			if t.Height > 0 {
+				id %= uint64(t.Height)
+			}
+			t.Pool = append(t.Pool, id)
+		}
+		if often(r, 4) {
+			t.Count = 2 + r.IntN(2)
+		}
+		n.Tables = append(n.Tables, t)
+	}
+	n.Beside = len(n.Tables) > 0 && often(r, 6)
+	return n
+}
+
+// drawRules are rules whose state goes from leg to leg.
+func (d *drawer) drawRules() Rules {
+	all := Rules{All: d.rule(false), By: map[string]Rule{}}
+	for _, name := range d.p.Net.params() {
+		if d.p.Net.isTable(name) && often(d.Rand, 2) {
+			all.By[name] = d.rule(true)
+		} else if often(d.Rand, 6) {
+			all.By[name] = d.rule(false)
+		}
+	}
+	if d.p.Net.Ledger {
+		all.By[ledgerName] = Rule{Kind: "sgd", LR: 1}
+	}
+	if often(d.Rand, 3) {
+		all.Clip, all.Norm = pick(d.Rand, "each", "all"), pick(d.Rand, 0.05, 0.5, 5)
+		if d.p.Net.Ledger {
+			all.Except = []string{ledgerName}
+		}
+		if often(d.Rand, 3) {
+			all.Except = append(all.Except, "hidden.w_0")
+		}
+	}
+	return all
+}
+
+var (
+	denseRules = []string{"sgd", "momentum", "adam", "adamw", "adamax", "adagrad", "decayed", "adadelta", "rmsprop", "ftrl", "lamb", "lars"}
+	rowRules   = []string{"naive", "shared", "std", "rowadam", "twoadam"}
+	planned    = []string{"exponential", "staircase", "inverse", "piecewise", "steps", "warmup"}
+)
+
+func (d *drawer) rule(row bool) Rule {
+	kinds := denseRules
+	if row {
+		kinds = slices.Concat(denseRules, rowRules, rowRules)
+	}
+	r := Rule{Kind: pick(d.Rand, kinds...), LR: pick(d.Rand, 0.005, 0.02, 0.05)}
+	switch r.Kind {
+	case "momentum":
+		r.Nesterov = often(d.Rand, 2)
+	case "adam":
+		r.Dense = often(d.Rand, 3)
+	case "rmsprop":
+		r.Centered, r.Momentum = often(d.Rand, 3), pick(d.Rand, 0, 0.5)
+	case "ftrl":
+		r.Shrink = pick(d.Rand, 0, 0.01)
+	}
+	if often(d.Rand, 4) {
+		r.Schedule = Schedule{pick(d.Rand, planned...), r.LR}
+		r.LR = 0
+	}
+	if often(d.Rand, 5) && !r.Dense { // whether a row decays before it is born is said nowhere
+		r.L2, r.L1 = 0.05, pick(d.Rand, 0, 0.002)
+	}
+	if often(d.Rand, 5) {
+		r.Max = pick(d.Rand, 0.02, 0.3)
+	}
+	return r
+}
+
+// strategy draws how a leg trains.
+func (d *drawer) strategy(servers int) strategy.Strategy {
+	s := strategy.Sync()
+	if often(d.Rand, 3) {
+		s.Weighting = pick(d.Rand, strategy.Weightings()...)
+	}
+	if often(d.Rand, 4) {
+		s.GradientMerge = strategy.GradientMerge{KSteps: 2 + d.IntN(2), Sum: often(d.Rand, 2)}
+	}
+	if servers == 0 {
+		return s
+	}
+	if often(d.Rand, 2) {
+		s.Placement = pick(d.Rand, "RoundRobin", "HashName", "Balanced")
+	}
+	switch d.IntN(3) {
+	case 0:
+		s.SmallBlocks, s.MinBlockSize = true, pick(d.Rand, 1, 2, 3, 7)
+	case 1:
+		s.NoSlice = often(d.Rand, 2)
+	}
+	if often(d.Rand, 5) {
+		s.Codec = pick(d.Rand, strategy.Codecs()...)
+	}
+	if often(d.Rand, 6) {
+		s.MaxFrame = 4096
+	}
+	return s
+}

@@ -1,0 +1,149 @@
+package twin
+
+import (
+	"fmt"
+	"slices"
+)
+
+// leg draws the next leg.
+func (d *drawer) leg() {
+	l := Leg{Workers: d.workers, Servers: d.IntN(4), Rules: d.rules}
+	l.Strategy = d.strategy(l.Servers)
+	if len(d.saved) > 0 {
+		l.From = d.from(l)
+		l.Rules = d.rules
+	}
+	at := len(d.p.Legs)
+	for k := range 2 + d.IntN(6) {
+		l.Calls = append(l.Calls, d.call(l, at, k)...)
+	}
+	dir := fmt.Sprintf("end-%d", at)
+	l.Calls = append(l.Calls, Call{Do: save, Dir: dir})
+	d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
+	d.p.Legs = append(d.p.Legs, l)
+}
+
+// from draws what a leg begins with: mostly what the leg before has left.
+func (d *drawer) from(l Leg) From {
+	last := d.saved[len(d.saved)-1]
+	if often(d.Rand, 4) {
+		last = pick(d.Rand, d.saved...)
+	}
+	f := From{Dir: last.dir, How: "restore", Only: last.only}
+	if l.Servers > 0 {
+		f.How = pick(d.Rand, "restore", "restore", "init server", "server", "worker")
+	} else if often(d.Rand, 3) {
+		f.How = "server" // LoadModel before InitWorker
+	}
+	if f.How == "restore" && often(d.Rand, 5) {
+		f.WeightsOnly = true
+		d.rules = d.drawRules()
+		return f
+	}
+	if d.rules = last.rules; last.model {
+		f.How = "restore"
+	}
+	return f
+}
+
+// call draws what workers do next.
+func (d *drawer) call(l Leg, leg, k int) []Call {
+	switch d.IntN(12) {
+	default:
+		return d.train(l)
+	case 6, 7:
+		return []Call{d.look()}
+	case 8:
+		return []Call{{Do: reopen}}
+	case 9:
+		return []Call{{Do: rate, Factor: pick(d.Rand, 0.5, 2, 0.1, 1)}}
+	case 10:
+		if len(d.p.Net.params()) > 4 && often(d.Rand, 2) {
+			return []Call{{Do: shrink, Unseen: uint32(d.IntN(3))}}
+		}
+		return d.reload(l)
+	case 11:
+		dir := fmt.Sprintf("dir-%d-%d", leg, k)
+		if often(d.Rand, 3) {
+			return []Call{{Do: publish, Dir: dir}}
+		}
+		d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
+		return []Call{{Do: save, Dir: dir}}
+	}
+}
+
+// reload draws a load while the job runs, where one is possible.
+func (d *drawer) reload(l Leg) []Call {
+	var fit []saved
+	for _, s := range d.saved {
+		if plain(s.rules) == plain(l.Rules) && !s.model {
+			fit = append(fit, s)
+		}
+	}
+	if len(fit) == 0 || l.kind() == "collective" {
+		return []Call{d.look()}
+	}
+	c := Call{Do: load, Dir: pick(d.Rand, fit...).dir}
+	if often(d.Rand, 3) {
+		c.Only = []string{pick(d.Rand, d.p.Net.params()...)}
+	}
+	return []Call{c}
+}
+
+func (d *drawer) look() Call {
+	c := Call{Do: look, Who: pick(d.Rand, "same", "other", "fresh")}
+	for range 1 + d.IntN(4) {
+		c.Samples = append(c.Samples, d.IntN(d.p.Samples))
+	}
+	return c
+}
+
+// train draws an epoch, or the one before once more, and what is behind it.
+func (d *drawer) train(l Leg) []Call {
+	c := Call{Do: train, ByHand: often(d.Rand, 4), Batches: d.deal()}
+	if len(d.epochs) > 0 && often(d.Rand, 3) {
+		c.Batches = d.epochs[len(d.epochs)-1].Batches
+	}
+	for w, steps := range c.Batches {
+		for s := range steps {
+			if often(d.Rand, 8) {
+				who := "other"
+				if c.ByHand {
+					who = pick(d.Rand, "same", "other", "fresh")
+				}
+				c.Looks = append(c.Looks, Look{Worker: w, Step: s, Who: who})
+			}
+		}
+	}
+	d.epochs = append(d.epochs, c)
+	if c.ByHand || often(d.Rand, 2) {
+		return []Call{c, {Do: barrier}}
+	}
+	return []Call{c}
+}
+
+// deal deals the samples out, unevenly, in batches that differ in size.
+func (d *drawer) deal() [][][]int {
+	order := d.Perm(d.p.Samples)
+	if often(d.Rand, 3) {
+		slices.Sort(order)
+	}
+	most := 1 + d.IntN(6)
+	all := make([][][]int, d.workers)
+	for w := range all {
+		share := len(order) / (d.workers - w)
+		if w+1 < d.workers {
+			share = d.IntN(share + share/2 + 1)
+		} else {
+			share = len(order)
+		}
+		own := order[:share]
+		order = order[share:]
+		for len(own) > 0 {
+			n := min(len(own), 1+d.IntN(most))
+			all[w] = append(all[w], own[:n])
+			own = own[n:]
+		}
+	}
+	return all
+}

@@ -1,0 +1,81 @@
+package twin
+
+import (
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"gorgonia.org/tensor"
+)
+
+// graph is the model as nodes.
+type graph struct {
+	*nn.Graph
+	loss, pred *nn.Node
+	beside     *nn.Node // what training fetches besides
+}
+
+// first is where first values come from.
+var first = optimizer.Uniform{Low: -spread, High: spread}
+
+func (p Program) graph() graph {
+	n := p.Net
+	g := graph{Graph: nn.NewGraph(p.Seed)}
+	in := []*nn.Node{g.Input("x", n.Inputs)}
+	for _, t := range n.Tables {
+		in = append(in, nn.Embedding(g.IDs(t.feed(), t.Slots), t.options()))
+	}
+	z := in[0]
+	if len(in) > 1 {
+		z = nn.Concat(in...)
+	}
+	h := nn.Linear(z, n.Hidden, nn.LinearOptions{Name: "hidden", Act: nn.Tanh, Init: first, BiasInit: first})
+	g.pred = nn.Linear(h, 1, nn.LinearOptions{Name: "out", Init: first, BiasInit: first})
+	each := nn.SquareError(g.pred, g.Input("label", 1))
+	if n.Ledger {
+		line := nn.Embedding(g.IDs("sample", 1), nn.EmbeddingOptions{Name: ledgerName, Dim: 1, Init: optimizer.Constant{}})
+		each = nn.Add(each, nn.Multiply(line, g.Input("minus n", 1)))
+	}
+	g.loss = nn.Mean(each)
+	if n.Beside {
+		g.beside = nn.Mean(nn.Embedding(g.IDs("beside", 1), n.Tables[0].options()))
+	}
+	return g
+}
+
+func (t Table) feed() string { return "ids of " + t.Name }
+
+func (t Table) options() nn.EmbeddingOptions {
+	return nn.EmbeddingOptions{Name: t.Name, Height: t.Height, Dim: t.Dim, Init: first, Entry: optimizer.Entry{CountFilter: t.Count}}
+}
+
+// feed is a batch. An evaluation has no labels.
+func (p Program) feed(samples []int, train bool) map[string]*tensor.Dense {
+	var x, label, minus []float32
+	var who, beside []uint64
+	ids := make([][]uint64, len(p.Net.Tables))
+	for _, i := range samples {
+		e := p.example(i)
+		x, label = append(x, e.x...), append(label, e.label)
+		who, minus = append(who, uint64(i)), append(minus, -float32(len(samples)))
+		for t, own := range e.ids {
+			ids[t] = append(ids[t], own...)
+		}
+		if p.Net.Beside {
+			beside = append(beside, p.Net.Tables[0].Pool[i%len(p.Net.Tables[0].Pool)])
+		}
+	}
+	feed := map[string]*tensor.Dense{"x": nn.Floats(x, p.Net.Inputs)}
+	for t, own := range ids {
+		feed[p.Net.Tables[t].feed()] = nn.IDs(own, p.Net.Tables[t].Slots)
+	}
+	if !train {
+		return feed
+	}
+	feed["label"] = nn.Floats(label, 1)
+	if p.Net.Ledger {
+		feed["sample"], feed["minus n"] = nn.IDs(who, 1), nn.Floats(minus, 1)
+	}
+	if p.Net.Beside {
+		feed["beside"] = nn.IDs(beside, 1)
+	}
+	return feed
+}

@@ -1,0 +1,167 @@
+package twin
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Sights are what somebody sees of a job, by name.
+type Sights struct {
+	of    map[string][]float64
+	order []string // the names as they came
+}
+
+// see notes numbers.
+func (s *Sights) see(values []float64, format string, args ...any) {
+	name := fmt.Sprintf(format, args...)
+	if s.of == nil {
+		s.of = map[string][]float64{}
+	}
+	if _, twice := s.of[name]; !twice {
+		s.order = append(s.order, name)
+	}
+	s.of[name] = copied(values)
+}
+
+// Model plays a program in the twin. Noise is the seed of what rounding might do; 0 is none.
+func (p Program) Model(noise uint64) Sights {
+	m := &model{p: &p, dirs: map[string]*state{}}
+	if noise > 0 {
+		m.noise = rand.New(rand.NewPCG(p.Seed, noise))
+	}
+	for i, l := range p.Legs {
+		m.leg(i, l)
+	}
+	return m.saw
+}
+
+// model is a program in the middle of a play.
+type model struct {
+	p     *Program
+	saw   Sights
+	dirs  map[string]*state
+	noise *rand.Rand
+
+	l     Leg
+	now   *state
+	steps []int64 // pushes of each worker
+}
+
+func (m *model) leg(i int, l Leg) {
+	m.l, m.now, m.steps = l, newState(m.p, m.noise), make([]int64, l.Workers)
+	if l.From.Dir != "" {
+		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
+	}
+	for k, c := range l.Calls {
+		m.call(fmt.Sprintf("%d.%d", i, k), c)
+	}
+	m.weights(fmt.Sprintf("%d.end", i))
+	for w, n := range m.steps {
+		m.saw.see([]float64{float64(n)}, "%d.end worker %d steps", i, w)
+	}
+}
+
+func (m *model) call(at string, c Call) {
+	switch c.Do {
+	case train:
+		m.train(at, c)
+	case look:
+		for w := range m.l.Workers {
+			m.look(fmt.Sprintf("%s worker %d", at, w), c.Samples)
+		}
+	case rate:
+		m.now.factor = c.Factor // behind a barrier: from the first update of the next epoch
+	case shrink:
+		freed := m.now.shrink(c.Unseen)
+		for _, t := range m.p.Net.tables() {
+			m.saw.see([]float64{float64(freed[t.Name])}, "%s dropped of %s", at, t.Name)
+		}
+	case save:
+		m.dirs[c.Dir] = m.now.clone()
+	case load:
+		m.load(c.Dir, c.Only, false)
+	case publish:
+		m.weights(at)
+	}
+}
+
+func (m *model) load(dir string, only []string, weightsOnly bool) {
+	m.now.load(m.dirs[dir], only, weightsOnly)
+}
+
+func (m *model) look(at string, samples []int) {
+	var y []float64
+	for _, i := range samples {
+		own, _, _ := m.p.Net.forward(evaluating{m.now}, m.p.example(i))
+		y = append(y, own)
+	}
+	m.saw.see(y, "%s sees", at)
+}
+
+// weights are all of them, as a model that is saved has them.
+func (m *model) weights(at string) {
+	for _, name := range slices.Sorted(maps.Keys(m.now.vars)) {
+		m.saw.see(m.now.vars[name].w, "%s %s", at, name)
+	}
+	for _, t := range m.p.Net.tables() {
+		for _, id := range slices.Sorted(maps.Keys(m.now.rows[t.Name])) {
+			m.saw.see(m.now.rows[t.Name][id].w, "%s %s row %d", at, t.Name, id)
+		}
+	}
+}
+
+// train makes the rounds of an epoch: each of one push of every worker that has batches left.
+func (m *model) train(at string, c Call) {
+	every := max(1, m.l.Strategy.GradientMerge.KSteps)
+	next := make([]int, len(c.Batches))
+	for {
+		var pushes []push
+		for w, steps := range c.Batches {
+			var several []*gradient
+			for len(several) < every && next[w] < len(steps) {
+				step := next[w]
+				g, y := m.p.batch(training{m.now}, steps[step])
+				m.saw.see(y, "%s worker %d step %d trains on", at, w, step)
+				several, next[w] = append(several, g), next[w]+1
+				if len(several) < every { // else the look is behind the update
+					m.looks(at, c, w, step)
+				}
+			}
+			if len(several) > 0 {
+				pushes = append(pushes, push{merged(several, m.l.Strategy.GradientMerge.Sum), w})
+				m.steps[w]++
+			}
+		}
+		if len(pushes) == 0 {
+			return
+		}
+		m.update(pushes)
+		for _, p := range pushes {
+			if next[p.worker]%every == 0 {
+				m.looks(at, c, p.worker, next[p.worker]-1)
+			}
+		}
+	}
+}
+
+func (m *model) looks(at string, c Call, worker, step int) {
+	for _, l := range c.Looks {
+		if l.Worker == worker && l.Step == step {
+			m.look(fmt.Sprintf("%s worker %d behind step %d", at, worker, step), c.Batches[worker][step])
+		}
+	}
+}
+
+// update is that of a round.
+func (m *model) update(pushes []push) {
+	weighting := m.l.Strategy.Weighting
+	if m.l.alone() {
+		weighting = strategy.WeightSamples
+	}
+	g, had := folded(pushes, weighting)
+	m.now.apply(m.l.Rules, g, had)
+}

@@ -1,0 +1,183 @@
+package twin
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Names of the model's params beside its tables.
+const (
+	ledgerName = "ledger"
+	hidden     = "hidden.w_0"
+	hiddenBias = "hidden.b_0"
+	out        = "out.w_0"
+	outBias    = "out.b_0"
+)
+
+// spread is how far from 0 first values are.
+const spread = 0.3
+
+// params are the names of all params, without the ledger.
+func (n Net) params() []string {
+	all := []string{hidden, hiddenBias, out, outBias}
+	for _, t := range n.Tables {
+		all = append(all, t.Name)
+	}
+	return all
+}
+
+func (n Net) isTable(name string) bool {
+	return name == ledgerName || slices.ContainsFunc(n.Tables, func(t Table) bool { return t.Name == name })
+}
+
+// tables are all tables, the ledger the last.
+func (n Net) tables() []Table {
+	all := slices.Clone(n.Tables)
+	if n.Ledger {
+		all = append(all, Table{Name: ledgerName, Dim: 1, Slots: 1})
+	}
+	return all
+}
+
+// width is the number of inputs of the hidden layer.
+func (n Net) width() int {
+	width := n.Inputs
+	for _, t := range n.Tables {
+		width += t.Dim * t.Slots
+	}
+	return width
+}
+
+// example is a sample: its numbers, ids by table, and a label.
+type example struct {
+	x     []float32
+	ids   [][]uint64
+	label float32
+}
+
+// example is sample i, the same whenever it is asked for.
+func (p Program) example(i int) example {
+	r := rand.New(rand.NewPCG(p.Seed, 1000+uint64(i)))
+	var e example
+	for range p.Net.Inputs {
+		e.x = append(e.x, 2*r.Float32()-1)
+	}
+	for _, t := range p.Net.Tables {
+		ids := make([]uint64, t.Slots)
+		for k := range ids {
+			ids[k] = t.Pool[r.IntN(len(t.Pool))]
+		}
+		e.ids = append(e.ids, ids)
+	}
+	e.label = 2*r.Float32() - 1
+	return e
+}
+
+// weights are what a forward pass reads.
+type weights interface {
+	dense(name string) []float64
+	// row is a row's weights, as training or an evaluation reads it.
+	row(table Table, id uint64) []float64
+}
+
+// forward is the prediction of an example, and what backward needs.
+func (n Net) forward(w weights, e example) (y float64, z, h []float64) {
+	for _, x := range e.x {
+		z = append(z, float64(x))
+	}
+	for t, ids := range e.ids {
+		for _, id := range ids {
+			z = append(z, w.row(n.Tables[t], id)...)
+		}
+	}
+	h = copied(w.dense(hiddenBias))
+	for i, x := range z {
+		for k := range h {
+			h[k] += x * w.dense(hidden)[i*n.Hidden+k]
+		}
+	}
+	y = w.dense(outBias)[0]
+	for k := range h {
+		h[k] = math.Tanh(h[k])
+		y += h[k] * w.dense(out)[k]
+	}
+	return y, z, h
+}
+
+// gradient is that of a batch's mean loss, or of several together.
+type gradient struct {
+	samples int
+	dense   map[string][]float64
+	rows    map[string]map[uint64][]float64
+}
+
+func newGradient() *gradient {
+	return &gradient{dense: map[string][]float64{}, rows: map[string]map[uint64][]float64{}}
+}
+
+func add(to *[]float64, scale float64, x []float64) {
+	if *to == nil {
+		*to = make([]float64, len(x))
+	}
+	for i, v := range x {
+		(*to)[i] += scale * v
+	}
+}
+
+func (g *gradient) addDense(name string, scale float64, x []float64) {
+	sum := g.dense[name]
+	add(&sum, scale, x)
+	g.dense[name] = sum
+}
+
+func (g *gradient) addRow(table string, id uint64, scale float64, x []float64) {
+	if g.rows[table] == nil {
+		g.rows[table] = map[uint64][]float64{}
+	}
+	sum := g.rows[table][id]
+	add(&sum, scale, x)
+	g.rows[table][id] = sum
+}
+
+// backward adds the gradient of an example's loss, the square of y − label, and of its line in the ledger, times scale.
+func (n Net) backward(g *gradient, w weights, e example, scale float64) {
+	y, z, h := n.forward(w, e)
+	dy := 2 * (y - float64(e.label)) * scale
+	g.addDense(outBias, dy, []float64{1})
+	g.addDense(out, dy, h)
+	dh, dw := make([]float64, len(h)), make([]float64, len(z)*len(h))
+	dz := make([]float64, len(z))
+	for k := range h {
+		dh[k] = dy * w.dense(out)[k] * (1 - h[k]*h[k])
+		for i := range z {
+			dw[i*len(h)+k] = dh[k] * z[i]
+			dz[i] += dh[k] * w.dense(hidden)[i*len(h)+k]
+		}
+	}
+	g.addDense(hiddenBias, 1, dh)
+	g.addDense(hidden, 1, dw)
+	at := n.Inputs
+	for t, ids := range e.ids {
+		for _, id := range ids {
+			g.addRow(n.Tables[t].Name, id, 1, dz[at:at+n.Tables[t].Dim])
+			at += n.Tables[t].Dim
+		}
+	}
+}
+
+// batch is the gradient of a batch's mean loss, and its predictions.
+func (p Program) batch(w weights, samples []int) (g *gradient, y []float64) {
+	g = newGradient()
+	g.samples = len(samples)
+	for _, i := range samples {
+		e := p.example(i)
+		own, _, _ := p.Net.forward(w, e)
+		y = append(y, own)
+		p.Net.backward(g, w, e, 1/float64(len(samples)))
+		if p.Net.Ledger {
+			g.addRow(ledgerName, uint64(i), 1, []float64{-1})
+		}
+	}
+	return g, y
+}

@@ -1,0 +1,65 @@
+package twin
+
+import "github.com/gofleet/gofleet/strategy"
+
+// options are the fields of a strategy that are drawn, each with what says whether a strategy sets it.
+var options = map[string]func(s strategy.Strategy) bool{
+	"Mode":          func(s strategy.Strategy) bool { return s.Mode != "" },
+	"Weighting":     func(s strategy.Strategy) bool { return s.Weighting != "" },
+	"GradientMerge": func(s strategy.Strategy) bool { return s.GradientMerge.KSteps > 1 },
+	"Placement":     func(s strategy.Strategy) bool { return s.Placement != "" },
+	"NoSlice":       func(s strategy.Strategy) bool { return s.NoSlice },
+	"MinBlockSize":  func(s strategy.Strategy) bool { return s.MinBlockSize > 0 },
+	"SmallBlocks":   func(s strategy.Strategy) bool { return s.SmallBlocks },
+	"Codec":         func(s strategy.Strategy) bool { return s.Codec != "" },
+	"MaxFrame":      func(s strategy.Strategy) bool { return s.MaxFrame > 0 },
+}
+
+// left are the fields that are not drawn, each with the reason.
+var left = map[string]string{
+	"Staleness":                "only in sync, collective and alone so far",
+	"KSteps":                   "only in sync, collective and alone so far",
+	"GeoRest":                  "only in sync, collective and alone so far",
+	"LookAhead":                "only in sync, collective and alone so far",
+	"NoForesight":              "only in sync, collective and alone so far",
+	"Merge":                    "only in sync, collective and alone so far",
+	"MaxMergeVarNum":           "only in sync, collective and alone so far",
+	"SendQueueSize":            "only in sync, collective and alone so far",
+	"SendWaitTimes":            "only in sync, collective and alone so far",
+	"ThreadPoolSize":           "only in sync, collective and alone so far",
+	"IndependentRecvThread":    "only in sync, collective and alone so far",
+	"MinSendGradNumBeforeRecv": "only in sync, collective and alone so far",
+	"DelayCompensation":        "only in sync, collective and alone so far",
+	"Payload":                  "rounded gradients have no twin yet",
+	"NotFinite":                "no gradient is infinite yet",
+	"HeartbeatInterval":        "nobody dies yet",
+	"WorkerTimeout":            "nobody dies yet",
+	"StartTimeout":             "nobody is late yet",
+	"WaitTimeout":              "nobody is late yet",
+	"FuseGradSizeInMB":         "models are smaller than a megabyte",
+	"LocalSGD":                 "copies have no twin yet",
+	"AdaptiveLocalSGD":         "copies have no twin yet",
+	"Recovery":                 "nobody dies yet",
+}
+
+// Options are the names of the fields that are drawn, and of those that are not.
+func Options() (drawn, not []string) {
+	for name := range options {
+		drawn = append(drawn, name)
+	}
+	for name := range left {
+		not = append(not, name)
+	}
+	return drawn, not
+}
+
+// impossible says whether an option and an event can't be in one program.
+func impossible(option, event string) bool {
+	switch event {
+	case "shrink":
+		return option == "0 tables"
+	case "uneven epoch":
+		return option == "1 workers" || option == "kind alone"
+	}
+	return false
+}

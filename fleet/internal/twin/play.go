@@ -1,0 +1,182 @@
+package twin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// longest is the virtual time of a leg, beyond which it hangs.
+const longest = 100 * time.Hour
+
+// Play plays a program through the door, in directories below dir.
+func (p Program) Play(t *testing.T, dir string) (saw Sights, err error) {
+	run := &run{p: &p, dir: dir}
+	for i, l := range p.Legs {
+		synctest.Test(t, func(*testing.T) { err = run.leg(i, l) })
+		if err != nil {
+			return run.saw, fmt.Errorf("leg %d: %w\n%s", i, err, run.log.String())
+		}
+	}
+	return run.saw, nil
+}
+
+// run is a program on its way through the door.
+type run struct {
+	p   *Program
+	dir string
+
+	mu  sync.Mutex // guards what follows
+	saw Sights
+	log lines
+}
+
+// lines are those of the log, for who reads of a failure.
+type lines struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Builder.Write(b)
+}
+
+// see notes what a role sees.
+func (r *run) see(values []float64, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.saw.see(values, format, args...)
+}
+
+func (r *run) at(dir string) string { return filepath.Join(r.dir, dir) }
+
+// leg plays all roles of a leg.
+func (r *run) leg(i int, l Leg) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), longest, errors.New("the job hangs"))
+	defer cancel()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	network := transport.NewMemory()
+	logger := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	var all sync.WaitGroup
+	for _, maker := range l.roles() {
+		f, err := fleet.New(maker, fleet.Options{Transport: network, Logger: logger})
+		if err != nil {
+			return err
+		}
+		all.Go(func() {
+			defer f.Close()
+			if err := (&role{run: r, l: l, leg: i, f: f}).play(ctx); err != nil {
+				fail(fmt.Errorf("%v: %w", f, err)) // the first cause stays
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// roles are the processes of a leg.
+func (l Leg) roles() (all []rolemaker.RoleMaker) {
+	if l.alone() {
+		return []rolemaker.RoleMaker{rolemaker.Local{}}
+	}
+	name := func(kind string, n int) (names []string) {
+		for i := range n {
+			names = append(names, fmt.Sprintf("%s-%d:1", kind, i))
+		}
+		return names
+	}
+	if l.Servers == 0 {
+		for i := range l.Workers {
+			all = append(all, rolemaker.UserDefinedCollective{CurrentID: i, WorkerEndpoints: name("worker", l.Workers)})
+		}
+		return all
+	}
+	role := func(i int, r rolemaker.Role) rolemaker.RoleMaker {
+		return rolemaker.UserDefined{CurrentID: i, Role: r, WorkerNum: l.Workers, ServerEndpoints: name("server", l.Servers)}
+	}
+	for i := range l.Servers {
+		all = append(all, role(i, rolemaker.Server))
+	}
+	for i := range l.Workers {
+		all = append(all, role(i, rolemaker.Worker))
+	}
+	return all
+}
+
+// role is a process of a leg.
+type role struct {
+	*run
+	l   Leg
+	leg int
+	f   *fleet.Fleet
+	g   graph
+
+	worker int
+	exe    map[string]*executor
+}
+
+// play is the life of a role.
+func (r *role) play(ctx context.Context) error {
+	r.g = r.p.graph()
+	opt, err := r.f.DistributedOptimizer(r.l.Rules.door(), r.l.Strategy)
+	if err != nil {
+		return err
+	}
+	if err := opt.Minimize(r.g.loss); err != nil {
+		return err
+	}
+	from := r.l.From
+	if from.Dir != "" && from.How == "restore" {
+		o := fleet.RestoreOptions{Params: from.Only, WeightsOnly: from.WeightsOnly}
+		if err := r.f.Restore(ctx, r.at(from.Dir), o); err != nil {
+			return err
+		}
+	}
+	if r.f.IsServer() {
+		return r.serve(ctx, from)
+	}
+	if from.How == "server" && r.l.Servers == 0 {
+		if err := r.f.LoadModel(ctx, r.at(from.Dir), from.Only...); err != nil {
+			return err
+		}
+	}
+	if err := r.f.InitWorker(ctx); err != nil {
+		return err
+	}
+	if from.How == "worker" {
+		if err := r.load(ctx, from.Dir, from.Only); err != nil {
+			return err
+		}
+	}
+	return r.work(ctx)
+}
+
+func (r *role) serve(ctx context.Context, from From) error {
+	dir := ""
+	if from.How == "init server" {
+		dir = r.at(from.Dir)
+	}
+	if err := r.f.InitServer(ctx, dir, from.Only...); err != nil {
+		return err
+	}
+	if from.How == "server" {
+		if err := r.f.LoadModel(ctx, r.at(from.Dir), from.Only...); err != nil {
+			return err
+		}
+	}
+	return r.f.RunServer(ctx)
+}

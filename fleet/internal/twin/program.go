@@ -1,0 +1,145 @@
+package twin
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Program is a job as data: what is trained, and what its lives do.
+type Program struct {
+	Seed    uint64
+	Net     Net
+	Samples int // of the data
+	Legs    []Leg
+}
+
+// Net is the model: ids' rows beside an example's numbers, a layer under tanh, a number.
+type Net struct {
+	Inputs, Hidden int
+	Tables         []Table
+	Ledger         bool // a table with a weight for each sample
+	Beside         bool // training fetches a lookup of other ids in the first table
+}
+
+// Table is an embedding.
+type Table struct {
+	Name        string
+	Height, Dim int
+	Slots       int // ids of an example
+	Pool        []uint64
+	Count       int // CountFilter
+}
+
+// Leg is one life of the job.
+type Leg struct {
+	Servers, Workers int
+	Strategy         strategy.Strategy
+	Rules            Rules
+	From             From
+	Calls            []Call
+}
+
+// From is what a leg begins with.
+type From struct {
+	Dir string `json:",omitempty"` // none if empty
+	// How is "restore", "init server", "server" (LoadModel before it serves) or "worker" (LoadModel while servers run).
+	How  string   `json:",omitempty"`
+	Only []string `json:",omitempty"`
+	// WeightsOnly leaves the rule's state, of "restore" alone.
+	WeightsOnly bool `json:",omitempty"`
+}
+
+// Call is what every worker does next.
+type Call struct {
+	Do string
+
+	// train
+	Batches [][][]int `json:",omitempty"` // samples by worker and step
+	ByHand  bool      `json:",omitempty"` // step by step, and a barrier at the end
+	Looks   []Look    `json:",omitempty"`
+
+	// look, and evaluations while training
+	Who     string `json:",omitempty"` // the executor: "same", "other" or "fresh"
+	Samples []int  `json:",omitempty"`
+
+	Dir    string   `json:",omitempty"` // save, load, publish
+	Only   []string `json:",omitempty"` // params of save and load
+	Factor float64  `json:",omitempty"` // rate
+	Unseen uint32   `json:",omitempty"` // shrink
+}
+
+// Look is an evaluation of a worker behind a step of its epoch.
+type Look struct {
+	Worker, Step int
+	Who          string
+}
+
+// The calls. Behind all but train and reopen there is a barrier, behind train sometimes a call of that name.
+const (
+	train   = "train"
+	look    = "look"
+	reopen  = "reopen"
+	barrier = "barrier"
+	save    = "save"
+	load    = "load"
+	rate    = "rate"
+	shrink  = "shrink"
+	publish = "publish"
+)
+
+// alone says whether the leg is one process.
+func (l Leg) alone() bool { return l.Servers == 0 && l.Workers == 1 }
+
+// kind is what kind of job a leg is: "alone", "collective" or its mode.
+func (l Leg) kind() string {
+	switch {
+	case l.alone():
+		return "alone"
+	case l.Servers == 0:
+		return "collective"
+	}
+	return string(l.Strategy.WithDefaults().Mode)
+}
+
+// String is the program for a person who looks for what it has done.
+func (p Program) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "program %d: %d samples, %s\n", p.Seed, p.Samples, plain(p.Net))
+	for i, l := range p.Legs {
+		fmt.Fprintf(&b, "leg %d: %s, %d servers, %d workers, from %s\n  strategy %s\n  rules %s\n",
+			i, l.kind(), l.Servers, l.Workers, plain(l.From), plain(l.Strategy), plain(l.Rules))
+		for k, c := range l.Calls {
+			fmt.Fprintf(&b, "  %d.%d %s\n", i, k, c)
+		}
+	}
+	return b.String()
+}
+
+// String is the call on a line.
+func (c Call) String() string {
+	var steps []int
+	for _, w := range c.Batches {
+		steps = append(steps, len(w))
+	}
+	text := fmt.Sprintf("%s %v", c.Do, steps)
+	if c.Do != train {
+		text = c.Do
+	}
+	c.Do, c.Batches = "", nil
+	return text + " " + strings.Replace(plain(c), `"Do":"",`, "", 1)
+}
+
+// parse reads what plain has written.
+func parse(text string, v any) error { return json.Unmarshal([]byte(text), v) }
+
+// plain is a value as JSON without what is zero.
+func plain(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%+v", v)
+	}
+	return string(data)
+}

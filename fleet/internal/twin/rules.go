@@ -1,0 +1,126 @@
+package twin
+
+import "github.com/gofleet/gofleet/optimizer"
+
+// Rule is an update rule of one param as data. Zero fields mean the rule's defaults.
+type Rule struct {
+	Kind     string
+	LR       float64  `json:",omitempty"`
+	Schedule Schedule `json:",omitzero"`
+	Nesterov bool     `json:",omitempty"` // momentum
+	Dense    bool     `json:",omitempty"` // adam
+	Centered bool     `json:",omitempty"` // rmsprop
+	Momentum float64  `json:",omitempty"` // rmsprop
+	Shrink   float64  `json:",omitempty"` // ftrl's L1 and L2
+	L1       float64  `json:",omitempty"` // decay
+	L2       float64  `json:",omitempty"` // decay
+	Max      float64  `json:",omitempty"` // clip by value
+}
+
+// Schedule is a learning rate over updates; no kind is none.
+type Schedule struct {
+	Kind string
+	LR   float64
+}
+
+// Rules are those of all params, by name where a param has its own, inside a clip of a step's gradients by norm.
+type Rules struct {
+	All    Rule
+	By     map[string]Rule `json:",omitempty"`
+	Clip   string          `json:",omitempty"` // "", "each" or "all"
+	Norm   float64         `json:",omitempty"`
+	Except []string        `json:",omitempty"`
+}
+
+// Of is the rule of a param.
+func (r Rules) Of(name string) Rule {
+	if own, ok := r.By[name]; ok {
+		return own
+	}
+	return r.All
+}
+
+// dense and row rules by kind, as the door takes them.
+var rules = map[string]func(r Rule, s optimizer.Schedule) optimizer.Rule{
+	"sgd": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.SGD{LR: r.LR, Schedule: s} },
+	"momentum": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+		return optimizer.Momentum{LR: r.LR, Schedule: s, Nesterov: r.Nesterov}
+	},
+	"adam": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+		return optimizer.Adam{LR: r.LR, Schedule: s, Dense: r.Dense}
+	},
+	"adamw":   func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.AdamW{LR: r.LR, Schedule: s} },
+	"adamax":  func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.Adamax{LR: r.LR, Schedule: s} },
+	"adagrad": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.Adagrad{LR: r.LR, Schedule: s} },
+	"decayed": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+		return optimizer.DecayedAdagrad{LR: r.LR, Schedule: s}
+	},
+	"adadelta": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.Adadelta{LR: r.LR, Schedule: s} },
+	"rmsprop": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+		return optimizer.RMSProp{LR: r.LR, Schedule: s, Centered: r.Centered, Momentum: r.Momentum}
+	},
+	"ftrl": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+		return optimizer.Ftrl{LR: r.LR, Schedule: s, L1: r.Shrink, L2: r.Shrink}
+	},
+	"lamb": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.Lamb{LR: r.LR, Schedule: s} },
+	"lars": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+		return optimizer.Lars{LR: r.LR, Schedule: s, Coeff: 0.1}
+	},
+	"naive": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.SparseNaive{LR: r.LR, Schedule: s} },
+	"shared": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+		return optimizer.SparseAdagrad{LR: r.LR, Schedule: s}
+	},
+	"std":     func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.StdAdagrad{LR: r.LR, Schedule: s} },
+	"rowadam": func(r Rule, s optimizer.Schedule) optimizer.Rule { return optimizer.SparseAdam{LR: r.LR, Schedule: s} },
+	"twoadam": func(r Rule, s optimizer.Schedule) optimizer.Rule {
+		return optimizer.SparseSharedAdam{LR: r.LR, Schedule: s}
+	},
+}
+
+// schedules by kind, as the door takes them. A schedule that reaches 0 leaves a rule that divides by its rate nothing to do.
+var schedules = map[string]func(lr float64) optimizer.Schedule{
+	"":            func(float64) optimizer.Schedule { return nil },
+	"exponential": func(lr float64) optimizer.Schedule { return optimizer.ExponentialDecay{LR: lr, Gamma: 0.8} },
+	"staircase": func(lr float64) optimizer.Schedule {
+		return optimizer.ExponentialDecay{LR: lr, Gamma: 0.5, Steps: 3, Staircase: true}
+	},
+	"inverse": func(lr float64) optimizer.Schedule { return optimizer.InverseTimeDecay{LR: lr, Gamma: 0.3} },
+	"piecewise": func(lr float64) optimizer.Schedule {
+		return optimizer.PiecewiseDecay{Boundaries: []int64{2, 5}, Values: []float64{lr, lr / 4, lr / 2}}
+	},
+	"steps": func(lr float64) optimizer.Schedule { return optimizer.StepDecay{LR: lr, Size: 3, Gamma: 0.5} },
+	"warmup": func(lr float64) optimizer.Schedule {
+		return optimizer.LinearWarmup{Steps: 5, Start: lr / 10, End: lr, After: optimizer.NaturalExpDecay{LR: lr, Gamma: 0.1}}
+	},
+}
+
+// door is the rule as the door takes it.
+func (r Rule) door() optimizer.Rule {
+	rule := rules[r.Kind](r, schedules[r.Schedule.Kind](r.Schedule.LR))
+	if r.L1 != 0 || r.L2 != 0 {
+		rule = optimizer.Decay{Rule: rule, L1: r.L1, L2: r.L2}
+	}
+	if r.Max != 0 {
+		rule = optimizer.ClipByValue{Rule: rule, Max: r.Max}
+	}
+	return rule
+}
+
+// door is all of the rules as the door takes them.
+func (r Rules) door() optimizer.Rule {
+	rule := r.All.door()
+	if len(r.By) > 0 {
+		by := map[string]optimizer.Rule{}
+		for name, own := range r.By {
+			by[name] = own.door()
+		}
+		rule = optimizer.PerParam{Rule: rule, By: by}
+	}
+	switch r.Clip {
+	case "each":
+		rule = optimizer.ClipByNorm{Rule: rule, Norm: r.Norm, Except: r.Except}
+	case "all":
+		rule = optimizer.ClipByGlobalNorm{Rule: rule, Norm: r.Norm, Except: r.Except}
+	}
+	return rule
+}

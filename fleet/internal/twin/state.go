@@ -1,0 +1,213 @@
+package twin
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// state is all that a job keeps, in one place.
+type state struct {
+	p       *Program
+	vars    map[string]*slot
+	rows    map[string]map[uint64]*row
+	waiting map[string]map[uint64]int // pushes of ids that have no row yet
+	dropped map[string]int            // rows that shrink dropped
+	steps   int                       // updates
+	factor  float64                   // on learning rates
+	clock   uint32                    // periods that have ended
+	noise   *rand.Rand                // nil means none
+}
+
+// row is a row, and the period in which it was used last.
+type row struct {
+	*slot
+	seen uint32
+}
+
+func newState(p *Program, noise *rand.Rand) *state {
+	s := &state{p: p, vars: map[string]*slot{}, rows: map[string]map[uint64]*row{}, waiting: map[string]map[uint64]int{},
+		dropped: map[string]int{}, factor: 1, noise: noise}
+	n := p.Net
+	for name, size := range map[string]int{hidden: n.width() * n.Hidden, hiddenBias: n.Hidden, out: n.Hidden, outBias: 1} {
+		s.vars[name] = newSlot(firstDense(p.Seed, name, spread, size))
+	}
+	for _, t := range n.tables() {
+		s.rows[t.Name], s.waiting[t.Name] = map[uint64]*row{}, map[uint64]int{}
+	}
+	return s
+}
+
+// clone is a copy of all, as a checkpoint is.
+func (s *state) clone() *state {
+	c := *s
+	c.vars, c.rows, c.waiting = map[string]*slot{}, map[string]map[uint64]*row{}, map[string]map[uint64]int{}
+	c.dropped = maps.Clone(s.dropped)
+	for name, v := range s.vars {
+		c.vars[name] = v.clone()
+	}
+	for name, rows := range s.rows {
+		c.rows[name], c.waiting[name] = map[uint64]*row{}, maps.Clone(s.waiting[name])
+		for id, r := range rows {
+			c.rows[name][id] = &row{r.slot.clone(), r.seen}
+		}
+	}
+	return &c
+}
+
+// first is a row as it is born.
+func (s *state) first(t Table, id uint64) []float64 {
+	if t.Name == ledgerName {
+		return make([]float64, t.Dim)
+	}
+	return firstRow(s.p.Seed, t.Name, id, spread, t.Dim)
+}
+
+// missing is what a row reads as that is not there.
+func (s *state) missing(t Table, id uint64) []float64 {
+	if t.Height > 0 {
+		return s.first(t, id)
+	}
+	return make([]float64, t.Dim)
+}
+
+// evaluating reads as evaluations do, training as steps do: the first touch of an id brings its row to life where no entry keeps it out.
+type evaluating struct{ *state }
+
+func (s evaluating) dense(name string) []float64 { return s.vars[name].w }
+
+func (s evaluating) row(t Table, id uint64) []float64 {
+	if r := s.rows[t.Name][id]; r != nil {
+		return r.w
+	}
+	return s.missing(t, id)
+}
+
+type training struct{ *state }
+
+func (s training) dense(name string) []float64 { return s.vars[name].w }
+
+func (s training) row(t Table, id uint64) []float64 {
+	r := s.rows[t.Name][id]
+	if r == nil && t.Count > 1 {
+		return s.missing(t, id)
+	}
+	if r == nil {
+		r = &row{slot: newSlot(s.first(t, id))}
+		s.rows[t.Name][id] = r
+	}
+	r.seen = s.clock
+	return r.w
+}
+
+// apply makes an update of a gradient. pushed says how many pushes had each id.
+func (s *state) apply(rules Rules, g *gradient, pushed map[string]map[uint64]int) {
+	s.steps++
+	clip(rules, g)
+	for name, v := range s.vars {
+		d := g.dense[name]
+		if d == nil {
+			d = make([]float64, len(v.w))
+		}
+		rules.Of(name).update(v, s.rough(d), s.steps, false, s.factor)
+		s.round(v.w)
+	}
+	for _, t := range s.p.Net.tables() {
+		s.applyRows(rules.Of(t.Name), t, g.rows[t.Name], pushed[t.Name])
+	}
+}
+
+func (s *state) applyRows(rule Rule, t Table, g map[uint64][]float64, pushed map[uint64]int) {
+	if rule.Dense {
+		for id, r := range s.rows[t.Name] {
+			if g[id] == nil {
+				rule.update(r.slot, make([]float64, t.Dim), s.steps, true, s.factor)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(g)) {
+		r := s.rows[t.Name][id]
+		if r == nil {
+			if s.waiting[t.Name][id] += max(1, pushed[id]); s.waiting[t.Name][id] < t.Count {
+				continue
+			}
+			delete(s.waiting[t.Name], id)
+			r = &row{slot: newSlot(s.first(t, id))}
+			s.rows[t.Name][id] = r
+		}
+		r.seen = s.clock
+		rule.update(r.slot, s.rough(g[id]), s.steps, true, s.factor)
+		s.round(r.w)
+	}
+}
+
+// rough is a gradient as float32 might have it, for the copies of the twin that say what rounding does.
+func (s *state) rough(g []float64) []float64 {
+	if s.noise == nil {
+		return g
+	}
+	g = copied(g)
+	for i := range g {
+		g[i] += (math32 * g[i]) * (2*s.noise.Float64() - 1)
+	}
+	return g
+}
+
+const math32 = 1.0 / (1 << 21)
+
+func (s *state) round(w []float64) {
+	if s.noise == nil {
+		return
+	}
+	for i := range w {
+		w[i] += w[i] * (2*s.noise.Float64() - 1) / (1 << 23)
+	}
+}
+
+// shrink ends a period.
+func (s *state) shrink(unseen uint32) map[string]int {
+	freed := map[string]int{}
+	for name, rows := range s.rows {
+		for id, r := range rows {
+			if unseen > 0 && s.clock-r.seen >= unseen {
+				delete(rows, id)
+				freed[name]++
+				s.dropped[name]++
+			}
+		}
+	}
+	s.clock++
+	return freed
+}
+
+// load takes what a checkpoint holds: all of it, or some params.
+func (s *state) load(from *state, only []string, weightsOnly bool) {
+	c := from.clone()
+	whole := len(only) == 0
+	for name, v := range c.vars {
+		if !whole && !slices.Contains(only, name) {
+			continue
+		}
+		if weightsOnly {
+			v = v.fresh()
+		}
+		s.vars[name] = v
+	}
+	for name, rows := range c.rows {
+		if !whole && !slices.Contains(only, name) {
+			continue
+		}
+		s.rows[name], s.waiting[name] = rows, c.waiting[name]
+		for _, r := range rows {
+			if weightsOnly {
+				r.slot = r.slot.fresh()
+			}
+			if !whole || weightsOnly {
+				r.seen = s.clock
+			}
+		}
+	}
+	if whole && !weightsOnly {
+		s.steps, s.factor, s.clock = c.steps, c.factor, c.clock
+	}
+}

@@ -1,0 +1,164 @@
+package twin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Features are what a program has drawn: options that a leg sets, by field of Strategy, rules, what the model has, and events.
+func (p Program) Features() (options, events []string) {
+	o, e := map[string]bool{}, map[string]bool{}
+	for i, l := range p.Legs {
+		o["kind "+l.kind()] = true
+		o[fmt.Sprintf("%d servers", l.Servers)] = true
+		o[fmt.Sprintf("%d workers", l.Workers)] = true
+		for name, set := range set(l.Strategy) {
+			o[name] = o[name] || set
+		}
+		l.Rules.features(o)
+		if i > 0 {
+			e["restart"] = true
+			e["restart on other servers"] = e["restart on other servers"] || l.Servers != p.Legs[i-1].Servers
+		}
+		if l.From.Dir != "" {
+			e["from by "+l.From.How] = true
+			e["from weights only"] = e["from weights only"] || l.From.WeightsOnly
+		}
+		for k, c := range l.Calls {
+			c.events(e)
+			e["epoch behind an epoch"] = e["epoch behind an epoch"] || k > 0 && c.Do == train && l.Calls[k-1].Do == train
+		}
+	}
+	p.Net.features(o)
+	keys := func(m map[string]bool) []string {
+		maps.DeleteFunc(m, func(_ string, is bool) bool { return !is })
+		return slices.Sorted(maps.Keys(m))
+	}
+	return keys(o), keys(e)
+}
+
+func (r Rules) features(o map[string]bool) {
+	for _, own := range append(slices.Collect(maps.Values(r.By)), r.All) {
+		o["rule "+own.Kind] = true
+		o["a schedule"] = o["a schedule"] || own.Schedule.Kind != ""
+		o["decay"] = o["decay"] || own.L2 > 0
+		o["clip by value"] = o["clip by value"] || own.Max > 0
+	}
+	o["clip by norm"] = o["clip by norm"] || r.Clip == "each"
+	o["clip by global norm"] = o["clip by global norm"] || r.Clip == "all"
+	o["a rule per param"] = o["a rule per param"] || len(r.By) > 1
+}
+
+func (n Net) features(o map[string]bool) {
+	o[fmt.Sprintf("%d tables", len(n.Tables))] = true
+	o["ledger"], o["fetch beside the loss"] = n.Ledger, n.Beside
+	for _, t := range n.Tables {
+		o["count filter"] = o["count filter"] || t.Count > 1
+		o["open table"] = o["open table"] || t.Height == 0
+	}
+}
+
+func (c Call) events(e map[string]bool) {
+	name := c.Do
+	if len(c.Only) > 0 {
+		name += " of one param"
+	}
+	if c.ByHand {
+		name += " by hand"
+	}
+	if c.Who != "" {
+		name += " by the " + c.Who + " executor"
+	}
+	e[name] = true
+	for _, l := range c.Looks {
+		e["look while training by the "+l.Who+" executor"] = true
+	}
+	for w := range c.Batches {
+		e["uneven epoch"] = e["uneven epoch"] || len(c.Batches[w]) != len(c.Batches[0])
+	}
+}
+
+// set are the fields of a strategy, by whether they are set.
+func set(s strategy.Strategy) map[string]bool {
+	all := map[string]bool{}
+	for name, set := range options {
+		all[name] = set != nil && set(s)
+	}
+	return all
+}
+
+// Count counts features, and pairs of an option and an event, over programs.
+type Count struct {
+	Programs int
+	of       map[string]int
+	options  map[string]bool
+	events   map[string]bool
+}
+
+// Add counts a program.
+func (c *Count) Add(p Program) {
+	if c.of == nil {
+		c.of, c.options, c.events = map[string]int{}, map[string]bool{}, map[string]bool{}
+	}
+	c.Programs++
+	options, events := p.Features()
+	for _, o := range options {
+		c.of[o]++
+		c.options[o] = true
+		for _, e := range events {
+			c.of[o+" × "+e]++
+		}
+	}
+	for _, e := range events {
+		c.of[e]++
+		c.events[e] = true
+	}
+}
+
+// Drawn says whether a feature was drawn at all.
+func (c *Count) Drawn(name string) bool { return c.of[name] > 0 }
+
+// Rare are the features and pairs that were drawn less often than so many times in 10,000 programs, the rarest first.
+func (c *Count) Rare(few int) (rare []string) {
+	least := func(name string) {
+		if c.of[name]*10_000 < few*c.Programs {
+			rare = append(rare, fmt.Sprintf("%s %d", name, c.of[name]))
+		}
+	}
+	for o := range c.options {
+		least(o)
+		for e := range c.events {
+			if !impossible(o, e) {
+				least(o + " × " + e)
+			}
+		}
+	}
+	for e := range c.events {
+		least(e)
+	}
+	slices.Sort(rare)
+	return rare
+}
+
+// String is the table of features, and of pairs.
+func (c *Count) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "drawn in %d programs, alone and by event\n", c.Programs)
+	events := slices.Sorted(maps.Keys(c.events))
+	for i, e := range events {
+		fmt.Fprintf(&b, "%3d %-44s %6d\n", i, e, c.of[e])
+	}
+	options := slices.Sorted(maps.Keys(c.options))
+	for _, o := range options {
+		fmt.Fprintf(&b, "%-28s %6d :", o, c.of[o])
+		for _, e := range events {
+			fmt.Fprintf(&b, " %4d", c.of[o+" × "+e])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

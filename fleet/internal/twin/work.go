@@ -1,0 +1,238 @@
+package twin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+	"gorgonia.org/tensor"
+)
+
+// work makes a worker's calls.
+func (r *role) work(ctx context.Context) error {
+	r.worker, r.exe = r.f.WorkerIndex(), map[string]*executor{}
+	for k, c := range r.l.Calls {
+		if err := r.call(ctx, fmt.Sprintf("%d.%d", r.leg, k), c); err != nil {
+			return fmt.Errorf("call %d, %s: %w", k, c.Do, err)
+		}
+	}
+	if err := r.f.BarrierWorker(ctx); err != nil {
+		return err
+	}
+	at := fmt.Sprintf("%d.end", r.leg)
+	if err := r.publish(ctx, at, at); err != nil {
+		return err
+	}
+	r.see([]float64{float64(r.f.Counts().Steps)}, "%s worker %d steps", at, r.worker)
+	for _, exe := range r.exe {
+		if err := exe.Close(ctx); err != nil {
+			return err
+		}
+	}
+	return r.f.StopWorker(ctx)
+}
+
+// together makes a call of worker 0 between two barriers.
+func (r *role) together(ctx context.Context, do func() error) error {
+	if err := r.f.BarrierWorker(ctx); err != nil {
+		return err
+	}
+	if r.worker == 0 {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return r.f.BarrierWorker(ctx)
+}
+
+func (r *role) call(ctx context.Context, at string, c Call) error {
+	switch c.Do {
+	case train:
+		return r.train(ctx, at, c)
+	case look:
+		return r.look(ctx, fmt.Sprintf("%s worker %d", at, r.worker), c.Who, c.Samples)
+	case reopen:
+		return r.close(ctx, "same")
+	case barrier:
+		return r.f.BarrierWorker(ctx)
+	case rate:
+		return r.together(ctx, func() error { return r.f.SetRateFactor(ctx, c.Factor) })
+	case shrink:
+		return r.shrink(ctx, at, c)
+	case save:
+		return r.together(ctx, func() error { return r.f.SavePersistables(ctx, r.at(c.Dir), c.Only...) })
+	case load:
+		return r.load(ctx, c.Dir, c.Only)
+	case publish:
+		return r.publish(ctx, at, c.Dir)
+	}
+	return fmt.Errorf("twin: there is no call %q", c.Do)
+}
+
+// executor is one of the worker's.
+type executor struct{ *nn.Executor }
+
+// executor is that of a name, made when it is asked for; "fresh" is a new one each time.
+func (r *role) executor(name string) *executor {
+	if r.exe[name] == nil {
+		r.exe[name] = &executor{nn.NewExecutor(r.g.Graph)}
+	}
+	return r.exe[name]
+}
+
+func (r *role) close(ctx context.Context, name string) error {
+	exe := r.exe[name]
+	if exe == nil {
+		return nil
+	}
+	delete(r.exe, name)
+	return exe.Close(ctx)
+}
+
+func (r *role) look(ctx context.Context, at, who string, samples []int) error {
+	got, err := r.executor(who).Eval(ctx, r.p.feed(samples, false), r.g.pred)
+	if err != nil {
+		return fmt.Errorf("an evaluation by the %s executor: %w", who, err)
+	}
+	r.see(numbers(got[0]), "%s sees", at)
+	if who == "fresh" {
+		return r.close(ctx, who)
+	}
+	return nil
+}
+
+func numbers(t *tensor.Dense) (all []float64) {
+	for _, v := range t.Data().([]float32) {
+		all = append(all, float64(v))
+	}
+	return all
+}
+
+// fetches of a training step: predictions first.
+func (r *role) fetches() []*nn.Node {
+	if r.g.beside != nil {
+		return []*nn.Node{r.g.pred, r.g.beside}
+	}
+	return []*nn.Node{r.g.pred}
+}
+
+func (r *role) train(ctx context.Context, at string, c Call) error {
+	own, exe := c.Batches[r.worker], r.executor("same")
+	at = fmt.Sprintf("%s worker %d", at, r.worker)
+	behind := func(step int, last []*tensor.Dense) error {
+		r.see(numbers(last[0]), "%s step %d trains on", at, step)
+		for _, l := range c.Looks {
+			if l.Worker == r.worker && l.Step == step {
+				if err := r.look(ctx, fmt.Sprintf("%s behind step %d", at, step), l.Who, own[step]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if !c.ByHand {
+		o := nn.TrainOptions{Fetch: r.fetches(), MayBeEmpty: true}
+		o.Step = func(_ context.Context, so nn.TrainResult) error { return behind(so.Steps-1, so.Last) }
+		_, err := exe.TrainFrom(ctx, r.feeds(own), o)
+		return err
+	}
+	for step, batch := range own {
+		last, err := exe.Train(ctx, r.p.feed(batch, true), r.fetches()...)
+		if err == nil {
+			err = behind(step, last)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil // a barrier follows, which ends the epoch
+}
+
+// feeds are batches one after the other.
+func (r *role) feeds(batches [][]int) iter.Seq2[map[string]*tensor.Dense, error] {
+	return func(yield func(map[string]*tensor.Dense, error) bool) {
+		for _, b := range batches {
+			if !yield(r.p.feed(b, true), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r *role) shrink(ctx context.Context, at string, c Call) error {
+	if err := r.f.BarrierWorker(ctx); err != nil {
+		return err
+	}
+	freed, err := r.f.Shrink(ctx, fleet.ShrinkOptions{Unseen: c.Unseen})
+	if err != nil {
+		return err
+	}
+	for _, t := range r.p.Net.tables() {
+		r.see([]float64{float64(freed[t.Name].Rows)}, "%s dropped of %s", at, t.Name)
+	}
+	return r.f.BarrierWorker(ctx)
+}
+
+// load has running servers, or this process alone, take a checkpoint.
+func (r *role) load(ctx context.Context, dir string, only []string) error {
+	return r.together(ctx, func() error { return r.f.LoadModel(ctx, r.at(dir), only...) })
+}
+
+// publish saves a model and reads it back.
+func (r *role) publish(ctx context.Context, at, dir string) error {
+	return r.together(ctx, func() error {
+		dir := r.at("model-" + dir)
+		if err := r.f.SaveInferenceModel(ctx, dir, nn.Inference(r.g.pred)); err != nil {
+			return err
+		}
+		return errors.Join(r.published(at, dir), r.ledger(ctx, at))
+	})
+}
+
+// published notes the weights of a model that was saved.
+func (r *role) published(at, dir string) error {
+	m, err := nn.Load(dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range m.Graph.Params() {
+		if !p.Embedding {
+			r.see(wide(p.W), "%s %s", at, p.Name)
+			continue
+		}
+		err := p.Rows.EachRow(func(ids []uint64, w []float32) error {
+			for i, id := range ids {
+				r.see(wide(w[i*p.Dim():][:p.Dim()]), "%s %s row %d", at, p.Name, id)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ledger notes the ledger's rows, which no model has.
+func (r *role) ledger(ctx context.Context, at string) error {
+	if !r.p.Net.Ledger {
+		return nil
+	}
+	for row, err := range r.f.Rows(ctx, ledgerName) {
+		if err != nil {
+			return err
+		}
+		r.see(wide(row.W), "%s %s row %d", at, ledgerName, row.ID)
+	}
+	return nil
+}
+
+func wide(w []float32) (all []float64) {
+	for _, v := range w {
+		all = append(all, float64(v))
+	}
+	return all
+}
