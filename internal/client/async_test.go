@@ -35,6 +35,7 @@ func TestAnEvaluationLeavesWhatWasAskedAhead(t *testing.T) {
 		th := open(t, j.join(0, net))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
+		check(t, th.Begin(ctx, th.step(1, []uint64{1}, nil)))
 		for range 3 {
 			check(t, th.End(ctx, th.step(1, []uint64{1}, nil)))
 		}

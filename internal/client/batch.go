@@ -37,7 +37,7 @@ func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) erro
 	how := wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}
 	b := batch{c: c, msg: wire.Save{Dir: dir, Shrink: &how, Read: true}}
 	err = c.cuts.repeat(func() error { return b.once(ctx) })
-	c.sessions.EndPeriod() // rows that were fetched ahead may be gone
+	c.sessions.Met() // rows that were fetched ahead may be gone
 	if err != nil {
 		return fmt.Errorf("saving %s: %w", dir, err)
 	}

@@ -15,10 +15,9 @@ import (
 
 // loading is how servers that run load a checkpoint.
 type loading struct {
-	link *link
-	cuts *cuts
-	// How often they have, as far as this worker has seen, and how often frozen values were in it.
-	all, frozen atomic.Int64
+	link   *link
+	cuts   *cuts
+	frozen atomic.Int64 // how often they have, as far as this worker has seen, with frozen values in it
 }
 
 // Load implements [backend.Trainer]. In one cut between steps every server reads what it owns of the directory beside its tables, all
@@ -98,15 +97,11 @@ func (o *loading) agreed(ctx context.Context, msg wire.Load) error {
 	return nil
 }
 
-// renew has this worker's next steps begin with what the servers have now, if they have loaded weights since it last did.
+// renew has this worker's next steps begin with what the servers have now, frozen values too if they have loaded any since it last did.
 func (c *Client) renew(ctx context.Context, now wire.Loads) error {
-	if c.loading.all.Swap(now.All) == now.All {
+	c.sessions.Met()
+	if c.loading.frozen.Swap(now.Frozen) == now.Frozen {
 		return nil
 	}
-	if c.loading.frozen.Swap(now.Frozen) != now.Frozen {
-		if err := c.frozen.bring(ctx); err != nil {
-			return err
-		}
-	}
-	return c.sessions.Renew(ctx)
+	return c.frozen.bring(ctx)
 }

@@ -30,7 +30,7 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 		}
 		return err
 	})
-	c.sessions.EndPeriod() // rows that were fetched ahead may be gone
+	c.sessions.Met() // rows that were fetched ahead may be gone
 	if err != nil {
 		return nil, fmt.Errorf("shrinking: %w", err)
 	}

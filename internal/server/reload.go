@@ -151,7 +151,6 @@ func (c *reloading) put(n *beside) {
 	for w := range c.st.roster.Workers() {
 		c.delays.forget(w)
 	}
-	c.st.loads.All++
 	if c.takesFrozen(n.from.Params) {
 		c.st.loads.Frozen++
 	}

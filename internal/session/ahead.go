@@ -8,11 +8,10 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// fetched are rows by embedding that a step needs, asked for when it begins or before. Those that were asked for before the end of a
-// period are not used after it, which may have dropped rows.
+// fetched are rows by embedding that a step needs, asked for when it begins or before, after so many of the worker's meetings.
 type fetched struct {
-	rows   []exchange.Rows
-	period int64
+	rows []exchange.Rows
+	met  int64
 }
 
 func newFetched(w *Worker) fetched {
@@ -21,7 +20,7 @@ func newFetched(w *Worker) fetched {
 
 // want readies room for the rows of ids.
 func (f *fetched) want(w *Worker, st *optimizer.Step, ids func(*optimizer.Rows) []uint64) {
-	f.period = w.periods.Load()
+	f.met = w.meetings.Load()
 	for e := range st.Rows {
 		f.rows[e].Want(ids(&st.Rows[e]), st.Rows[e].Param.Dim())
 	}
@@ -29,7 +28,7 @@ func (f *fetched) want(w *Worker, st *optimizer.Step, ids func(*optimizer.Rows) 
 
 // are says whether they are those that a training step needs.
 func (f *fetched) are(w *Worker, st *optimizer.Step) bool {
-	if st.Eval || f.period != w.periods.Load() {
+	if st.Eval || f.met != w.meetings.Load() {
 		return false
 	}
 	for e := range st.Rows {

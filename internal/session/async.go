@@ -31,6 +31,9 @@ type asyncSession struct {
 	ctx     context.Context         // of its requests
 	end     context.CancelCauseFunc // ends ctx
 	from    []uint64                // versions of the weights of the step under way, by server
+	met     int64                   // the worker's meetings when its weights were brought; -1 before
+	params  []*optimizer.Param
+	has     int // the version of the dense weights in params
 	intake  intake
 	merger  *gradient.Merger
 	staging *staging
@@ -60,6 +63,8 @@ func newAsync(w *Worker, params []*optimizer.Param) *asyncSession {
 	s := &asyncSession{
 		w:       w,
 		from:    make([]uint64, len(w.Layout.Parts)),
+		met:     -1,
+		params:  params,
 		intake:  newIntake(w, params),
 		merger:  gradient.NewMerger(params, w.Rule, w.Strategy),
 		staging: newStaging(w, params),
@@ -80,13 +85,17 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := checkStep(s.w, st); err != nil {
 		return err
 	}
-	if err := s.pull(ctx, st); err != nil {
+	bring := s.pull
+	if !st.Eval && s.met != s.w.meetings.Load() {
+		bring = s.begin
+	}
+	if err := bring(ctx, st); err != nil {
 		return err
 	}
 	if len(st.Rows) == 0 { // the gradient is computed on dense weights alone
-		s.staging.install(s.from)
+		s.has = s.staging.install(s.params, s.has, s.from)
 	} else {
-		s.staging.install(nil)
+		s.has = s.staging.install(s.params, s.has, nil)
 	}
 	if !s.w.Strategy.LookAhead || len(st.Rows) == 0 || !knowsNext(st) {
 		return nil
@@ -95,6 +104,22 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lookAhead(next)
+}
+
+// begin brings all weights of a step: of a session's first one, and of the first behind a meeting. Nothing of its own is on its way then.
+func (s *asyncSession) begin(ctx context.Context, st *optimizer.Step) error {
+	if err := s.drain(ctx); err != nil {
+		return err
+	}
+	s.met = s.w.meetings.Load()
+	x := s.staging.exchange(s.w.Servers)
+	r := exchange.Request{Op: wire.OpStep, Pull: own(make([]exchange.Rows, len(s.w.Layout.Embeddings)), st)}
+	if err := x.Run(ctx, r); err != nil {
+		return describe(err, "pulling", s.w)
+	}
+	s.staging.arrived()
+	x.Read(s.from)
+	return nil
 }
 
 // pull brings the rows of a step, if it has any; the dense weights come with answers to pushes.
@@ -224,15 +249,6 @@ func (s *asyncSession) drain(ctx context.Context) error {
 		}
 	}
 	return s.failure()
-}
-
-// renew brings them beside the senders.
-func (s *asyncSession) renew(ctx context.Context) error {
-	err := s.staging.exchange(s.w.Servers).Run(ctx, exchange.Request{Op: wire.OpStep})
-	if err == nil {
-		s.staging.arrived()
-	}
-	return describe(err, "bringing weights", s.w)
 }
 
 // Close implements [optimizer.Session]. What has not been sent when ctx ends is dropped, with the requests under way.

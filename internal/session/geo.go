@@ -109,8 +109,5 @@ func (s *geoSession) drain(ctx context.Context) error {
 	return s.g.fail(nil)
 }
 
-// renew does nothing: exchanges bring what servers have.
-func (s *geoSession) renew(context.Context) error { return nil }
-
 // stop waits for it too, when the client's life has ended.
 func (s *geoSession) stop() { s.g.sending.Wait() }

@@ -18,18 +18,17 @@ import (
 // meeting is where the sessions of a worker meet in mode half_async, as [mode.Meeting] decides: when each has delivered its
 // gradient, they are merged into one push, and all go on with the dense weights that its answer brings.
 type meeting struct {
-	w      *Worker
-	x      *exchange.Exchange
-	merger *gradient.Merger
+	w       *Worker
+	x       *exchange.Exchange
+	staging *staging
+	merger  *gradient.Merger
 
 	mu      sync.Mutex // guards what follows
 	rules   mode.Meeting
 	members map[int]*halfSession
-	pushed  signal // a push has been answered
-	err     error  // of a push; the meeting is over then
-	pushing bool   // a push is on its way, whose answer is read into dense
-	dense   [][]float32
-	version int                 // of dense: counts pushes
+	pushed  signal              // a push has been answered
+	err     error               // of a push; the meeting is over then
+	pushing bool                // a push is on its way
 	at      []progress.Position // of the push on its way
 }
 
@@ -43,24 +42,19 @@ type halfSession struct {
 	pull    []exchange.Rows
 	g       gradient.Step
 	at      progress.Position
-	waiting bool // g is delivered, and not pushed yet
-	version int  // of the dense weights in params
+	waiting bool  // g is delivered, and not pushed yet
+	version int   // of the dense weights in params; -1 of others
+	met     int64 // the worker's meetings when it trained last; -1 before
 }
 
 func newMeeting(w *Worker) *meeting {
 	m := &meeting{
 		w:       w,
-		x:       exchange.New(w.Servers),
+		staging: newStaging(w, w.Layout.Params),
 		merger:  gradient.NewMerger(w.Layout.Params, w.Rule, w.Strategy),
 		members: map[int]*halfSession{},
-		dense:   make([][]float32, len(w.Layout.Params)),
 	}
-	for i, p := range w.Layout.Params {
-		if !p.Frozen {
-			m.dense[i] = append([]float32(nil), p.W...)
-		}
-	}
-	m.x.Dense = m.dense
+	m.x = m.staging.exchange(w.Servers)
 	return m
 }
 
@@ -73,6 +67,7 @@ func (m *meeting) open(params []*optimizer.Param) *halfSession {
 		pull:    make([]exchange.Rows, len(m.w.Layout.Embeddings)),
 		g:       gradient.NewStep(params),
 		version: -1,
+		met:     -1,
 	}
 	s.x.Dense = Weights(params)
 	m.mu.Lock()
@@ -88,24 +83,31 @@ func (s *halfSession) Begin(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	if s.x.NoDense = !st.Eval; st.Eval {
-		s.version = -1 // an evaluation sees the newest weights, and training goes on with the meeting's
+		s.version = -1 // an evaluation sees the newest weights, and training goes on with those of all threads
 	} else if err := s.install(ctx); err != nil {
 		return err
 	}
 	return describe(s.x.Run(ctx, exchange.Request{Op: opOf(st), Pull: own(s.pull, st)}), "pulling", s.m.w)
 }
 
-// install makes the newest dense weights the params'. A session that comes while the others push waits for them.
+// install makes the newest dense weights the params'. A session that comes while the others push waits for them. Its first step, and its
+// first behind a meeting of workers, brings what servers have.
 func (s *halfSession) install(ctx context.Context) error {
-	s.m.mu.Lock()
-	defer s.m.mu.Unlock()
-	if err := s.m.await(ctx, func() bool { return s.m.pushing }); err != nil || s.version == s.m.version {
+	m := s.m
+	m.mu.Lock()
+	err := m.await(ctx, func() bool { return m.pushing })
+	m.mu.Unlock()
+	if err != nil {
 		return err
 	}
-	s.version = s.m.version
-	for i, p := range s.params {
-		copy(p.W, s.m.dense[i])
+	if met := m.w.meetings.Load(); s.met != met {
+		s.met = met
+		if err := m.staging.exchange(m.w.Servers).Run(ctx, exchange.Request{Op: wire.OpStep}); err != nil {
+			return describe(err, "pulling", m.w)
+		}
+		m.staging.arrived()
 	}
+	s.version = m.staging.install(s.params, s.version, nil)
 	s.x.Forget()
 	return nil
 }
@@ -189,7 +191,7 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 				s.waiting = false
 			}
 		}
-		m.version++
+		m.staging.arrived()
 		if err == nil {
 			m.w.Servers.Tally.Steps.Add(int64(len(sessions)))
 		}
@@ -228,34 +230,5 @@ func (s *halfSession) Close(ctx context.Context) error {
 }
 
 func (s *halfSession) drain(context.Context) error { return nil }
-
-func (s *halfSession) renew(ctx context.Context) error { return s.m.renew(ctx) }
-
-// renew brings dense weights for all threads. A push meanwhile brings newer ones.
-func (m *meeting) renew(ctx context.Context) error {
-	m.mu.Lock()
-	version := m.version
-	m.mu.Unlock()
-	x := exchange.New(m.w.Servers)
-	x.Dense = make([][]float32, len(m.dense))
-	for i, w := range m.dense {
-		if w != nil {
-			x.Dense[i] = make([]float32, len(w))
-		}
-	}
-	if err := x.Run(ctx, exchange.Request{Op: wire.OpStep}); err != nil {
-		return describe(err, "bringing weights", m.w)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.pushing || m.version != version {
-		return nil
-	}
-	for i, w := range x.Dense {
-		copy(m.dense[i], w)
-	}
-	m.version++
-	return nil
-}
 
 func (s *halfSession) stop() {}

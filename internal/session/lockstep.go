@@ -30,8 +30,12 @@ func (w *Worker) InTurn(ctx context.Context, doing string) (done func(), err err
 
 // EndEpoch implements [optimizer.Trainer].
 func (w *Worker) EndEpoch(ctx context.Context) error {
-	if err := w.Drain(ctx); err != nil || !w.mode.Lockstep {
+	if err := w.Drain(ctx); err != nil {
 		return err
+	}
+	w.Met()
+	if !w.mode.Lockstep {
+		return nil
 	}
 	done, err := w.InTurn(ctx, "ending the epoch")
 	if err != nil {

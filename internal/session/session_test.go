@@ -190,7 +190,7 @@ func TestRowsAheadEndWithThePeriod(t *testing.T) {
 				l.mu.Lock()
 				l.row = 100
 				l.mu.Unlock()
-				w.EndPeriod()
+				w.Met()
 				if _, row := train(t, s, ps, false); row != 100 {
 					t.Errorf("the step begins with %v, want the row as it is after the period, 100", row)
 				}

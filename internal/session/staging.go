@@ -8,19 +8,18 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// staging is where senders leave the dense weights that come with answers, until a step begins with them. Answers overtake each
-// other, so that the version of each server's part is kept: older weights never replace newer ones.
+// staging is where the dense weights of answers wait until a step begins with them. Answers overtake each other, so that the version of
+// each server's part is kept: older weights never replace newer ones.
 type staging struct {
-	params []*optimizer.Param // of the session
-
-	mu     sync.Mutex // guards what follows; an exchange holds it while it writes
-	dense  [][]float32
-	newest []uint64 // versions of dense, by server
-	fresh  bool     // something arrived since the last step began
+	mu      sync.Mutex // guards what follows; an exchange holds it while it writes
+	dense   [][]float32
+	newest  []uint64 // versions of dense, by server
+	version int      // of dense: counts what has arrived
 }
 
+// newStaging begins with the weights of params.
 func newStaging(w *Worker, params []*optimizer.Param) *staging {
-	s := &staging{params: params, dense: make([][]float32, len(params)), newest: make([]uint64, len(w.Layout.Parts))}
+	s := &staging{dense: make([][]float32, len(params)), newest: make([]uint64, len(w.Layout.Parts))}
 	for i, p := range params {
 		if !p.Frozen {
 			s.dense[i] = slices.Clone(p.W)
@@ -40,19 +39,20 @@ func (s *staging) exchange(servers *exchange.Servers) *exchange.Exchange {
 func (s *staging) arrived() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fresh = true
+	s.version++
 }
 
-// install makes the weights the params', and sets versions, unless that is nil, to theirs.
-func (s *staging) install(versions []uint64) {
+// install makes the weights those of params, which have those of a version, and returns the version that they have now. It sets versions,
+// unless that is nil, to the servers'.
+func (s *staging) install(params []*optimizer.Param, has int, versions []uint64) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	copy(versions, s.newest)
-	if !s.fresh {
-		return
+	if has == s.version {
+		return has
 	}
-	s.fresh = false
-	for i, p := range s.params {
+	for i, p := range params {
 		copy(p.W, s.dense[i])
 	}
+	return s.version
 }

@@ -17,7 +17,8 @@ type syncSession struct {
 	intake intake
 	pull   []exchange.Rows
 	ahead  fetched
-	came   bool // what ahead has came with the last push
+	came   bool  // what ahead has came with the last push
+	met    int64 // the worker's meetings when it trained last
 	at     [1]progress.Position
 }
 
@@ -39,6 +40,10 @@ func (s *syncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 			s.ahead.give(st)
 			return nil
 		}
+	}
+	if met := s.w.meetings.Load(); !st.Eval && s.met != met {
+		s.met = met
+		s.x.Forget() // the weights of a version may have been foreseen
 	}
 	r := exchange.Request{Op: opOf(st), Round: s.w.Round(), Pull: own(s.pull, st)}
 	return describe(s.x.Run(ctx, r), "pulling", s.w)
@@ -82,8 +87,5 @@ func (s *syncSession) Close(context.Context) error {
 }
 
 func (s *syncSession) drain(context.Context) error { return nil }
-
-// renew does nothing: without rows that were fetched ahead a step begins with a pull.
-func (s *syncSession) renew(context.Context) error { return nil }
 
 func (s *syncSession) stop() {}

@@ -39,8 +39,8 @@ type Worker struct {
 
 	mode mode.Traits
 	turn chan struct{} // has room for what is done one at a time
-	// periods counts what may have dropped rows: rows that were fetched before are not used after it.
-	periods atomic.Int64
+	// meetings counts what workers do between steps: no weights that a session had before are those of a step after it.
+	meetings atomic.Int64
 
 	mu       sync.Mutex // guards what follows
 	round    mode.Worker
@@ -56,8 +56,6 @@ type session interface {
 	optimizer.Session
 	// drain waits until what it was given has been applied.
 	drain(ctx context.Context) error
-	// renew has the next step begin with the dense weights that servers have now.
-	renew(ctx context.Context) error
 	// stop ends its goroutines.
 	stop()
 }
@@ -160,18 +158,9 @@ func (w *Worker) copied() *geo {
 	return w.geo
 }
 
-// EndPeriod says that rows which were fetched ahead may be gone.
-func (w *Worker) EndPeriod() { w.periods.Add(1) }
-
-// Renew has every session begin its next step with what the servers have now.
-func (w *Worker) Renew(ctx context.Context) error {
-	w.EndPeriod()
-	var errs []error
-	for _, s := range w.open() {
-		errs = append(errs, s.renew(ctx))
-	}
-	return errors.Join(errs...)
-}
+// Met says that the worker was between steps: others' updates may have come, and loads, and rows may be gone. The next step of every
+// session begins with what the servers have then.
+func (w *Worker) Met() { w.meetings.Add(1) }
 
 // Weights are W of params.
 func Weights(params []*optimizer.Param) [][]float32 {

@@ -218,9 +218,8 @@ type Loaded struct {
 	Loads Loads `json:"loads,omitzero"`
 }
 
-// Loads is how often weights were loaded into servers that run, and frozen ones among them.
+// Loads is how often frozen values were loaded into servers that run.
 type Loads struct {
-	All    int64 `json:"all,omitempty"`
 	Frozen int64 `json:"frozen,omitempty"`
 }
 
