@@ -21,3 +21,6 @@ func Forget(t interface{ Cleanup(func()) }) {
 	before := standard.Swap(nil)
 	t.Cleanup(func() { standard.Store(before) })
 }
+
+// Fingerprint is what this process shows when it joins its job.
+func (f *Fleet) Fingerprint() []string { return f.job.fingerprint }

@@ -87,7 +87,7 @@ var houseTests = map[string][]string{
 	"internal/roster":         {"internal/script"},
 	"examples/wide_and_deep":  {"transport"},
 	"fleet/fleetrun":          {"internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
-	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "nn", "optimizer/local"},
+	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "internal/wire", "nn", "optimizer/local"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/internal/twin":     {"fleet/internal/trial"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},

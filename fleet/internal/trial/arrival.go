@@ -23,10 +23,10 @@ func (a *Arrival) Generation() int { return int(a.generation.Load()) }
 // Call implements [transport.Transport].
 func (a *Arrival) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
 	all := bytes.Join(req, nil)
-	if len(all) < envelope {
+	if len(all) < Envelope {
 		return a.Transport.Call(ctx, endpoint, req, read)
 	}
-	h, err := wire.ParseHeader(all[envelope:])
+	h, err := wire.ParseHeader(all[Envelope:])
 	if err != nil || h.Op != wire.OpJoin {
 		return a.Transport.Call(ctx, endpoint, req, read)
 	}
@@ -40,7 +40,7 @@ func (a *Arrival) Call(ctx context.Context, endpoint string, req [][]byte, read 
 func (a *Arrival) welcomed(join wire.Header, body []byte) {
 	var f wire.Frame
 	var w wire.Welcome
-	if len(body) < envelope || f.Parse(body[envelope:]) != nil || f.Refusal() != nil || f.JSON(&w) != nil {
+	if len(body) < Envelope || f.Parse(body[Envelope:]) != nil || f.Refusal() != nil || f.JSON(&w) != nil {
 		return
 	}
 	for process := range 100 {

@@ -8,23 +8,23 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// envelope is what the transport of a job puts in front of a frame, whose header then travels as it is.
-const envelope = 16
+// Envelope is what the transport of a job puts in front of a frame, whose header then travels as it is.
+const Envelope = 16
 
 // NameOf names a message of a job by who sends what, so that it has the same name in every run: a push by its number and its
 // piece's, what servers send each other by what it says, and all else that a worker sends by its kind alone, of which the third
 // is the third in every run. What differs although the job goes alike is no part of it: keys, directories, rounds, weights.
 func NameOf(req [][]byte) string {
 	all := bytes.Join(req, nil)
-	if len(all) < envelope {
+	if len(all) < Envelope {
 		return string(all)
 	}
-	h, err := wire.ParseHeader(all[envelope:])
+	h, err := wire.ParseHeader(all[Envelope:])
 	if err != nil {
 		return string(all) // a job without servers has no frames
 	}
 	var f wire.Frame
-	if f.Parse(all[envelope:]) != nil { // it is encoded
+	if f.Parse(all[Envelope:]) != nil { // it is encoded
 		f = wire.Frame{Header: h}
 	}
 	switch h.Op {

@@ -1,0 +1,357 @@
+package server
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gofleet/gofleet/internal/journal"
+	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// Journals that earlier builds have written are in archives of package fleet, whose test formats_test.go wrote them,
+// with all weights that the workers saw at their ends. What servers were beside their tables is in testdata of this
+// package, and is written once too:
+//
+//	go test ./internal/server -run TestFormatsOfJournals -write-machines
+var writeMachines = flag.Bool("write-machines", false,
+	"TestFormatsOfJournals writes down what servers are that come back by a journal of which that is not known")
+
+// journalsJob is journal.json of an archive: the job that has written journals.
+type journalsJob struct {
+	Mode        strategy.Mode
+	Dir         string
+	Servers     int
+	Workers     int
+	Strategy    strategy.Strategy
+	Fingerprint []string
+	Values      map[string]map[string]map[uint64][]float32 // by moment, param and row; a dense param is one row
+}
+
+// model is formatsJournalJob of package fleet.
+func (j *journalsJob) model() ([]*optimizer.Param, optimizer.Rule) {
+	first := optimizer.Uniform{Low: -1, High: 1}
+	table := func(name string, height, dim int, e optimizer.Entry) *optimizer.Param {
+		if j.Mode == strategy.ModeGeo {
+			e = optimizer.Entry{}
+		}
+		return &optimizer.Param{Name: name, Shape: []int{height, dim}, Embedding: true, Init: first, Seed: 3, Entry: e}
+	}
+	params := []*optimizer.Param{
+		{Name: "w", Shape: []int{5, 3}, Init: first, Seed: 3, W: make([]float32, 15), G: make([]float32, 15)},
+		{Name: "mean", Shape: []int{3}, Init: first, Seed: 3, W: make([]float32, 3), Frozen: true},
+		table("plain", 0, 3, optimizer.Entry{}), table("high", 20, 2, optimizer.Entry{}),
+		table("counted", 0, 2, optimizer.Entry{CountFilter: 2}),
+		table("shown", 0, 2, optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 0.3}})}
+	rule := optimizer.Rule(optimizer.PerParam{Rule: optimizer.Adam{LR: 0.05}, By: map[string]optimizer.Rule{
+		"plain": optimizer.Adagrad{LR: 0.1}, "high": optimizer.Momentum{LR: 0.05},
+		"shown": optimizer.SparseSharedAdam{LR: 0.05}}})
+	switch j.Mode {
+	case strategy.ModeGeo:
+		rule = optimizer.SGD{LR: 0.1}
+	case strategy.ModeSync:
+		rule = optimizer.ClipByGlobalNorm{Rule: rule, Norm: 2}
+	}
+	return params, rule
+}
+
+// server is one that comes back by the journal in the directory of the strategy.
+func (j *journalsJob) server(t *testing.T, index int) *Server {
+	t.Helper()
+	params, rule := j.model()
+	where, err := j.Strategy.PlacementOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := layout.New(params, j.Servers, where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Index: index, Workers: j.Workers, Layout: l, Rule: rule, Strategy: j.Strategy, Fingerprint: j.Fingerprint,
+		Transport: transport.NewMemory(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	for i := range j.Servers {
+		c.Endpoints = append(c.Endpoints, fmt.Sprintf("server-%d:1", i))
+	}
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if returned, err := s.Return(t.Context()); !returned || err != nil {
+		t.Fatalf("server %d came back: %t, %v", index, returned, err)
+	}
+	t.Cleanup(s.Release)
+	return s
+}
+
+// TestFormatsOfJournals has servers come back by the journals of every build since they are kept: to the weights that
+// the workers saw, and to the machines that were written down. All kinds of records are in them.
+func TestFormatsOfJournals(t *testing.T) {
+	archives, err := filepath.Glob("../../fleet/testdata/formats-*.zip")
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no formats in testdata (%v)", err)
+	}
+	for _, archive := range archives {
+		t.Run(filepath.Base(archive), func(t *testing.T) { checkJournals(t, archive) })
+	}
+}
+
+func checkJournals(t *testing.T, archive string) {
+	known, err := filepath.Abs("testdata/" + strings.TrimSuffix(filepath.Base(archive), ".zip") + ".json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	t.Chdir(t.TempDir())
+	if err := os.CopyFS(".", z); err != nil {
+		t.Fatal(err)
+	}
+	want, is, kinds := map[string]json.RawMessage{}, map[string]any{}, map[string]int{}
+	err = readPacked(known, &want)
+	if written := err == nil; written == *writeMachines {
+		t.Fatalf("what servers were is written down once: %v", err)
+	}
+	jobs, err := filepath.Glob("journals/*/journal.json")
+	if err != nil || len(jobs) == 0 {
+		t.Fatalf("no journals (%v)", err)
+	}
+	for _, name := range jobs {
+		var j journalsJob
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = json.Unmarshal(text, &j)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for moment := range j.Values {
+			t.Run(string(j.Mode)+" "+moment, func(t *testing.T) { j.check(t, moment, want, is, kinds) })
+		}
+	}
+	every(t, kinds)
+	if *writeMachines {
+		if err := writePacked(known, is); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func readPacked(name string, v any) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	return json.NewDecoder(z).Decode(v)
+}
+
+func writePacked(name string, v any) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	z := gzip.NewWriter(f)
+	return errors.Join(json.NewEncoder(z).Encode(v), z.Close(), f.Close())
+}
+
+// every finds the kind of record that no journal has.
+func every(t *testing.T, kinds map[string]int) {
+	t.Helper()
+	for _, name := range []string{"generation", "server", "life", "begin", "park", "rate", "left", "ends", "fence", "drop",
+		"stopping", "gathered", "norms", "shrink", "period", "load", "made", "kind 2", "kind 3", "kind 4", "kind 5",
+		"a base of nothing", "a base of a checkpoint"} {
+		if kinds[name] == 0 {
+			t.Errorf("no journal has %q; there are %v", name, kinds)
+		}
+	}
+}
+
+// check has all servers come back to a moment.
+func (j *journalsJob) check(t *testing.T, moment string, want map[string]json.RawMessage, is map[string]any,
+	kinds map[string]int) {
+	for _, part := range []string{"journal", "own"} {
+		at, from := filepath.Join("journals", string(j.Mode), part), filepath.Join("journals", string(j.Mode), moment, part)
+		if err := os.RemoveAll(at); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(at, os.DirFS(from)); err != nil && part == "journal" {
+			t.Fatal(err)
+		}
+	}
+	if err := j.move(filepath.Join("journals", string(j.Mode), "journal")); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]map[uint64][]float32{}
+	for index := range j.Servers {
+		s := j.server(t, index)
+		s.collect(rows)
+		kindsOf(t, s.returning.journal.journal, kinds)
+		text, err := s.describe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("%s %s %d", j.Mode, moment, index)
+		is[name] = json.RawMessage(text)
+		var then, now map[string]any
+		if err := json.Unmarshal(text, &now); err != nil {
+			t.Fatal(err)
+		}
+		if *writeMachines {
+			continue
+		}
+		if err := json.Unmarshal(want[name], &then); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(then, now); diff != "" {
+			t.Errorf("server %d is not what it was (-was +is):\n%s", index, diff)
+		}
+		s.Release()
+	}
+	if diff := cmp.Diff(j.Values[moment], rows); diff != "" {
+		t.Errorf("weights are not what the workers saw (-was +is):\n%s", diff)
+	}
+}
+
+// move has the journals in a directory name checkpoints below the working directory, where they were below that of the
+// job. A record is 32 bytes, of which bytes 16 to 23 are the size of its body, the last eight two sums, and the body.
+func (j *journalsJob) move(dir string) error {
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	sums := crc32.MakeTable(crc32.Castagnoli)
+	names, err := filepath.Glob(filepath.Join(dir, "server-*"))
+	for _, name := range names {
+		var to []byte
+		from, e := os.ReadFile(name)
+		for err = errors.Join(err, e); len(from) > 0; {
+			head, body := slices.Clone(from[:32]), from[32:][:binary.LittleEndian.Uint64(from[16:])]
+			from = from[32+len(body):]
+			var begin map[string]any // what a segment begins from is within, as text
+			if binary.LittleEndian.Uint32(head[4:]) == 0 && json.Unmarshal(body, &begin) == nil {
+				inner, _ := base64.StdEncoding.DecodeString(begin["head"].(string))
+				begin["head"] = bytes.ReplaceAll(inner, []byte(j.Dir), []byte(here))
+				body, e = json.Marshal(begin)
+				err = errors.Join(err, e)
+			}
+			body = bytes.ReplaceAll(body, []byte(j.Dir), []byte(here))
+			binary.LittleEndian.PutUint64(head[16:], uint64(len(body)))
+			binary.LittleEndian.PutUint32(head[24:], crc32.Checksum(head[:24], sums))
+			binary.LittleEndian.PutUint32(head[28:], crc32.Checksum(body, sums))
+			to = append(append(to, head...), body...)
+		}
+		err = errors.Join(err, os.WriteFile(name, to, 0o644))
+	}
+	return err
+}
+
+// describe is all that a server has come back to.
+func (s *Server) describe() ([]byte, error) {
+	s.st.lock.Lock()
+	defer s.st.lock.Unlock()
+	store := s.part.store
+	image := store.Image(func(string) bool { return true })
+	defer image.Close()
+	all := map[string]any{"machines": s.returning.machines(), "process": s.servers.process,
+		"processes": s.servers.processes, "generation": s.st.generation.Load(), "step": store.Step(), "factors": store.Factors(), "chain": image.Chain}
+	for _, b := range store.Blocks {
+		_, state, step := b.Values.Snapshot()
+		all[fmt.Sprintf("%s from %d", b.Param.Name, b.Offset)] = map[string]any{"state": state, "step": step}
+	}
+	for _, t := range image.Tables {
+		of := map[string]any{"clock": t.Clock, "waiting": t.Waiters(), "gone": t.Gone}
+		for row := range t.Table.Rows(store.Step()) {
+			row.State, row.W = slices.Clone(row.State), nil
+			of[fmt.Sprint("row ", row.ID)] = row
+		}
+		all[t.Table.Param().Name] = of
+	}
+	text, err := json.Marshal(all)
+	here, e := os.Getwd()
+	return bytes.ReplaceAll(text, []byte(here), []byte("HERE")), errors.Join(err, e)
+}
+
+// collect adds a server's weights to all.
+func (s *Server) collect(all map[string]map[uint64][]float32) {
+	of := func(name string) map[uint64][]float32 {
+		if all[name] == nil {
+			all[name] = map[uint64][]float32{}
+		}
+		return all[name]
+	}
+	for _, b := range s.part.store.Blocks {
+		w, _, _ := b.Values.Snapshot()
+		v := of(b.Param.Name)
+		if v[0] == nil {
+			v[0] = make([]float32, b.Param.Size())
+		}
+		copy(v[0][b.Offset:], w)
+	}
+	for _, t := range s.part.store.Tables {
+		v := of(t.Param().Name)
+		for row := range t.Rows(s.part.store.Step()) {
+			v[row.ID] = slices.Clone(row.W)
+		}
+	}
+}
+
+// kindsOf counts the records of a journal, and its bases.
+func kindsOf(t *testing.T, j *journal.Journal, kinds map[string]int) {
+	t.Helper()
+	segments := j.Segments()
+	for _, seg := range segments {
+		var b base
+		if err := json.Unmarshal(seg.Head, &b); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case b.From.ID != "" && b.State != nil:
+			kinds["a base of a checkpoint"]++
+		case b.From.Dir == "" && b.State == nil:
+			kinds["a base of nothing"]++
+		}
+	}
+	err := j.Play(segments[0].Number, func(kind journal.Kind, body []byte) error {
+		kinds[fmt.Sprint("kind ", kind)]++
+		if kind != kindEvent {
+			return new(wire.Frame).Parse(body)
+		}
+		var e map[string]any
+		err := json.Unmarshal(body, &e)
+		for what := range maps.Keys(e) {
+			kinds[what]++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
