@@ -100,7 +100,7 @@ func SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) erro
 }
 
 // SaveModel calls [Fleet.SaveModel] on the default fleet.
-func SaveModel(ctx context.Context, dir string, o SaveOptions) error {
+func SaveModel(ctx context.Context, dir string, o SaveOptions) (Saved, error) {
 	return Default().SaveModel(ctx, dir, o)
 }
 

@@ -57,7 +57,7 @@
 // [Fleet.Rows] goes over the rows of an embedding, for whatever searches them or serves them, and [Fleet.ExportText] writes them as text.
 //
 // [Fleet.SaveModel] saves for a service that runs while the job trains: a base each day, a delta of what has changed each hour, and at a
-// day's end all that the job goes on from.
+// day's end all that the job goes on from. Behind a checkpoint a base comes first, or [SaveOptions].Published shows that no delta is lost.
 //
 // [Fleet.Shrink] ends a period, such as a day, and drops rows of embeddings that are not used or hardly ever clicked. [Fleet.Stats] is what
 // a process has counted: tables and their hottest rows, pushes, refusals, bytes; each role logs it when it ends.

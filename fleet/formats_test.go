@@ -276,7 +276,7 @@ func (j formatsJob) saves(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, 
 	}
 	base := func() error {
 		dir := filepath.Join("checkpoints", name, "base")
-		return f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBase, Model: m})
+		return failed(f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBase, Model: m}))
 	}
 	shrink := func() error {
 		_, err := f.Shrink(ctx, fleet.ShrinkOptions{Decay: 0.9, Unseen: 2})
@@ -303,7 +303,7 @@ func (j formatsJob) saves(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, 
 		return saved("some", func(dir string) error { return f.SavePersistables(ctx, dir, "w", "plain", "shown") })
 	}, func() error {
 		return saved("batch", func(dir string) error {
-			return f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBatch})
+			return failed(f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBatch}))
 		})
 	}, more, after)
 }

@@ -274,7 +274,7 @@ func (x *formatsStory) deeds(ctx context.Context, f *fleet.Fleet, m *trial.Pulle
 		func() error { return f.SetProgress(fleet.Progress{Epoch: 1, User: []byte("mine")}) },
 		func() error { return f.SavePersistables(ctx, at("named")) },
 		func() error {
-			return f.SaveModel(ctx, at("base"), fleet.SaveOptions{Mode: fleet.SaveBase, Model: m})
+			return failed(f.SaveModel(ctx, at("base"), fleet.SaveOptions{Mode: fleet.SaveBase, Model: m}))
 		})
 	if x.Mode == strategy.ModeGeo || err != nil {
 		return err
@@ -282,7 +282,7 @@ func (x *formatsStory) deeds(ctx context.Context, f *fleet.Fleet, m *trial.Pulle
 	return first(func() error {
 		_, err := f.Shrink(ctx, fleet.ShrinkOptions{Decay: 0.9, Unseen: 5})
 		return err
-	}, func() error { return f.SaveModel(ctx, at("day"), fleet.SaveOptions{Mode: fleet.SaveBatch}) })
+	}, func() error { return failed(f.SaveModel(ctx, at("day"), fleet.SaveOptions{Mode: fleet.SaveBatch})) })
 }
 
 // now keeps the journals as they are now.

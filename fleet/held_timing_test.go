@@ -28,7 +28,7 @@ func BenchmarkHeld(b *testing.B) {
 	b.Run("base", func(b *testing.B) {
 		dir := b.TempDir()
 		benchHeld(b, "", func(ctx context.Context, f *fleet.Fleet, o *loop) error {
-			return f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBase, Model: o})
+			return failed(f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBase, Model: o}))
 		})
 	})
 }

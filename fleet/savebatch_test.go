@@ -54,7 +54,7 @@ func TestABatchIsOneCut(t *testing.T) {
 						return err
 					}
 					if day := step / 10; step%10 == 9 && f.WorkerIndex() == 1 && day < days {
-						if err := f.SaveModel(ctx, filepath.Join(dir, fmt.Sprint(day)), aHalf); err != nil {
+						if _, err := f.SaveModel(ctx, filepath.Join(dir, fmt.Sprint(day)), aHalf); err != nil {
 							return err
 						}
 					}
@@ -62,7 +62,7 @@ func TestABatchIsOneCut(t *testing.T) {
 				if err := f.BarrierWorker(ctx); err != nil || f.WorkerIndex() != 1 {
 					return errors.Join(err, f.BarrierWorker(ctx))
 				}
-				return errors.Join(f.SaveModel(ctx, filepath.Join(dir, fmt.Sprint(days)), aHalf), f.BarrierWorker(ctx))
+				return errors.Join(failed(f.SaveModel(ctx, filepath.Join(dir, fmt.Sprint(days)), aHalf)), f.BarrierWorker(ctx))
 			})
 		})
 		before, sum := 0.0, 0.0
@@ -109,10 +109,10 @@ func TestBatchesInEveryKindOfJob(t *testing.T) {
 						if i == len(shows)-1 {
 							o = fleet.SaveOptions{}
 						}
-						if err := f.SaveModel(ctx, filepath.Join(file, "x"), aHalf); err == nil {
+						if _, err := f.SaveModel(ctx, filepath.Join(file, "x"), aHalf); err == nil {
 							return errors.New("a batch was saved below a file")
 						}
-						if err := errors.Join(f.SaveModel(ctx, to, o), f.BarrierWorker(ctx)); err != nil {
+						if err := errors.Join(failed(f.SaveModel(ctx, to, o)), f.BarrierWorker(ctx)); err != nil {
 							return err
 						}
 						if f.WorkerIndex() == 0 {
@@ -147,6 +147,7 @@ func TestEverySaveOptionActs(t *testing.T) {
 	}{
 		"Mode":            {base, 1, true},
 		"Model":           {delta, 0, true}, // set for all that save one
+		"Published":       {with(delta, func(o *fleet.SaveOptions) { o.Published = "set when it is known" }), 0, true},
 		"BaseThreshold":   {with(base, func(o *fleet.SaveOptions) { o.BaseThreshold = .5 }), 2, true},
 		"DeltaThreshold":  {with(delta, func(o *fleet.SaveOptions) { o.DeltaThreshold = .1 }), 1, true},
 		"DeltaKeepDays":   {with(base, func(o *fleet.SaveOptions) { o.DeltaKeepDays = 1; o.BaseThreshold = .5 }), 1, true},
@@ -181,14 +182,22 @@ func TestEverySaveOptionActs(t *testing.T) {
 					if k.files {
 						k.o.Model = c.model()
 					}
-					if err := errors.Join(err, f.SaveModel(ctx, filepath.Join(dir, "to"), k.o)); err != nil {
+					if k.o.Published != "" { // a delta behind a checkpoint is refused without
+						k.o.Published = dir
+						at := filepath.Join(dir, "checkpoint")
+						err = errors.Join(f.SavePersistables(ctx, at), f.LoadModel(ctx, at))
+						if err := c.delta(ctx, f, filepath.Join(dir, "to")); !errors.Is(err, fleet.ErrNoBase) {
+							return fmt.Errorf("a delta behind a checkpoint: %w", err)
+						}
+					}
+					if err := errors.Join(err, failed(f.SaveModel(ctx, filepath.Join(dir, "to"), k.o))); err != nil {
 						return err
 					}
 					if k.files {
 						left = len(idsIn(t, filepath.Join(dir, "to"), "shown"))
 						return nil
 					}
-					err = f.SaveModel(ctx, filepath.Join(dir, "after"), fleet.SaveOptions{})
+					_, err = f.SaveModel(ctx, filepath.Join(dir, "after"), fleet.SaveOptions{})
 					shows, more := showsIn(filepath.Join(dir, "after"))
 					left = int(shows)
 					return errors.Join(err, more)
@@ -213,6 +222,8 @@ func TestSaveModelRefuses(t *testing.T) {
 		"a model":        {fleet.SaveOptions{Model: trial.NewToy()}, strategy.Async(), "leave out Model"},
 		"thresholds":     {fleet.SaveOptions{BaseThreshold: 1}, strategy.Async(), "takes neither more nor fewer rows"},
 		"of a delta":     {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), DeltaThreshold: 1}, strategy.Async(), "takes neither more nor fewer"},
+		"published":      {fleet.SaveOptions{Published: "x"}, strategy.Async(), "leave out Published"},
+		"a URL":          {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), Published: "hdfs://x"}, strategy.Async(), "not a path on this machine"},
 		"a period":       {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), Shrink: fleet.ShrinkOptions{Unseen: 1}}, strategy.Async(), "ends no period"},
 		"no number":      {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), BaseThreshold: math.NaN()}, strategy.Async(), "NaN"},
 		"decay":          {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Decay: 2}}, strategy.Async(), "Decay is 2"},
@@ -228,7 +239,7 @@ func TestSaveModelRefuses(t *testing.T) {
 				if k.o.Model != nil {
 					k.o.Model = o
 				}
-				if err := f.SaveModel(ctx, t.TempDir(), k.o); err == nil || !strings.Contains(err.Error(), k.says) {
+				if _, err := f.SaveModel(ctx, t.TempDir(), k.o); err == nil || !strings.Contains(err.Error(), k.says) {
 					t.Errorf("error %v, want %q", err, k.says)
 				}
 				return nil

@@ -54,14 +54,28 @@ type SaveOptions struct {
 	// DeltaKeepDays is how many periods may have ended since a row of an embedding with ShowClick was used, in SaveBase and SaveDelta: see
 	// ShrinkOptions.Unseen. 0 means 16, below 0 any number.
 	DeltaKeepDays int
+	// Published is a directory of this worker's machine that has, one to three levels below it, all bases and deltas
+	// which this job and those before it have saved. A job that goes on from a checkpoint may have gone back behind
+	// some of them: its first delta is refused with ErrNoBase, unless the newest in here is what the checkpoint's chain
+	// ends with. Set it for bases too, which are numbered behind all that is there.
+	Published string
 
 	// Shrink is what SaveBatch does at the end of the period; the zero value ends it and drops nothing.
 	Shrink ShrinkOptions
 }
 
-// ErrNoBase says that a delta has no base to follow: none was saved, or other weights were loaded since, or a save was broken off when some
-// servers knew of it and others did not. Save a base.
+// ErrNoBase says that a delta has no base to follow: none was saved, or other weights were loaded since, or what was
+// saved last is not known for sure, as when the job goes on from a checkpoint (see [SaveOptions].Published) and when a
+// save was broken off. Save a base.
 var ErrNoBase = backend.ErrNoBase
+
+// Saved is what SaveModel has saved of a base or a delta: Rows of embeddings, and the Bytes of its files. Left is how
+// many other rows BaseThreshold, DeltaThreshold and DeltaKeepDays left out, of a delta among those that have changed.
+// Of a checkpoint, and where another worker saves, it is zero.
+type Saved struct {
+	Rows, Left int
+	Bytes      int64
+}
 
 // SaveModel saves to dir what o.Mode says.
 //
@@ -73,10 +87,12 @@ var ErrNoBase = backend.ErrNoBase
 // Each has a directory of its own, on this worker's machine; a directory has its checksums, and names what it follows, and package nn
 // refuses what is damaged, of another base, or out of order.
 //
-// Whether a delta may follow is known to whoever keeps the weights, and to checkpoints: a job that goes on from one saves deltas of
-// what changed since the last that was saved before it. A call that fails before its model is whole changes nothing. If it fails right
-// after that, while servers take note, the next delta has the changes again and follows the one before, or, where only some servers know,
-// is refused with [ErrNoBase]: no change is lost.
+// A delta is of the base's model: other outputs, params, shapes, feeds or another format are refused. What it may
+// follow is known to whoever keeps the weights, also to a server that comes back with its journal, and to checkpoints.
+// But a job that goes on from a checkpoint may have gone back behind models that were saved later, whose rows no delta
+// would set right: its first delta is refused with [ErrNoBase], so that a base follows, unless Published shows that
+// there are none. A call that fails before its model is whole changes nothing. Where its worker ends while it becomes
+// whole, or while servers take note, the next delta is refused likewise: no change is lost.
 //
 // Pushes wait as in SaveInferenceModel, in SaveBatch as long as the checkpoint takes to be written, since a period ends behind it; a
 // SaveBatch that fails before the checkpoint is whole has ended none.
@@ -84,14 +100,14 @@ var ErrNoBase = backend.ErrNoBase
 // Any worker may call it; of several that save a checkpoint at the same step in the same way one acts, and a base or a delta is saved by
 // one worker of a job. In a collective job worker 0 writes when it calls and other calls do nothing, but for SaveBatch, which every worker
 // must call. Mode geo, where every worker has rows of its own, refuses SaveBatch as it does Shrink.
-func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) error {
+func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved Saved, err error) {
 	const call = "SaveModel"
 	j, err := f.worker(ctx, call)
 	if err == nil {
-		err = named(call, errors.Join(o.check(j), checkDir(dir), files.CheckLocal(dir)))
+		err = named(call, errors.Join(o.check(j), checkDir(dir), files.CheckLocal(dir), files.CheckLocal(o.Published)))
 	}
 	if err != nil {
-		return err
+		return saved, err
 	}
 	switch o.Mode {
 	case SaveAll:
@@ -99,9 +115,24 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) error 
 	case SaveBatch:
 		err = j.backend.SaveBatch(ctx, dir, table.Shrink(o.Shrink))
 	default:
-		err = inference.SaveServing(ctx, dir, o.Model, o.serving(), j.backend)
+		var s inference.Saved
+		s, err = inference.SaveServing(ctx, dir, o.Published, o.Model, o.serving(), j.backend)
+		if saved = Saved(s); err == nil && saved.Bytes > 0 {
+			f.tellSaved(dir, o, saved)
+		}
 	}
-	return named(call, err)
+	return saved, named(call, err)
+}
+
+// tellSaved logs what was saved, as a warning where thresholds leave nothing of a base.
+func (f *Fleet) tellSaved(dir string, o SaveOptions, s Saved) {
+	tell, text := f.log.Info, "fleet: a model for serving was saved"
+	if o.Mode == SaveBase && s.Rows == 0 && s.Left > 0 {
+		tell = f.log.Warn
+		text = "fleet: a base was saved without a row: none has the score BaseThreshold " +
+			"(0 means 1.5, below 0 takes all) or was used lately"
+	}
+	tell(text, "dir", dir, "mode", o.Mode, "rows", s.Rows, "left_out", s.Left, "bytes", s.Bytes)
 }
 
 // serving is what a base or a delta takes.
@@ -133,6 +164,8 @@ func (o SaveOptions) check(j *job) error {
 	case !serves && (o.BaseThreshold != 0 || o.DeltaKeepDays != 0) || o.Mode != SaveDelta && o.DeltaThreshold != 0:
 		return fmt.Errorf("%v takes neither more nor fewer rows by BaseThreshold %v, DeltaThreshold %v, DeltaKeepDays %d: "+
 			"leave out what is not for it", o.Mode, o.BaseThreshold, o.DeltaThreshold, o.DeltaKeepDays)
+	case !serves && o.Published != "":
+		return fmt.Errorf("%v follows no model: leave out Published", o.Mode)
 	case o.Mode != SaveBatch && o.Shrink != ShrinkOptions{}:
 		return fmt.Errorf("%v ends no period: leave out Shrink, or save with SaveBatch", o.Mode)
 	case math.IsNaN(o.BaseThreshold) || math.IsNaN(o.DeltaThreshold):

@@ -66,7 +66,7 @@ func TestServingWhileServersComeBack(t *testing.T) {
 func pushesAndDeltas(ctx context.Context, f *fleet.Fleet, c *trial.Counter, seed uint64, dir string) error {
 	r, pushes := rand.New(rand.NewPCG(seed, 13)), map[uint64]int{}
 	save := func(mode fleet.SaveMode) error {
-		err := f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: mode, Model: c, BaseThreshold: -1})
+		_, err := f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: mode, Model: c, BaseThreshold: -1})
 		if err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func TestBatchesWhileServersComeBack(t *testing.T) {
 							shows := float32(0)
 							for range days {
 								shows = shows/2 + 1
-								if err := errors.Join(c.Train(ctx, 1), f.SaveModel(ctx, dir, aHalf), wereShown(dir, shows)); err != nil {
+								if err := errors.Join(c.Train(ctx, 1), failed(f.SaveModel(ctx, dir, aHalf)), wereShown(dir, shows)); err != nil {
 									return err
 								}
 							}

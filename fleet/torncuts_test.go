@@ -95,7 +95,7 @@ func TestTornBatchByDeath(t *testing.T) {
 	knownWrong(t)
 	dir := t.TempDir()
 	tornByDeath(t, 2, func(ctx context.Context, f *fleet.Fleet) error {
-		return f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Unseen: 2}})
+		return failed(f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Unseen: 2}}))
 	})
 }
 

@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/optimizer"
@@ -23,25 +22,42 @@ func (m *Model) WithDelta(dir string) (*Model, error) {
 		return nil, fmt.Errorf("nn: loading the delta in %s: %w", dir, err)
 	}
 	defer f.Close()
-	if err := m.followed(d); err != nil {
+	p := modelfiles.Published{Dir: dir, Sum: f.Version(), Delta: &d, Generation: f.Generation()}
+	if err := m.followed(p); err != nil {
 		return nil, fmt.Errorf("nn: loading the delta in %s: %w", dir, err)
 	}
 	n, err := readModel(m.saved, changedFiles{f, m})
 	if err != nil {
 		return nil, fmt.Errorf("nn: loading the delta in %s: %w", dir, err)
 	}
-	n.format, n.formatErr, n.version, n.base, n.deltas = m.format, m.formatErr, f.Version(), m.base, d.Number
+	n.format, n.formatErr, n.version, n.generation = m.format, m.formatErr, f.Version(), f.Generation()
+	n.lineage = append(slices.Clip(m.lineage), n.version)
+	if n.generation != m.generation {
+		slog.Info("nn: the job that saves deltas was started again", "base", m.base(), "delta", dir,
+			"generation", n.generation, "before", m.generation)
+	}
 	return n, nil
 }
 
+// base is the version of the model that deltas are read over, empty without a record.
+func (m *Model) base() string {
+	if len(m.lineage) == 0 {
+		return ""
+	}
+	return m.lineage[0]
+}
+
+// deltas are how many were read.
+func (m *Model) deltas() int { return len(m.lineage) - 1 }
+
 // newest is the model in a directory, if it is another base than m's, or else m; with what follows it among the deltas in another
-// directory.
+// directory. Beside ErrForked it is what comes before the fork.
 func (m *Model) newest(dir, deltas string) (*Model, error) {
 	v, err := Version(dir)
 	if err != nil || v == "" {
 		return m, err
 	}
-	if v != m.base {
+	if v != m.base() {
 		if m, err = Load(dir); err != nil {
 			return nil, err
 		}
@@ -50,74 +66,75 @@ func (m *Model) newest(dir, deltas string) (*Model, error) {
 }
 
 // withDeltasIn is the model with all deltas that follow it among the directories in dir, each over the one before.
+// Beside ErrForked it is what comes before the fork.
 func (m *Model) withDeltasIn(dir string) (*Model, error) {
 	if dir == "" {
 		return m, nil
 	}
-	if m.base == "" {
+	if m.base() == "" {
 		return nil, fmt.Errorf("nn: deltas in %s: %w", dir, errNoBase)
 	}
-	found, err := deltasIn(dir)
+	found, err := m.deltasIn(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range found {
-		if m.followed(d.Delta) != nil {
+	for i, d := range found {
+		switch err := m.followed(d); {
+		case errors.Is(err, ErrForked):
+			return m, fmt.Errorf("nn: the delta in %s: %w", d.Dir, err)
+		case err != nil:
 			continue
 		}
-		if m, err = m.WithDelta(d.dir); err != nil {
+		if i+1 < len(found) && found[i+1].Delta.Number == d.Delta.Number {
+			o := found[i+1]
+			return m, fmt.Errorf("nn: the deltas in %s and %s: %w: each is %v, one of generation %q and one of %q",
+				d.Dir, o.Dir, ErrForked, d.Delta, d.Generation, o.Generation)
+		}
+		if m, err = m.WithDelta(d.Dir); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
 }
 
-// foundDelta is a delta and where it lies.
-type foundDelta struct {
-	modelfiles.Delta
-	dir string
-}
-
-// deltasIn are the deltas in the directories of a directory by increasing number, those of one number by name.
-func deltasIn(dir string) (found []foundDelta, err error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) { // until the first is saved
-		return nil, nil
-	}
+// deltasIn are the deltas of the model's base in the directories of a directory by increasing number, each once.
+func (m *Model) deltasIn(dir string) ([]modelfiles.Published, error) {
+	found, err := modelfiles.FindPublished(dir, 1)
 	if err != nil {
 		return nil, fmt.Errorf("nn: deltas: %w", err)
 	}
-	for _, e := range entries {
-		if e.Type().IsRegular() {
-			continue
-		}
-		at := filepath.Join(dir, e.Name())
-		d, err := modelfiles.DeltaIn(at)
-		if err != nil {
-			return nil, fmt.Errorf("nn: the delta in %s: %w", at, err)
-		}
-		if d != nil {
-			found = append(found, foundDelta{*d, at})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b foundDelta) int { return cmp.Compare(a.Number, b.Number) })
-	return found, nil
+	found = slices.DeleteFunc(found, func(p modelfiles.Published) bool {
+		return p.Delta == nil || p.Delta.Base != m.base()
+	})
+	slices.SortStableFunc(found, func(a, b modelfiles.Published) int {
+		return cmp.Or(cmp.Compare(a.Delta.Number, b.Delta.Number), strings.Compare(a.Sum, b.Sum))
+	})
+	return slices.CompactFunc(found, func(a, b modelfiles.Published) bool { return a.Sum == b.Sum }), nil
 }
+
+// ErrForked says that two deltas of a base do not follow each other: a job that had gone back to a checkpoint saved one
+// of them beside what it had saved before, or a second job did. Nobody can say which rows are right until the next
+// base: save it, or remove the deltas of the job that does not train any more.
+var ErrForked = errors.New("two jobs have saved deltas of one base")
 
 var errNoBase = errors.New("the model's directory has no model.json, by which a fleet's SaveModel names what a delta follows")
 
 // followed says why a delta does not follow the model, or nil.
-func (m *Model) followed(d modelfiles.Delta) error {
+func (m *Model) followed(p modelfiles.Published) error {
+	d := p.Delta
 	switch {
-	case m.base == "":
+	case m.base() == "":
 		return errNoBase
-	case d.Base != m.base:
-		return fmt.Errorf("it is of base %s, and the model was loaded from base %s", d.Base, m.base)
-	case d.Follows != m.version || d.Number != m.deltas+1:
-		return fmt.Errorf("it is %v, and the model is at %s after %d deltas: load each delta once, in the order in which they were saved",
-			d, m.version, m.deltas)
+	case d.Base != m.base():
+		return fmt.Errorf("it is of base %s, and the model was loaded from base %s", d.Base, m.base())
+	case d.Follows == m.version && d.Number == m.deltas()+1:
+		return nil
+	case d.Number <= m.deltas()+1 && !slices.Contains(m.lineage, p.Sum):
+		return fmt.Errorf("%w: it is %v, of generation %q, and the model is at %s after %d deltas, of generation %q",
+			ErrForked, d, p.Generation, m.version, m.deltas(), m.generation)
 	}
-	return nil
+	return fmt.Errorf("it is %v, and the model is at %s after %d deltas: load each delta once, in the order in which they "+
+		"were saved", d, m.version, m.deltas())
 }
 
 // weightSource is where the weights of a graph are read from.

@@ -22,9 +22,10 @@ type Model struct {
 	format    dataset.Format // of the lines that its feeds come from
 	formatErr error          // why there is none
 	version   string
-	saved     []byte // the graph
-	base      string // the version of the model that deltas were read over, and how many
-	deltas    int
+	saved     []byte   // the graph
+	lineage   []string // the version of the model that deltas were read over, and theirs; nil without a record
+	// generation is that of the job which saved the last of these, empty where that is not known.
+	generation string
 }
 
 // Format is what the model was saved with (see [InferenceModel.WithFormat]): its columns are the model's feeds, and what else a line of
@@ -89,7 +90,7 @@ func (m *Model) Output(name string) *Node {
 // with the loaded weights and rows, in every kind of job. Every process of the job has to load the same model.
 //
 // With deltas, which a fleet's SaveModel has saved, the model is what it was when the last of them was saved: each is read over the one
-// before, and must follow it.
+// before, and must follow it; one beside those that were read before it is [ErrForked].
 func Load(dir string, deltas ...string) (*Model, error) {
 	m, err := load(dir)
 	for _, delta := range deltas {
@@ -117,8 +118,9 @@ func load(dir string) (*Model, error) {
 	if err := m.takeSignature(f); err != nil {
 		return nil, fmt.Errorf("nn: loading %s: %s: %w", dir, modelfiles.Signature, err)
 	}
-	m.version = f.Version()
-	m.base = m.version
+	if m.version, m.generation = f.Version(), f.Generation(); m.version != "" {
+		m.lineage = []string{m.version}
+	}
 	return m, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -60,7 +61,9 @@ func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 	if err == nil {
 		m, err = m.withDeltasIn(o.Deltas)
 	}
-	if err != nil {
+	if errors.Is(err, ErrForked) {
+		slog.Warn("nn: OpenScorer: what was saved before the fork is served, until there is another base", "error", err)
+	} else if err != nil {
 		return nil, err
 	}
 	s, err := newScorer(m, o)
@@ -90,10 +93,12 @@ func newScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 	return s, nil
 }
 
-// Reload takes up the model that is in the directory now, if it is another than the scorer's, and the deltas that have been saved since,
-// and says whether there was any of these. Calls that are under way end with the model that they began with, and none waits; both models
-// are in memory until they have. After an error, as of a directory into which somebody is copying, the old model stays, and a later call
-// may succeed. Outputs have to stay as they were.
+// Reload takes up the model that is in the directory now, if it is another than the scorer's, and the deltas that have
+// been saved since, and says whether there was any of these. Calls that are under way end with the model that they
+// began with, and none waits; both models are in memory until they have. After an error, as of a directory into which
+// somebody is copying, the old model stays, and a later call may succeed. Outputs have to stay as they were. Deltas
+// that do not follow each other are [ErrForked]: those before them are taken up, which changed says, and no other until
+// there is another base.
 //
 // A directory without model.json does not say when it has another model: it is never taken up.
 func (s *Scorer) Reload() (changed bool, err error) {
@@ -104,17 +109,19 @@ func (s *Scorer) Reload() (changed bool, err error) {
 		return false, errors.New("nn: Reload: the scorer has no directory: make it with OpenScorer")
 	}
 	m, err := old.model.newest(s.dir, s.options.Deltas)
-	if err == nil && m != old.model {
-		err = s.takeUp(m)
+	if forked := errors.Is(err, ErrForked); (err == nil || forked) && m != old.model {
+		took := s.takeUp(m)
+		changed, err = took == nil, errors.Join(took, err)
 	}
 	if err != nil {
-		return false, fmt.Errorf("nn: Reload from %s: %w", s.dir, err)
+		return changed, fmt.Errorf("nn: Reload from %s: %w", s.dir, err)
 	}
-	return m != old.model, nil
+	return changed, nil
 }
 
-// TakeDelta takes up what one delta has changed, as Reload does those of ScorerOptions.Deltas: dir has one that a fleet's SaveModel
-// saved, behind the last that was taken, or the base. A base that Reload finds afterwards begins anew, with deltas of its own.
+// TakeDelta takes up what one delta has changed, as Reload does those of ScorerOptions.Deltas: dir has one that a
+// fleet's SaveModel saved, behind the last that was taken, or the base; one beside those is [ErrForked]. A base that
+// Reload finds afterwards begins anew, with deltas of its own.
 func (s *Scorer) TakeDelta(dir string) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()

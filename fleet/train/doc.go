@@ -60,7 +60,8 @@
 //		if !r.Leads() {
 //			return nil
 //		}
-//		return r.Fleet.SaveModel(ctx, dir, fleet.SaveOptions{Mode: mode, Model: nn.Inference(net.pred)})
+//		_, err := r.Fleet.SaveModel(ctx, dir, fleet.SaveOptions{Mode: mode, Model: nn.Inference(net.pred)})
+//		return err
 //	}
 //	j.Hooks = append(j.Hooks, train.Hooks{
 //		Begin: func(ctx context.Context, r *train.Run) error { return save(ctx, r, fleet.SaveBase, "serving/base") },

@@ -247,7 +247,8 @@ func TestServingHooks(t *testing.T) {
 			if !r.Leads() {
 				return nil
 			}
-			return r.Fleet.SaveModel(ctx, filepath.Join(dir, to), fleet.SaveOptions{Mode: mode, Model: nn.Inference(j.Outputs...)})
+			_, err := r.Fleet.SaveModel(ctx, filepath.Join(dir, to), fleet.SaveOptions{Mode: mode, Model: nn.Inference(j.Outputs...)})
+			return err
 		}
 		j.Hooks = []train.Hooks{{
 			Begin: func(ctx context.Context, r *train.Run) error { return save(ctx, r, fleet.SaveBase, "base") },

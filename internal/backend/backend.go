@@ -61,10 +61,12 @@ type Trainer interface {
 	// Cut calls do with the weights as they are between two steps, the same ones of every worker; steps wait until it returns. When a
 	// server that comes back was lost meanwhile, do is called anew, and what it was told before does not count.
 	Cut(ctx context.Context, do func(Weights) error) error
-	// Serve is Cut with the rows that a model for serving takes: write writes them, and commit, when the cut was kept until then, makes the
-	// model whole and says its name. Then they count as served, on all servers, or the next delta is refused. Before, a failure changes
-	// nothing. Of workers that all have the same weights one writes, and others do nothing. A delta of what has no base is [ErrNoBase].
-	Serve(ctx context.Context, how table.Serving, write func(Serving) error, commit func() (name string, err error)) error
+	// Serve is Cut with the rows that a model for serving takes: write writes them, and commit, when the cut was kept
+	// until then, makes the model whole. Then they count as served, on all servers, or the next delta is refused.
+	// Before, a failure changes nothing. Of workers that all have the same weights one writes, and others do nothing. A
+	// delta of what has no base is [ErrNoBase]. commit returns the chain with the model, also beside an error if the
+	// model may be whole; a zero one says that it isn't.
+	Serve(ctx context.Context, how table.Serving, write func(Serving) error, commit func() (table.Chain, error)) error
 	// SaveBatch writes a checkpoint and ends a period of the tables, in one cut. What fails before the checkpoint is whole has ended none.
 	SaveBatch(ctx context.Context, dir string, o table.Shrink) error
 	// Rows calls do with some rows of an embedding after the other, while training goes on. Slices are valid until do returns.
@@ -109,6 +111,8 @@ type Serving interface {
 	Gone(ctx context.Context, name string, do func(ids []uint64) error) error
 	// Chain are the models before.
 	Chain() table.Chain
+	// Left is how many rows thresholds leave out.
+	Left() int
 }
 
 // Counts is what became of a worker's gradients so far. Where no message is sent, Doubled, Pushes, Stale and MostStale are 0.

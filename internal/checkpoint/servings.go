@@ -73,6 +73,7 @@ func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error 
 // servings reads what a part knows of models for serving beside its rows: which they are, as all parts must say, and what they have of
 // dropped rows.
 func (l *loader) servings(f *safetensors.File, c contents) error {
+	c.Chain = c.Chain.Doubted() // others may have been saved behind the checkpoint
 	if l.chained && c.Chain != l.chain {
 		c.Chain = table.Chain{} // a save was broken off between two servers: the next must be a base
 	}

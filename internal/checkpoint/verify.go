@@ -82,7 +82,7 @@ func Examine(ctx context.Context, dir string) (f Finding, err error) {
 	f = Finding{Dir: dir}
 	if f.Model = !hasCheckpoint(dir) && modelfiles.Is(dir); f.Model {
 		f.Files, f.Err = modelfiles.Examine(ctx, dir)
-		f.Delta, _ = modelfiles.DeltaIn(dir) // a record that can't be read is in f.Err
+		_, f.Delta, _ = modelfiles.Identity(dir) // a record that can't be read is in f.Err
 		return f, files.Ended(ctx)
 	}
 	m, err := Read(dir)

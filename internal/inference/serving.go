@@ -1,8 +1,11 @@
 package inference
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"math/rand/v2"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/files"
@@ -11,25 +14,56 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// SaveServing writes the rows of m that serving needs into a directory of this machine, as a model or as a delta of the one before. Like
-// Save it leaves what was there if it fails.
-func SaveServing(ctx context.Context, dir string, m optimizer.Model, how table.Serving, from backend.Trainer) error {
+// Saved is what a model for serving, or a delta, has: rows of embeddings, and bytes of files. Left is how many rows
+// thresholds left out.
+type Saved struct {
+	Rows, Left int
+	Bytes      int64
+}
+
+// SaveServing writes the rows of m that serving needs into a directory of this machine, as a model or as a delta of the
+// one before. Like Save it leaves what was there if it fails. Published is a directory of what was saved before, which
+// tells whether a delta follows the newest of that; empty is not known.
+func SaveServing(ctx context.Context, dir, published string, m optimizer.Model, how table.Serving,
+	from backend.Trainer) (Saved, error) {
 	for _, p := range m.Params() {
 		if p.Embedding {
 			how.Params = append(how.Params, p.Name)
 		}
 	}
-	s := serving{dir: dir, model: m, delta: how.Delta}
+	s := serving{dir: dir, published: published, model: m, delta: how.Delta}
 	defer s.abandon()
-	return from.Serve(ctx, how, func(w backend.Serving) error { return s.write(ctx, w) }, func() (string, error) { return s.commit(ctx) })
+	err := s.describe()
+	if err == nil {
+		err = from.Serve(ctx, how, func(w backend.Serving) error { return s.write(ctx, w) },
+			func() (table.Chain, error) { return s.commit(ctx) })
+	}
+	return s.saved, err
 }
 
 // serving is a model, or a delta, that is being written.
 type serving struct {
-	dir   string
-	model optimizer.Model
-	delta bool
-	save  *modelfiles.Save
+	dir       string
+	published string
+	model     optimizer.Model
+	delta     bool
+	graph     string // the checksum of what the model is beside its weights
+	chain     table.Chain
+	save      *modelfiles.Save
+	saved     Saved
+}
+
+// describe makes the checksum of the model's graph and signature.
+func (s *serving) describe() (err error) {
+	var graph bytes.Buffer
+	if err := s.model.WriteGraph(&graph); err != nil {
+		return err
+	}
+	if signed, ok := s.model.(interface{ WriteSignature(io.Writer) error }); ok {
+		err = signed.WriteSignature(&graph)
+	}
+	s.graph = files.SumOf(graph.Bytes())
+	return err
 }
 
 func (s *serving) abandon() {
@@ -41,23 +75,46 @@ func (s *serving) abandon() {
 // write writes the files, anew if it is called again.
 func (s *serving) write(ctx context.Context, w backend.Serving) (err error) {
 	s.abandon()
+	if s.chain, err = s.follow(w.Chain()); err != nil {
+		return err
+	}
 	if s.save, err = modelfiles.Begin(s.dir); err != nil {
 		return err
 	}
+	s.save.Publish(s.chain.Generation, s.chain.Serial+1)
+	s.saved = Saved{Left: w.Left()}
 	if s.delta {
 		return s.writeDelta(ctx, w)
 	}
 	if err := writeGraph(s.save, s.model); err != nil {
 		return err
 	}
-	return s.save.Write(modelfiles.Weights, func(out io.Writer) error {
-		return writeWeights(ctx, out, s.model.Params(), withGiven(w, s.model), nil)
-	})
+	return s.weights(ctx, withGiven(w, s.model), nil)
+}
+
+// follow is the chain that the model follows, with this job's generation and the number before its own.
+func (s *serving) follow(c table.Chain) (table.Chain, error) {
+	p, err := find(s.published)
+	if err == nil && s.delta && c.Generation == "" {
+		err = p.endsWith(c)
+	}
+	if err != nil {
+		return c, err
+	}
+	if s.delta && c.Model != s.graph {
+		return c, fmt.Errorf("the model is not the one of base %s: its params, shapes, outputs, feeds or format are others: "+
+			"save a delta of the base's model, or a base of this one", c.Base)
+	}
+	if c.Generation == "" {
+		c.Generation = fmt.Sprintf("%016x", rand.Uint64())
+	}
+	c.Model, c.Serial = s.graph, max(c.Serial, p.newest())
+	return c, nil
 }
 
 func (s *serving) writeDelta(ctx context.Context, w backend.Serving) error {
-	c := w.Chain()
-	if err := s.save.Follow(modelfiles.Delta{Base: c.Base, Follows: c.Last, Number: c.Deltas + 1}); err != nil {
+	d := modelfiles.Delta{Base: s.chain.Base, Follows: s.chain.Last, Number: s.chain.Deltas + 1}
+	if err := s.save.Follow(d); err != nil {
 		return err
 	}
 	gone := map[string][]uint64{}
@@ -70,15 +127,37 @@ func (s *serving) writeDelta(ctx context.Context, w backend.Serving) error {
 			return err
 		}
 	}
-	back := givenBack(w, s.model, gone)
-	return s.save.Write(modelfiles.Weights, func(out io.Writer) error { return writeWeights(ctx, out, s.model.Params(), back, gone) })
+	return s.weights(ctx, givenBack(w, s.model, gone), gone)
+}
+
+// weights writes the file of the weights.
+func (s *serving) weights(ctx context.Context, w backend.Weights, gone map[string][]uint64) error {
+	return s.save.Write(modelfiles.Weights, func(out io.Writer) error {
+		return writeWeights(ctx, out, s.model.Params(), counted{w, &s.saved.Rows}, gone)
+	})
+}
+
+// counted adds up how many rows of embeddings are asked for.
+type counted struct {
+	backend.Weights
+	rows *int
+}
+
+func (c counted) Count(ctx context.Context, name string) (int, error) {
+	n, err := c.Weights.Count(ctx, name)
+	*c.rows += n
+	return n, err
 }
 
 // commit makes what was written the directory's model.
-func (s *serving) commit(ctx context.Context) (name string, err error) {
+func (s *serving) commit(ctx context.Context) (table.Chain, error) {
 	if err := files.Ended(ctx); err != nil {
-		return "", err
+		return table.Chain{}, err
 	}
-	err = s.save.Commit()
-	return s.save.Version(), err
+	err := s.save.Commit()
+	if s.save.Version() == "" {
+		return table.Chain{}, err
+	}
+	s.saved.Bytes = s.save.Bytes()
+	return s.chain.Next(s.delta, s.save.Version()), err
 }

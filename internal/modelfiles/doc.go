@@ -13,6 +13,8 @@
 //	err = s.Write(modelfiles.Weights, weights)
 //	err = s.Commit()
 //
+// The record of a model for serving says which generation of a job saved it, and its number among these ([FindPublished]).
+//
 // A directory without model.json, as earlier versions and people's own programs write, is read as it is, and what is wrong with its
 // files is seen where they can't be read. It may have any number of files *.safetensors; each dense parameter is in one of
 // them, and of an embedding each may have some rows.

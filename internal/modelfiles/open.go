@@ -21,6 +21,8 @@ type Files struct {
 	weights []weightFile
 	sum     string // of the record, empty without one
 	delta   *Delta
+	// generation is that of the job which saved a model for serving.
+	generation string
 }
 
 // weightFile is a file of tensors.
@@ -102,7 +104,7 @@ func open(ctx context.Context, dir string, r *record) (*Files, error) {
 
 func (f *Files) open(ctx context.Context, r *record) error {
 	if r != nil {
-		f.sum, f.delta = r.Sum, r.Delta
+		f.sum, f.delta, f.generation = r.Sum, r.Delta, r.Generation
 		for _, e := range r.Files {
 			if err := f.named(ctx, e); err != nil {
 				return err
@@ -227,6 +229,10 @@ func (f *Files) Signature() []byte { return f.texts[Signature] }
 // Version is the checksum of the record, empty without one.
 func (f *Files) Version() string { return f.sum }
 
+// Generation is that of the job which saved a model for serving, empty of other models and of those of earlier
+// versions.
+func (f *Files) Generation() string { return f.generation }
+
 // Version is that of the model in a directory, of which it reads no more than the record.
 func Version(dir string) (string, error) {
 	if err := files.CheckLocal(dir); err != nil {
@@ -237,12 +243,6 @@ func Version(dir string) (string, error) {
 		return "", err
 	}
 	return r.Sum, nil
-}
-
-// DeltaIn is the delta that lies in a directory now; nil if none does. It reads no more than the record.
-func DeltaIn(dir string) (*Delta, error) {
-	_, d, err := Identity(dir)
-	return d, err
 }
 
 // Identity is the checksum by which deltas name what lies in a directory now, empty of a model without a record, and what that follows if

@@ -26,6 +26,8 @@ const (
 	version = 1
 	// deltaVersion is that of a delta, which builds that don't know of deltas refuse.
 	deltaVersion = 2
+	// publishedVersion is that of a model for serving, base or delta, which says whose it is.
+	publishedVersion = 3
 )
 
 var (
@@ -42,6 +44,10 @@ type record struct {
 	Files   []entry `json:"files"`
 	// Delta says what a delta follows; nil of a model that is whole by itself.
 	Delta *Delta `json:"delta,omitempty"`
+	// Generation is that of the job which saved a model for serving, and Serial numbers it among those of the job and
+	// of the jobs that it goes on from. Other models, and those of earlier versions, have neither.
+	Generation string `json:"generation,omitempty"`
+	Serial     int    `json:"serial,omitempty"`
 	// Sum is the checksum of the record as it is written without its spaces, and with an empty checksum.
 	Sum string `json:"xxhash64"`
 }
@@ -88,7 +94,10 @@ func (r *record) names(file string) bool {
 
 // version is that of a record which has what this one has.
 func (r *record) version() int {
-	if r.Delta != nil {
+	switch {
+	case r.Generation != "":
+		return publishedVersion
+	case r.Delta != nil:
 		return deltaVersion
 	}
 	return version
@@ -124,8 +133,8 @@ func readRecord(dir string) (*record, error) {
 		return nil, fmt.Errorf("%s: %w: %w", Record, ErrDamaged, err)
 	}
 	if r.Format != format || r.Version != r.version() {
-		return nil, fmt.Errorf("%s is of format %q version %d, this build reads %q version %d: %w",
-			Record, r.Format, r.Version, format, version, ErrDamaged)
+		return nil, fmt.Errorf("%s is of format %q version %d, this build reads %q up to version %d: %w",
+			Record, r.Format, r.Version, format, publishedVersion, ErrDamaged)
 	}
 	if sum, err := r.sum(); err != nil || sum != r.Sum {
 		return nil, fmt.Errorf("%s has checksum %s, its text makes %s: %w", Record, r.Sum, sum, errors.Join(ErrDamaged, err))

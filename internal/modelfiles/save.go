@@ -20,6 +20,9 @@ type Save struct {
 	files  []named
 	record record // since Commit
 	delta  *Delta
+	// generation and serial are those of a model for serving.
+	generation string
+	serial     int
 }
 
 // named is a file in the making.
@@ -79,7 +82,7 @@ func (s *Save) Commit() error {
 
 // finish makes the files durable, and is their record.
 func (s *Save) finish() (record, error) {
-	r := record{Delta: s.delta}
+	r := record{Delta: s.delta, Generation: s.generation, Serial: s.serial}
 	for _, f := range s.files {
 		if err := f.Finish(); err != nil {
 			return r, err
@@ -105,8 +108,19 @@ func (s *Save) Follow(d Delta) error {
 	return nil
 }
 
+// Publish says which generation of a job saves a model for serving, and its number.
+func (s *Save) Publish(generation string, serial int) { s.generation, s.serial = generation, serial }
+
 // Version is that of a model which was committed.
 func (s *Save) Version() string { return s.record.Sum }
+
+// Bytes are those of the files that were committed.
+func (s *Save) Bytes() (n int64) {
+	for _, e := range s.record.Files {
+		n += e.Bytes
+	}
+	return n
+}
 
 // rename gives the files their names. Readers find those that have none yet under the temporary ones.
 func (s *Save) rename() error {

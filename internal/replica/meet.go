@@ -62,7 +62,8 @@ func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.P
 }
 
 // Serve implements [backend.Trainer]: rank 0 writes its own when it calls.
-func (t *Trainer) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error, commit func() (string, error)) error {
+func (t *Trainer) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
+	commit func() (table.Chain, error)) error {
 	if t.c.Group.Rank != 0 {
 		return nil
 	}

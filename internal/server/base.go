@@ -56,6 +56,8 @@ type machines struct {
 	Norms   []wire.Norms      `json:"norms,omitempty"`
 	Period  *cut.Period       `json:"period,omitempty"`
 	Ended   []period          `json:"ended,omitempty"`
+	// Generation is that of the last model for serving: a checkpoint that is begun from by another job says none.
+	Generation string `json:"generation,omitempty"`
 }
 
 // base is this server's now, with tables from that source.
@@ -79,7 +81,7 @@ func (c *returning) machines() *machines {
 	m := &machines{Published: c.st.published, Origin: loading.origin, Told: loading.from, Progress: recovery.progress,
 		Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(), Stopping: recovery.stopping,
 		Gathers: c.gathering.completed(), Silent: c.gathering.silent, Norms: c.deaths.clipping.completed(), Period: c.st.cut.Period(),
-		Ended: *c.ended}
+		Ended: *c.ended, Generation: c.part.store.Chain().Generation}
 	m.Factors = toWire(c.part.store.Factors())
 	for _, r := range c.deaths.rates.coming {
 		m.Coming = append(m.Coming, rateRecord{Round: uint64(r.round), Factor: r.factor})
@@ -108,6 +110,9 @@ func (c *returning) resume(m *machines) error {
 			return err
 		}
 	}
+	chain := c.part.store.Chain()
+	chain.Generation = m.Generation
+	c.part.store.SetChain(chain)
 	c.st.cut.Recall(m.Period)
 	*c.ended = m.Ended
 	for w := range c.config.Workers {

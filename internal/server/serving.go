@@ -25,28 +25,43 @@ func (c *saving) serve(f *wire.Frame, msg *wire.Serve, r *reply) error {
 	if err := c.st.sender(f); err != nil {
 		return err
 	}
+	var answer wire.Listed
 	err := error(nil)
 	switch {
 	case msg.Now != nil:
 		err = c.served(msg.ID, table.Chain(*msg.Now))
+	case msg.Before != nil:
+		err = c.before(msg.ID, table.Chain(*msg.Before))
 	case msg.Select != nil:
-		_, err = c.selects(msg.ID, table.Serving(*msg.Select))
+		answer.Left, err = c.selects(msg.ID, table.Serving(*msg.Select))
 	}
 	if err != nil {
 		return err
 	}
-	return r.JSON(wire.Chain(c.part.store.Chain()))
+	answer.Chain = wire.Chain(c.part.store.Chain())
+	return r.JSON(answer)
 }
 
-// selects looks at all rows, once however often the request comes. Locked, but not while it looks.
-func (c *saving) selects(id string, how table.Serving) (*selection, error) {
+// before has the tables say what was saved of them, as their worker does before it makes a model whole: rows stay as
+// they are. Locked.
+func (c *saving) before(id string, chain table.Chain) error {
+	if err := c.st.cut.Kept(id); err != nil || c.part.store.Chain() == chain {
+		return err
+	}
+	c.journal.failed(c.mark(make([]table.Served, len(c.part.store.Tables)), chain))
+	return nil
+}
+
+// selects looks at all rows, once however often the request comes, and says how many are left out. Locked, but not
+// while it looks.
+func (c *saving) selects(id string, how table.Serving) (left int, err error) {
 	kept, first, err := c.st.cut.Aside(id, func() any { return new(selection) })
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	n, is := kept.(*selection)
 	if !is {
-		return nil, wire.Refuse(wire.StatusRefused, "cut %s is for a load", id)
+		return 0, wire.Refuse(wire.StatusRefused, "cut %s is for a load", id)
 	}
 	if first {
 		c.st.lock.Unlock()
@@ -57,9 +72,12 @@ func (c *saving) selects(id string, how table.Serving) (*selection, error) {
 	}
 	looking := func() string { return "for the rows of a model for serving" }
 	if err := c.st.lock.await(func() bool { return n.done }, looking); err != nil {
-		return nil, err
+		return 0, err
 	}
-	return n, c.list(id, n)
+	for _, t := range n.tables {
+		left += t.Left
+	}
+	return left, c.list(id, n)
 }
 
 // list has scans of the cut bring what was selected. Locked.

@@ -15,10 +15,14 @@ type serving struct {
 	weights
 	chain table.Chain
 	gone  map[string][]uint64
+	left  int
 }
 
 // Chain implements [backend.Serving].
 func (s serving) Chain() table.Chain { return s.chain }
+
+// Left implements [backend.Serving].
+func (s serving) Left() int { return s.left }
 
 // Gone implements [backend.Serving].
 func (s serving) Gone(_ context.Context, name string, do func(ids []uint64) error) error {
@@ -29,7 +33,8 @@ func (s serving) Gone(_ context.Context, name string, do func(ids []uint64) erro
 }
 
 // Serve implements [backend.Trainer]: steps wait until it is over.
-func (t *Trainer) Serve(_ context.Context, how table.Serving, write func(backend.Serving) error, commit func() (string, error)) error {
+func (t *Trainer) Serve(_ context.Context, how table.Serving, write func(backend.Serving) error,
+	commit func() (table.Chain, error)) error {
 	if err := t.Whole(); err != nil {
 		return err
 	}
@@ -42,20 +47,25 @@ func (t *Trainer) Serve(_ context.Context, how table.Serving, write func(backend
 			return err
 		}
 		all := store.Select(how)
-		v := serving{weights{t.local, map[string][]uint64{}}, chain, map[string][]uint64{}}
+		v := serving{weights{t.local, map[string][]uint64{}}, chain, map[string][]uint64{}, 0}
 		for i, table := range store.Tables {
 			v.listed[table.Param().Name], v.gone[table.Param().Name] = all[i].Rows, all[i].Gone
+			v.left += all[i].Left
 		}
 		if err := write(v); err != nil {
 			return err
 		}
-		name, err := commit()
-		if err != nil {
+		now, err := commit()
+		switch {
+		case err == nil:
+			store.Serve(all, now)
+		case now != table.Chain{}:
+			store.SetChain(chain.Doubted())
+		default:
 			return err
 		}
-		store.Serve(all, chain.Next(how.Delta, name))
 		t.saved = nil // no checkpoint has this
-		return nil
+		return err
 	})
 }
 

@@ -18,9 +18,13 @@ type Serving struct {
 	Keep           int
 }
 
-// Served are rows that a model for serving takes, and Gone others that the models before it have and it is not to have, since they were
-// dropped or do not matter any more; both ascend.
-type Served struct{ Rows, Gone []uint64 }
+// Served are rows that a model for serving takes, and Gone others that the models before it have and it is not to have,
+// since they were dropped or do not matter any more; both ascend. Left is how many other rows have changed since such a
+// model was saved, or exist for a model that is no delta: thresholds leave them out.
+type Served struct {
+	Rows, Gone []uint64
+	Left       int
+}
 
 // Chain names the models for serving that were saved of a store: a base and the deltas since, each of which follows the one before it. The
 // zero value is none.
@@ -28,14 +32,29 @@ type Chain struct {
 	Base   string `json:"base"`
 	Last   string `json:"last"` // the base where there are no deltas
 	Deltas int    `json:"deltas,omitempty"`
+	// Serial numbers the last of all models for serving of a job and of the jobs that it goes on from. 0 is not known:
+	// an earlier version saved it.
+	Serial int `json:"serial,omitempty"`
+	// Model is the checksum of what the base is beside its weights.
+	Model string `json:"model,omitempty"`
+	// Generation is that of the job which saved the last model. It is empty where another may have been saved behind
+	// that: the weights came from a checkpoint, or whoever saved may have ended in the middle of it.
+	Generation string `json:"generation,omitempty"`
 }
 
 // Next is the chain with one more model.
 func (c Chain) Next(delta bool, name string) Chain {
 	if !delta {
-		return Chain{Base: name, Last: name}
+		c.Base, c.Deltas = name, -1
 	}
-	return Chain{Base: c.Base, Last: name, Deltas: c.Deltas + 1}
+	c.Last, c.Deltas, c.Serial = name, c.Deltas+1, c.Serial+1
+	return c
+}
+
+// Doubted is the chain where another model may have been saved behind the last.
+func (c Chain) Doubted() Chain {
+	c.Generation = ""
+	return c
 }
 
 // Chain is what was saved of the store, as it is now.
@@ -98,8 +117,11 @@ func (s *shard) selects(t *Sparse, o Serving, now, from uint32, all *Served) (mo
 			if h.seen&served != 0 {
 				all.Gone = append(all.Gone, h.id)
 			}
+			all.Left += o.left(t, h)
 		case !o.Delta || o.changed(t, h):
 			all.Rows = append(all.Rows, h.id)
+		default:
+			all.Left += o.left(t, h)
 		}
 	}
 	return end < s.arena.rows
@@ -114,6 +136,14 @@ func (o Serving) matters(t *Sparse, h *header, now uint32) bool {
 		return false
 	}
 	return o.BaseThreshold < 0 || t.score(h) >= o.BaseThreshold
+}
+
+// left is 1 for a row that thresholds leave out, and 0 where a delta has nothing new of it.
+func (o Serving) left(t *Sparse, h *header) int {
+	if o.Delta && !t.sweeps && h.seen&newer == 0 {
+		return 0
+	}
+	return 1
 }
 
 // changed says whether a row has changed enough.

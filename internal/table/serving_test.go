@@ -45,7 +45,7 @@ func TestWhatServingHas(t *testing.T) {
 	push(from, 1, 4)
 	_, err := from.Shrink(Shrink{MinScore: .2, Decay: .9})
 	check(t, err)
-	if c := all.Chain(); c != (Chain{"x", "x", 0}) || from.Len() != 1 {
+	if c := all.Chain(); c != (Chain{Base: "x", Last: "x", Serial: 1}) || from.Len() != 1 {
 		t.Fatalf("%+v, %d rows: the test shows nothing", c, from.Len())
 	}
 	push(from, 2)

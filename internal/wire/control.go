@@ -223,7 +223,7 @@ type Loads struct {
 	Frozen int64 `json:"frozen,omitempty"`
 }
 
-// Serve is the blob of OpServe, in a cut that its worker keeps for reading. It answers with the chain that the server is at.
+// Serve is the blob of OpServe, in a cut that its worker keeps for reading.
 type Serve struct {
 	// ID is the cut's.
 	ID string `json:"id"`
@@ -231,6 +231,14 @@ type Serve struct {
 	Select *Serving `json:"select,omitempty"`
 	// Now is the chain with that model, which is whole: what was listed counts as served.
 	Now *Chain `json:"now,omitempty"`
+	// Before is the chain without it, doubted while the model is made whole: its worker may end before it says Now.
+	Before *Chain `json:"before,omitempty"`
+}
+
+// Listed answers it: the chain that the server is at, and how many rows thresholds leave out.
+type Listed struct {
+	Chain
+	Left int `json:"left,omitempty"`
 }
 
 // Serving says which rows a model for serving takes.
@@ -244,9 +252,12 @@ type Serving struct {
 
 // Chain names the models for serving that were saved: a base, the last one since, and how many deltas there are.
 type Chain struct {
-	Base   string `json:"base,omitempty"`
-	Last   string `json:"last,omitempty"`
-	Deltas int    `json:"deltas,omitempty"`
+	Base       string `json:"base,omitempty"`
+	Last       string `json:"last,omitempty"`
+	Deltas     int    `json:"deltas,omitempty"`
+	Serial     int    `json:"serial,omitempty"`
+	Model      string `json:"model,omitempty"`
+	Generation string `json:"generation,omitempty"`
 }
 
 // Shrink says which rows are dropped at the end of a period.

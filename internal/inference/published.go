@@ -1,0 +1,61 @@
+package inference
+
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/table"
+)
+
+// A job that goes on from a checkpoint does not know what was saved for serving behind that. A delta of the
+// checkpoint's chain beside others of the same chain would leave readers with rows that no later delta sets right. So a
+// delta is saved where the newest of what was published is what the chain ends with, and else refused: a base tells
+// all.
+
+// published are the models for serving in a directory, and two levels below; an empty directory is not known.
+type published struct {
+	dir string
+	all []modelfiles.Published
+}
+
+func find(dir string) (p published, err error) {
+	if p.dir = dir; dir != "" {
+		p.all, err = modelfiles.FindPublished(dir, 3)
+	}
+	return p, err
+}
+
+// newest is the highest number; 0 of nothing.
+func (p published) newest() (serial int) {
+	for _, m := range p.all {
+		serial = max(serial, m.Serial)
+	}
+	return serial
+}
+
+// endsWith says why the last model of a chain may not be the newest, or nil.
+func (p published) endsWith(c table.Chain) error {
+	if p.dir == "" {
+		return fmt.Errorf("%w: the job goes on from a checkpoint, or a save was broken off, and others may have been saved "+
+			"behind %s: save a base, or name the directory of all that was published in SaveOptions.Published",
+			backend.ErrNoBase, c.Last)
+	}
+	if c.Serial == 0 {
+		return fmt.Errorf("%w: an earlier version saved %s, and did not say what was saved before and after it: "+
+			"save a base", backend.ErrNoBase, c.Last)
+	}
+	base, last := false, false
+	for _, m := range p.all {
+		base, last = base || m.Sum == c.Base, last || m.Sum == c.Last
+		if m.Sum != c.Last && m.Serial >= c.Serial {
+			return fmt.Errorf("%w: %s, number %d of generation %q, was saved behind %s, number %d, with which this job "+
+				"goes on: save a base", backend.ErrNoBase, m.Dir, m.Serial, m.Generation, c.Last, c.Serial)
+		}
+	}
+	if !base || !last {
+		return fmt.Errorf("%w: %s lacks base %s, or its last delta %s, with which this job goes on: others may have been "+
+			"saved elsewhere: save a base", backend.ErrNoBase, p.dir, c.Base, c.Last)
+	}
+	return nil
+}

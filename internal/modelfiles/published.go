@@ -1,0 +1,48 @@
+package modelfiles
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Published is a model that lies in a directory, as its record says.
+type Published struct {
+	Dir, Sum string
+	// Delta says what a delta follows; nil of a model that is whole by itself.
+	Delta *Delta
+	// Generation and Serial say who saved a model for serving, and when among others; empty and 0 of other models.
+	Generation string
+	Serial     int
+}
+
+// FindPublished finds the models in the directories of a directory, and so many levels further down; what is no
+// directory, and a directory that isn't there, has none. It reads no more than records.
+func FindPublished(dir string, levels int) (all []Published, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		at := filepath.Join(dir, e.Name())
+		if st, err := os.Stat(at); err != nil || !st.IsDir() {
+			continue
+		}
+		r, err := readRecord(at)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		if r != nil {
+			all = append(all, Published{at, r.Sum, r.Delta, r.Generation, r.Serial})
+		} else if levels > 1 {
+			below, err := FindPublished(at, levels-1)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, below...)
+		}
+	}
+	return all, err
+}
