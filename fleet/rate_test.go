@@ -197,6 +197,45 @@ func rated(ctx context.Context, f *fleet.Fleet, c *trial.Counter, steps int, cou
 	return c.Holds(ctx, float32(steps)*1.5*counts)
 }
 
+// TestALoadBringsItsRate: a checkpoint that servers load while they run brings the factor that it was saved with, also where another was
+// set that waits for its round.
+func TestALoadBringsItsRate(t *testing.T) {
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP, strategy.ModeAsync, strategy.ModeHalfAsync} {
+		for _, between := range []int{0, 1} { // steps that the rate in between is trained with
+			t.Run(fmt.Sprintf("%s, %d steps", mode, between), func(t *testing.T) {
+				dir := t.TempDir()
+				fleettest.Run(t, 2, 2, func(ctx context.Context, f *fleet.Fleet) error {
+					c := trial.NewCounter(5)
+					return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, strategy.Strategy{Mode: mode}, func() error {
+						first := func(do func() error) error {
+							if err := errors.Join(c.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx)); err != nil || !f.IsFirstWorker() {
+								return errors.Join(err, f.BarrierWorker(ctx))
+							}
+							return errors.Join(do(), f.BarrierWorker(ctx))
+						}
+						if err := errors.Join(
+							first(func() error { return f.SetRateFactor(ctx, 2) }),
+							first(func() error { return f.SavePersistables(ctx, dir) }),
+							first(func() error { return f.SetRateFactor(ctx, 0.5) }),
+							c.Train(ctx, between),
+							first(func() error { return f.LoadModel(ctx, dir) })); err != nil {
+							return err
+						}
+						if factor, err := f.RateFactor(ctx); err != nil || factor != 2 {
+							return fmt.Errorf("the factor is %v behind a checkpoint with 2, error %v", factor, err)
+						}
+						all := float32(2)
+						if mode != strategy.ModeSync {
+							all *= 2 // workers
+						}
+						return errors.Join(c.Train(ctx, 3), c.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx), c.Holds(ctx, 3*all))
+					})
+				})
+			})
+		}
+	}
+}
+
 // TestWhoSetsTheRate: worker 0, once it has joined, and a rate that can be.
 func TestWhoSetsTheRate(t *testing.T) {
 	for _, servers := range []int{0, 1} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
+	"gorgonia.org/tensor"
 )
 
 // TestThreadsOfOneWorker trains with three threads a worker, whose batches are uneven, in every mode that has room for them.
@@ -40,6 +42,40 @@ func TestThreadsOfOneWorker(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestThreadsBeginWithTheWeights: where nothing moves the weights, every step of every thread has the loss of an evaluation.
+func TestThreadsBeginWithTheWeights(t *testing.T) {
+	for _, m := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+		fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
+			g := nn.NewGraph(1)
+			x, y := g.Input("x", 2), g.Input("y", 1)
+			w := g.Parameter(nn.ParameterOptions{Name: "w", Init: optimizer.Constant{Value: 0.5}}, 2, 1)
+			loss := nn.Mean(nn.SquareError(nn.MatMul(x, w), y))
+			return trial.Play(ctx, f, loss, optimizer.SGD{LR: 1e-12}, strategy.Strategy{Mode: m}, func() error {
+				for range 2 {
+					res, err := nn.TrainThreads(ctx, g, 4, func(int) iter.Seq2[dataset.Batch, error] {
+						return func(yield func(dataset.Batch, error) bool) {
+							one := dataset.Batch{"x": tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float32{1, 1})),
+								"y": tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float32{1.5}))}
+							for range 5 {
+								if !yield(one, nil) {
+									return
+								}
+							}
+						}
+					}, nn.TrainOptions{})
+					if err != nil {
+						return err
+					}
+					if math.Abs(res.Loss-0.25) > 1e-6 {
+						return fmt.Errorf("%s: the mean loss of %d steps is %v, with these weights it is 0.25", m, res.Steps, res.Loss)
+					}
+				}
+				return nil
+			})
+		})
 	}
 }
 

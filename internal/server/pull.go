@@ -77,7 +77,7 @@ func (c *reading) pull(f *wire.Frame, r *reply, peek bool) error {
 		r.Header().Version = r.ahead.Version
 		r.Dense(r.ahead.Dense)
 	} else if f.Version != wire.NoDense && (f.Version != version || peek && c.foreseeing) { // what the sender has may be foreseen
-		if err := c.pullDense(f, r); err != nil {
+		if err := c.pullDense(f, r, peek); err != nil {
 			return err
 		}
 	}
@@ -92,8 +92,8 @@ func (c *reading) pull(f *wire.Frame, r *reply, peek bool) error {
 	return c.pullChanged(f, r)
 }
 
-// pullDense adds the dense weights, or the span of them that is asked for.
-func (c *reading) pullDense(f *wire.Frame, r *reply) error {
+// pullDense adds the dense weights, or the span of them that is asked for. No gradient is computed at those of a peek.
+func (c *reading) pullDense(f *wire.Frame, r *reply, peek bool) error {
 	from, to, err := f.Span(c.part.floats)
 	if err != nil || from == to {
 		return err
@@ -103,7 +103,9 @@ func (c *reading) pullDense(f *wire.Frame, r *reply) error {
 	if err != nil {
 		return err
 	}
-	c.delays.note(int(f.Worker), from, r.dense)
+	if !peek {
+		c.delays.note(int(f.Worker), from, r.dense)
+	}
 	r.Dense(r.dense)
 	return nil
 }

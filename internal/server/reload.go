@@ -144,6 +144,7 @@ func (c *reloading) put(n *beside) {
 	if n.found.Rule != "" && len(n.from.Params) == 0 { // a whole checkpoint
 		c.part.store.SetStep(n.store.Step())
 		c.part.store.SetRateFactors(n.store.Factors())
+		c.rounds.rates.coming = nil
 	}
 	for _, b := range c.part.frozen() {
 		c.frozen.known[b.Param] = c.frozen.known[b.Param] || !absent(c.part.layout.Params[b.Param])

@@ -86,7 +86,10 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	bring := s.pull
-	if !st.Eval && s.met != s.w.meetings.Load() {
+	switch {
+	case st.Eval && s.w.Strategy.DelayCompensation > 0:
+		s.met = -1 // gradients are compensated from the weights that a training step was given
+	case !st.Eval && s.met != s.w.meetings.Load():
 		bring = s.begin
 	}
 	if err := bring(ctx, st); err != nil {
