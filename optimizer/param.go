@@ -34,7 +34,8 @@ type Param struct {
 	// Entry decides which ids of an embedding get a row; the zero value lets all in.
 	Entry Entry
 	// MaxBytes bounds the memory of an embedding's rows in each process that keeps a share of them; 0 is no bound. When it is
-	// reached, new ids stay without a row, as [Entry] describes, and rows that exist go on.
+	// reached, new ids stay without a row, as [Entry] describes, and rows that exist go on; the log
+	// warns at 80 % of it, and says how many ids were turned away.
 	MaxBytes int64
 	// Frozen marks what no rule may change, such as the statistics of batch norm. A frozen param has no G. An objective that computes
 	// other values of one that is dense gives them to a trainer that has a method SetDense(name string, w []float32) error.

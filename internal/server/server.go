@@ -78,6 +78,7 @@ func New(c Config) (*Server, error) {
 	if s.part, err = newPart(c.Layout, c.Index, c.serverRule, options, transport.LimitOf(c.Transport)); err != nil {
 		return nil, err
 	}
+	s.part.store.LogTo(s.log)
 	s.part.updates = update.New(s.part.store, c.Layout, c.Index,
 		update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: clip})
 	life, end := context.WithCancel(context.Background())

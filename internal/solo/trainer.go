@@ -55,6 +55,7 @@ func New(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy, lo
 	if err != nil {
 		return nil, err
 	}
+	t.Store().LogTo(log)
 	series := &checkpoint.Series{Dir: s.Recovery.Dir, Keep: s.Recovery.Keep, Deltas: s.Recovery.Deltas, Log: log}
 	return &Trainer{local: t, params: params, rule: rule, policy: s.NotFinite, series: series,
 		tracker: checkpoint.NewTracker(t.Store(), s.Recovery.Deltas > 0)}, nil

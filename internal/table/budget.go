@@ -3,7 +3,9 @@ package table
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -72,6 +74,41 @@ func (s *shard) mayWait() int {
 		return s.quota.waiting
 	}
 	return 1<<14 + 4*s.arena.live()
+}
+
+// filling tells a log that a table comes to its bound.
+type filling struct {
+	log  *slog.Logger // nil tells nobody
+	near atomic.Bool
+	told atomic.Uint64 // how many ids had been turned away when the log was told last
+}
+
+// LogTo has tables say when they come to their bounds. It comes before others use the store.
+func (s *Store) LogTo(log *slog.Logger) {
+	for _, t := range s.Tables {
+		t.filling.log = log
+	}
+}
+
+// nearly says whether a shard has taken 80 % of what it may use.
+func (s *shard) nearly() bool { return s.quota.rows < math.MaxInt && s.rowBytes() >= s.quota.rows/5*4 }
+
+// tellNearly says once that a table is nearly full.
+func (t *Sparse) tellNearly() {
+	if f := &t.filling; f.log != nil && !f.near.Swap(true) {
+		f.log.Warn("an embedding has taken 80 % of its MaxBytes: when it is full, ids without a row are turned away",
+			"table", t.param.Name, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
+	}
+}
+
+// tellFull says that ids were turned away: of the first, and when they are ten times as many.
+func (t *Sparse) tellFull() {
+	f, now := &t.filling, t.away.turnedAway.Load()
+	if told := f.told.Load(); f.log != nil && now >= max(1, 10*told) && f.told.CompareAndSwap(told, now) {
+		f.log.Warn("an embedding is full: ids without a row are turned away, and learn nothing: raise its MaxBytes, or "+
+			"drop rows by Shrink",
+			"table", t.param.Name, "turned_away", now, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
+	}
 }
 
 func (t *Sparse) full(id uint64) error {

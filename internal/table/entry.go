@@ -89,5 +89,7 @@ func (t *Sparse) create(s *shard, c *call, it item) *header {
 		return nil
 	}
 	c.res.Born++
-	return s.born(t, it)
+	h := s.born(t, it)
+	c.nearly = c.nearly || s.nearly()
+	return h
 }

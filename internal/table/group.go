@@ -29,6 +29,7 @@ type call struct {
 	past   [64]optimizer.State // of the steps that are replayed, by step modulo 64
 	zeros  []float32
 	res    Result
+	nearly bool // a row was born in a shard that is nearly full
 	err    error
 
 	out     *Columns // what read fills

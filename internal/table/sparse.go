@@ -51,6 +51,8 @@ type Sparse struct {
 	clock  atomic.Uint32
 	calls  sync.Pool
 	away   away
+
+	filling filling
 }
 
 // Result says what became of a push: Applied + Waiting + Full is the number of its ids.
@@ -150,7 +152,9 @@ func (t *Sparse) pushClicks(ids []uint64, g []float32, n Clicks, step int64, do 
 		return Result{}, err
 	}
 	res, err := t.run("push", ids, g, n, step, do)
-	t.away.add(res)
+	if t.away.add(res); res.Full > 0 {
+		t.tellFull()
+	}
 	return res, err
 }
 
@@ -212,6 +216,10 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 	first := int(t.turn.Add(1))
 	for i := range t.shards {
 		t.runShard((first+i)&(len(t.shards)-1), c, do)
+	}
+	if c.nearly {
+		c.nearly = false
+		t.tellNearly()
 	}
 	c.rows, c.clicks, c.given, c.played = nil, Clicks{}, [blockLen]*float32{}, nil
 	return c.res, c.err
