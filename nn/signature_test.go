@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -123,6 +124,30 @@ func TestModelsOfEarlierVersions(t *testing.T) {
 	}
 	if v, err := Version(dir); err != nil || v != "" {
 		t.Errorf("version %q, %v", v, err)
+	}
+}
+
+// TestAModelWithoutItsRecordSaysSo: a directory whose model.json was lost is read as it is, and the log warns, once for
+// a directory; a model that has its record is no news.
+func TestAModelWithoutItsRecordSaysSo(t *testing.T) {
+	old := slog.Default()
+	defer slog.SetDefault(old)
+	var out bytes.Buffer
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	dir := t.TempDir()
+	trainedToy(t, dir, nil)
+	for _, want := range []int{0, 1} {
+		for range 2 {
+			if _, err := OpenScorer(dir, ScorerOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := strings.Count(out.String(), "has no model.json"); got != want || strings.Count(out.String(), dir) != want {
+			t.Errorf("the log says it %d times, want %d: %s", got, want, out.String())
+		}
+		if err := os.RemoveAll(filepath.Join(dir, modelfiles.Record)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/safetensors"
@@ -81,10 +83,24 @@ func openAny(ctx context.Context, dir string) (*Files, error) {
 		}
 		before, err = now, nil
 	}
+	if err == nil && f.sum == "" {
+		f.tellUnsigned()
+	}
 	if _, gone := os.Stat(dir); err != nil && errors.Is(gone, fs.ErrNotExist) {
 		err = fmt.Errorf("%w%s", err, near(dir))
 	}
 	return f, err
+}
+
+// unsigned are directories without a record of which the log was told.
+var unsigned sync.Map
+
+// tellUnsigned warns, once for a directory, of a model whose files can't be checked.
+func (f *Files) tellUnsigned() {
+	if _, told := unsigned.LoadOrStore(f.dir, true); !told {
+		slog.Warn("a saved model has no "+Record+", so that nobody can say whether its files are whole and of one save: was it lost "+
+			"in a copy, or removed by hand?", "dir", f.dir)
+	}
 }
 
 func same(a, b *record) bool { return a == nil && b == nil || a != nil && b != nil && a.Sum == b.Sum }
