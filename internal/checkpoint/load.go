@@ -240,7 +240,7 @@ func (to *loading) copy(f *safetensors.File, b blockInfo, offset, lo, hi int) er
 		return nil
 	}
 	n := len(to.w)
-	if b.Size == n && len(to.state) == b.State { // the same block: whatever its state's layout
+	if b.Offset == offset && b.Size == n && len(to.state) == b.State { // the same block: whatever its state's layout
 		return safetensors.ReadAt(f, b.state(), to.state, 0)
 	}
 	if len(to.state)%n != 0 || b.State%b.Size != 0 || len(to.state)/n != b.State/b.Size {
