@@ -66,7 +66,7 @@ var house = map[string][]string{
 	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "rolemaker", "strategy",
 		"strategy/placement", "transport", "transport/transporttest"},
 
-	"fleet/internal/twin": {"fleet", "nn", "optimizer", "rolemaker", "strategy", "transport"},
+	"fleet/internal/twin": {"fleet", "internal/wire", "nn", "optimizer", "rolemaker", "strategy", "transport"},
 
 	"examples/...":              {"examples/...", "dataset", "fleet", "fleet/train", "nn", "optimizer", "optimizer/weights", "strategy"},
 	"examples/internal/jobtest": {"fleet", "fleet/fleettest", "fleet/train", "strategy"},

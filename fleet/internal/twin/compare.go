@@ -7,8 +7,10 @@ import (
 )
 
 // Differences are those of what was seen from what the twin says, in the order of its calls.
-func (p Program) Differences(saw Sights) (all []string) {
-	exact, one, other := p.Model(0), p.Model(1), p.Model(2)
+func (p Program) Differences(saw Seen) (all []string) {
+	picks := map[string]int{}
+	exact := p.Model(saw, 0, picks)
+	one, other := p.Model(saw, 1, picks), p.Model(saw, 2, picks)
 	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	for _, name := range exact.order {
 		want := exact.of[name]
@@ -33,7 +35,8 @@ func (p Program) Differences(saw Sights) (all []string) {
 	return all
 }
 
-// allowed is how far a number may be from the twin's, two copies of which have been rounded: a few times of what that did.
+// allowed is how far a number may be from the twin's, two copies of which have been rounded: a few times of what that
+// did.
 func allowed(want, one, other float64) float64 {
 	rounding := math.Max(math.Abs(one-want), math.Abs(other-want))
 	if math.IsNaN(rounding) {

@@ -1,14 +1,15 @@
-// Package twin draws whole jobs by seed, plays each through fleet's public door and again in a slow and plain model of its own, and
-// compares what users see: predictions while training, evaluations, rows, weights, what is published, what Stats counts. Only its own
-// tests use it.
+// Package twin draws whole jobs by seed, plays each through fleet's public door and again in a slow and plain model
+// of its own, and compares what users see: predictions while training, evaluations, rows, weights, what is published,
+// what Stats counts. Only its own tests use it.
 //
 //	go test ./fleet/internal/twin -run TestJobs                      a few seeds
 //	FLEET_SEEDS=200 go test ./fleet/internal/twin -run TestJobs      the first 200; 300:400 are those from 300 on
 //	FLEET_SEED=7 go test ./fleet/internal/twin -run TestJobs         one
 //
-// A program is plain data: a model, a rule for each param, and legs. A leg is one life of a job: its servers, workers and strategy, the
-// checkpoint that it begins from, and the calls that its workers make in this order, each worker the same. What the calls show is a list
-// of sights, each a name and numbers. Two lists of the same names are compared number by number.
+// A program is plain data: a model, a rule for each param, and legs. A leg is one life of a job: its servers, workers
+// and strategy, the checkpoint that it begins from, and the calls that its workers make in this order, each worker
+// the same. What the calls show is a list of sights, each a name and numbers. Two lists of the same names are
+// compared number by number.
 //
 //	program.go   Program, Leg, Call: a job as data, and as text
 //	draw.go      a program is drawn by seed, by what each option may be
@@ -21,6 +22,7 @@
 //	graph.go     the model as a graph, batches as feeds
 //	play.go      legs on a simulated cluster, in virtual time
 //	work.go      what a worker does in each call
+//	tap.go       the order in which requests arrive
 //
 // The model shares no code with what it judges, and has one float64 for each number:
 //
@@ -29,6 +31,7 @@
 //	net.go       forward and backward, one example at a time
 //	state.go     weights, rows, clocks; what a checkpoint holds of them
 //	rounds.go    sync, collective and alone: k steps, a fold, a clip, an update
+//	ordered.go   async, half_async and ssp: pushes in the order in which they arrived, weights that steps have read
 //	model.go     the calls of a program
 //
 // What came of it:
@@ -40,12 +43,12 @@
 //
 // # How far apart
 //
-// The twin computes a program three times: exactly, and twice with gradients and weights off by as much as float32 rounds them, by other
-// signs each time. Where these differ much, rounding decides, and the program says little there; where they don't, the door may be no
-// further away than a few times of that.
+// The twin computes a program three times: exactly, and twice with gradients and weights off by as much as float32
+// rounds them, by other signs each time. Where these differ much, rounding decides, and the program says little
+// there; where they don't, the door may be no further away than a few times of that.
 //
 // # To add an option
 //
-// A field of strategy.Strategy that no line of options.go knows fails TestEveryOptionIsDrawn. Add the line, draw it, and teach the model
-// what it does to numbers, if anything. TestJobs then has it beside all others.
+// A field of strategy.Strategy that no line of options.go knows fails TestEveryOptionIsDrawn. Add the line, draw it,
+// and teach the model what it does to numbers, if anything. TestJobs then has it beside all others.
 package twin

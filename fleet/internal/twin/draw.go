@@ -44,7 +44,7 @@ type saved struct {
 func drawNet(r *rand.Rand) Net {
 	n := Net{Inputs: 1 + r.IntN(4), Hidden: 2 + r.IntN(3), Ledger: r.IntN(3) > 0}
 	for i := range r.IntN(3) {
-		t := Table{Name: pick(r, "user", "item", "a table", "x.y")[:3] + string(rune('a'+i)), Dim: 1 + r.IntN(4), Slots: 1 + r.IntN(3)}
+		t := Table{Name: pick(r, "user ", "x.", "名") + string(rune('a'+i)), Dim: 1 + r.IntN(4), Slots: 1 + r.IntN(3)}
 		t.Height = pick(r, 0, 0, 40, 1<<40)
 		for range 2 + r.IntN(12) {
 			id := pick(r, uint64(r.IntN(20)), r.Uint64N(1<<53), r.Uint64())
@@ -88,9 +88,10 @@ func (d *drawer) drawRules() Rules {
 }
 
 var (
-	denseRules = []string{"sgd", "momentum", "adam", "adamw", "adamax", "adagrad", "decayed", "adadelta", "rmsprop", "ftrl", "lamb", "lars"}
-	rowRules   = []string{"naive", "shared", "std", "rowadam", "twoadam"}
-	planned    = []string{"exponential", "staircase", "inverse", "piecewise", "steps", "warmup"}
+	denseRules = []string{"sgd", "momentum", "adam", "adamw", "adamax", "adagrad", "decayed", "adadelta", "rmsprop",
+		"ftrl", "lamb", "lars"}
+	rowRules = []string{"naive", "shared", "std", "rowadam", "twoadam"}
+	planned  = []string{"exponential", "staircase", "inverse", "piecewise", "steps", "warmup"}
 )
 
 func (d *drawer) rule(row bool) Rule {
@@ -125,7 +126,10 @@ func (d *drawer) rule(row bool) Rule {
 // strategy draws how a leg trains.
 func (d *drawer) strategy(servers int) strategy.Strategy {
 	s := strategy.Sync()
-	if often(d.Rand, 3) {
+	if servers > 0 && often(d.Rand, 2) {
+		s = d.asynchronous()
+	}
+	if s.Mode == strategy.ModeSync && often(d.Rand, 3) {
 		s.Weighting = pick(d.Rand, strategy.Weightings()...)
 	}
 	if often(d.Rand, 4) {
@@ -143,11 +147,39 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 	case 1:
 		s.NoSlice = often(d.Rand, 2)
 	}
-	if often(d.Rand, 5) {
+	if s.Mode == strategy.ModeSync && often(d.Rand, 5) {
 		s.Codec = pick(d.Rand, strategy.Codecs()...)
 	}
 	if often(d.Rand, 6) {
 		s.MaxFrame = 4096
+	}
+	return s
+}
+
+// asynchronous draws a strategy of the modes in which the order of pushes decides.
+func (d *drawer) asynchronous() strategy.Strategy {
+	s := strategy.Strategy{NoForesight: true}
+	s.Mode = pick(d.Rand, strategy.ModeAsync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP)
+	switch s.Mode {
+	case strategy.ModeSSP:
+		s.Staleness = d.IntN(4)
+	case strategy.ModeHalfAsync:
+		s.Merge = pick(d.Rand, "", strategy.MergeMean, strategy.MergeSum)
+	case strategy.ModeAsync:
+		s.LookAhead = often(d.Rand, 4)
+		if often(d.Rand, 3) {
+			s.MaxMergeVarNum, s.SendQueueSize = 1+d.IntN(3), 1+d.IntN(4)
+			if s.MaxMergeVarNum > 1 {
+				s.Merge = pick(d.Rand, "", "", strategy.MergeMean, strategy.MergeSum)
+				s.SendWaitTimes = d.IntN(3)
+			}
+		}
+		if often(d.Rand, 4) {
+			s.IndependentRecvThread = true
+		}
+		if often(d.Rand, 4) {
+			s.MinSendGradNumBeforeRecv = 1 + d.IntN(3)
+		}
 	}
 	return s
 }

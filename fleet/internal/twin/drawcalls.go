@@ -18,9 +18,40 @@ func (d *drawer) leg() {
 		l.Calls = append(l.Calls, d.call(l, at, k)...)
 	}
 	dir := fmt.Sprintf("end-%d", at)
-	l.Calls = append(l.Calls, Call{Do: save, Dir: dir})
+	l.Calls = append(l.part(), Call{Do: save, Dir: dir})
 	d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
 	d.p.Legs = append(d.p.Legs, l)
+}
+
+// part puts a barrier between looks and an epoch in which some worker has no batches, which is then over before it
+// has looked.
+func (l Leg) part() (calls []Call) {
+	for i, c := range l.Calls {
+		if i > 0 && c.idle() && looked(l.Calls[:i]) {
+			calls = append(calls, Call{Do: barrier})
+		}
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// idle says whether some worker has no batches.
+func (c Call) idle() bool {
+	return c.Do == train && slices.ContainsFunc(c.Batches, func(steps [][]int) bool { return len(steps) == 0 })
+}
+
+// looked says whether there are looks since all met.
+func looked(calls []Call) bool {
+	for _, c := range slices.Backward(calls) {
+		switch c.Do {
+		case look:
+			return true
+		case reopen:
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // from draws what a leg begins with: mostly what the leg before has left.
@@ -113,6 +144,11 @@ func (d *drawer) train(l Leg) []Call {
 				}
 				c.Looks = append(c.Looks, Look{Worker: w, Step: s, Who: who})
 			}
+		}
+	}
+	if l.ordered() {
+		for range l.Workers {
+			c.Pace = append(c.Pace, 1+d.IntN(12))
 		}
 	}
 	d.epochs = append(d.epochs, c)

@@ -1,7 +1,7 @@
 package twin
 
-// First values of a param, as nn's doc has them for a reader of saved models: uniform between -spread and spread, functions of the
-// graph's seed, the name, the row and the column.
+// First values of a param, as nn's doc has them for a reader of saved models: uniform between -spread and spread,
+// functions of the graph's seed, the name, the row and the column.
 
 // firstDense are n initial values of a dense variable.
 func firstDense(seed uint64, name string, spread float64, n int) []float64 {

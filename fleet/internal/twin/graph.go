@@ -1,6 +1,8 @@
 package twin
 
 import (
+	"slices"
+
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
@@ -10,7 +12,9 @@ import (
 type graph struct {
 	*nn.Graph
 	loss, pred *nn.Node
-	beside     *nn.Node // what training fetches besides
+	beside     *nn.Node   // what training fetches besides
+	dense      []*nn.Node // variables, in the order of denseNames
+	rows       []*nn.Node // lookups, by table, the ledger's the last
 }
 
 // first is where first values come from.
@@ -23,6 +27,7 @@ func (p Program) graph() graph {
 	for _, t := range n.Tables {
 		in = append(in, nn.Embedding(g.IDs(t.feed(), t.Slots), t.options()))
 	}
+	g.rows = in[1:]
 	z := in[0]
 	if len(in) > 1 {
 		z = nn.Concat(in...)
@@ -31,10 +36,15 @@ func (p Program) graph() graph {
 	g.pred = nn.Linear(h, 1, nn.LinearOptions{Name: "out", Init: first, BiasInit: first})
 	each := nn.SquareError(g.pred, g.Input("label", 1))
 	if n.Ledger {
-		line := nn.Embedding(g.IDs("sample", 1), nn.EmbeddingOptions{Name: ledgerName, Dim: 1, Init: optimizer.Constant{}})
+		zero := nn.EmbeddingOptions{Name: ledgerName, Dim: 1, Init: optimizer.Constant{}}
+		line := nn.Embedding(g.IDs("sample", 1), zero)
+		g.rows = append(slices.Clone(g.rows), line)
 		each = nn.Add(each, nn.Multiply(line, g.Input("minus n", 1)))
 	}
 	g.loss = nn.Mean(each)
+	for _, name := range denseNames { // copies: a variable that is fetched shows what it is behind the step
+		g.dense = append(g.dense, nn.Scale(g.Node(name), 1, 0))
+	}
 	if n.Beside {
 		g.beside = nn.Mean(nn.Embedding(g.IDs("beside", 1), n.Tables[0].options()))
 	}
@@ -44,7 +54,8 @@ func (p Program) graph() graph {
 func (t Table) feed() string { return "ids of " + t.Name }
 
 func (t Table) options() nn.EmbeddingOptions {
-	return nn.EmbeddingOptions{Name: t.Name, Height: t.Height, Dim: t.Dim, Init: first, Entry: optimizer.Entry{CountFilter: t.Count}}
+	entry := optimizer.Entry{CountFilter: t.Count}
+	return nn.EmbeddingOptions{Name: t.Name, Height: t.Height, Dim: t.Dim, Init: first, Entry: entry}
 }
 
 // feed is a batch. An evaluation has no labels.

@@ -1,27 +1,26 @@
 package twin
 
+import "slices"
+
 // Known is a defect that is known: a program that has it may differ from the twin. Who mends it removes its line.
 type Known struct {
 	Name string
-	// Seed is one that fails by it today; TestKnown says when it no longer does.
-	Seed uint64
+	// Program is one that fails by it today, a file of testdata/known; TestKnown says when it no longer does.
+	Program string
 	// Has says whether a program may show it.
 	Has func(p Program) bool
 }
 
 // Defects are those known today.
 var Defects = []Known{
-	{"CountFilter counts a round once, however many workers pushed the id", 14, func(p Program) bool {
-		for _, t := range p.Net.Tables {
-			if t.Count > 1 && p.Legs[0].Workers > 1 {
-				return true
-			}
-		}
-		return false
-	}},
-	{"a model without rows begins an epoch with the weights of the worker's last push", 24, func(p Program) bool {
-		return len(p.Net.tables()) == 0 && p.Legs[0].Workers > 1
-	}},
+	{
+		"CountFilter counts a round once, however many workers pushed the id",
+		"testdata/known/countfilter.json",
+		func(p Program) bool {
+			counts := func(t Table) bool { return t.Count > 1 }
+			return p.Legs[0].Workers > 1 && slices.ContainsFunc(p.Net.Tables, counts)
+		},
+	},
 }
 
 // KnownOf are the names of known defects that a program may show.

@@ -27,9 +27,10 @@ func (s *Sights) see(values []float64, format string, args ...any) {
 	s.of[name] = copied(values)
 }
 
-// Model plays a program in the twin. Noise is the seed of what rounding might do; 0 is none.
-func (p Program) Model(noise uint64) Sights {
-	m := &model{p: &p, dirs: map[string]*state{}}
+// Model plays a program in the twin, in the orders that were seen. Noise is the seed of what rounding might do; 0 is
+// none. What a play without noise has picked is in picks, and the others pick it too.
+func (p Program) Model(seen Seen, noise uint64, picks map[string]int) Sights {
+	m := &model{p: &p, dirs: map[string]*state{}, seen: seen, picks: picks}
 	if noise > 0 {
 		m.noise = rand.New(rand.NewPCG(p.Seed, noise))
 	}
@@ -45,7 +46,10 @@ type model struct {
 	saw   Sights
 	dirs  map[string]*state
 	noise *rand.Rand
+	seen  Seen
+	picks map[string]int // versions
 
+	o     *ordered // nil in legs of rounds
 	l     Leg
 	now   *state
 	steps []int64 // pushes of each worker
@@ -56,16 +60,32 @@ func (m *model) leg(i int, l Leg) {
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
+	if m.o = nil; l.ordered() {
+		m.o = &ordered{events: m.seen.orders[i], seen: m.seen, samples: map[string][]int{}, own: map[int][]int{},
+			versions: []*state{m.now.clone()}}
+	}
 	for k, c := range l.Calls {
 		m.call(fmt.Sprintf("%d.%d", i, k), c)
 	}
+	m.meet()
 	m.weights(fmt.Sprintf("%d.end", i))
 	for w, n := range m.steps {
 		m.saw.see([]float64{float64(n)}, "%d.end worker %d steps", i, w)
 	}
 }
 
+// meet is what happens before calls that all make together.
+func (m *model) meet() {
+	if m.o != nil {
+		m.o.meet(m)
+	}
+}
+
 func (m *model) call(at string, c Call) {
+	if c.Do != train && c.Do != look && c.Do != reopen {
+		m.meet()
+		defer m.changed()
+	}
 	switch c.Do {
 	case train:
 		m.train(at, c)
@@ -89,11 +109,22 @@ func (m *model) call(at string, c Call) {
 	}
 }
 
+// changed is what happens behind them.
+func (m *model) changed() {
+	if m.o != nil {
+		m.o.versions[len(m.o.versions)-1] = m.now.clone()
+	}
+}
+
 func (m *model) load(dir string, only []string, weightsOnly bool) {
 	m.now.load(m.dirs[dir], only, weightsOnly)
 }
 
 func (m *model) look(at string, samples []int) {
+	if m.o != nil {
+		m.o.look(at, samples)
+		return
+	}
 	var y []float64
 	for _, i := range samples {
 		own, _, _ := m.p.Net.forward(evaluating{m.now}, m.p.example(i))
@@ -116,6 +147,10 @@ func (m *model) weights(at string) {
 
 // train makes the rounds of an epoch: each of one push of every worker that has batches left.
 func (m *model) train(at string, c Call) {
+	if m.o != nil {
+		m.o.train(m, at, c)
+		return
+	}
 	every := max(1, m.l.Strategy.GradientMerge.KSteps)
 	next := make([]int, len(c.Batches))
 	for {

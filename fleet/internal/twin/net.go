@@ -15,12 +15,15 @@ const (
 	outBias    = "out.b_0"
 )
 
+// denseNames are the variables.
+var denseNames = []string{hidden, hiddenBias, out, outBias}
+
 // spread is how far from 0 first values are.
 const spread = 0.3
 
 // params are the names of all params, without the ledger.
 func (n Net) params() []string {
-	all := []string{hidden, hiddenBias, out, outBias}
+	all := slices.Clone(denseNames)
 	for _, t := range n.Tables {
 		all = append(all, t.Name)
 	}
@@ -49,6 +52,19 @@ func (n Net) width() int {
 	return width
 }
 
+// number is a table's place among the params of the graph: tables come first, the ledger last.
+func (n Net) number(table string) uint32 {
+	if table == ledgerName {
+		return uint32(len(n.Tables) + len(denseNames))
+	}
+	return uint32(slices.Index(n.params(), table) - len(denseNames))
+}
+
+// size is how many numbers a variable has.
+func (n Net) size(name string) int {
+	return map[string]int{hidden: n.width() * n.Hidden, hiddenBias: n.Hidden, out: n.Hidden, outBias: 1}[name]
+}
+
 // example is a sample: its numbers, ids by table, and a label.
 type example struct {
 	x     []float32
@@ -72,6 +88,18 @@ func (p Program) example(i int) example {
 	}
 	e.label = 2*r.Float32() - 1
 	return e
+}
+
+// ids are those of a batch in one of tables, example after example.
+func (p Program) ids(table int, samples []int) (ids []uint64) {
+	for _, i := range samples {
+		if table == len(p.Net.Tables) {
+			ids = append(ids, uint64(i)) // the ledger's
+			continue
+		}
+		ids = append(ids, p.example(i).ids[table]...)
+	}
+	return ids
 }
 
 // weights are what a forward pass reads.
@@ -140,7 +168,8 @@ func (g *gradient) addRow(table string, id uint64, scale float64, x []float64) {
 	g.rows[table][id] = sum
 }
 
-// backward adds the gradient of an example's loss, the square of y − label, and of its line in the ledger, times scale.
+// backward adds the gradient of an example's loss, the square of y − label, and of its line in the ledger, times
+// scale.
 func (n Net) backward(g *gradient, w weights, e example, scale float64) {
 	y, z, h := n.forward(w, e)
 	dy := 2 * (y - float64(e.label)) * scale

@@ -21,10 +21,17 @@ import (
 const longest = 100 * time.Hour
 
 // Play plays a program through the door, in directories below dir.
-func (p Program) Play(t *testing.T, dir string) (saw Sights, err error) {
-	run := &run{p: &p, dir: dir}
+func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
+	run := &run{p: &p, dir: dir, saw: Seen{windows: map[string][2]int{}, orders: map[int][]*event{}}}
 	for i, l := range p.Legs {
+		run.order = nil
+		if l.ordered() {
+			run.order = newOrder(p.Seed + uint64(i))
+		}
 		synctest.Test(t, func(*testing.T) { err = run.leg(i, l) })
+		if run.order != nil {
+			run.saw.orders[i] = run.order.events
+		}
 		if err != nil {
 			return run.saw, fmt.Errorf("leg %d: %w\n%s", i, err, run.log.String())
 		}
@@ -38,8 +45,17 @@ type run struct {
 	dir string
 
 	mu  sync.Mutex // guards what follows
-	saw Sights
+	saw Seen
 	log lines
+
+	order *order // of the leg that is played, nil where none decides
+}
+
+// Seen is what was seen of a program, and in which order it happened where that decides.
+type Seen struct {
+	Sights
+	windows map[string][2]int // events that there were before a sight, and behind it
+	orders  map[int][]*event  // by leg
 }
 
 // lines are those of the log, for who reads of a failure.
@@ -52,6 +68,25 @@ func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.Builder.Write(b)
+}
+
+// watch notes how many events there were before a sight and behind it.
+func (r *run) watch(before int, format string, args ...any) {
+	if r.order == nil {
+		return
+	}
+	now := r.order.count()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.saw.windows[fmt.Sprintf(format, args...)] = [2]int{before, now}
+}
+
+// arrived is how many events there were.
+func (r *run) arrived() int {
+	if r.order == nil {
+		return 0
+	}
+	return r.order.count()
 }
 
 // see notes what a role sees.
@@ -73,7 +108,7 @@ func (r *run) leg(i int, l Leg) error {
 	logger := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var all sync.WaitGroup
 	for _, maker := range l.roles() {
-		f, err := fleet.New(maker, fleet.Options{Transport: network, Logger: logger})
+		f, err := fleet.New(maker, fleet.Options{Transport: r.way(maker, network), Logger: logger})
 		if err != nil {
 			return err
 		}
@@ -86,6 +121,15 @@ func (r *run) leg(i int, l Leg) error {
 	}
 	all.Wait()
 	return context.Cause(ctx)
+}
+
+// way is a role's way to the network.
+func (r *run) way(maker rolemaker.RoleMaker, network transport.Transport) transport.Transport {
+	role, ok := maker.(rolemaker.UserDefined)
+	if r.order == nil || !ok || role.Role != rolemaker.Worker {
+		return network
+	}
+	return tapped{network, role.CurrentID, r.order}
 }
 
 // roles are the processes of a leg.
@@ -106,7 +150,8 @@ func (l Leg) roles() (all []rolemaker.RoleMaker) {
 		return all
 	}
 	role := func(i int, r rolemaker.Role) rolemaker.RoleMaker {
-		return rolemaker.UserDefined{CurrentID: i, Role: r, WorkerNum: l.Workers, ServerEndpoints: name("server", l.Servers)}
+		servers := name("server", l.Servers)
+		return rolemaker.UserDefined{CurrentID: i, Role: r, WorkerNum: l.Workers, ServerEndpoints: servers}
 	}
 	for i := range l.Servers {
 		all = append(all, role(i, rolemaker.Server))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -45,7 +46,8 @@ type Leg struct {
 // From is what a leg begins with.
 type From struct {
 	Dir string `json:",omitempty"` // none if empty
-	// How is "restore", "init server", "server" (LoadModel before it serves) or "worker" (LoadModel while servers run).
+	// How is "restore", "init server", "server" (LoadModel before it serves) or "worker" (LoadModel while servers
+	// run).
 	How  string   `json:",omitempty"`
 	Only []string `json:",omitempty"`
 	// WeightsOnly leaves the rule's state, of "restore" alone.
@@ -59,6 +61,7 @@ type Call struct {
 	// train
 	Batches [][][]int `json:",omitempty"` // samples by worker and step
 	ByHand  bool      `json:",omitempty"` // step by step, and a barrier at the end
+	Pace    []int     `json:",omitempty"` // by worker: milliseconds behind a step, where the order of pushes decides
 	Looks   []Look    `json:",omitempty"`
 
 	// look, and evaluations while training
@@ -90,8 +93,19 @@ const (
 	publish = "publish"
 )
 
+// pace is how long a worker rests behind a step.
+func (c Call) pace(worker int) time.Duration {
+	if worker < len(c.Pace) {
+		return time.Duration(c.Pace[worker]) * time.Millisecond
+	}
+	return 0
+}
+
 // alone says whether the leg is one process.
 func (l Leg) alone() bool { return l.Servers == 0 && l.Workers == 1 }
+
+// ordered says whether the order in which pushes arrive decides what comes of a leg.
+func (l Leg) ordered() bool { return l.Servers > 0 && l.kind() != string(strategy.ModeSync) }
 
 // kind is what kind of job a leg is: "alone", "collective" or its mode.
 func (l Leg) kind() string {
@@ -130,6 +144,15 @@ func (c Call) String() string {
 	}
 	c.Do, c.Batches = "", nil
 	return text + " " + strings.Replace(plain(c), `"Do":"",`, "", 1)
+}
+
+// JSON is the program as a file has it.
+func (p Program) JSON() []byte { return []byte(plain(p)) }
+
+// Parse reads a program from a file.
+func Parse(data []byte) (p Program, err error) {
+	err = json.Unmarshal(data, &p)
+	return p, err
 }
 
 // parse reads what plain has written.

@@ -77,7 +77,8 @@ var rules = map[string]func(r Rule, s optimizer.Schedule) optimizer.Rule{
 	},
 }
 
-// schedules by kind, as the door takes them. A schedule that reaches 0 leaves a rule that divides by its rate nothing to do.
+// schedules by kind, as the door takes them. A schedule that reaches 0 leaves a rule that divides by its rate nothing
+// to do.
 var schedules = map[string]func(lr float64) optimizer.Schedule{
 	"":            func(float64) optimizer.Schedule { return nil },
 	"exponential": func(lr float64) optimizer.Schedule { return optimizer.ExponentialDecay{LR: lr, Gamma: 0.8} },
@@ -90,7 +91,8 @@ var schedules = map[string]func(lr float64) optimizer.Schedule{
 	},
 	"steps": func(lr float64) optimizer.Schedule { return optimizer.StepDecay{LR: lr, Size: 3, Gamma: 0.5} },
 	"warmup": func(lr float64) optimizer.Schedule {
-		return optimizer.LinearWarmup{Steps: 5, Start: lr / 10, End: lr, After: optimizer.NaturalExpDecay{LR: lr, Gamma: 0.1}}
+		after := optimizer.NaturalExpDecay{LR: lr, Gamma: 0.1}
+		return optimizer.LinearWarmup{Steps: 5, Start: lr / 10, End: lr, After: after}
 	},
 }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Fewest is the smallest program found that still fails, by leaving things out one after the other, as long as tries are left.
+// Fewest is the smallest program found that still fails, by leaving things out one after the other, as long as tries
+// are left.
 func Fewest(p Program, fails func(Program) bool, tries int) Program {
 	for again := true; again; {
 		again = false
@@ -37,7 +38,10 @@ func (p Program) whole() bool {
 		if !written[l.From.Dir] {
 			return false
 		}
-		for _, c := range l.Calls {
+		for i, c := range l.Calls {
+			if c.idle() && looked(l.Calls[:i]) {
+				return false
+			}
 			switch c.Do {
 			case save:
 				written[c.Dir] = true
@@ -51,7 +55,8 @@ func (p Program) whole() bool {
 	return len(p.Legs) > 0
 }
 
-// without is the program less one thing, the k-th that may be left out; nil where there is nothing, and no more behind the last.
+// without is the program less one thing, the k-th that may be left out; nil where there is nothing, and no more
+// behind the last.
 func (p Program) without(k int) (less *Program, more bool) {
 	c := p.copy()
 	n := -1
@@ -102,7 +107,8 @@ func (p Program) without(k int) (less *Program, more bool) {
 					if next() {
 						call.Batches[w] = slices.Delete(call.Batches[w], step, step+1)
 						steps := len(call.Batches[w])
-						call.Looks = slices.DeleteFunc(call.Looks, func(l Look) bool { return l.Worker == w && l.Step >= steps })
+						behind := func(l Look) bool { return l.Worker == w && l.Step >= steps }
+						call.Looks = slices.DeleteFunc(call.Looks, behind)
 						return &c, true
 					}
 					if next() {

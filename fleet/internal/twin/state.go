@@ -26,13 +26,12 @@ type row struct {
 }
 
 func newState(p *Program, noise *rand.Rand) *state {
-	s := &state{p: p, vars: map[string]*slot{}, rows: map[string]map[uint64]*row{}, waiting: map[string]map[uint64]int{},
-		dropped: map[string]int{}, factor: 1, noise: noise}
-	n := p.Net
-	for name, size := range map[string]int{hidden: n.width() * n.Hidden, hiddenBias: n.Hidden, out: n.Hidden, outBias: 1} {
-		s.vars[name] = newSlot(firstDense(p.Seed, name, spread, size))
+	s := &state{p: p, factor: 1, noise: noise, vars: map[string]*slot{}, dropped: map[string]int{},
+		rows: map[string]map[uint64]*row{}, waiting: map[string]map[uint64]int{}}
+	for _, name := range denseNames {
+		s.vars[name] = newSlot(firstDense(p.Seed, name, spread, p.Net.size(name)))
 	}
-	for _, t := range n.tables() {
+	for _, t := range p.Net.tables() {
 		s.rows[t.Name], s.waiting[t.Name] = map[uint64]*row{}, map[uint64]int{}
 	}
 	return s
@@ -71,7 +70,8 @@ func (s *state) missing(t Table, id uint64) []float64 {
 	return make([]float64, t.Dim)
 }
 
-// evaluating reads as evaluations do, training as steps do: the first touch of an id brings its row to life where no entry keeps it out.
+// evaluating reads as evaluations do, training as steps do: the first touch of an id brings its row to life where no
+// entry keeps it out.
 type evaluating struct{ *state }
 
 func (s evaluating) dense(name string) []float64 { return s.vars[name].w }
@@ -100,10 +100,28 @@ func (s training) row(t Table, id uint64) []float64 {
 	return r.w
 }
 
-// apply makes an update of a gradient. pushed says how many pushes had each id.
+// apply makes an update of a round's gradient. pushed says how many pushes had each id.
 func (s *state) apply(rules Rules, g *gradient, pushed map[string]map[uint64]int) {
-	s.steps++
 	clip(rules, g)
+	s.applyClipped(rules, g, pushed)
+}
+
+// born are rows that a request of training steps has read.
+func (s *state) born(e *event) {
+	for number, ids := range e.born {
+		for _, t := range s.p.Net.tables() {
+			if s.p.Net.number(t.Name) == number {
+				for _, id := range ids {
+					training{s}.row(t, id)
+				}
+			}
+		}
+	}
+}
+
+// applyClipped makes an update of a gradient that is not too long.
+func (s *state) applyClipped(rules Rules, g *gradient, pushed map[string]map[uint64]int) {
+	s.steps++
 	for name, v := range s.vars {
 		d := g.dense[name]
 		if d == nil {

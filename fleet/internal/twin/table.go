@@ -9,7 +9,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Features are what a program has drawn: options that a leg sets, by field of Strategy, rules, what the model has, and events.
+// Features are what a program has drawn: options that a leg sets, by field of Strategy, rules, what the model has,
+// and events.
 func (p Program) Features() (options, events []string) {
 	o, e := map[string]bool{}, map[string]bool{}
 	for i, l := range p.Legs {
@@ -30,7 +31,9 @@ func (p Program) Features() (options, events []string) {
 		}
 		for k, c := range l.Calls {
 			c.events(e)
-			e["epoch behind an epoch"] = e["epoch behind an epoch"] || k > 0 && c.Do == train && l.Calls[k-1].Do == train
+			if k > 0 && c.Do == train && l.Calls[k-1].Do == train {
+				e["epoch behind an epoch"] = true
+			}
 		}
 	}
 	p.Net.features(o)

@@ -2,7 +2,9 @@ package twin_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,20 +28,51 @@ func TestJobs(t *testing.T) {
 			p = twin.Fewest(p, func(p twin.Program) bool { return len(judge(t, p)) > 0 }, tries)
 			wrong = judge(t, p)
 		}
-		t.Errorf("FLEET_SEED=%d: %s\n%v", seed.N, strings.Join(wrong[:min(len(wrong), 6)], "\n\t"), p)
+		file := filepath.Join(os.TempDir(), fmt.Sprintf("twin-%d.json", seed.N))
+		if err := os.WriteFile(file, p.JSON(), 0o644); err != nil {
+			t.Error(err)
+		}
+		first := strings.Join(wrong[:min(len(wrong), 6)], "\n\t")
+		t.Errorf("FLEET_SEED=%d, or -run TestProgram -program %s: %s\n%v", seed.N, file, first, p)
 	})
 }
 
 // TestKnown fails when a known defect is mended: its line goes then, and TestJobs judges programs that have it.
 func TestKnown(t *testing.T) {
 	for _, d := range twin.Defects {
-		if p := twin.Draw(d.Seed); !d.Has(p) || len(judge(t, p)) == 0 {
-			t.Errorf("%q is mended, or seed %d no longer draws it: remove its line from known.go", d.Name, d.Seed)
+		if p := read(t, d.Program); !d.Has(p) || len(judge(t, p)) == 0 {
+			t.Errorf("%q is mended: remove its line from known.go, and %s", d.Name, d.Program)
 		}
 	}
 }
 
-var shrinks = flag.Int("shrink", 300, "how many smaller programs are tried when one fails")
+// TestProgram plays the program of -program, a file in which TestJobs has left one.
+func TestProgram(t *testing.T) {
+	if *program == "" {
+		t.Skip("-program names none")
+	}
+	p := read(t, *program)
+	for _, wrong := range judge(t, p) {
+		t.Error(wrong)
+	}
+	t.Log(p)
+}
+
+func read(t *testing.T, name string) (p twin.Program) {
+	data, err := os.ReadFile(name)
+	if err == nil {
+		p, err = twin.Parse(data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+var (
+	shrinks = flag.Int("shrink", 300, "how many smaller programs are tried when one fails")
+	program = flag.String("program", "", "a file with a program that TestProgram plays")
+)
 
 // judge plays a program and says what is wrong.
 func judge(t *testing.T, p twin.Program) []string {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
@@ -93,11 +95,13 @@ func (r *role) close(ctx context.Context, name string) error {
 }
 
 func (r *role) look(ctx context.Context, at, who string, samples []int) error {
+	before := r.arrived()
 	got, err := r.executor(who).Eval(ctx, r.p.feed(samples, false), r.g.pred)
 	if err != nil {
 		return fmt.Errorf("an evaluation by the %s executor: %w", who, err)
 	}
 	r.see(numbers(got[0]), "%s sees", at)
+	r.watch(before, "%s sees", at)
 	if who == "fresh" {
 		return r.close(ctx, who)
 	}
@@ -111,19 +115,45 @@ func numbers(t *tensor.Dense) (all []float64) {
 	return all
 }
 
-// fetches of a training step: predictions first.
+// fetches of a training step: predictions first, then, where the order of pushes decides, all that a step reads.
 func (r *role) fetches() []*nn.Node {
-	if r.g.beside != nil {
-		return []*nn.Node{r.g.pred, r.g.beside}
+	all := []*nn.Node{r.g.pred}
+	if r.l.ordered() {
+		all = slices.Concat(all, r.g.dense, r.g.rows)
 	}
-	return []*nn.Node{r.g.pred}
+	if r.g.beside != nil {
+		all = append(all, r.g.beside)
+	}
+	return all
+}
+
+// trained notes what a training step has read.
+func (r *role) trained(at string, batch []int, last []*tensor.Dense) {
+	r.see(numbers(last[0]), "%s trains on", at)
+	if !r.l.ordered() {
+		return
+	}
+	last = last[1:]
+	for i, name := range denseNames {
+		r.see(numbers(last[i]), "%s reads %s", at, name)
+	}
+	for i, t := range r.p.Net.tables() {
+		w := numbers(last[len(denseNames)+i])
+		for k, id := range r.p.ids(i, batch) {
+			r.see(w[k*t.Dim:][:t.Dim], "%s reads %s row %d", at, t.Name, id)
+		}
+	}
 }
 
 func (r *role) train(ctx context.Context, at string, c Call) error {
 	own, exe := c.Batches[r.worker], r.executor("same")
 	at = fmt.Sprintf("%s worker %d", at, r.worker)
+	before := r.arrived()
 	behind := func(step int, last []*tensor.Dense) error {
-		r.see(numbers(last[0]), "%s step %d trains on", at, step)
+		r.trained(fmt.Sprintf("%s step %d", at, step), own[step], last)
+		r.watch(before, "%s step %d", at, step)
+		before = r.arrived()
+		time.Sleep(c.pace(r.worker))
 		for _, l := range c.Looks {
 			if l.Worker == r.worker && l.Step == step {
 				if err := r.look(ctx, fmt.Sprintf("%s behind step %d", at, step), l.Who, own[step]); err != nil {

@@ -1,0 +1,293 @@
+package twin
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// In the modes without rounds the order of pushes decides, and which weights a step has read. Both are known: the
+// network notes the order, and steps show what they read. So the model takes each gradient from the weights that its
+// step says it had, applies pushes in their order, and asks of each step, and of each evaluation, whether what it
+// read was what the servers had at some moment: not later than its end, and not before what the mode promises.
+
+// step is a training step of a worker between two meetings of all.
+type step struct {
+	*gradient
+	at     string
+	worker int
+	epoch  int // call
+	number int // in the epoch
+	last   bool
+}
+
+// ordered is what the model knows of such a leg.
+type ordered struct {
+	events   []*event
+	seen     Seen
+	applied  int // events
+	steps    []step
+	looks    []string
+	samples  map[string][]int
+	last     int           // events before the last sight
+	versions []*state      // what the servers have behind so many events, and what all have changed when they met then
+	met      int           // events when all met last
+	own      map[int][]int // versions with a worker's pushes
+}
+
+// train notes the steps of an epoch: they are replayed when all meet.
+func (o *ordered) train(m *model, at string, c Call) {
+	for w, steps := range c.Batches {
+		for i, batch := range steps {
+			name := fmt.Sprintf("%s worker %d step %d", at, w, i)
+			read := o.read(m.p, name, batch)
+			g, y := m.p.batch(read, batch)
+			m.saw.see(y, "%s trains on", name)
+			o.last = max(o.last, o.seen.windows[name][1])
+			o.steps = append(o.steps, step{gradient: g, at: name, worker: w, number: i, last: i+1 == len(steps)})
+			for _, l := range c.Looks {
+				if l.Worker == w && l.Step == i {
+					o.look(fmt.Sprintf("%s worker %d behind step %d", at, w, i), batch)
+				}
+			}
+		}
+	}
+}
+
+func (o *ordered) look(at string, samples []int) {
+	name := at + " sees"
+	o.looks = append(o.looks, name)
+	o.samples[name] = samples
+	o.last = max(o.last, o.seen.windows[name][1])
+}
+
+// reading are the weights that a step has read, as it says.
+type reading struct {
+	vars map[string][]float64
+	rows map[string]map[uint64][]float64
+}
+
+func (r reading) dense(name string) []float64      { return r.vars[name] }
+func (r reading) row(t Table, id uint64) []float64 { return r.rows[t.Name][id] }
+
+func (o *ordered) read(p *Program, at string, batch []int) reading {
+	r := reading{map[string][]float64{}, map[string]map[uint64][]float64{}}
+	for _, name := range denseNames {
+		if r.vars[name] = o.seen.of[at+" reads "+name]; r.vars[name] == nil {
+			r.vars[name] = make([]float64, p.Net.size(name))
+		}
+	}
+	for i, t := range p.Net.tables() {
+		r.rows[t.Name] = map[uint64][]float64{}
+		for _, id := range p.ids(i, batch) {
+			w := o.seen.of[fmt.Sprintf("%s reads %s row %d", at, t.Name, id)]
+			if w == nil {
+				w = make([]float64, t.Dim)
+			}
+			r.rows[t.Name][id] = w
+		}
+	}
+	return r
+}
+
+// meet replays what happened since all met last.
+func (o *ordered) meet(m *model) {
+	units := o.units(m.l)
+	for ; o.applied < o.until(units); o.applied++ {
+		e := o.events[o.applied]
+		var together []*gradient
+		for n := 0; n < e.samples && len(units[e.worker]) > 0; units[e.worker] = units[e.worker][1:] {
+			u := units[e.worker][0]
+			clip(m.l.Rules, u.gradient)
+			together, n = append(together, u.gradient), n+u.samples
+			m.steps[e.worker]++
+		}
+		if len(together) > 0 {
+			m.now.applyPush(m.l, together)
+			o.own[e.worker] = append(o.own[e.worker], o.applied+1)
+		}
+		m.now.born(e)
+		o.versions = append(o.versions, m.now.clone())
+	}
+	for w, left := range units {
+		for _, s := range left {
+			m.saw.see(nil, "worker %d pushes %s", w, s.at) // which nobody saw
+		}
+	}
+	for i := range o.steps {
+		o.check(m, &o.steps[i])
+	}
+	for _, name := range o.looks {
+		o.checkLook(m, name)
+	}
+	o.steps, o.looks, o.met = nil, nil, o.applied
+}
+
+// until is the event behind which all steps are pushed.
+func (o *ordered) until(units map[int][]step) int {
+	for _, left := range units {
+		if len(left) > 0 {
+			return len(o.events)
+		}
+	}
+	return max(o.applied, o.last)
+}
+
+// units are the gradients that a worker hands over, by worker: of each step, or of k.
+func (o *ordered) units(l Leg) map[int][]step {
+	every, units, open := max(1, l.Strategy.GradientMerge.KSteps), map[int][]step{}, map[int][]*gradient{}
+	for _, s := range o.steps {
+		open[s.worker] = append(open[s.worker], s.gradient)
+		if len(open[s.worker]) == every || s.last {
+			s.gradient = merged(open[s.worker], l.Strategy.GradientMerge.Sum)
+			units[s.worker], open[s.worker] = append(units[s.worker], s), nil
+		}
+	}
+	return units
+}
+
+// applyPush makes the update of a push, of one gradient or of several that travelled together.
+func (s *state) applyPush(l Leg, together []*gradient) {
+	mean, sum := merged(together, false), merged(together, true)
+	for _, name := range append(slices.Clone(denseNames), tableNames(s.p.Net)...) {
+		if l.merge(name) == strategy.MergeSum {
+			mean.take(sum, name)
+		}
+	}
+	s.applyClipped(l.Rules, mean, nil)
+}
+
+// merge is how gradients of a param that travel together become one.
+func (l Leg) merge(name string) strategy.Merge {
+	rule := l.Rules.Of(name)
+	switch {
+	case l.Strategy.Merge != "":
+		return l.Strategy.Merge
+	case l.kind() == string(strategy.ModeAsync) && rule.Kind == "sgd" && !(rule.L2 > 0 && rule.Max > 0):
+		return strategy.MergeSum
+	}
+	return strategy.MergeMean
+}
+
+func tableNames(n Net) (names []string) {
+	for _, t := range n.tables() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func (g *gradient) take(from *gradient, name string) {
+	if x, ok := from.dense[name]; ok {
+		g.dense[name] = x
+	}
+	if rows, ok := from.rows[name]; ok {
+		g.rows[name] = rows
+	}
+}
+
+// check notes what a step should have read: of all that it may have read the nearest.
+func (o *ordered) check(m *model, s *step) {
+	window := o.seen.windows[s.at]
+	from := max(o.met, o.promised(m.l, s))
+	far := func(v *state) (d float64) {
+		for _, name := range denseNames {
+			d = max(d, apart(v.vars[name].w, o.seen.of[s.at+" reads "+name]))
+		}
+		return d
+	}
+	at := m.pick(s.at+" dense", from, window[1], func(v int) float64 { return far(o.versions[v]) })
+	for _, name := range denseNames {
+		m.saw.see(o.versions[at].vars[name].w, "%s reads %s", s.at, name)
+	}
+	at = m.pick(s.at+" rows", from, window[1], func(v int) (d float64) {
+		o.eachRow(m, s, o.versions[v], func(name string, w []float64) { d = max(d, apart(w, o.seen.of[name])) })
+		return d
+	})
+	o.eachRow(m, s, o.versions[at], func(name string, w []float64) { m.saw.see(w, "%s", name) })
+}
+
+// eachRow are the rows of a step as a version has them.
+func (o *ordered) eachRow(m *model, s *step, v *state, do func(name string, w []float64)) {
+	for _, t := range m.p.Net.tables() {
+		for _, id := range slices.Sorted(maps.Keys(s.rows[t.Name])) {
+			w := training{v.clone()}.row(t, id)
+			do(fmt.Sprintf("%s reads %s row %d", s.at, t.Name, id), w)
+		}
+	}
+}
+
+// promised is the version from which on a step may read: what its own worker has pushed is in it, but for what may be
+// on its way, and in ssp what others have pushed that must not be further behind.
+func (o *ordered) promised(l Leg, s *step) (version int) {
+	late := l.late(len(s.rows) > 0)
+	own := 0
+	for _, v := range o.own[s.worker] {
+		if v <= o.seen.windows[s.at][0] {
+			own++
+		}
+	}
+	if own-late-1 >= 0 {
+		version = o.own[s.worker][own-late-1]
+	}
+	return version
+}
+
+// late is how many of its own pushes a step may miss: with rows and no option that has pushes wait none, and without bound where dense
+// weights come by themselves.
+func (l Leg) late(rows bool) int {
+	s := l.Strategy.WithDefaults()
+	waits := s.SendQueueSize > 1 || s.MaxMergeVarNum > 1 || s.LookAhead || s.MinSendGradNumBeforeRecv > 1 || !rows
+	switch {
+	case l.kind() != string(strategy.ModeAsync):
+		return 0
+	case s.IndependentRecvThread:
+		return math.MaxInt / 2
+	case waits:
+		return (s.SendQueueSize+s.ThreadPoolSize)*s.MaxMergeVarNum + s.MinSendGradNumBeforeRecv
+	}
+	return 0
+}
+
+// checkLook notes what an evaluation should have seen.
+func (o *ordered) checkLook(m *model, name string) {
+	window, got := o.seen.windows[name], o.seen.of[name]
+	see := func(v int) (y []float64) {
+		for _, i := range o.samples[name] {
+			own, _, _ := m.p.Net.forward(evaluating{o.versions[v]}, m.p.example(i))
+			y = append(y, own)
+		}
+		return y
+	}
+	at := m.pick(name, window[0], window[1], func(v int) float64 { return apart(see(v), got) })
+	m.saw.see(see(at), "%s", name)
+}
+
+// pick is the version between two at which something is least. The copies of the twin that are rounded pick as it
+// does.
+func (m *model) pick(name string, from, to int, far func(version int) float64) int {
+	if at, ok := m.picks[name]; ok {
+		return at
+	}
+	best, least := min(from, len(m.o.versions)-1), math.Inf(1)
+	for v := from; v <= to && v < len(m.o.versions); v++ {
+		if d := far(v); d < least {
+			best, least = v, d
+		}
+	}
+	m.picks[name] = best
+	return best
+}
+
+// apart is the largest difference between two lists.
+func apart(a, b []float64) (far float64) {
+	if len(a) != len(b) {
+		return math.Inf(1)
+	}
+	for i := range a {
+		far = max(far, math.Abs(a[i]-b[i]))
+	}
+	return far
+}

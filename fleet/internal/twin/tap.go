@@ -1,0 +1,140 @@
+package twin
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// order is the network of a leg in which the order of pushes decides. Each request of a worker takes a drawn time,
+// the same to all servers, and no two requests arrive at the same moment: so all servers have one order of what
+// happens to them, which is noted.
+type order struct {
+	seed uint64
+
+	mu     sync.Mutex // guards what follows
+	sent   map[sending]*sent
+	taken  map[time.Time]bool
+	pulls  map[int]uint64 // of a worker
+	events []*event
+}
+
+// sending is a worker's request: a push by its number, all else by when it was sent.
+type sending struct {
+	worker int
+	push   uint64
+	at     time.Time
+}
+
+// sent is a request on its way, and the event that it is when it arrives.
+type sent struct {
+	at time.Time
+	*event
+	noted bool
+}
+
+// event is a request of a training step that has reached the servers: a push if it has samples, and ids that are
+// read.
+type event struct {
+	worker  int
+	samples int
+	born    map[uint32][]uint64 // by number of the param
+}
+
+func newOrder(seed uint64) *order {
+	return &order{seed: seed, sent: map[sending]*sent{}, taken: map[time.Time]bool{}, pulls: map[int]uint64{}}
+}
+
+// count is how many events there were.
+func (o *order) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.events)
+}
+
+// send gives a request the time at which it arrives.
+func (o *order) send(worker int, push uint64) *sent {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	key := sending{worker, push, now}
+	if push > 0 {
+		key.at = time.Time{}
+	}
+	s := o.sent[key]
+	if s == nil {
+		number := push
+		if number == 0 {
+			o.pulls[worker]++
+			number = o.pulls[worker] << 32
+		}
+		r := rand.New(rand.NewPCG(o.seed, number<<8+uint64(worker)))
+		s = &sent{event: &event{worker: worker, born: map[uint32][]uint64{}}}
+		s.at = now.Add(time.Duration(1+r.IntN(5000)) * time.Microsecond)
+		for o.taken[s.at] {
+			s.at = s.at.Add(time.Microsecond)
+		}
+		o.taken[s.at], o.sent[key] = true, s
+	}
+	return s
+}
+
+// arrived notes a frame of a training step.
+func (o *order) arrived(s *sent, f wire.Frame) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !s.noted {
+		s.noted = true
+		o.events = append(o.events, s.event)
+	}
+	if f.Seq > 0 {
+		s.samples = int(f.Samples)
+	}
+	for _, sec := range f.Sections {
+		if sec.Kind == wire.KindIDs {
+			ids, _ := sec.IDs(nil)
+			s.born[sec.Param] = append(s.born[sec.Param], ids...)
+		}
+	}
+}
+
+// frameOf is a frame behind the transport's envelope; of one in pieces or in code its header.
+func frameOf(req [][]byte) (f wire.Frame, ok bool) {
+	const envelope = 16
+	all := bytes.Join(req, nil)
+	if len(all) <= envelope {
+		return f, false
+	}
+	if f.Parse(all[envelope:]) == nil {
+		return f, true
+	}
+	h, err := wire.ParseHeader(all[envelope:])
+	return wire.Frame{Header: h}, err == nil
+}
+
+// tapped is a worker's way to an ordered network.
+type tapped struct {
+	transport.Transport
+	worker int
+	*order
+}
+
+// Call implements [transport.Transport].
+func (t tapped) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	f, ok := frameOf(req)
+	step := ok && f.Op == wire.OpStep
+	if !step {
+		f.Seq = 0
+	}
+	s := t.send(t.worker, f.Seq)
+	time.Sleep(time.Until(s.at))
+	if step {
+		t.arrived(s, f)
+	}
+	return t.Transport.Call(ctx, endpoint, req, read)
+}
