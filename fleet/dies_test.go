@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ type deathJob struct {
 	strategy strategy.Strategy
 	victim   string // "worker 1"
 	stopped  bool
-	returns  bool // as another process, when it has been declared dead
+	returns  bool          // as another process, when it has been declared dead
+	soon     time.Duration // or so long after its end, if that is set
 	network  transport.Transport
 
 	mu      sync.Mutex
@@ -105,6 +107,32 @@ func TestASecondLife(t *testing.T) {
 	}
 }
 
+// TestANextLifeIsADeath: where a worker's death sends all back, or the others go on without it, another process in its place is word enough
+// of it when three heartbeats are missed: nobody waits for the worker timeout.
+func TestANextLifeIsADeath(t *testing.T) {
+	for _, s := range deathModes(t) {
+		if !inStep(s.Mode) {
+			continue
+		}
+		for _, lost := range []strategy.WorkerLost{"", strategy.WorkerGoOn} {
+			t.Run(fmt.Sprintf("%s, %q", s.Mode, lost), func(t *testing.T) {
+				s.Recovery = strategy.Recovery{Dir: t.TempDir(), WorkerLost: lost}
+				j := &deathJob{strategy: s.WithDefaults(), victim: "worker 1", returns: true, soon: 5 * time.Second, ends: map[string]deathEnd{}}
+				j.run(t)
+				delete(j.ends, j.victim)
+				for role, end := range j.ends {
+					if back := lost == ""; back != errors.Is(end.err, fleet.ErrWentBack) || back && end.after > 8*time.Second {
+						t.Errorf("%s ended after %v with %v", role, end.after, end.err)
+					}
+				}
+				if j.longest > 10*time.Second || len(j.ends) != 4 {
+					t.Errorf("the longest step took %v; %d roles ended", j.longest, len(j.ends))
+				}
+			})
+		}
+	}
+}
+
 // playDeath plays the job in virtual time.
 func playDeath(t *testing.T, s strategy.Strategy, victim string, returns bool) *deathJob {
 	j := &deathJob{strategy: s.WithDefaults(), victim: victim, returns: returns, ends: map[string]deathEnd{}}
@@ -165,7 +193,7 @@ func (j *deathJob) play(ctx context.Context, f *fleet.Fleet) error {
 	}
 	err := j.live(ctx, f, role == j.victim)
 	if role == j.victim && j.returns {
-		<-time.After(2 * j.strategy.WorkerTimeout.Std())
+		<-time.After(cmp.Or(j.soon, 2*j.strategy.WorkerTimeout.Std()))
 		err = j.again(ctx, f)
 	}
 	j.mu.Lock()

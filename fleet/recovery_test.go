@@ -369,6 +369,9 @@ func TestTheNextWorkerSaves(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			j := &enduring{Job: job, epochs: 6, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Minute), Keep: 20}}
+			if inStep(job.Strategy.Mode) {
+				j.recovery.WorkerLost = strategy.WorkerGoOn
+			}
 			var then []string
 			j.within = func(f *fleet.Fleet, epoch, step int) error {
 				if f.WorkerIndex() == 0 && epoch == 1 && step == 2 {
@@ -770,13 +773,13 @@ func effectsOnRecovery() map[string]effect {
 			},
 		},
 		"Recovery.WorkerLost": {
-			set: set(strategy.Recovery{WorkerLost: strategy.WorkerBack}),
+			set: set(strategy.Recovery{WorkerLost: strategy.WorkerGoOn}),
 			in:  []trial.Place{trial.InSync, trial.InSSP},
 			shows: func(t *testing.T, x trial.Trial) {
 				x.Gone = 3
 				for _, lost := range []strategy.WorkerLost{"", strategy.WorkerGoOn, strategy.WorkerBack} {
 					o := x.With(func(s *strategy.Strategy) { s.Recovery = strategy.Recovery{Dir: t.TempDir(), WorkerLost: lost} }).Run(t)
-					back := lost == strategy.WorkerBack
+					back := lost != strategy.WorkerGoOn
 					if errors.Is(o.Errs["server 0"], fleet.ErrWentBack) != back || (o.Errs["worker 0"] != nil) != back {
 						t.Errorf("%q: server 0 ends with %v, worker 0 with %v", lost, o.Errs["server 0"], o.Errs["worker 0"])
 					}

@@ -149,8 +149,9 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 var ErrWorkersDied = server.ErrWorkersDied
 
 // ErrWentBack says that a server has ended in the middle of a job or was started again, and has lost its weights: no role can go on, and
-// the job starts again from its last checkpoint. Servers and workers all end with it. The error that wraps it says which server it was.
-// A worker that was started again alone ends with it in modes sync and ssp, whose rounds have gone on without it.
+// the job starts again from its last checkpoint. Servers and workers all end with it. The error that wraps it says which role it was.
+// In modes sync and ssp a worker's death does the same to a job with a Recovery.Dir, unless WorkerLost says otherwise; in one without, a
+// worker that was started again alone ends with it, since rounds have gone on without it.
 var ErrWentBack = server.ErrWentBack
 
 // ExitWentBack is the status of a program that ends by ErrWentBack, EX_TEMPFAIL of sysexits.h: whoever starts roles starts this one again.

@@ -42,7 +42,7 @@ type Recovery struct {
 	// RestartTimeout is how long the others wait for a server that has a journal; 0 means 5m.
 	RestartTimeout Duration `json:"restart_timeout,omitempty"`
 	// WorkerLost says what follows the death of a worker in the modes sync and ssp, whose workers go in step; elsewhere it can be
-	// started again alone. Empty is WorkerGoOn.
+	// started again alone. Empty is WorkerBack.
 	WorkerLost WorkerLost `json:"worker_lost,omitempty"`
 }
 
@@ -61,11 +61,17 @@ const (
 type WorkerLost string
 
 const (
-	// WorkerGoOn has the others go on without it.
+	// WorkerGoOn has the others go on without it, which is also what follows in a job without a Dir. What it had not trained is short then.
 	WorkerGoOn WorkerLost = "go_on"
-	// WorkerBack has every role end, and the job go on from its last checkpoint with all workers.
+	// WorkerBack has every role end, and the job go on from its last checkpoint with all workers, so that each sample counts once.
 	WorkerBack WorkerLost = "back"
 )
+
+// GoesBack says whether the death of a worker sends every role of a job with servers back to the last checkpoint.
+func (s Strategy) GoesBack() bool {
+	inStep := s.Mode == ModeSync || s.Mode == ModeSSP
+	return inStep && s.Recovery.Dir != "" && s.Recovery.WorkerLost != WorkerGoOn
+}
 
 // ServerTimeout is how long a server may be away before the others give up: WorkerTimeout, or with a journal RestartTimeout if that
 // is longer.

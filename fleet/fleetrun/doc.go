@@ -94,15 +94,17 @@
 // to a minute, until the job ends well or has failed N+1 times. A program that saves checkpoints (strategy.Recovery; the examples'
 // -checkpoint) goes on from the last one. A role that ends with 2, which is a command line that makes no sense, is not started again, but
 // after a panic; nor is a job that a signal has ended. Logs go on after a line that says which attempt begins. On several machines give
-// all the same --max_restart: roles whose job has lost one elsewhere fail, and are started again too.
+// all the same --max_restart. Roles whose job has lost one elsewhere go back to the last checkpoint: programs of package fleet/train in
+// their processes (-goback), while the machine that has lost its own types its command again; others fail with 75, and are started again.
 //
 // With --restart_servers=N a server that fails is started again alone and at once, up to N times in all: for programs whose servers keep a
 // journal (strategy.Recovery; the examples' -journal), and go on where they were while the others wait. One that ends with 75 has lost
 // its weights, and then --max_restart says what follows.
 //
 // With --restart_workers=N so is a worker: in modes async, half_async and geo the others train on meanwhile, and it goes on behind the
-// samples that it had pushed. In modes sync and ssp the others can't wait for it: its process ends with 75, and --max_restart says what
-// follows. A worker that fails when servers have ended well has nobody to come back to.
+// samples that it had pushed. In modes sync and ssp the others go back to the last checkpoint with it, in their processes if they are of
+// package fleet/train; without checkpoints its process ends with 75, and --max_restart says what follows. A worker that fails when servers
+// have ended well has nobody to come back to.
 //
 // An interrupt (^C), SIGTERM or SIGHUP to fleetrun asks all roles to end, which may save a checkpoint before, as long as the grace period
 // lasts; a second one kills them. The exit code is 130, 143

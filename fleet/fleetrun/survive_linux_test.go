@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/internal/procs"
 )
 
@@ -24,14 +26,7 @@ func TestAJobSurvives(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a model several times, as processes")
 	}
-	bin := t.TempDir()
-	for _, program := range []string{"fleet/fleetrun", "examples/wide_and_deep"} {
-		build := exec.Command("go", "build", "-o", bin+"/", "./"+program)
-		build.Dir = "../.."
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
+	bin := built(t)
 	undisturbed := survivor{bin: bin}.run(t)
 	for _, victim := range []string{"server 0", "server 1", "worker 0", "worker 1"} {
 		t.Run(victim, func(t *testing.T) {
@@ -67,6 +62,70 @@ func TestAJobSurvives(t *testing.T) {
 	})
 }
 
+// TestAMachineIsLost kills a machine's fleetrun, and with it the machine's worker, in the middle of a job in sync that saves checkpoints, and
+// types its command again: the roles of the other machine go back in their processes, and all come to the weights of a job that nobody
+// disturbed, bit for bit.
+func TestAMachineIsLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a model twice, as processes")
+	}
+	s, dir := survivor{bin: built(t)}, t.TempDir()
+	undisturbed := s.run(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	lists := []string{"--servers=" + strings.Join(porttest.Free(t, 2), ","), "--workers=127.0.0.1,127.0.0.2"}
+	machine := func(address string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, s.bin+"/fleetrun", append(lists, s.program(dir)...)...)
+		cmd.Dir, cmd.Env = dir, append(inherit(os.Environ(), nil), "GOMAXPROCS=1", "POD_IP="+address)
+		return cmd
+	}
+	one, two := machine("127.0.0.1"), machine("127.0.0.2")
+	said, err := one.StdoutPipe()
+	if err = errors.Join(err, one.Start(), two.Start()); err != nil {
+		t.Fatal(err)
+	}
+	var stdout strings.Builder
+	killed := false
+	for lines := bufio.NewScanner(io.TeeReader(said, &stdout)); lines.Scan(); {
+		if !killed && strings.Contains(lines.Text(), "epoch 2/6") {
+			killed = true
+			err = errors.Join(two.Process.Kill(), two.Wait())
+			two = machine("127.0.0.2")
+			if e := two.Start(); e != nil {
+				t.Fatal(err, e)
+			}
+		}
+	}
+	if err := errors.Join(one.Wait(), two.Wait()); err != nil || !killed {
+		t.Fatalf("the job ends with %v, killed: %t\n%s", err, killed, &stdout)
+	}
+	o := survived{auc: regexp.MustCompile(`test AUC \S+`).FindString(stdout.String())}
+	if o.weights, err = os.ReadFile(filepath.Join(dir, "out", "model", "weights.safetensors")); err != nil {
+		t.Fatal(err)
+	}
+	o.equals(t, undisturbed)
+	for _, role := range []string{"serverlog.0", "serverlog.1", "workerlog.0"} {
+		log, err := os.ReadFile(filepath.Join(dir, "log", role))
+		if err != nil || !bytes.Contains(log, []byte("goes back to the last checkpoint of the job")) {
+			t.Errorf("%s: %v\n%s", role, err, log)
+		}
+	}
+}
+
+// built is a directory with the commands.
+func built(t *testing.T) (bin string) {
+	t.Helper()
+	bin = t.TempDir()
+	for _, program := range []string{"fleet/fleetrun", "examples/wide_and_deep"} {
+		build := exec.Command("go", "build", "-o", bin+"/", "./"+program)
+		build.Dir = "../.."
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return bin
+}
+
 // equals fails the test unless both jobs came to the same model.
 func (o survived) equals(t *testing.T, other survived) {
 	t.Helper()
@@ -89,14 +148,19 @@ type survived struct {
 	weights             []byte
 }
 
+// program is the command line of a role.
+func (s survivor) program(dir string) []string {
+	return []string{s.bin + "/wide_and_deep", "-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64",
+		"-checkpoint=" + dir + "/checkpoints", "-checkpoint_every=1h", "-out=" + dir + "/out"}
+}
+
 // run runs the job, which must end well.
 func (s survivor) run(t *testing.T) (o survived) {
 	t.Helper()
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	restart, program := "--max_restart=3", []string{s.bin + "/wide_and_deep", "-mode=sync", "-epochs=6", "-rows=6000", "-layers=16", "-batch=64",
-		"-checkpoint=" + dir + "/checkpoints", "-checkpoint_every=1h", "-out=" + dir + "/out"}
+	restart, program := "--max_restart=3", s.program(dir)
 	switch {
 	case s.journal:
 		restart, program = "--restart_servers=3", append(program, "-journal="+dir+"/journal")

@@ -99,6 +99,12 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	return r.result(), f.StopWorker(ctx)
 }
 
+// saves says whether the job has checkpoints to go back to.
+func (j Job) saves() bool {
+	s, err := j.check()
+	return err == nil && s.Recovery.Dir != ""
+}
+
 // passedOver says that the job does not begin from what -load names, as its own checkpoints come first.
 func (j *Job) passedOver(f *fleet.Fleet, s strategy.Strategy) {
 	if j.Load == "" || s.Recovery.Dir == "" || !f.IsFirstWorker() {

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/mistyped"
+	"github.com/gofleet/gofleet/rolemaker"
 )
 
 // Main is a program's main function: it parses the command line, with the flags of o and those that the program has defined, makes the job
@@ -25,6 +28,9 @@ import (
 //
 // A program that has to look at its flags first parses them itself, by [Options.Parse] or as package flag
 // has it; Main then leaves that out.
+//
+// Where all roles go back to the last checkpoint of -checkpoint, since a server has lost its weights or, in modes sync and ssp, a worker
+// has ended, Main joins the job anew in this process, with a Job made anew, up to -goback times.
 //
 // An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack] where starting all roles
 // again from the last checkpoint is what helps, or with 2 where the command line makes no sense.
@@ -80,20 +86,60 @@ func start(o *Options, args []string, job func() (Job, error)) error {
 	if err := o.Check(); err != nil {
 		return usage{err}
 	}
-	j, err := job()
-	if err != nil {
-		return err
-	}
-	f, err := fleet.Init(nil)
-	if err != nil {
-		return err
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	_, err = j.Run(ctx, f)
+	err := play(ctx, o, job)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
 	return err
+}
+
+// play plays this process's role. Where all roles go back to the last checkpoint it joins the job anew, as often as -goback says.
+func play(ctx context.Context, o *Options, job func() (Job, error)) error {
+	var who rolemaker.RoleMaker // nil looks at the environment
+	for left := o.goBack; ; left-- {
+		j, err := job()
+		if err != nil {
+			return err
+		}
+		f, err := fleet.Init(who)
+		if err != nil {
+			return err
+		}
+		_, err = j.Run(ctx, f)
+		if !errors.Is(err, fleet.ErrWentBack) || left < 1 || !j.saves() {
+			return err
+		}
+		slog.Warn("this role goes back to the last checkpoint of the job", "role", f, "times left", left-1, "error", err)
+		if err := pause(ctx, goBackPause); err != nil {
+			return err
+		}
+		if f.ServerNum() > 0 {
+			who = same(f)
+		}
+	}
+}
+
+// goBackPause keeps a role from using up its returns on a run of the job that is about to end.
+const goBackPause = time.Second
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// same is the identity that a fleet of a job with servers has: to find it out again could take a meeting of all processes.
+func same(f *fleet.Fleet) rolemaker.RoleMaker {
+	role, index := rolemaker.Worker, f.WorkerIndex()
+	if f.IsServer() {
+		role, index = rolemaker.Server, f.ServerIndex()
+	}
+	return rolemaker.UserDefined{Role: role, CurrentID: index, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints(),
+		WorkerEndpoints: f.WorkerEndpoints()}
 }

@@ -45,7 +45,7 @@ type Options struct {
 	checkpointEvery                  time.Duration
 	journal                          string
 	placement, codec, payload, amend string
-	kSteps                           int
+	kSteps, goBack                   int
 	defaulted                        bool // Batch, Epochs and Threads have been given their defaults
 }
 
@@ -58,7 +58,7 @@ const (
 func (c *Options) fill() {
 	if !c.defaulted {
 		c.Batch, c.Epochs, c.Threads = cmp.Or(c.Batch, usualBatch), cmp.Or(c.Epochs, 1), cmp.Or(c.Threads, 1)
-		c.defaulted = true
+		c.goBack, c.defaulted = 3, true
 	}
 }
 
@@ -84,6 +84,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.journal, "journal", "", "directory on each server's local disk for what it does between checkpoints: a server that is "+
 		"killed and started again goes on where it was, as with fleetrun --restart_servers; with -checkpoint")
 	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 is 1m")
+	fs.IntVar(&c.goBack, "goback", c.goBack, "how often a role joins the job anew when all go back to the last checkpoint, before it "+
+		"ends with status 75; with -checkpoint")
 	fs.StringVar(&c.Out, "out", c.Out, "directory for what the job leaves: checkpoint, model, history, curves; empty saves nothing")
 }
 
@@ -103,6 +105,8 @@ func (c *Options) Check() error {
 		return fmt.Errorf("train: -epochs=%d -batch=%d: both count from 1; a flag that is left out has its default", c.Epochs, c.Batch)
 	case c.Threads < 1:
 		return fmt.Errorf("train: -threads=%d: they count from 1", c.Threads)
+	case c.goBack < 0:
+		return fmt.Errorf("train: -goback=%d: it counts from 0", c.goBack)
 	case c.EvalEvery < 0:
 		return fmt.Errorf("train: -eval_every=%d: it counts steps, from 0", c.EvalEvery)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -70,6 +71,7 @@ func TestBadFlags(t *testing.T) {
 		"-batch=-1":             {"-batch=-1"},
 		"-threads=0":            {"-threads=0"},
 		"-eval_every=-1":        {"-eval_every=-1"},
+		"-goback=-1":            {"-goback=-1"},
 		"recovery: every is 1m": {"-checkpoint_every=1m"},
 		`unknown field "speed"`: {`-strategy={"speed": 3}`},
 		"codec":                 {"-codec=zip"},
@@ -93,6 +95,25 @@ type learnt struct {
 	rule     optimizer.Rule
 	result   Result
 	said     string
+	options  Options
+}
+
+// joins is how often a role joins a job of which each run goes back.
+func joins(t *testing.T, o Options) (n int) {
+	t.Helper()
+	o.Checkpoint = t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		err := play(t.Context(), &o, func() (Job, error) {
+			n++
+			g := nn.NewGraph(1)
+			return Job{Options: o, Loss: nn.Mean(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{})), Rule: optimizer.SGD{LR: 1},
+				Data: func(context.Context) (_, _ *dataset.Dataset, err error) { return nil, nil, fleet.ErrWentBack }}, nil
+		})
+		if !errors.Is(err, fleet.ErrWentBack) {
+			t.Errorf("the last run ended with %v", err)
+		}
+	})
+	return n
 }
 
 // learn runs a job of one process.
@@ -105,7 +126,7 @@ func learn(t *testing.T, args ...string) (l learnt) {
 	if l.strategy, err = o.Strategy(); err != nil {
 		t.Fatal(err)
 	}
-	l.rule = o.AdamOrSGD(0.1, 0.1)
+	l.rule, l.options = o.AdamOrSGD(0.1, 0.1), o
 	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) (err error) {
 		g := nn.NewGraph(1)
 		y := nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{})
@@ -164,6 +185,7 @@ func TestEveryFlagActs(t *testing.T) {
 			return err == nil && strings.Contains(l.said, dir)
 		}},
 		{"-load=" + dir + "/checkpoint", "load", func(l learnt) bool { return l.result.Epoch.Loss < before.Loss/2 }},
+		{"-goback=1", "goback", func(l learnt) bool { return joins(t, l.options) == 2 && joins(t, plain.options) == 4 }},
 		{"-checkpoint=" + dir + "/ckpt", "checkpoint", func(l learnt) bool {
 			latest, err := fleet.Latest(dir + "/ckpt")
 			return err == nil && latest.Progress.Epoch == 1 && l.strategy.Recovery.Every == strategy.Duration(time.Minute)

@@ -207,6 +207,11 @@ func (r *Roster) Living(worker int) (life uint32, lives bool) {
 	return m.life, m.state == alive && !m.fenced && m.ends == ""
 }
 
+// Parting says that a worker has said that it ends, and is not out of the job yet.
+func (r *Roster) Parting(worker int) bool {
+	return r.members[worker].state == alive && r.members[worker].ends != ""
+}
+
 // Ended says whether any worker below one has said that it ends before its work is done, and is not out of the job yet.
 func (r *Roster) Ended(below int) bool {
 	return slices.ContainsFunc(r.members[:below], func(m member) bool { return m.state == alive && m.ends != "" })

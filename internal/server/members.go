@@ -25,6 +25,7 @@ type membership struct {
 	gathering   *gathering
 	journal     *journaling
 	index       int
+	back        bool // no worker goes on without the others
 	differences *differences
 	ended       chan struct{} // has something when a worker has said that it ends; deaths looks then
 	log         *slog.Logger
@@ -48,10 +49,8 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 		return err
 	}
 	err = c.begin(int(f.Worker), life)
-	if errors.Is(err, wire.ErrWentBack) && c.st.returned {
-		// The life before has ended while this server was away, as those of others may have: what is left is no job.
-		c.st.lock.fail(err)
-		err = c.st.lock.failure
+	if errors.Is(err, wire.ErrWentBack) {
+		err = c.replaced(int(f.Worker), err)
 	}
 	if err != nil {
 		return err
@@ -59,6 +58,25 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.mode.Open()), Published: c.st.published,
 		From: c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares,
 		Positions: c.st.roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker))})
+}
+
+// replaced is what a process is told that can't take the place of a worker's life in step, which has missed heartbeats: that life is over,
+// and nobody waits for it any longer. Where all go back then, the newcomer comes again until the next run of the job begins. Locked.
+func (c *membership) replaced(worker int, refusal error) error {
+	_, alive := c.st.roster.Living(worker)
+	switch {
+	case c.st.roster.Parting(worker) && c.back: // as will be decided when the others have had time to say so too
+		return wire.Refuse(wire.StatusNotReady, "worker %d has ended, and all roles go back to the last checkpoint", worker)
+	case c.st.returned: // lives of others too may have ended while this server was away: what is left is no job
+		c.st.lock.fail(refusal)
+		return c.st.lock.failure
+	case alive && c.back:
+		c.st.lock.fail(refusal)
+		return wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.lock.failure)
+	case alive:
+		c.over(worker, wire.Ending{Why: "another process came in its place"})
+	}
+	return refusal
 }
 
 // life is the life of a worker that joins. Server 0 numbers them, and other servers take the word of the worker that has the number's
@@ -195,18 +213,23 @@ func (c *membership) ends(f *wire.Frame) error {
 	if err := f.JSON(&msg); err != nil {
 		return err
 	}
-	c.log.Warn("worker ends before its work is done", "worker", f.Worker, "why", msg.Why)
-	c.journal.note(event{Ends: &endRecord{int(f.Worker), msg.Why}})
-	c.st.roster.End(int(f.Worker), msg.Why)
+	c.over(int(f.Worker), msg)
+	return nil
+}
+
+// over takes note that a worker's life is over before its work is done. Locked.
+func (c *membership) over(worker int, msg wire.Ending) {
+	c.log.Warn("worker ends before its work is done", "worker", worker, "why", msg.Why)
+	c.journal.note(event{Ends: &endRecord{worker, msg.Why}})
+	c.st.roster.End(worker, msg.Why)
 	if msg.Back != "" {
-		c.st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", f.Worker, msg.Back))
+		c.st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))
 	}
 	c.st.lock.broadcast()
 	select {
 	case c.ended <- struct{}{}:
 	default: // deaths knows that there is something to see
 	}
-	return nil
 }
 
 // depart ends what a worker that is gone had a part in, and lets the round go on without it; with forget, without what it has

@@ -162,11 +162,11 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	gathering := &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
-		recovery: s.recovery, gathering: gathering, journal: journal, index: c.Index, differences: s.differences,
-		ended: make(chan struct{}, 1), log: s.log}
+		recovery: s.recovery, gathering: gathering, journal: journal, index: c.Index, back: c.Strategy.GoesBack(),
+		differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
 	s.servers.members = members
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
-		journal: journal, torn: traits.Rounds, back: traits.Lockstep && c.Strategy.Recovery.WorkerLost == strategy.WorkerBack,
+		journal: journal, torn: traits.Rounds, back: c.Strategy.GoesBack(),
 		beat: c.Strategy.HeartbeatInterval.Std(), log: s.log}
 
 	reloading := &reloading{st: st, part: part, rule: c.Rule.Name(), rounds: s.rounds, frozen: frozen, delays: t.delays,
@@ -215,7 +215,7 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 // alone is how long nobody goes on without a worker that has said that it ends: where a checkpoint of all is to be that of a job which was
 // never disturbed, as long as it may take until all roles of a job have been asked to end.
 func (c *Config) alone(traits mode.Traits) time.Duration {
-	if keep := c.Strategy.Recovery; !traits.Rounds || keep.Dir == "" || keep.WorkerLost == strategy.WorkerBack {
+	if !traits.Rounds || c.Strategy.Recovery.Dir == "" {
 		return 0
 	}
 	return 3 * c.Strategy.HeartbeatInterval.Std()
