@@ -274,9 +274,6 @@ func (c *Client) turn(ctx context.Context, what string) (done func(), err error)
 	return c.sessions.InTurn(ctx, what)
 }
 
-// refresh makes a worker's copy of the model, in mode geo, what the servers have.
-func (c *Client) refresh(ctx context.Context) error { return c.sessions.Refresh(ctx) }
-
 // Leave implements [backend.Trainer]: it settles, tells every server that this worker has stopped, and ends the client.
 func (c *Client) Leave(ctx context.Context) error {
 	if err := c.known(); err != nil {

@@ -8,26 +8,26 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// Barrier implements [backend.Trainer]. In mode geo this worker's copy is then what the servers have.
+// Barrier implements [backend.Trainer].
 func (c *Client) Barrier(ctx context.Context) error {
-	if err := c.settle(ctx); err != nil {
-		return err
-	}
-	if err := c.EndEpoch(ctx); err != nil {
-		return err
-	}
-	if _, err := c.gathers.gather(ctx, "BarrierWorker", nil); err != nil {
-		return err
-	}
-	return c.refresh(ctx)
+	_, err := c.Gather(ctx, "BarrierWorker", nil)
+	return err
 }
 
-// Gather implements [backend.Trainer]: workers meet at server 0.
+// Gather implements [backend.Trainer]: workers meet at server 0. In mode geo this worker's copy is then what the servers have, with what
+// all have trained.
 func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
+	if err := c.settle(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.EndEpoch(ctx); err != nil {
 		return nil, err
 	}
-	return c.gathers.gather(ctx, call, data)
+	all, err := c.gathers.gather(ctx, call, data)
+	if err == nil {
+		err = c.sessions.Refresh(ctx)
+	}
+	return all, err
 }
 
 // gathering is how workers meet at server 0.

@@ -26,6 +26,7 @@ type geo struct {
 	begun   bool
 	steps   int // since the last exchange
 	samples int
+	settled bool // servers have all that was trained
 	err     error
 }
 
@@ -34,7 +35,7 @@ func newGeo(w *Worker) (*geo, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &geo{w: w, model: model, exchanging: make(chan struct{}, 1), x: exchange.New(w.Servers)}
+	g := &geo{w: w, model: model, exchanging: make(chan struct{}, 1), x: exchange.New(w.Servers), settled: true}
 	g.delta = gradient.Step{Dense: make([][]float32, len(w.Layout.Params)), Rows: make([]gradient.Rows, len(w.Layout.Embeddings))}
 	g.x.Dense = make([][]float32, len(w.Layout.Params))
 	for i, p := range w.Layout.Params {
@@ -90,6 +91,7 @@ func (g *geo) note(st *optimizer.Step) int64 {
 	defer g.mu.Unlock()
 	g.steps++
 	g.samples += st.Samples
+	g.settled = false
 	g.w.trained(st)
 	return g.model.store.Advance()
 }

@@ -44,9 +44,9 @@ func (g *geo) settle(ctx context.Context) error {
 		return err
 	}
 	g.mu.Lock()
-	err, idle := g.err, g.model.store.Step() == 0
+	err, settled := g.err, g.settled
 	g.mu.Unlock()
-	if err != nil || idle || g.w.Strategy.GeoRest == strategy.GeoRestKeep {
+	if err != nil || settled || g.w.Strategy.GeoRest == strategy.GeoRestKeep {
 		g.leave()
 		return err
 	}
@@ -76,7 +76,7 @@ func (g *geo) take(n int) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.delta.Samples = max(g.samples, 1)
-		g.samples, g.steps = 0, 0
+		g.samples, g.steps, g.settled = 0, 0, n == 1
 		g.at = g.w.Progress.All()
 	})
 }

@@ -1,0 +1,67 @@
+package train_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestOneModelAtAnEpochsEnd: what an epoch's end evaluates is what a hook saves there, on every kind of job, and the last is what the job
+// leaves.
+func TestOneModelAtAnEpochsEnd(t *testing.T) {
+	type size struct{ servers, workers int }
+	for _, c := range []size{{0, 1}, {0, 2}, {1, 2}, {2, 3}} {
+		modes := strategy.Modes()
+		if c.servers == 0 {
+			modes = []strategy.Mode{""}
+		}
+		for _, mode := range modes {
+			t.Run(fmt.Sprintf("%d servers, %d workers, %s", c.servers, c.workers, mode), func(t *testing.T) {
+				dir := t.TempDir()
+				saved := func(epoch int) string { return filepath.Join(dir, fmt.Sprint(epoch)) }
+				hook := train.Hooks{EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+					if !r.Leads() {
+						return nil
+					}
+					return r.Fleet.SaveInferenceModel(ctx, saved(r.Epoch), nn.Inference(r.Job.Outputs...))
+				}}
+				var mu sync.Mutex
+				results, _ := play(t, c.servers, c.workers, func() train.Job {
+					mu.Lock()
+					defer mu.Unlock()
+					j := job(train.Options{Mode: string(mode), Epochs: 3, Batch: 7, Out: dir})
+					if mode == strategy.ModeGeo {
+						j.Strategy = &strategy.Strategy{Mode: mode, KSteps: 3}
+					}
+					j.Data = data(61, 100)
+					j.Hooks = append(j.Hooks, hook)
+					return j
+				})
+				score := func(model string) float64 {
+					m, err := nn.Load(model)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return logLoss(t, m)
+				}
+				for _, e := range results[0].History {
+					if e.End {
+						if got := score(saved(e.Epoch - 1)); math.Abs(got-e.Values[train.EvalLoss]) > 1e-5 {
+							t.Errorf("epoch %d: the loss is %v, that of the model which its end saved %v", e.Epoch, e.Values[train.EvalLoss], got)
+						}
+					}
+				}
+				if last, left := score(saved(2)), score(filepath.Join(dir, "model")); last != left {
+					t.Errorf("the last epoch's end saved a model of loss %v, the job leaves one of %v", last, left)
+				}
+			})
+		}
+	}
+}
