@@ -66,6 +66,8 @@ type crowd struct {
 	loops  []trainLoop // of the threads
 	counts *sharedCounts
 
+	steps sync.RWMutex // held by each thread in its step; to write by what has them stand still
+
 	mu     sync.Mutex // guards what follows
 	report *report
 	res    TrainResult
@@ -96,9 +98,20 @@ func (c *crowd) step(ctx context.Context, l *trainLoop, loss float64, samples in
 	c.res.Loss = c.losses / float64(max(c.res.Samples, 1))
 	c.res.Elapsed = l.res.Elapsed
 	now := c.res
-	now.Last = l.res.Last
+	now.Last, now.crowd = l.res.Last, c
 	c.report.step(now, loss, samples)
 	return l.tell(ctx, now)
+}
+
+// Still has the other threads of this process that train together ([TrainThreads]) stand still between two steps, until resume is called:
+// what TrainOptions.Step measures and saves between is of the same weights then. Step alone calls it, with what it was given; not in
+// mode half_async, where threads wait for each other in their steps, and nothing counts before.
+func (r TrainResult) Still() (resume func()) {
+	if r.crowd == nil {
+		return func() {}
+	}
+	r.crowd.steps.Lock()
+	return r.crowd.steps.Unlock
 }
 
 // passed counts what a thread has passed over.

@@ -51,6 +51,7 @@ type TrainResult struct {
 	Last []*tensor.Dense
 
 	counts map[*Node]tally // of metrics that were fetched
+	crowd  *crowd          // that the step's thread is of, nil if there are no others
 }
 
 // Rate is the number of examples a second.
@@ -164,7 +165,7 @@ func (e *Executor) spare(used *feedBatch) *feedBatch {
 }
 
 func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
-	if err := l.exe.runStep(ctx, l.plan, b, next); err != nil {
+	if err := l.runStep(ctx, b, next); err != nil {
 		return err
 	}
 	last, err := l.exe.results(l.plan, l.res.Last[:0])
@@ -182,6 +183,15 @@ func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
 	}
 	l.report.step(l.res, loss, b.rows)
 	return l.tell(ctx, l.res)
+}
+
+// runStep makes a step while no other thread has all stand still.
+func (l *trainLoop) runStep(ctx context.Context, b, next *feedBatch) error {
+	if l.crowd != nil {
+		l.crowd.steps.RLock()
+		defer l.crowd.steps.RUnlock()
+	}
+	return l.exe.runStep(ctx, l.plan, b, next)
 }
 
 // tell calls what is to be called after a step.

@@ -1,5 +1,7 @@
 package optimizer
 
+import "math"
+
 // ReduceOnPlateau lowers a rate when a metric, such as the loss of an evaluation, has stopped getting better. It isn't a
 // [Schedule], since it depends on what was measured: whoever measures gives its rate to the job. It is used by one goroutine, in a job
 // of several workers that of worker 0, with the metric of all (fleet/metrics).
@@ -32,34 +34,44 @@ type ReduceOnPlateau struct {
 	// Min is the lowest rate. A fall by less than Epsilon (0 means 1e-8) is left out.
 	Min, Epsilon float64
 
-	rate    float64
-	best    float64
-	started bool
-	bad     int
-	cooling int
+	now PlateauState
 }
+
+// PlateauState is what a [ReduceOnPlateau] knows of the metrics that it was given, for a job that goes on.
+type PlateauState struct {
+	// Rate is the learning rate now; 0 is the first.
+	Rate float64
+	// Best is the best metric, Measured whether there was any, and Bad how many in a row were no better.
+	Best     float64
+	Measured bool
+	Bad      int
+	// Cooling is how many metrics are yet to be ignored.
+	Cooling int
+}
+
+// State is what it knows.
+func (p *ReduceOnPlateau) State() PlateauState { return p.now }
+
+// SetState goes on from what another knew.
+func (p *ReduceOnPlateau) SetState(s PlateauState) { p.now = s }
 
 // Rate is the learning rate now.
-func (p *ReduceOnPlateau) Rate() float64 {
-	if !p.started {
-		return p.LR
-	}
-	return p.rate
-}
+func (p *ReduceOnPlateau) Rate() float64 { return or(p.now.Rate, p.LR) }
 
-// Step takes a metric.
+// Step takes a metric. One that is no finite number is worse than any.
 func (p *ReduceOnPlateau) Step(metric float64) {
-	if !p.started {
-		p.started, p.rate, p.best = true, p.LR, metric
-		return
-	}
+	s := &p.now
+	s.Rate = p.Rate()
+	finite := !math.IsNaN(metric) && !math.IsInf(metric, 0)
 	switch {
-	case p.cooling > 0:
-		p.cooling--
-	case p.better(metric):
-		p.best, p.bad = metric, 0
+	case finite && !s.Measured:
+		s.Best, s.Measured, s.Bad = metric, true, 0
+	case s.Cooling > 0:
+		s.Cooling--
+	case finite && p.better(metric):
+		s.Best, s.Bad = metric, 0
 	default:
-		p.bad++
+		s.Bad++
 		p.reduce()
 	}
 }
@@ -67,12 +79,12 @@ func (p *ReduceOnPlateau) Step(metric float64) {
 func (p *ReduceOnPlateau) better(metric float64) bool {
 	margin := or(p.Threshold, 0.0001)
 	if !p.Absolute {
-		margin *= p.best
+		margin *= p.now.Best
 	}
 	if p.Max {
-		return metric > p.best+margin
+		return metric > p.now.Best+margin
 	}
-	return metric < p.best-margin
+	return metric < p.now.Best-margin
 }
 
 // reduce lowers the rate when patience is at its end.
@@ -81,11 +93,11 @@ func (p *ReduceOnPlateau) reduce() {
 	if patience == 0 {
 		patience = 10
 	}
-	if p.bad <= max(patience, 0) {
+	if p.now.Bad <= max(patience, 0) {
 		return
 	}
-	p.cooling, p.bad = p.Cooldown, 0
-	if lower := max(p.rate*or(p.Factor, 0.1), p.Min); p.rate-lower > or(p.Epsilon, 1e-8) {
-		p.rate = lower
+	p.now.Cooling, p.now.Bad = p.Cooldown, 0
+	if lower := max(p.now.Rate*or(p.Factor, 0.1), p.Min); p.now.Rate-lower > or(p.Epsilon, 1e-8) {
+		p.now.Rate = lower
 	}
 }

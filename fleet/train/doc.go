@@ -29,15 +29,15 @@
 // the end the worker that leads, the lowest that lives, writes below Out:
 //
 //	checkpoint   to go on from, with -load, on any number of servers
-//	model        the outputs, for inference: nn.Load
+//	model        the outputs, for inference: nn.Load; the best evaluation's with [EarlyStopping] or -patience, of which best.json tells
 //	history.csv  the evaluations
 //	curves.svg   the same as a picture, with the loss of steps
 //
 // # Hooks
 //
 // [Hooks] are called as a job goes on, on every worker. Those that come with the package decide by the history, so that all workers decide
-// alike and a job that is started again goes on as it would have: [EarlyStopping], [BestModel] and [Plateau]; [LogSteps], [HistoryCSV] and
-// [Curves] write down how it goes. A hook of one's own is a function:
+// alike and a job that is started again goes on as it would have, by what hooks remember ([State]): [EarlyStopping], [BestModel] and
+// [Plateau]; [LogSteps], [HistoryCSV] and [Curves] write down how it goes. A hook of one's own is a function:
 //
 //	j.Hooks = append(j.Hooks, train.Hooks{
 //		Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
@@ -81,7 +81,7 @@
 //	metrics=["AUC"]                        torchmetrics                    Job.Metrics: nn.AUC, nn.Accuracy, nn.MAE, …
 //	evaluate, predict                      Trainer.test, predict           Evaluate, Predict
 //	callbacks=[…]                          callbacks=[…]                   Job.Hooks
-//	EarlyStopping(patience)                EarlyStopping                   EarlyStopping{Patience}.Hooks()
+//	EarlyStopping(patience)                EarlyStopping                   Options.Patience; EarlyStopping{Patience}.Hooks()
 //	ModelCheckpoint(save_best_only)        ModelCheckpoint                 BestModel; Options.Checkpoint for what a job goes on from
 //	ReduceLROnPlateau                      lr_scheduler.ReduceLROnPlateau  Plateau
 //	History, CSVLogger                     CSVLogger                       Result.History, HistoryCSV
@@ -110,6 +110,7 @@ package train
 //	meet.go      what workers tell each other at the end of an epoch
 //	evaluate.go  nodes over rows, of all workers
 //	history.go   evaluations, and what a job that is started again knows of them
+//	memory.go    what hooks remember, and a history that is longer than a checkpoint has room for
 //	order.go     the order of rows that a job which is started again should find, and how far one came that was stopped
 //	predict.go   outputs for rows, as a file
 //	save.go      what a job leaves

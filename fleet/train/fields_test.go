@@ -34,7 +34,7 @@ func effect(t *testing.T, change func(j *train.Job)) string {
 		seen += fmt.Sprint(rate, err)
 		return nil
 	})
-	for _, file := range []string{"out/model/graph.json", "best/graph.json", "best/weights.safetensors"} {
+	for _, file := range []string{"out/model/graph.json", "out/best.json", "best/graph.json", "best/weights.safetensors"} {
 		data, err := os.ReadFile(filepath.Join(dir, file))
 		seen += fmt.Sprint(err == nil, len(data))
 	}
@@ -73,7 +73,8 @@ func TestEveryFieldActs(t *testing.T) {
 		"EarlyStopping.Metric": {hook(train.EarlyStopping{Least: 0.02}.Hooks()), func(j *train.Job) {
 			hook(train.EarlyStopping{Metric: mae(j), Least: 0.02}.Hooks())(j)
 		}},
-		"BestModel.Dir": {plain, hook(train.BestModel{}.Hooks())},
+		"EarlyStopping.KeepLast": {hook(train.EarlyStopping{Least: 10}.Hooks()), hook(train.EarlyStopping{Least: 10, KeepLast: true}.Hooks())},
+		"BestModel.Dir":          {plain, hook(train.BestModel{}.Hooks())},
 		"BestModel.Metric": {hook(train.BestModel{Dir: best}.Hooks()), func(j *train.Job) {
 			hook(train.BestModel{Dir: best, Metric: newSigns().auc}.Hooks())(j)
 		}},

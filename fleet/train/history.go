@@ -90,7 +90,11 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	if err := r.evaluated(ctx, e); err != nil {
 		return err
 	}
-	return r.note()
+	if err := r.note(); err != nil || e.End { // behind an epoch's end all meet in any case
+		return err
+	}
+	_, _, err = r.meet(ctx, word{Kind: acts}) // nobody trains on before what was measured is saved
+	return err
 }
 
 // join adds up what workers measured. One that came meanwhile has measured nothing.
@@ -170,10 +174,10 @@ func (r *Run) warnUnmeasured(e Evaluation) {
 
 // state is what a job that is started again needs of this one.
 type state struct {
-	History []Evaluation `json:"history,omitempty"`
-	Stopped string       `json:"stopped,omitempty"`
-	User    []byte       `json:"user,omitempty"`
-	Curve   curve        `json:"curve,omitzero"`
+	memory
+	Stopped string `json:"stopped,omitempty"`
+	User    []byte `json:"user,omitempty"`
+	Curve   curve  `json:"curve,omitzero"`
 	// Partly is how much of its last epoch a job has trained that was stopped.
 	Partly part `json:"partly,omitzero"`
 	// Order is absent in checkpoints of earlier versions.
@@ -187,13 +191,17 @@ const stateBytes = 48 << 10
 func (r *Run) note() error { return r.progress(r.Epoch) }
 
 func (r *Run) progress(epoch int) error {
+	m, err := r.memory()
+	if err != nil {
+		return err
+	}
 	o := r.order()
-	st := state{History: r.History, User: r.User, Curve: r.curve, Order: &o}
+	st := state{memory: m, User: r.User, Curve: r.curve, Order: &o}
 	if r.over {
 		st.Stopped, st.Partly = r.why(), r.partly
 	}
 	data, err := json.Marshal(st)
-	for err == nil && len(data) > stateBytes && len(st.History) > 0 {
+	for err == nil && len(data) > stateBytes && len(st.History) > 1 {
 		st.History = shortened(st.History)
 		data, err = json.Marshal(st)
 	}
@@ -237,12 +245,20 @@ func shortened(h []Evaluation) []Evaluation {
 func (r *Run) resume() error {
 	p := r.Fleet.Progress()
 	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch) // a worker that is started again alone may be further than the checkpoint
-	if len(p.User) > 0 {
+	if len(p.User) == 0 {
+		if err := r.remember(memory{}); err != nil {
+			return err
+		}
+	} else {
 		var st state
 		if err := json.Unmarshal(p.User, &st); err != nil {
 			return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w", err)
 		}
-		r.History, r.User, r.curve, r.partly, r.then = st.History, st.User, st.Curve, st.Partly, st.Order
+		r.User, r.curve, r.partly, r.then = st.User, st.Curve, st.Partly, st.Order
+		if err := r.remember(st.memory); err != nil {
+			return err
+		}
+		r.readBack(st.memory, len(p.User))
 		if st.Stopped != "" {
 			r.Stop(st.Stopped)
 			r.over = true
@@ -251,7 +267,6 @@ func (r *Run) resume() error {
 	if n := len(r.History); n > 0 && r.History[n-1].End { // the job ended between an epoch's evaluation and the next epoch
 		r.Epoch = max(r.Epoch, r.History[n-1].Epoch)
 	}
-	r.counted()
 	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
 		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %d examples\n",
 			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, at.In(r.Epoch))
@@ -272,21 +287,19 @@ func (r *Run) counted() {
 	}
 }
 
-// historyJSON is the history for a worker that lacks some of it.
-func (r *Run) historyJSON() ([]byte, error) { return json.Marshal(r.History) }
-
 // recall takes a history that is longer than this worker's.
 func (r *Run) recall(words []word) error {
 	for _, w := range words {
-		var h []Evaluation
+		var m memory
 		if w.Kind != recalls || w.Known <= len(r.History) || len(w.History) == 0 {
 			continue
 		}
-		if err := json.Unmarshal(w.History, &h); err != nil {
+		if err := json.Unmarshal(w.History, &m); err != nil {
 			return fmt.Errorf("train: the history of another worker: %w", err)
 		}
-		r.History = h
-		r.counted()
+		if err := r.remember(m); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -23,6 +23,21 @@ type Hooks struct {
 	Saved func(ctx context.Context, r *Run, dir string) error
 	// End is called when training is over and the model is saved, before the worker leaves.
 	End func(ctx context.Context, r *Run) error
+	// State is what the hooks remember, for a job that goes on; nil is nothing. Name is what it goes by in checkpoints: a job has the same
+	// hooks of a name, in the same order, when it is started again.
+	State State
+	Name  string
+
+	file string // that the history is written to
+}
+
+// State is what hooks remember: a History may be longer than what a checkpoint has of it.
+type State interface {
+	// Save gives what a checkpoint is to have, a few kilobytes at most. It is called when hooks were called.
+	Save() ([]byte, error)
+	// Resume takes it up before Begin is called: nil where there is none, as in a job that begins anew; and later on a worker that was
+	// started again alone, from a worker that was there meanwhile.
+	Resume(saved []byte) error
 }
 
 // told is a hook that is told something.

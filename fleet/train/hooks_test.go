@@ -67,12 +67,15 @@ func TestHooksAreCalled(t *testing.T) {
 	}
 	hooks := reflect.TypeFor[train.Hooks]()
 	for i := range hooks.NumField() {
-		if reflect.ValueOf(recorded(nil, 0)).Field(i).IsNil() {
+		if hooks.Field(i).Type.Kind() == reflect.Func && reflect.ValueOf(recorded(nil, 0)).Field(i).IsNil() {
 			t.Errorf("nothing shows that %s is called", hooks.Field(i).Name)
 		}
 	}
 	tired := errors.New("tired")
 	for i := range hooks.NumField() {
+		if hooks.Field(i).Type.Kind() != reflect.Func {
+			continue
+		}
 		t.Run(hooks.Field(i).Name, func(t *testing.T) {
 			err := fails(t, func() train.Job {
 				var h train.Hooks

@@ -92,7 +92,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	if err := f.InitWorker(ctx); err != nil {
 		return Result{}, err
 	}
-	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != ""}
+	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", together: s.Mode == strategy.ModeHalfAsync}
 	if err := r.work(ctx); err != nil {
 		return r.result(), err
 	}

@@ -42,9 +42,10 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 }
 
 // HistoryCSV writes the history to a file after each evaluation, a line each under the names of the values; with those from before the job
-// was started again. The worker that leads writes. A job with a directory for what it leaves has such a file there, history.csv.
+// was started again, which it reads back where a checkpoint had no room for all of them. The worker that leads writes. A job with a
+// directory for what it leaves has such a file there, history.csv.
 func HistoryCSV(file string) Hooks {
-	return Hooks{Begin: named("HistoryCSV", file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
+	return Hooks{file: file, Begin: named("HistoryCSV", file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
 		if !r.Leads() {
 			return nil
 		}
@@ -83,4 +84,35 @@ func (r *Run) writeHistory(to io.Writer) error {
 		rows = append(rows, row)
 	}
 	return out.WriteAll(rows)
+}
+
+// readHistory reads what writeHistory has written, but for which evaluations were at an epoch's end.
+func readHistory(file string) (h []Evaluation, err error) {
+	text, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer text.Close()
+	rows, err := csv.NewReader(text).ReadAll()
+	if err != nil || len(rows) == 0 || len(rows[0]) < 2 {
+		return nil, fmt.Errorf("train: %s is no history: %w", file, err)
+	}
+	for _, row := range rows[1:] {
+		e := Evaluation{Values: map[string]float64{}}
+		for i, field := range row {
+			switch {
+			case i == 0:
+				e.Epoch, err = strconv.Atoi(field)
+			case i == 1:
+				e.Examples, err = strconv.Atoi(field)
+			case field != "":
+				e.Values[rows[0][i]], err = strconv.ParseFloat(field, 64)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		h = append(h, e)
+	}
+	return h, nil
 }

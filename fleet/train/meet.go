@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -19,7 +20,7 @@ type word struct {
 	Known int  // evaluations that it knows of
 	// Sums are what it has measured.
 	Sums []float64
-	// History is what it knows, as JSON, for those that know less.
+	// History is its memory, as JSON, for those that know less.
 	History []byte
 }
 
@@ -31,6 +32,7 @@ const (
 	recalls              // the history, for those that lack some of it
 	measures             // what was measured
 	agrees               // that the epoch is over
+	acts                 // that hooks have done what an evaluation in the middle of an epoch asks for
 )
 
 // meet waits for the others, and takes their words: those of the living, in their order. The kind is that of what they do, which this
@@ -67,7 +69,11 @@ func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, e
 func (r *Run) tell(ctx context.Context, ended bool) (err error) {
 	told := word{Kind: recalls, Ended: ended}
 	if r.leads {
-		if told.History, err = r.historyJSON(); err != nil {
+		m, err := r.memory()
+		if err == nil {
+			told.History, err = json.Marshal(m)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -38,6 +38,9 @@ type Options struct {
 	Threads int
 	// EvalEvery is how many steps of a worker are between two evaluations besides those at each epoch's end; 0 has these alone.
 	EvalEvery int
+	// Patience is how many evaluations in a row may be no better than the best before the job ends, and leaves the best one's model: see
+	// [EarlyStopping]. 0 trains all epochs, and leaves the last step's.
+	Patience int
 
 	// Checkpoint is where checkpoints go by themselves, and where a job that is started again goes on from; empty has none.
 	Checkpoint string
@@ -75,6 +78,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data")
 	fs.IntVar(&c.Threads, "threads", c.Threads, "that train in a worker; more than one in modes async, half_async and geo, and alone")
 	fs.IntVar(&c.EvalEvery, "eval_every", c.EvalEvery, "steps between evaluations, besides those at epochs' ends; 0 has these alone")
+	fs.IntVar(&c.Patience, "patience", c.Patience, "evaluations without a better test loss that end the job, whose model is then the best "+
+		"one's; 0 trains all epochs, and leaves the last model")
 	fs.IntVar(&c.Batch, "batch", c.Batch, "examples a step and thread")
 	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 is the program's")
 	fs.StringVar(&c.Load, "load", c.Load, "checkpoint, or saved model, to begin from, of a job with any number of servers, such as "+
@@ -109,6 +114,8 @@ func (c *Options) Check() error {
 		return fmt.Errorf("train: -goback=%d: it counts from 0", c.goBack)
 	case c.EvalEvery < 0:
 		return fmt.Errorf("train: -eval_every=%d: it counts steps, from 0", c.EvalEvery)
+	case c.Patience < 0:
+		return fmt.Errorf("train: -patience=%d: it counts evaluations, from 0", c.Patience)
 	}
 	for _, dir := range []struct{ flag, name string }{
 		{"out", c.Out}, {"load", c.Load}, {"checkpoint", c.Checkpoint}, {"journal", c.journal},

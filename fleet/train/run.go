@@ -23,24 +23,27 @@ type Run struct {
 	Job   *Job
 	// Epoch is the one that is under way, from 0.
 	Epoch int
-	// History are the evaluations so far, with those from before the job was started again. Hooks that look back look here, and so go on
-	// where they were.
+	// History are the evaluations so far, with those from before the job was started again; a checkpoint has room for some hundreds of
+	// them, and the others are read back from history.csv. Hooks keep what they need of them in a State.
 	History []Evaluation
 	// User is the program's own, at most a few kilobytes: checkpoints have it, and a job that is started again begins with it.
 	User []byte
 
 	hooks       []Hooks
 	recovers    bool // checkpoints are saved by themselves
+	together    bool // threads wait for each other's steps before any of them counts
 	train, test *dataset.Dataset
 	exe, judge  *nn.Executor // that trains, that evaluates
 	share, all  int          // examples of this worker, and of all, in the epoch, 0 if nobody knows
 	least       int          // of the worker that has the fewest
 	before      int          // examples that all workers trained on in epochs before
+	lacking     int          // evaluations that History lacks, since the checkpoint had no room for them
 	last        nn.TrainResult
 	curve       curve
 	then        *order // that of the checkpoint which the job goes on from, nil if it is not known
 	partly      part   // how much of the last epoch was trained
 	leads       bool
+	keeps       *keeper                // of the best model; nil if the job leaves that of its last step
 	stop        atomic.Pointer[string] // why this worker wants to end; nil if it does not
 	agreed      atomic.Bool            // workers have met, of which one wants to end
 	apart       atomic.Bool            // a worker without servers has come to the end of its share
@@ -103,6 +106,9 @@ func (r *Run) work(ctx context.Context) error {
 func (r *Run) begin(ctx context.Context) (err error) {
 	j := r.Job
 	r.hooks = append(r.hooks, j.Hooks...)
+	if j.Patience > 0 {
+		r.hooks = append(r.hooks, EarlyStopping{Patience: j.Patience}.Hooks())
+	}
 	if j.Out != "" {
 		r.hooks = append(r.hooks, HistoryCSV(filepath.Join(j.Out, "history.csv")), Curves(filepath.Join(j.Out, "curves.svg")))
 	}
@@ -119,6 +125,9 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	late := r.Fleet.Util().CatchUp() > 0 // it was started again alone, and the others train on
 	r.leads = r.Fleet.WorkerIndex() == 0 && !late
 	r.warn()
+	if err := r.tellRate(ctx); err != nil {
+		return err
+	}
 	if j.Out != "" && r.leads { // what can't be written is told before hours of training
 		if err := os.MkdirAll(j.Out, 0o777); err != nil {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
@@ -163,7 +172,7 @@ func (r *Run) end(ctx context.Context) error {
 			over, err = r.adopt(ctx, words)
 		case agrees: // without this worker
 			return r.epochEnded(ctx, r.last)
-		case recalls:
+		case recalls, acts:
 			over = false
 		}
 		if err != nil {
@@ -182,7 +191,9 @@ func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
 	res, err := r.trainShare(ctx)
 	if errors.Is(err, nn.ErrNoBatches) && r.stopping() {
 		none := func(func(dataset.Batch, error) bool) {}
-		return r.exe.TrainFrom(ctx, none, nn.TrainOptions{MayBeEmpty: true}) // the others have to know that this epoch is over
+		at := r.Fleet.Position().In(r.Epoch)
+		res, err = r.exe.TrainFrom(ctx, none, nn.TrainOptions{MayBeEmpty: true}) // the others have to know that this epoch is over
+		res.Passed = at
 	}
 	return res, err
 }
@@ -265,6 +276,9 @@ func (r *Run) parted(so nn.TrainResult) bool {
 
 // middle evaluates in the middle of an epoch. A worker that is late finds the others where they are.
 func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
+	if !r.together {
+		defer so.Still()()
+	}
 	for {
 		words, others, err := r.meet(ctx, word{})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -26,13 +27,26 @@ func (r *Run) save(ctx context.Context) error {
 		return nil
 	}
 	var model optimizer.Model
-	if len(r.Job.Outputs) > 0 {
+	of := ""
+	switch k := r.keeps; {
+	case len(r.Job.Outputs) == 0:
+	case k != nil && k.best.Number > 0 && k.there(r):
+		of = fmt.Sprintf(": model is the best, of epoch %d with %s %.4f, checkpoint the last, of epoch %d",
+			k.best.At.Epoch, k.name(r), k.value(r, k.best.At), r.History[len(r.History)-1].Epoch)
+	default:
+		if k != nil && k.best.Number > 0 {
+			slog.Warn("train: the best evaluation's model is not where the job leaves it, since it was saved elsewhere or another has "+
+				"replaced it: the last step's model is saved", "dir", dir, "epoch", k.best.At.Epoch)
+		}
 		model = r.Job.model()
+		if err := r.forget(); err != nil {
+			return err
+		}
 	}
 	if err := Save(ctx, r.Fleet, dir, model); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.Job.Stdout, "saved %s\n", dir)
+	fmt.Fprintf(r.Job.Stdout, "saved %s%s\n", dir, of)
 	return r.saved(ctx, dir)
 }
 

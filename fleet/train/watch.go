@@ -2,11 +2,16 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"math"
 	"os"
+	"path/filepath"
+	"reflect"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
@@ -40,17 +45,20 @@ func (w *watched) check(r *Run) error {
 
 // value is the watched one; what was not measured is worse than anything.
 func (w *watched) value(r *Run, e Evaluation) float64 {
-	name := testName(w.metric)
-	if w.metric == r.Job.Loss {
-		name = EvalLoss
-	}
-	if v, ok := e.Values[name]; ok {
+	if v, ok := e.Values[w.name(r)]; ok {
 		return v
 	}
 	if w.metric.Falls() {
 		return math.Inf(1)
 	}
 	return math.Inf(-1)
+}
+
+func (w *watched) name(r *Run) string {
+	if w.metric == r.Job.Loss {
+		return EvalLoss
+	}
+	return testName(w.metric)
 }
 
 // better says whether a is better than b by more than least.
@@ -61,7 +69,25 @@ func (w *watched) better(a, b, least float64) bool {
 	return a > b+least
 }
 
-// EarlyStopping stops a job that no longer gets better.
+// best is the best of the evaluations so far, the first of equals.
+type best struct {
+	At     Evaluation
+	Number int // of that one, from 1; 0 before the first
+	Seen   int
+}
+
+// look takes an evaluation, and says whether it is the best so far, by more than least.
+func (b *best) look(w *watched, r *Run, e Evaluation, least float64) bool {
+	b.Seen++
+	if b.Number > 0 && !w.better(w.value(r, e), w.value(r, b.At), least) {
+		return false
+	}
+	b.At, b.Number = e, b.Seen
+	return true
+}
+
+// EarlyStopping stops a job that no longer gets better. Where the job has a directory for what it leaves (Options.Out), its model is
+// that of the best evaluation, and best.json beside says which; the checkpoint is that of the last step, from which the job can go on.
 type EarlyStopping struct {
 	// Metric is one of the job's, or its loss on the test rows, which nil is.
 	Metric *nn.Node
@@ -69,40 +95,65 @@ type EarlyStopping struct {
 	Patience int
 	// Least is by how much a value has to be better to count as such.
 	Least float64
+	// KeepLast leaves the model of the last step in place of the best evaluation's.
+	KeepLast bool
+}
+
+// stopping is what EarlyStopping remembers.
+type stopping struct {
+	By   best // more than Least
+	Kept best
 }
 
 // Hooks are those of a job that is stopped so.
 func (s EarlyStopping) Hooks() Hooks {
-	w := watched{"EarlyStopping", s.Metric}
+	w, state := watched{"EarlyStopping", s.Metric}, new(jsonState[stopping])
+	stop := func(r *Run) bool {
+		b := state.now.By
+		if b.Seen-b.Number < max(s.Patience, 1) {
+			return false
+		}
+		r.Stop(fmt.Sprintf("no evaluation since epoch %d is better than its %.4f", b.At.Epoch, w.value(r, b.At)))
+		return true
+	}
 	return Hooks{
+		Name: "EarlyStopping", State: state,
 		Begin: func(_ context.Context, r *Run) error {
 			if s.Patience < 0 || s.Least < 0 {
 				return fmt.Errorf("train: EarlyStopping with Patience %d and Least %v: neither may be negative", s.Patience, s.Least)
 			}
-			return w.check(r)
+			if err := w.check(r); err != nil {
+				return err
+			}
+			if !state.known { // by a checkpoint of an earlier version
+				for _, e := range r.History {
+					state.now.By.look(&w, r, e, s.Least)
+					state.now.Kept.look(&w, r, e, 0)
+				}
+			}
+			if r.keeps == nil && !s.KeepLast {
+				r.keeps = &keeper{watched: &w, best: &state.now.Kept}
+			}
+			if stop(r) { // the others know as much
+				r.agreed.Store(true)
+				r.over = r.over || r.History[len(r.History)-1].End
+			}
+			return nil
 		},
-		Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
-			if at := w.best(r, s.Least); len(r.History)-1-at >= max(s.Patience, 1) {
-				best := r.History[at]
-				r.Stop(fmt.Sprintf("no evaluation since epoch %d is better than its %.4f", best.Epoch, w.value(r, best)))
+		Evaluated: func(ctx context.Context, r *Run, e Evaluation) error {
+			state.now.By.look(&w, r, e, s.Least)
+			stop(r)
+			if state.now.Kept.look(&w, r, e, 0) && r.keeps != nil && r.keeps.best == &state.now.Kept {
+				return r.keeps.save(ctx, r)
 			}
 			return nil
 		},
 	}
 }
 
-// best is the index of the history's best value, the first of equals.
-func (w *watched) best(r *Run, least float64) (at int) {
-	for i, e := range r.History {
-		if i > 0 && w.better(w.value(r, e), w.value(r, r.History[at]), least) {
-			at = i
-		}
-	}
-	return at
-}
-
 // BestModel saves a model for inference whenever an evaluation is the best of the job so far, so that at the job's end the best one is
-// there. A job that is started again goes on with its best; one that begins anew replaces what an earlier job has left, and logs so.
+// there. Nobody trains while it is saved, so that it is what was measured. A job that is started again goes on with its best; one that
+// begins anew replaces what an earlier job has left, and logs so.
 type BestModel struct {
 	// Dir is the model's directory.
 	Dir string
@@ -112,8 +163,9 @@ type BestModel struct {
 
 // Hooks are those of a job whose best model is kept.
 func (b BestModel) Hooks() Hooks {
-	w := watched{"BestModel", b.Metric}
+	w, state := watched{"BestModel", b.Metric}, new(jsonState[best])
 	return Hooks{
+		Name: "BestModel", State: state,
 		Begin: func(_ context.Context, r *Run) error {
 			if b.Dir == "" || len(r.Job.Outputs) == 0 {
 				return fmt.Errorf("train: BestModel with Dir %q and %d Job.Outputs: it needs both", b.Dir, len(r.Job.Outputs))
@@ -122,10 +174,18 @@ func (b BestModel) Hooks() Hooks {
 				return fmt.Errorf("train: BestModel: %w", err)
 			}
 			b.warn(r)
-			return w.check(r)
+			if err := w.check(r); err != nil {
+				return err
+			}
+			if !state.known {
+				for _, e := range r.History {
+					state.now.look(&w, r, e, 0)
+				}
+			}
+			return nil
 		},
 		Evaluated: func(ctx context.Context, r *Run, e Evaluation) error {
-			if w.best(r, 0) != len(r.History)-1 || !r.Leads() {
+			if !state.now.look(&w, r, e, 0) || !r.Leads() {
 				return nil
 			}
 			if err := r.Fleet.SaveInferenceModel(ctx, b.Dir, r.Job.model()); err != nil {
@@ -155,40 +215,125 @@ type Plateau struct {
 	Metric *nn.Node
 }
 
+// lowering is what Plateau remembers.
+type lowering struct {
+	optimizer.PlateauState
+	Set float64 // the rate that the job has
+}
+
 // Hooks are those of a job whose rate is lowered so.
 func (p Plateau) Hooks() Hooks {
-	w, plateau, set := watched{"Plateau", p.Metric}, p.ReduceOnPlateau, p.LR
-	step := func(r *Run, e Evaluation) { plateau.Step(w.value(r, e)) }
+	w, state, plateau := watched{"Plateau", p.Metric}, new(jsonState[lowering]), p.ReduceOnPlateau
+	step := func(r *Run, e Evaluation) {
+		plateau.SetState(state.now.PlateauState) // which another worker may have told
+		plateau.Step(w.value(r, e))
+		state.now.PlateauState = plateau.State()
+	}
 	return Hooks{
-		Begin: func(_ context.Context, r *Run) error {
-			if err := errors.Join(p.check(), w.check(r)); err != nil {
+		Name: "Plateau", State: state,
+		Begin: func(ctx context.Context, r *Run) error {
+			if err := errors.Join(p.check(r), w.check(r)); err != nil {
 				return err
 			}
 			plateau.Max = !w.metric.Falls()
-			for _, e := range r.History {
-				step(r, e)
+			if !state.known {
+				for _, e := range r.History {
+					step(r, e)
+				}
 			}
-			return nil
+			return p.begin(ctx, r, &state.now)
 		},
 		Evaluated: func(ctx context.Context, r *Run, e Evaluation) error {
 			step(r, e)
-			rate := plateau.Rate()
-			if rate == set || !r.Fleet.IsFirstWorker() {
+			now := &state.now
+			if now.Rate == now.Set {
 				return nil
 			}
-			set = rate
-			return r.setRate(ctx, rate)
+			if r.Leads() {
+				if err := r.setRate(ctx, now.Rate); err != nil {
+					return err
+				}
+			}
+			now.Set = now.Rate
+			return nil
 		},
 	}
 }
 
+// begin takes the rate from what the job goes on with, which a checkpoint may have lowered.
+func (p Plateau) begin(ctx context.Context, r *Run, now *lowering) error {
+	factor, err := r.Fleet.RateFactor(ctx)
+	if err != nil {
+		return err
+	}
+	if f, err := optimizer.RateFactor(r.Job.Rule, now.Rate); err != nil || math.Abs(f-factor) > 1e-9*factor { // none, or another
+		now.Rate = p.LR * factor
+	}
+	now.Set = now.Rate
+	return nil
+}
+
 // check refuses what would lower nothing.
-func (p Plateau) check() error {
+func (p Plateau) check(r *Run) error {
 	if !(p.LR > 0) || p.Factor < 0 || p.Factor >= 1 {
 		return fmt.Errorf("train: Plateau with LR %v and Factor %v: LR is the rule's rate, from which it is lowered, and Factor what "+
 			"multiplies it, between 0 and 1 (0 is 0.1)", p.LR, p.Factor)
 	}
+	if _, err := optimizer.RateFactor(r.Job.Rule, p.LR); err != nil { // told before hours of training
+		return fmt.Errorf("train: Plateau: %w", err)
+	}
 	return nil
+}
+
+// keeper has the model that a job leaves be that of its best evaluation.
+type keeper struct {
+	*watched
+	best *best
+}
+
+// note is where the evaluation stands that the model is of.
+func (k *keeper) note(r *Run) string { return filepath.Join(r.Job.Out, "best.json") }
+
+// save writes the model, and then of which evaluation it is: a note that is there is true.
+func (k *keeper) save(ctx context.Context, r *Run) error {
+	if r.Job.Out == "" || len(r.Job.Outputs) == 0 || !r.Leads() {
+		return nil
+	}
+	if err := r.forget(); err != nil {
+		return err
+	}
+	if err := r.Fleet.SaveInferenceModel(ctx, filepath.Join(r.Job.Out, "model"), r.Job.model()); err != nil {
+		return err
+	}
+	return files.Write(k.note(r), func(to io.Writer) error { return json.NewEncoder(to).Encode(k.best.At) })
+}
+
+// there says whether the model of the best evaluation is where the job leaves it.
+func (k *keeper) there(r *Run) bool {
+	var of Evaluation
+	text, err := os.ReadFile(k.note(r))
+	return err == nil && json.Unmarshal(text, &of) == nil && reflect.DeepEqual(of, k.best.At)
+}
+
+// forget removes the note of which evaluation the model is.
+func (r *Run) forget() error {
+	if err := os.Remove(filepath.Join(r.Job.Out, "best.json")); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// tellRate says that the job does not begin with the rates of its rule.
+func (r *Run) tellRate(ctx context.Context) error {
+	if !r.leads {
+		return nil
+	}
+	factor, err := r.Fleet.RateFactor(ctx)
+	if err == nil && factor != 1 {
+		fmt.Fprintf(r.Job.Stdout, "learning rates are %g of the rule's and of -lr: the checkpoint that the job goes on from has "+
+			"set them so; a model (-load=.../model) sets none\n", factor)
+	}
+	return err
 }
 
 // setRate says what it does.

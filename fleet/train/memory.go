@@ -1,0 +1,115 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+)
+
+// memory is what a job that goes on, or a worker that lacks evaluations, needs to decide as if it had been there.
+type memory struct {
+	History []Evaluation `json:"history,omitempty"`
+	// Evaluations is how many there were: a checkpoint may have room for some of them alone. Checkpoints of earlier versions have neither
+	// this nor what follows.
+	Evaluations int `json:"evaluations,omitempty"`
+	// Before are the examples that all workers trained on in epochs before.
+	Before int `json:"before,omitempty"`
+	// Hooks is what hooks remember.
+	Hooks map[string][]byte `json:"hooks,omitempty"`
+}
+
+// memory is what this worker knows.
+func (r *Run) memory() (m memory, err error) {
+	m = memory{History: r.History, Evaluations: len(r.History) + r.lacking, Before: r.before, Hooks: map[string][]byte{}}
+	err = r.states(func(name string, s State) (err error) {
+		m.Hooks[name], err = s.Save()
+		return err
+	})
+	return m, err
+}
+
+// remember takes up what a checkpoint has, or another worker knows.
+func (r *Run) remember(m memory) error {
+	r.History, r.before, r.lacking = m.History, m.Before, max(m.Evaluations-len(m.History), 0)
+	if m.Evaluations == 0 {
+		r.counted()
+	}
+	return r.states(func(name string, s State) error { return s.Resume(m.Hooks[name]) })
+}
+
+// states calls do for what each of the hooks remembers, under a name of its own.
+func (r *Run) states(do func(name string, s State) error) error {
+	seen := map[string]int{}
+	for _, h := range r.hooks {
+		if h.State == nil {
+			continue
+		}
+		seen[h.Name]++
+		if err := do(fmt.Sprintf("%s %d", h.Name, seen[h.Name]), h.State); err != nil {
+			return fmt.Errorf("train: what hooks %q remember: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+// readBack completes a history, of which a checkpoint has room for a part alone, from the files that it was written to. An earlier version
+// did not say how many evaluations there were.
+func (r *Run) readBack(m memory, bytes int) {
+	old := m.Evaluations == 0
+	for _, h := range r.hooks {
+		if whole := r.completed(h.file); len(whole) > len(r.History) && (old || len(whole) == m.Evaluations) {
+			r.History, r.lacking = whole, 0
+		}
+	}
+	switch {
+	case r.Fleet.WorkerIndex() > 0 || len(r.History) > len(m.History):
+	case r.lacking > 0:
+		slog.Warn("train: the checkpoint had no room for all evaluations, and no file of the history has the others: what is written of "+
+			"the history lacks them; hooks know what they need", "lacking", r.lacking, "of", m.Evaluations)
+	case old && bytes >= stateBytes/2: // what was too long was halved
+		slog.Warn("train: the checkpoint is of an earlier version, which may have left out evaluations: hooks that look back count those "+
+			"that are there", "evaluations", len(m.History))
+	}
+}
+
+// completed is the history with evaluations that a file has between those: nil where the file is not of this history.
+func (r *Run) completed(file string) (whole []Evaluation) {
+	rows, err := readHistory(file)
+	if err != nil || len(r.History) == 0 {
+		return nil
+	}
+	at := 0 // in the history
+	for _, e := range rows {
+		if n := len(whole); n > 0 && whole[n-1].Epoch < e.Epoch { // an epoch's last is at its end
+			whole[n-1].End = true
+		}
+		if known := r.History[at]; known.Epoch == e.Epoch && known.Examples == e.Examples {
+			for name, v := range e.Values {
+				if known.Values[name] != v {
+					return nil
+				}
+			}
+			e, at = known, at+1
+		}
+		if whole = append(whole, e); at == len(r.History) {
+			return whole
+		}
+	}
+	return nil
+}
+
+// jsonState is a State that is written as JSON.
+type jsonState[T any] struct {
+	now   T
+	known bool // it was taken up
+}
+
+func (s *jsonState[T]) Save() ([]byte, error) { return json.Marshal(s.now) }
+
+func (s *jsonState[T]) Resume(saved []byte) error {
+	s.now, s.known = *new(T), saved != nil
+	if !s.known {
+		return nil
+	}
+	return json.Unmarshal(saved, &s.now)
+}
