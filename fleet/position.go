@@ -58,6 +58,16 @@ func (f *Fleet) Position() Position {
 	return positionOf(f.job.backend.Reading().Now())
 }
 
+// Made implements [optimizer.Counter].
+func (t trainer) Made(thread, threads int) (worker int, number uint64, known bool) {
+	j, err := t.f.workerCall("training")
+	if err != nil {
+		return t.f.id.Index, 0, true
+	}
+	number, known = j.backend.Reading().Steps(thread, threads)
+	return t.f.id.Index, number, known
+}
+
 // Passed implements [optimizer.Resumer].
 func (t trainer) Passed(thread, threads, samples int) bool {
 	j, err := t.f.workerCall("training")

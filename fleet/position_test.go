@@ -42,6 +42,7 @@ type counting struct {
 	batches int // in this life
 	began   []fleet.Position
 	model   []byte
+	masks   map[string]int // what Dropout has dropped of ones, and how often
 	log     trial.Log
 }
 
@@ -51,21 +52,25 @@ const (
 )
 
 // countingLoops train on a worker's rows of an epoch.
-var countingLoops = map[string]func(context.Context, *fleet.Fleet, *nn.Executor, *nn.Graph, *dataset.Dataset, int) error{
-	"TrainFrom": func(ctx context.Context, _ *fleet.Fleet, exe *nn.Executor, _ *nn.Graph, rows *dataset.Dataset, _ int) error {
-		_, err := exe.TrainFrom(ctx, rows.Batches(countedBatch), nn.TrainOptions{})
+var countingLoops = map[string]func(context.Context, *fleet.Fleet, *nn.Executor, nn.TrainOptions, *dataset.Dataset, int) error{
+	"TrainFrom": func(ctx context.Context, _ *fleet.Fleet, exe *nn.Executor, o nn.TrainOptions, rows *dataset.Dataset, _ int) error {
+		_, err := exe.TrainFrom(ctx, rows.Batches(countedBatch), o)
 		return err
 	},
-	"TrainThreads": func(ctx context.Context, _ *fleet.Fleet, _ *nn.Executor, g *nn.Graph, rows *dataset.Dataset, _ int) error {
-		_, err := nn.TrainThreads(ctx, g, countedThreads, func(thread int) iter.Seq2[dataset.Batch, error] {
+	"TrainThreads": func(ctx context.Context, _ *fleet.Fleet, _ *nn.Executor, o nn.TrainOptions, rows *dataset.Dataset, _ int) error {
+		_, err := nn.TrainThreads(ctx, o.Fetch[0].Graph(), countedThreads, func(thread int) iter.Seq2[dataset.Batch, error] {
 			return rows.Shard(thread, countedThreads).Batches(countedBatch)
-		}, nn.TrainOptions{})
+		}, o)
 		return err
 	},
-	"by hand": func(ctx context.Context, f *fleet.Fleet, exe *nn.Executor, _ *nn.Graph, rows *dataset.Dataset, epoch int) error {
+	"by hand": func(ctx context.Context, f *fleet.Fleet, exe *nn.Executor, o nn.TrainOptions, rows *dataset.Dataset, epoch int) error {
 		for batch, err := range rows.Skip(f.Position().In(epoch)).MayBeEmpty().Batches(countedBatch) {
+			so := nn.TrainResult{}
 			if err == nil {
-				_, err = exe.Train(ctx, batch)
+				so.Last, err = exe.Train(ctx, batch, o.Fetch...)
+			}
+			if err == nil {
+				err = o.Step(ctx, so)
 			}
 			if err != nil {
 				return err
@@ -148,8 +153,11 @@ func (j *counting) twice(ctx context.Context, f *fleet.Fleet, network transport.
 func (j *counting) play(ctx context.Context, f *fleet.Fleet, dir string, taken func()) error {
 	g := nn.NewGraph(1)
 	counts := nn.Embedding(g.IDs("id", 1), nn.EmbeddingOptions{Name: "counts", Height: countedSamples, Dim: 1, Init: optimizer.Constant{}})
-	y := nn.Linear(g.Input("x", 2), 1, nn.LinearOptions{})
+	ones := g.Parameter(nn.ParameterOptions{Name: "ones", Init: optimizer.Constant{Value: 1}, Frozen: true}, 64)
+	mask := nn.Dropout(ones, 0.5)
+	y := nn.Linear(nn.Dropout(g.Input("x", 2), 0.2), 1, nn.LinearOptions{})
 	loss := nn.Subtract(nn.Mean(nn.SquareError(y, g.Input("y", 1))), nn.Mean(counts))
+	loss = nn.Add(loss, nn.Scale(nn.Mean(mask), 0, 0))
 	s := j.Strategy
 	s.Recovery = j.recovery
 	if s.Mode == strategy.ModeGeo {
@@ -174,7 +182,7 @@ func (j *counting) play(ctx context.Context, f *fleet.Fleet, dir string, taken f
 				time.Sleep(j.computes())
 				return ctx.Err()
 			})
-			if err := countingLoops[j.loop](ctx, f, exe, g, rows, epoch); err != nil {
+			if err := countingLoops[j.loop](ctx, f, exe, nn.TrainOptions{Fetch: []*nn.Node{mask}, Step: j.masked}, rows, epoch); err != nil {
 				return err
 			}
 			if err := errors.Join(f.BarrierWorker(ctx), f.SetProgress(fleet.Progress{Epoch: epoch + 1})); err != nil {
@@ -186,6 +194,17 @@ func (j *counting) play(ctx context.Context, f *fleet.Fleet, dir string, taken f
 		}
 		return f.SaveInferenceModel(ctx, dir, nn.Inference(counts, y))
 	})
+}
+
+// masked notes what a step has dropped.
+func (j *counting) masked(_ context.Context, so nn.TrainResult) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.masks == nil {
+		j.masks = map[string]int{}
+	}
+	j.masks[fmt.Sprint(so.Last[0].Float32s())]++
+	return nil
 }
 
 // computes is how long the next batch takes.
@@ -258,13 +277,21 @@ func once(t *testing.T, seed trial.Seed, job trial.Job, loop string) {
 		}
 		return
 	}
+	never := (&counting{Job: job, loop: loop}).run(t)
+	if want := countedEpochs * countedSamples / countedBatch; len(never.masks) != want {
+		t.Errorf("%d steps have dropped in %d ways", want, len(never.masks))
+	}
+	for mask := range j.masks {
+		if never.masks[mask] == 0 {
+			t.Errorf("dies after %v: what a step dropped, no step of a job that never died does", j.dies)
+		}
+	}
 	if slices.Min(counts) != countedEpochs || slices.Max(counts) != countedEpochs {
 		t.Errorf("dies after %v: samples have counted %v times, want %d", j.dies, counts, countedEpochs)
 	}
 	if job.Strategy.Mode != strategy.ModeSync || loop == "TrainThreads" {
 		return
 	}
-	never := (&counting{Job: job, loop: loop}).run(t)
 	if !bytes.Equal(never.model, j.model) {
 		t.Errorf("dies after %v: weights are not those of a job that never died", j.dies)
 	}

@@ -36,7 +36,7 @@ type cell struct {
 	shared *sharedCounts
 	moved  []float32 // of a moving average: what this executor made of it, nil while that is nothing
 	news   bool      // moved holds what the trainer has not been told
-	step   uint64    // counts training steps, for ops that draw random numbers
+	turn   turn      // this training step, for ops that draw random numbers
 
 	values, grads []float32 // memory of value and grad
 	floats        []float32 // scratch of the op

@@ -144,6 +144,7 @@ package nn
 //	counts.go    feeds from which rows learn of shows and clicks
 //	looking.go   rows that a step reads beside its loss
 //	moving.go    what training computes without gradients: moving averages
+//	turn.go      which step of the job it is, for what is drawn at random
 //	culprit.go   the feed, row and column of a number that is not finite
 //
 // Training loops:

@@ -5,12 +5,12 @@ import (
 	"math"
 
 	"github.com/gofleet/gofleet/internal/kernels"
-	"github.com/gofleet/gofleet/optimizer"
 )
 
 // Dropout sets each element to 0 with probability p and scales the others by 1/(1−p) while training, and does nothing in an
 // evaluation (Srivastava et al., 2014; the original's upscale_in_train). What is dropped depends on the graph's seed, the
-// node's name and the number of the step alone.
+// node's name, the worker, its thread and the number of the thread's step in the job, which checkpoints have: no two steps of a job drop
+// alike, and a job that is started again drops what it would have dropped.
 func Dropout(x *Node, p float32) *Node { return apply("", dropout{P: p}, x) }
 
 type dropout struct {
@@ -34,7 +34,7 @@ func (d dropout) forward(c *cell) {
 		return
 	}
 	factors := c.scratch(len(x))
-	d.draw(factors, optimizer.Key(c.node.graph.seed+c.step, c.node.name))
+	d.draw(factors, c.turn.key(c.node))
 	kernels.Mul(c.value, x, factors)
 }
 

@@ -24,7 +24,7 @@ type Executor struct {
 	looking *looking // reads rows beside the loss; nil before a step has some
 	ended   error    // why the session is over
 	step    optimizer.Step
-	steps   uint64 // training steps so far, with those that were passed over
+	steps   uint64 // training steps so far
 	culprit culprit
 	counts  *sharedCounts // that it counts into, nil for its own
 	packed  packedWeights // that a scorer keeps, nil for none

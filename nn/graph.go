@@ -29,6 +29,7 @@ type Graph struct {
 	objective *Node
 	trainer   optimizer.Trainer
 	lent      bool // an executor works on the graph's own parameters
+	turns     turns
 }
 
 // NewGraph returns an empty graph. The initial values of its parameters are a pure function of the seed and of their names.

@@ -27,7 +27,7 @@ func (n *Node) Bind(t optimizer.Trainer) {
 	}
 	n.graph.mu.Lock()
 	defer n.graph.mu.Unlock()
-	n.graph.objective, n.graph.trainer = n, t
+	n.graph.objective, n.graph.trainer, n.graph.turns = n, t, nil
 }
 
 // Minimizable implements [optimizer.CheckedObjective]: the graph's first mistake, or why this node is no loss.

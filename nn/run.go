@@ -47,11 +47,16 @@ func (e *Executor) equipMetric(c *cell, m metric) {
 
 // bind points the cells to this step's memory, growing it where the batch is larger than any before.
 func (e *Executor) bind(p *plan, b *feedBatch) {
+	var turn turn
+	if p.train {
+		turn = e.graph.turn(e.step.Thread, e.step.Threads)
+		e.step.Number = turn.number
+	}
 	for i, c := range p.feeds {
 		c.value, c.ids, c.wide, c.offsets = b.floats[i], b.ids[i], b.wide[i], b.offsets[i]
 	}
 	for i, c := range p.cells {
-		c.train, c.step = p.train && p.trains[i], e.steps
+		c.train, c.turn = p.train && p.trains[i], turn
 		if c.param != nil || c.table != nil {
 			continue
 		}

@@ -122,7 +122,6 @@ func (l *trainLoop) passed(b *feedBatch) bool {
 	if l.from == nil || !l.from.Passed(st.Thread, st.Threads, b.rows) {
 		return false
 	}
-	l.exe.steps++
 	l.res.Passed += b.rows
 	if l.crowd != nil {
 		l.crowd.passed(b.rows)

@@ -53,6 +53,14 @@ type Resumer interface {
 	Passed(thread, threads, samples int) bool
 }
 
+// A Counter is a trainer that knows how many steps were made before this process began. What an objective draws at random in a step, such
+// as what it drops, it draws by worker, thread and [Step].Number, so that no two steps of a job draw the same.
+type Counter interface {
+	// Made is the index of this worker, and the Number of the last step that a thread has made: of one that is new, the largest of any.
+	// known is false where the weights have more steps in them than anybody has counted.
+	Made(thread, threads int) (worker int, number uint64, known bool)
+}
+
 // Session is one thread's training: Begin and End alternate, Begin first. After an error of either the session is
 // finished.
 type Session interface {
@@ -76,6 +84,9 @@ type Step struct {
 	// Thread says which of a worker's Threads makes the step, where several train on shares of the worker's data at once; 0 of 0 is the
 	// only one. How far a worker is in its data is counted by thread.
 	Thread, Threads int
+	// Number counts the training steps that the thread has made in the job, with this one and over restarts: a trainer keeps it beside how
+	// far the thread is in its data, and says it as a [Counter]. 0 is not counted.
+	Number uint64
 	// Rows has one entry for each embedding that the objective uses, in the order of Params.
 	Rows []Rows
 }

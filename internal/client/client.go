@@ -184,6 +184,7 @@ func (c *Client) arrive(ctx context.Context) (published bool, err error) {
 		}
 	}
 	c.reading.Resume(h.at, c.progress.Epoch)
+	c.reading.After(h.steps)
 	return h.published, nil
 }
 
@@ -193,6 +194,7 @@ type hello struct {
 	process   uint64
 	first     origin
 	at        []progress.Position
+	steps     uint64 // the most of a thread in a checkpoint of another number of workers
 	published bool
 }
 
@@ -212,7 +214,7 @@ func (c *hello) say(ctx context.Context, s int) error {
 				"do all roles run the same build? %w", c.Servers[0], wire.ErrMismatch)
 		}
 		c.link.life.number, c.link.life.job = w.Life, w.Job
-		c.progress, c.gathers.behind = checkpoint.Progress(w.Progress), w.Gathers
+		c.progress, c.gathers.behind, c.steps = checkpoint.Progress(w.Progress), w.Gathers, w.Steps
 		c.sessions.Resume(mode.Round(w.Round))
 		if w.Shares > 0 && c.Worker == 0 && w.Life == 1 {
 			c.link.log.Warn("the epoch that was under way begins anew: the checkpoint is of another number of workers",

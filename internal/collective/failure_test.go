@@ -270,8 +270,8 @@ func TestRestartIsNoticed(t *testing.T) {
 // TestStrangersAreRefused: messages of another job, another protocol or another number of ranks change nothing.
 func TestStrangersAreRefused(t *testing.T) {
 	c := onMemory(t, 2)
-	part := make([]byte, 80) // of rank 1 of 2, generation 0, collective 2
-	copy(part, "gfc1\x02\x02\x01\x03")
+	part := make([]byte, 88) // of rank 1 of 2, generation 0, collective 2
+	copy(part, "gfc1\x03\x02\x01\x03")
 	part[16], part[36], part[40] = 2, 1, 2
 	with := func(at int, b byte) []byte {
 		m := slices.Clone(part)
@@ -285,7 +285,7 @@ func TestStrangersAreRefused(t *testing.T) {
 		if g.Rank() == 0 {
 			for want, msg := range map[string][]byte{
 				"generation 0": part, "generation 1": with(8, 1), "version 9": with(4, 9), "is of rank 1 of 3": with(40, 3),
-				"is of rank 0 of 2": with(36, 0), "starts with": with(0, 'G'), "a header has 80": part[:79], "verb 77": with(5, 77),
+				"is of rank 0 of 2": with(36, 0), "starts with": with(0, 'G'), "a header has 88": part[:87], "verb 77": with(5, 77),
 			} {
 				err := c.Transport.Call(ctx, g.Endpoint(), [][]byte{msg}, func(b []byte) error {
 					if b[5] == 0 || !strings.Contains(string(b[32:]), want) {

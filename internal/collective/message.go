@@ -8,10 +8,10 @@ import (
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
-// A request is a header of 80 bytes, little-endian, and a body:
+// A request is a header of 88 bytes, little-endian, and a body:
 //
 //	 0  u32  magic "gfc1"
-//	 4  u8   version (2)
+//	 4  u8   version (3)
 //	 5  u8   verb
 //	 6  u8   op
 //	 7  u8   element
@@ -29,11 +29,12 @@ import (
 //	64  u64  samples of its epoch that the sender has trained on, with its part
 //	72  u32  that epoch
 //	76  u16  the thread that has, and u16 of how many; of 0 says nothing
+//	80  u64  steps that the thread has made in the job
 //
 // An answer is a header of 32 bytes and a body, which is a text where the status is not 0:
 //
 //	 0  u32  magic "gfc1"
-//	 4  u8   version (2)
+//	 4  u8   version (3)
 //	 5  u8   status
 //	 6  u16  zero
 //	 8  u64  number of the collective that the rank is at; in a join its life; in a gather the bytes of the whole part
@@ -42,8 +43,8 @@ import (
 //	28  u32  zero
 const (
 	magic       = 0x31636667
-	version     = 2
-	requestSize = 80
+	version     = 3
+	requestSize = 88
 	answerSize  = 32
 )
 
@@ -103,7 +104,8 @@ func (r *request) append(b []byte) []byte {
 	b = le.AppendUint64(b, r.part.At.Samples)
 	b = le.AppendUint32(b, r.part.At.Epoch)
 	b = le.AppendUint16(b, r.part.At.Thread)
-	return le.AppendUint16(b, r.part.At.Threads)
+	b = le.AppendUint16(b, r.part.At.Threads)
+	return le.AppendUint64(b, r.part.At.Steps)
 }
 
 func (r *request) parse(b []byte) (body []byte, err error) {
@@ -115,7 +117,8 @@ func (r *request) parse(b []byte) (body []byte, err error) {
 	*r = request{
 		verb: verb(b[5]), generation: le.Uint64(b[8:]), rank: u32(36), ranks: u32(40), chunk: u32(44),
 		part: Part{Weight: uint32(u32(48)), Ended: u32(52) != 0, News: u32(60) != 0, At: progress.Position{
-			Samples: le.Uint64(b[64:]), Epoch: le.Uint32(b[72:]), Thread: le.Uint16(b[76:]), Threads: le.Uint16(b[78:])}},
+			Samples: le.Uint64(b[64:]), Epoch: le.Uint32(b[72:]), Thread: le.Uint16(b[76:]), Threads: le.Uint16(b[78:]),
+			Steps: le.Uint64(b[80:])}},
 		what: what{op: Op(b[6]), element: element(b[7]), number: le.Uint64(b[16:]), length: int(le.Uint64(b[24:])),
 			cut: u32(32), root: u32(56)},
 	}

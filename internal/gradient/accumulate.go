@@ -20,6 +20,7 @@ type Accumulator struct {
 	steps  int
 	thread int // that makes the steps, of so many
 	of     int
+	number uint64 // of the last
 	loss   float64
 	total  Step // sums
 	folder Folder
@@ -56,7 +57,7 @@ func (a *Accumulator) Add(st *optimizer.Step) error {
 			kernels.Axpy(n, a.params[i].G, sum)
 		}
 	}
-	a.thread, a.of = st.Thread, st.Threads
+	a.thread, a.of, a.number = st.Thread, st.Threads, st.Number
 	a.steps++
 	a.total.Samples += st.Samples
 	a.loss += st.Loss * float64(st.Samples)
@@ -107,7 +108,8 @@ func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 			}
 		}
 	}
-	a.step = optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Thread: a.thread, Threads: a.of, Rows: a.out}
+	a.step = optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Thread: a.thread, Threads: a.of, Number: a.number,
+		Rows: a.out}
 	a.steps, a.total.Samples, a.loss = 0, 0, 0
 	return &a.step
 }

@@ -3,6 +3,7 @@
 //
 //	position.go  one thread's place, as pushes and checkpoints have it
 //	tracker.go   a worker's threads, as they train
+//	steps.go     how many steps they have made in the job
 //
 // A worker's share of an epoch is read in an order that is the same again, by one thread or by several that have shares of their own. A
 // [Position] is a place in the share of one thread; it counts samples of its epoch, and epochs are those of the program. A push carries

@@ -9,6 +9,8 @@ type Position struct {
 	Threads uint16 `json:"threads"`
 	Epoch   uint32 `json:"epoch"`
 	Samples uint64 `json:"samples"`
+	// Steps is how many training steps the thread has made in the job, in all epochs; 0 where nobody counts them.
+	Steps uint64 `json:"steps,omitempty"`
 }
 
 // Moved is at, the positions of one worker's threads in their order, with one that came later. A worker that has another number of threads

@@ -17,12 +17,14 @@ type Tracker struct {
 	seats   map[Position]int // who trains, by thread
 	shared  bool             // several train as the same thread in this epoch: nobody knows on which samples
 	past    []Position       // at the end of the epoch before; of threads that have not trained since
+	steps   steps
 }
 
 // thread is one thread's place in the epoch.
 type thread struct {
 	number, of int
 	samples    uint64
+	steps      uint64 // in the job
 	// rest is how many of the samples that come are in the weights already.
 	rest uint64
 }
@@ -35,6 +37,8 @@ func (t *Tracker) Resume(from []Position, epoch int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.from, t.epoch, t.threads = slices.Clone(from), epoch, nil
+	t.steps.resume(from)
+	t.past = slices.DeleteFunc(slices.Clone(from), func(p Position) bool { return int(p.Epoch) >= epoch })
 	t.forget()
 }
 
@@ -68,7 +72,7 @@ func (t *Tracker) Enter(number, of int) (leave func()) {
 	if t.seats == nil {
 		t.seats = map[Position]int{}
 	}
-	seat := Position{Thread: uint16(number), Threads: uint16(max(of, 1))}
+	seat := seat(number, of)
 	t.seats[seat]++
 	t.shared = t.shared || t.crowded()
 	return func() {
@@ -97,7 +101,7 @@ func (t *Tracker) of(number, of int) *thread {
 	i := slices.IndexFunc(t.threads, func(h *thread) bool { return h.number == number })
 	if i < 0 {
 		i = len(t.threads)
-		t.threads = append(t.threads, &thread{number: number, of: of, rest: t.trained(number, of)})
+		t.threads = append(t.threads, &thread{number: number, of: of, steps: t.steps.of[seat(number, of)], rest: t.trained(number, of)})
 	}
 	return t.threads[i]
 }
@@ -147,15 +151,17 @@ func (t *Tracker) Passed(number, of, samples int) bool {
 }
 
 // Trained counts a step of a thread, and is the position behind it. A loop that did not ask whether its batches were Passed has begun
-// where Now said; in an epoch of which everything was trained, it trains all of it again.
-func (t *Tracker) Trained(number, of, samples int) Position {
+// where Now said; in an epoch of which everything was trained, it trains all of it again. The step is the thread's steps-th in the job, 0
+// where nobody counts.
+func (t *Tracker) Trained(number, of, samples int, steps uint64) Position {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.of(number, of)
 	if h.rest == Everything {
 		h.samples, h.rest, t.from = 0, 0, nil
 	}
-	h.samples, h.rest = h.samples+h.rest+uint64(samples), 0
+	h.samples, h.rest, h.steps = h.samples+h.rest+uint64(samples), 0, max(h.steps, steps)
+	t.steps.set(Position{Thread: uint16(number), Threads: uint16(max(of, 1)), Steps: h.steps})
 	return t.position(h)
 }
 
@@ -164,7 +170,7 @@ func (t *Tracker) position(h *thread) Position {
 	if t.shared {
 		return Position{}
 	}
-	return Position{Thread: uint16(h.number), Threads: uint16(h.of), Epoch: uint32(t.epoch), Samples: h.samples}
+	return Position{Thread: uint16(h.number), Threads: uint16(h.of), Epoch: uint32(t.epoch), Samples: h.samples, Steps: h.steps}
 }
 
 // All are the positions of all threads: behind what they have trained last, and where the worker began, behind what was in the weights.

@@ -10,21 +10,21 @@ import (
 // TestPositions: a later one takes the place of one before, and servers that differ agree on what is behind.
 func TestPositions(t *testing.T) {
 	var at []Position
-	for _, p := range []Position{{2, 3, 0, 9}, {0, 3, 0, 5}, {2, 3, 0, 7}, {0, 3, 1, 4}} {
+	for _, p := range []Position{{2, 3, 0, 9, 0}, {0, 3, 0, 5, 0}, {2, 3, 0, 7, 0}, {0, 3, 1, 4, 0}} {
 		at = Moved(at, p)
 	}
-	if want := []Position{{0, 3, 1, 4}, {2, 3, 0, 7}}; !slices.Equal(at, want) {
+	if want := []Position{{0, 3, 1, 4, 0}, {2, 3, 0, 7, 0}}; !slices.Equal(at, want) {
 		t.Errorf("positions are %v, want %v", at, want)
 	}
-	other := []Position{{0, 3, 0, 8}, {1, 3, 0, 1}, {2, 3, 0, 8}}
-	want := []Position{{0, 3, 0, 8}, {2, 3, 0, 7}}
+	other := []Position{{0, 3, 0, 8, 0}, {1, 3, 0, 1, 0}, {2, 3, 0, 8, 0}}
+	want := []Position{{0, 3, 0, 8, 0}, {2, 3, 0, 7, 0}}
 	if a, b := Lowest(at, other), Lowest(other, at); !slices.Equal(a, want) || !slices.Equal(b, want) {
 		t.Errorf("the lowest are %v and %v, want %v", a, b, want)
 	}
 	if got := Moved(slices.Clone(at), Position{}); len(got) > 0 {
 		t.Errorf("where nothing is known they are %v", got)
 	}
-	if got := Moved(at, Position{0, 1, 1, 6}); !slices.Equal(got, []Position{{0, 1, 1, 6}}) {
+	if got := Moved(at, Position{0, 1, 1, 6, 0}); !slices.Equal(got, []Position{{0, 1, 1, 6, 0}}) {
 		t.Errorf("with another number of threads they are %v", got)
 	}
 }
@@ -76,7 +76,7 @@ func live(t *rapid.T, tracker *Tracker, saved *[]Position, trained [][]int, begi
 				for i := range n {
 					trained[h][epoch*share+at[h]+i]++
 				}
-				*saved = Moved(*saved, tracker.Trained(h, threads, n))
+				*saved = Moved(*saved, tracker.Trained(h, threads, n, 0))
 			}
 			at[h] += n
 			if e, samples := tracker.Now(); e == epoch && samples < uint64(at[h]) {
@@ -101,12 +101,12 @@ func TestTracker(t *testing.T) {
 			t.Errorf("positions are %v, want %v", k.All(), want)
 		}
 	}
-	half := []Position{{0, 2, 3, 40}, {1, 2, 3, 30}}
+	half := []Position{{0, 2, 3, 40, 0}, {1, 2, 3, 30, 0}}
 	t.Run("begins where Now said", func(t *testing.T) {
 		var k Tracker
-		k.Resume([]Position{{0, 1, 3, 70}}, 3)
+		k.Resume([]Position{{0, 1, 3, 70, 0}}, 3)
 		now(t, &k, 3, 70)
-		if p := k.Trained(0, 0, 10); p != (Position{0, 1, 3, 80}) {
+		if p := k.Trained(0, 0, 10, 0); p != (Position{0, 1, 3, 80, 0}) {
 			t.Errorf("the position is %v", p)
 		}
 		now(t, &k, 3, 80)
@@ -119,19 +119,19 @@ func TestTracker(t *testing.T) {
 		var k Tracker
 		k.Resume(half, 3)
 		now(t, &k, 3, 70)
-		k.Trained(1, 2, 5)
+		k.Trained(1, 2, 5, 0)
 		now(t, &k, 3, 75)
-		at(t, &k, Position{0, 2, 3, 40}, Position{1, 2, 3, 35})
+		at(t, &k, Position{0, 2, 3, 40, 0}, Position{1, 2, 3, 35, 0})
 		k.Begin(4)
-		at(t, &k, Position{0, 2, 3, 40}, Position{1, 2, 3, 35})
-		k.Trained(0, 2, 6)
-		at(t, &k, Position{0, 2, 4, 6}, Position{1, 2, 3, 35})
+		at(t, &k, Position{0, 2, 3, 40, 0}, Position{1, 2, 3, 35, 0})
+		k.Trained(0, 2, 6, 0)
+		at(t, &k, Position{0, 2, 4, 6, 0}, Position{1, 2, 3, 35, 0})
 	})
 	t.Run("an epoch that was over is trained again", func(t *testing.T) {
 		var k Tracker
-		k.Resume([]Position{{0, 1, 3, 70}}, 2)
+		k.Resume([]Position{{0, 1, 3, 70, 0}}, 2)
 		now(t, &k, 3, 70)
-		k.Trained(0, 1, 5)
+		k.Trained(0, 1, 5, 0)
 		now(t, &k, 2, 5)
 		if k.Begin(3); k.Passed(0, 1, 5) {
 			t.Error("the next epoch is not trained")
@@ -149,22 +149,22 @@ func TestTracker(t *testing.T) {
 	t.Run("several as one thread", func(t *testing.T) {
 		var k Tracker
 		leave := k.Enter(0, 0)
-		k.Trained(0, 0, 5)
-		at(t, &k, Position{0, 1, 0, 5})
+		k.Trained(0, 0, 5, 0)
+		at(t, &k, Position{0, 1, 0, 5, 0})
 		another := k.Enter(0, 1)
-		if p := k.Trained(0, 0, 5); p.Threads != 0 {
+		if p := k.Trained(0, 0, 5, 0); p.Threads != 0 {
 			t.Errorf("the position is %v", p)
 		}
 		leave()
 		at(t, &k)
 		k.Begin(1)
-		k.Trained(0, 0, 5)
-		at(t, &k, Position{0, 1, 1, 5})
+		k.Trained(0, 0, 5, 0)
+		at(t, &k, Position{0, 1, 1, 5, 0})
 		another()
 	})
 	t.Run("larger batches", func(t *testing.T) {
 		var k Tracker
-		k.Resume([]Position{{0, 1, 3, 70}}, 3)
+		k.Resume([]Position{{0, 1, 3, 70, 0}}, 3)
 		if !k.Passed(0, 1, 40) || k.Passed(0, 1, 40) || k.Passed(0, 1, 10) {
 			t.Error("a batch that is not in the weights as a whole was passed, or one that is was not")
 		}

@@ -45,6 +45,8 @@ func TestMachinesComeBack(t *testing.T) {
 		Norms:     []wire.Norms{{Round: 6, Sums: gradient.AppendSquares(nil, sumsOf(1, 2))}},
 		Period:    &cut.Period{How: wire.Shrink{Decay: 0.5}, Dir: "/days", Step: 4, Told: []int{0}, ID: "a", Name: "period-1", Ended: 1},
 		Ended:     []period{{Name: "period-1"}},
+
+		Generation: "base-2",
 	}
 	fields := reflect.ValueOf(*was)
 	for i := range fields.NumField() {

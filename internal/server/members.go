@@ -56,7 +56,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 		return err
 	}
 	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.mode.Open()), Published: c.st.published,
-		From: c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares,
+		From: c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares, Steps: c.recovery.steps,
 		Positions: c.st.roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker))})
 }
 

@@ -24,6 +24,7 @@ type recovery struct {
 	claims   checkpoint.Claims // of directories that workers have named
 	progress wire.Progress     // of the checkpoint that the job goes on from
 	base     wire.Base         // that checkpoint
+	steps    uint64            // the most that a thread has made in it, where the job has another number of workers; else 0
 	shares   int               // workers that it is of, on server 0, where the job has another number; else 0
 	journal  *journaling
 	log      *slog.Logger
@@ -193,6 +194,7 @@ func (c *recovery) goOn(dir string, positions [][]progress.Position) {
 	defer c.st.lock.Unlock()
 	saved, now := len(positions), c.st.roster.Workers()
 	if saved != now {
+		c.steps = progress.MostSteps(positions)
 		positions = make([][]progress.Position, now)
 	}
 	c.st.roster.Resume(positions)

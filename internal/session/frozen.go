@@ -28,7 +28,8 @@ func (f *Frozen) Set(param int, w []float32) {
 	f.version.Add(1)
 }
 
-// Install copies into params what was set since the version that they have, and returns the version that they have now.
+// Install copies into params what was set since the version that they have, and returns the version that they have now. Of version -1 they
+// are new, and have nothing yet.
 func (f *Frozen) Install(params []*optimizer.Param, has int64) int64 {
 	if f.version.Load() == has {
 		return has
@@ -36,6 +37,9 @@ func (f *Frozen) Install(params []*optimizer.Param, has int64) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, w := range f.w {
+		if p := f.l.Params[i]; w == nil && has < 0 && p.Frozen && !p.Embedding {
+			w = p.W
+		}
 		if w != nil {
 			copy(params[i].W, w)
 		}

@@ -24,7 +24,7 @@ func (w *Worker) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if err := sameParams(w.Layout.Params, params); err != nil {
 		return nil, err
 	}
-	return &opened{w: w, params: params}, nil
+	return &opened{w: w, params: params, frozen: -1}, nil
 }
 
 // sameParams refuses a session's arrays that are not those of the layout.

@@ -88,7 +88,7 @@ func (w *Worker) Leave() {
 
 // trained counts a step, and is how far its thread is with it.
 func (w *Worker) trained(st *optimizer.Step) progress.Position {
-	return w.Progress.Trained(st.Thread, st.Threads, st.Samples)
+	return w.Progress.Trained(st.Thread, st.Threads, st.Samples, st.Number)
 }
 
 // closed forgets a session.

@@ -35,7 +35,9 @@ func (t *Trainer) Count(update func() error, count func()) error {
 	return err
 }
 
-func (t *Trainer) trained(st *optimizer.Step) { t.reading.Trained(st.Thread, st.Threads, st.Samples) }
+func (t *Trainer) trained(st *optimizer.Step) {
+	t.reading.Trained(st.Thread, st.Threads, st.Samples, st.Number)
+}
 
 // GoOn makes this worker, one of so many, go on from where the checkpoint that was loaded says. Another number of workers has other shares
 // of the data.
@@ -48,6 +50,7 @@ func (t *Trainer) GoOn(worker, workers int) {
 			"workers then", saved, "workers now", workers, "epoch", t.progress.Epoch+1)
 	}
 	t.reading.Resume(nil, t.progress.Epoch)
+	t.reading.After(progress.MostSteps(t.positions))
 }
 
 // Positions are those that the job goes on from, by worker.

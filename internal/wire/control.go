@@ -33,6 +33,8 @@ type Welcome struct {
 	Positions []progress.Position `json:"positions,omitempty"`
 	// Shares is how many workers the checkpoint is of, on server 0, where the job has another number of them: positions don't count then.
 	Shares int `json:"shares,omitempty"`
+	// Steps is the most training steps that a thread has made in that checkpoint.
+	Steps uint64 `json:"steps,omitempty"`
 	// Gathers is how many collectives the worker need not make, on server 0: its lives before made them, or the others did without it.
 	Gathers uint64 `json:"gathers,omitempty"`
 }

@@ -38,7 +38,8 @@
 //	KindClicks floats, two for each id of the KindRows of that param before it: how often the id was shown, and clicked
 //	KindChanged empty: asks for the rows of a param that changed since they were last asked for; in the answer: some are left
 //	KindPosition, for each training thread whose gradient a push has: u16 thread, u16 of so many (0: nothing is known), u32 epoch,
-//	           u64 samples of its share of that epoch up to and with this push; a push need not have it
+//	           u64 samples of its share of that epoch up to and with this push, and, with 1 as param, u64 steps of the thread in the job;
+//	           a push need not have it
 //
 // The flags of a section: 1 is Bare; 2, 4 and 6 say that the floats of pushed gradients are not 4 bytes each but
 //

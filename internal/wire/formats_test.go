@@ -131,7 +131,11 @@ func says(f *Frame, s Section) string {
 		return text + few(s.Clicks())
 	case KindPosition:
 		all, err := f.Positions(nil)
-		return fmt.Sprint(text, all, err)
+		said := fmt.Sprint(all)
+		if s.Param != withSteps {
+			said = strings.ReplaceAll(said, " 0}", "}") // the steps, which such a section does not have
+		}
+		return fmt.Sprint(text, said, " ", err)
 	}
 	return text + "unknown"
 }

@@ -8,9 +8,13 @@ import (
 )
 
 const (
-	positionSize = 16
+	positionSize = 24
+	// shortPosition is the size of a position without steps, as builds before sent them.
+	shortPosition = 16
 	// MaxPositions is how many one frame may have.
 	MaxPositions = 1 << 10
+	// withSteps is the param of a section of positions that have steps.
+	withSteps = 1
 )
 
 // PositionsSize is how many bytes of a frame n positions take.
@@ -26,13 +30,14 @@ func (b *Builder) Positions(all []progress.Position) {
 	if len(all) == 0 {
 		return
 	}
-	b.begin(KindPosition, 0, 0, positionSize*len(all))
+	b.begin(KindPosition, 0, withSteps, positionSize*len(all))
 	le := binary.LittleEndian
 	for _, p := range all {
 		b.scratch = le.AppendUint16(b.scratch, p.Thread)
 		b.scratch = le.AppendUint16(b.scratch, p.Threads)
 		b.scratch = le.AppendUint32(b.scratch, p.Epoch)
 		b.scratch = le.AppendUint64(b.scratch, p.Samples)
+		b.scratch = le.AppendUint64(b.scratch, p.Steps)
 	}
 }
 
@@ -42,14 +47,21 @@ func (f *Frame) Positions(dst []progress.Position) ([]progress.Position, error) 
 	if !ok {
 		return dst, nil
 	}
-	n := len(s.data) / positionSize
-	if len(s.data)%positionSize != 0 || n > MaxPositions {
+	size := shortPosition
+	if s.Param == withSteps {
+		size = positionSize
+	}
+	n := len(s.data) / size
+	if len(s.data)%size != 0 || n > MaxPositions {
 		return dst, fmt.Errorf("wire: positions of %d bytes: %w", len(s.data), ErrFrame)
 	}
 	le := binary.LittleEndian
 	for i := range n {
-		b := s.data[i*positionSize:]
+		b := s.data[i*size:]
 		p := progress.Position{Thread: le.Uint16(b), Threads: le.Uint16(b[2:]), Epoch: le.Uint32(b[4:]), Samples: le.Uint64(b[8:])}
+		if size == positionSize {
+			p.Steps = le.Uint64(b[shortPosition:])
+		}
 		if p.Thread >= max(p.Threads, 1) {
 			return dst, fmt.Errorf("wire: a position of thread %d of %d: %w", p.Thread, p.Threads, ErrFrame)
 		}

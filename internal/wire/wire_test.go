@@ -30,9 +30,9 @@ func TestGoldenFrame(t *testing.T) {
 	b.Changed(5)
 	b.Clicks(4, []float32{2, 1})
 	b.Positions([]progress.Position{
-		{Thread: 1, Threads: 3, Epoch: 2, Samples: 512}, {Thread: 2, Threads: 3, Epoch: 2, Samples: 1 << 40}})
+		{Thread: 1, Threads: 3, Epoch: 2, Samples: 512, Steps: 9}, {Thread: 2, Threads: 3, Epoch: 2, Samples: 1 << 40}})
 	want := "67666c31" + "02" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
-		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "d6ae36da" +
+		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "5273316f" +
 		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
 		"0300000004000000" + "1c00000000000000" + "0300000004000000" + "0000aa0200000000" + "0000803f0000004000004040" + "00000000" +
 		"0301000004000000" + "0400000000000000" + "00000041" + "00000000" +
@@ -42,7 +42,8 @@ func TestGoldenFrame(t *testing.T) {
 		"0600000000000000" + "1000000000000000" + "04000000000000000600000000000000" +
 		"0700000005000000" + "0000000000000000" +
 		"0800000004000000" + "0800000000000000" + "000000400000803f" +
-		"0900000000000000" + "2000000000000000" + "0100030002000000" + "0002000000000000" + "0200030002000000" + "0000000000010000"
+		"0900000001000000" + "3000000000000000" + "0100030002000000" + "0002000000000000" + "0900000000000000" +
+		"0200030002000000" + "0000000000010000" + "0000000000000000"
 	if got := hex.EncodeToString(join(b.Parts())); got != want {
 		t.Errorf("frame:\n got %s\nwant %s", got, want)
 	}
@@ -96,7 +97,8 @@ func TestRoundTrip(t *testing.T) {
 func drawPosition(t *rapid.T) progress.Position {
 	threads := rapid.Uint16Range(1, math.MaxUint16).Draw(t, "threads")
 	return progress.Position{Thread: rapid.Uint16Range(0, threads-1).Draw(t, "thread"), Threads: threads,
-		Epoch: rapid.Uint32().Draw(t, "epoch"), Samples: rapid.Uint64().Draw(t, "samples")}
+		Epoch: rapid.Uint32().Draw(t, "epoch"), Samples: rapid.Uint64().Draw(t, "samples"),
+		Steps: rapid.Uint64().Draw(t, "steps")}
 }
 
 func equal[T comparable](t *rapid.T, want, got []T, err error) {
@@ -230,12 +232,15 @@ func TestDamagedSectionsAreRefused(t *testing.T) {
 
 // TestPositions: no frame has more of them than it may, or of threads that there can't be.
 func TestPositions(t *testing.T) {
-	for _, data := range [][]byte{
+	for i, data := range [][]byte{
 		make([]byte, 17),
-		make([]byte, positionSize*(MaxPositions+1)),
+		make([]byte, shortPosition*(MaxPositions+1)),
 		{2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		make([]byte, 16),
+		make([]byte, positionSize*(MaxPositions+1)),
+		append([]byte{2, 0, 2, 0}, make([]byte, 20)...),
 	} {
-		f := Frame{Sections: []Section{{Kind: KindPosition, data: data}}}
+		f := Frame{Sections: []Section{{Kind: KindPosition, Param: uint32(i / 3), data: data}}}
 		if got, err := f.Positions(nil); !errors.Is(err, ErrFrame) {
 			t.Errorf("%d bytes are positions %v, error %v", len(data), got, err)
 		}
@@ -367,7 +372,7 @@ func FuzzParse(f *testing.F) {
 		if from, to, err := fr.Span(10); err == nil && (from < 0 || from > to || to > 10) {
 			t.Fatalf("span %d to %d", from, to)
 		}
-		if all, err := fr.Positions(nil); err == nil && PositionsSize(len(all)) > len(body) {
+		if all, err := fr.Positions(nil); err == nil && shortPosition*len(all) > len(body) {
 			t.Fatalf("%d positions in %d bytes", len(all), len(body))
 		}
 	})

@@ -1,0 +1,75 @@
+package nn
+
+import (
+	"log/slog"
+	"slices"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// turn is a training step among all of a job: whose it is, and which of that thread's.
+type turn struct {
+	worker, thread int
+	number         uint64 // from 1
+}
+
+// key begins what a node draws in the step. The first thread of worker 0 draws what a process alone does.
+func (t turn) key(n *Node) uint64 {
+	key := optimizer.Key(n.graph.seed+t.number-1, n.name)
+	if who := uint64(t.worker)<<32 | uint64(t.thread); who > 0 {
+		key = mix(key ^ mix(who))
+	}
+	return key
+}
+
+// turns are the last steps of the threads that have trained a graph, by thread and how many there are.
+type turns map[[2]int]turn
+
+// turn is the next step of a thread. Executors that train as the same thread take turns.
+func (g *Graph) turn(thread, threads int) turn {
+	seat := [2]int{thread, max(threads, 1)}
+	g.mu.Lock()
+	last, ok := g.turns[seat]
+	g.mu.Unlock()
+	if !ok {
+		last = g.begun(thread, threads)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now, ok := g.turns[seat]; ok {
+		last = now
+	}
+	last.number++
+	if g.turns == nil {
+		g.turns = turns{}
+	}
+	g.turns[seat] = last
+	return last
+}
+
+// begun is the last step of a thread that has made none in this process: as its trainer knows it, and no less than other numbers of threads
+// have made.
+func (g *Graph) begun(thread, threads int) turn {
+	last := turn{thread: thread}
+	_, trainer := g.bound()
+	if c, ok := trainer.(optimizer.Counter); ok {
+		var known bool
+		if last.worker, last.number, known = c.Made(thread, threads); !known && thread == 0 && g.draws() {
+			slog.Warn("nn: the checkpoint does not say how many steps it has: Dropout draws again what it drew in the first of them",
+				"worker", last.worker)
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for seat, t := range g.turns {
+		if seat[1] != max(threads, 1) {
+			last.number = max(last.number, t.number)
+		}
+	}
+	return last
+}
+
+// draws says whether a training step draws random numbers.
+func (g *Graph) draws() bool {
+	return slices.ContainsFunc(g.nodes, func(n *Node) bool { return n.op.kind() == dropout{}.kind() })
+}
