@@ -230,5 +230,6 @@ package nn
 //	scorer.go       a saved model for many goroutines, and the next one in its place
 //	workspace.go    the memory of its calls
 //	join.go         calls that are computed as one batch
+//	gate.go         how many rows are computed at a time
 //	packed.go       weights laid out for that
 //	jsonrows.go     rows as JSON

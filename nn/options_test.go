@@ -63,6 +63,7 @@ var options = []struct {
 
 	{ScorerOptions{}, ScorerOptions{Outputs: []string{}, Format: toyFormat()}, scorer},
 	{ScorerOptions{}, ScorerOptions{Join: -1, Deltas: "doc.go"}, scorer}, // what it joins: TestJoinedCallsAgree
+	{ScorerOptions{}, ScorerOptions{MaxRows: -1}, scorer},                // who waits: TestScorersWaitForRoom
 
 	{UniformSampler{Classes: 5}, UniformSampler{Classes: 50}, draws},
 	{LogUniformSampler{Classes: 5}, LogUniformSampler{Classes: 50}, draws},

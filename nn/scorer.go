@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type Scorer struct {
 	options ScorerOptions
 	now     atomic.Pointer[scoring]
 	loading sync.Mutex // held by Reload
+	gate    gate
 }
 
 // Scores are what a call has computed; they are the caller's.
@@ -53,6 +55,10 @@ type ScorerOptions struct {
 	// take longer; none waits for others to come. A row's scores have the bits of a batch with other rows in it: those that it has alone,
 	// but for the last places where a layer has more than 512 inputs. By default each call is computed alone, at once.
 	Join int
+	// MaxRows is the most rows of all calls that are computed at a time, and so the memory of layers that they take;
+	// ids of slots count as rows where Score is given them. Other calls wait, those of few rows the shortest, until
+	// their contexts end; one of more rows waits until no other large one computes. 0 is no bound.
+	MaxRows int
 }
 
 // OpenScorer loads the model in a directory, as [Load] does, with the deltas that are there for it.
@@ -84,7 +90,10 @@ func NewScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 }
 
 func newScorer(m *Model, o ScorerOptions) (*Scorer, error) {
-	s := &Scorer{options: o}
+	if o.MaxRows < 0 {
+		return nil, fmt.Errorf("nn: ScorerOptions.MaxRows is %d: it counts rows, 0 is no bound", o.MaxRows)
+	}
+	s := &Scorer{options: o, gate: gate{most: o.MaxRows}}
 	ready, err := o.prepare(m)
 	if err != nil {
 		return nil, err
@@ -156,23 +165,25 @@ func (s *Scorer) Outputs() []Value { return valuesOf(s.now.Load().outputs) }
 
 // Score computes the outputs for a batch of feeds, as [Executor.Eval] takes it.
 func (s *Scorer) Score(ctx context.Context, feeds map[string]*tensor.Dense) (Scores, error) {
-	r := s.now.Load()
-	w := r.take()
-	defer r.give(w)
-	return r.score(ctx, w, feeds)
+	rows := 0
+	for _, t := range feeds {
+		if t != nil && t.Dims() > 0 {
+			rows = max(rows, t.Shape()[0])
+		}
+	}
+	return s.compute(ctx, rows, func(r *scoring, w *workspace) (Scores, error) { return r.score(ctx, w, feeds) })
 }
 
 // ScoreLines is Score of raw lines, of which the format makes the rows that training would make of them. Where files of the format
 // begin with a header, so does the text; what only other columns than feeds are made of, such as the label, may be lacking in CSV and
 // slot text. A line that can't be understood is a *dataset.LineError.
 func (s *Scorer) ScoreLines(ctx context.Context, text []byte) (Scores, error) {
-	r := s.now.Load()
-	if r.formatErr != nil {
-		return Scores{}, r.formatErr
-	}
-	w := r.take()
-	defer r.give(w)
-	return r.scoreText(ctx, w, &w.lines, r.format, text)
+	return s.compute(ctx, 1+bytes.Count(text, newline), func(r *scoring, w *workspace) (Scores, error) {
+		if r.formatErr != nil {
+			return Scores{}, r.formatErr
+		}
+		return r.scoreText(ctx, w, &w.lines, r.format, text)
+	})
 }
 
 // ScoreJSON is Score of rows as JSON: an array of objects, or one object, with a number or a list of numbers for each feed. Lists may be
@@ -182,10 +193,24 @@ func (s *Scorer) ScoreJSON(ctx context.Context, text []byte) (Scores, error) {
 	if err != nil {
 		return Scores{}, err
 	}
+	return s.compute(ctx, 1+bytes.Count(lines, newline), func(r *scoring, w *workspace) (Scores, error) {
+		return r.scoreText(ctx, w, &w.json, r.json, lines)
+	})
+}
+
+var newline = []byte("\n")
+
+// compute has a call of about so many rows computed by the newest model, when there is room for it.
+func (s *Scorer) compute(ctx context.Context, rows int, do func(*scoring, *workspace) (Scores, error)) (Scores, error) {
+	leave, err := s.gate.enter(ctx, rows)
+	if err != nil {
+		return Scores{}, err
+	}
+	defer leave()
 	r := s.now.Load()
 	w := r.take()
 	defer r.give(w)
-	return r.scoreText(ctx, w, &w.json, r.json, lines)
+	return do(r, w)
 }
 
 // scoring is a model that is scored: what to compute, and the memory of calls that have ended.

@@ -16,12 +16,16 @@
 // the server lives, and which model it has; GET /latency how long requests took since it began. At SIGTERM it answers what it has
 // accepted and ends.
 //
-// A request of more rows than -rows is refused: computed at once, each takes the memory of all of the model's layers.
+// Its memory is bounded: a request of more rows than -rows is refused, no more rows than -at_once are computed at a
+// time, since each takes the memory of all of the model's layers, and 32 bodies of more than 16 kB are in memory at a
+// time. Others wait, up to -deadline, and then are answered 503; requests of few rows wait for none of many.
+// Connections beyond -connections are closed.
 //
 // With -deltas=DIR it has what SaveModel saves between two models, each delta in a directory of its own below DIR, within -reload too. With
 // -join=N requests that wait are computed together, up to N rows: for models of large layers under many clients.
 //
-// main.go is the server and its end, handler.go what it answers, latency.go the histogram. It is net/http, which every Go programmer has
-// read. A model of three layers of 400 scores a row in about 40 µs, less than a request costs here: who serves very many puts nn.Scorer,
-// which is all of the serving, behind another server, or sends several rows in a request.
+// main.go is the server and its end, handler.go what it answers, bounded.go its connections, latency.go the histogram.
+// It is net/http, which every Go programmer has read. A model of three layers of 400 scores a row in about 40 µs, less
+// than a request costs here: who serves very many puts nn.Scorer, which is all of the serving, behind another server,
+// or sends several rows in a request.
 package main

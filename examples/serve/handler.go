@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"os"
@@ -21,6 +20,7 @@ type handler struct {
 	*nn.Scorer
 	limits
 	latency latency
+	large   chan struct{} // a place for each large body that is in memory
 }
 
 // limits are those of a request.
@@ -30,8 +30,14 @@ type limits struct {
 	rows     int
 }
 
+// Of bodies that are larger than small, so many are in memory at a time; smaller ones wait for none of them.
+const (
+	largeBodies = 32
+	small       = 16 << 10
+)
+
 func newHandler(s *nn.Scorer, l limits) http.Handler {
-	h := &handler{Scorer: s, limits: l}
+	h := &handler{Scorer: s, limits: l, large: make(chan struct{}, largeBodies)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /score", h.score)
 	mux.HandleFunc("GET /model", func(w http.ResponseWriter, _ *http.Request) {
@@ -47,11 +53,21 @@ func (h *handler) score(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(r.Context(), h.deadline)
 	defer cancel()
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.body))
-	if err != nil {
+	if n := r.ContentLength; n < 0 || n > small {
+		select {
+		case h.large <- struct{}{}:
+			defer func() { <-h.large }()
+		case <-ctx.Done():
+			refuse(w, ctx.Err())
+			return
+		}
+	}
+	body := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+max(0, min(r.ContentLength, h.body))))
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, h.body)); err != nil {
 		refuse(w, err)
 		return
 	}
+	text := body.Bytes()
 	compute, rows := h.ScoreLines, bytes.Count(bytes.TrimSpace(text), []byte("\n"))
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "application/json" {
 		compute, rows = h.ScoreJSON, bytes.Count(text, []byte("{"))

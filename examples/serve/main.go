@@ -37,16 +37,19 @@ func run(ctx context.Context, args []string) error {
 	deadline := fs.Duration("deadline", time.Second, "a request that takes longer is given up")
 	body := fs.Int64("body", 1<<20, "bytes that a request may have")
 	rows := fs.Int("rows", 4096, "lines, or objects of JSON, that a request may have: what a row takes in memory is the model's")
+	atOnce := fs.Int("at_once", 4096, "rows of all requests that are computed at a time; few wait for none of many")
+	connections := fs.Int("connections", 8192, "connections that may be open; more are closed at once")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
 		return fmt.Errorf("%q is no flag; -h lists them", fs.Arg(0))
 	}
-	if *deadline <= 0 || *body <= 0 || *rows <= 0 {
-		return fmt.Errorf("-deadline=%v -body=%d -rows=%d: with one of them 0 or less every request is refused", *deadline, *body, *rows)
+	if *deadline <= 0 || *body <= 0 || *rows <= 0 || *atOnce <= 0 || *connections <= 0 {
+		return fmt.Errorf("-deadline=%v -body=%d -rows=%d -at_once=%d -connections=%d: with one of them 0 or less "+
+			"every request is refused", *deadline, *body, *rows, *atOnce, *connections)
 	}
-	scorer, err := nn.OpenScorer(*model, nn.ScorerOptions{Deltas: *deltas, Join: *join})
+	scorer, err := nn.OpenScorer(*model, nn.ScorerOptions{Deltas: *deltas, Join: *join, MaxRows: *atOnce})
 	if err != nil {
 		return err
 	}
@@ -59,7 +62,8 @@ func run(ctx context.Context, args []string) error {
 	}
 	slog.Info("serving", "model", *model, "version", scorer.Version(), "address", l.Addr())
 	go keepFresh(ctx, scorer, *reload)
-	return serve(ctx, l, newHandler(scorer, limits{*deadline, *body, *rows}), *deadline)
+	h := newHandler(scorer, limits{*deadline, *body, *rows})
+	return serve(ctx, &bounded{Listener: l, most: int64(*connections)}, h, *deadline)
 }
 
 // serve answers requests until ctx ends, and then those that it has accepted.

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestMain is the command itself in a process that a test has started.
+func TestMain(m *testing.M) {
+	if args := os.Getenv("SERVE_TEST_ARGS"); args != "" {
+		if err := run(context.Background(), strings.Fields(args)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// large saves a model of three layers of 400, of which a row takes 5 kB of memory while it is computed.
+func large(t *testing.T) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "model")
+	g := nn.NewGraph(1)
+	h := g.Input("x", 10)
+	for range 3 {
+		h = nn.Linear(h, 400, nn.LinearOptions{Act: nn.ReLU})
+	}
+	out := nn.Linear(h, 1, nn.LinearOptions{Act: nn.Sigmoid})
+	f, err := fleet.Init(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: .1}, strategy.Sync())
+	if err == nil {
+		err = opt.Minimize(nn.Mean(out))
+	}
+	if err == nil {
+		err = f.InitWorker(t.Context())
+	}
+	if err == nil {
+		err = f.SaveInferenceModel(t.Context(), dir, nn.Inference(out))
+	}
+	if err == nil {
+		err = f.StopWorker(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// process is the command in a process of its own.
+type process struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	url string
+	log bytes.Buffer
+}
+
+func startProcess(t *testing.T, dir string) *process {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	p := &process{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0]), url: "http://" + addr}
+	p.cmd.Env = append(os.Environ(), "SERVE_TEST_ARGS=-deadline=2s -model="+dir+" -addr="+addr)
+	p.cmd.Stderr = &p.log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	})
+	for began := time.Now(); ; {
+		if a, err := http.Get(p.url + "/healthz"); err == nil {
+			a.Body.Close()
+			return p
+		} else if time.Since(began) > time.Minute {
+			t.Fatalf("it does not serve: %v, %s", err, p.log.String())
+		}
+	}
+}
+
+// megabytes is a line of the process's status.
+func (p *process) megabytes(line string) int {
+	p.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	found := regexp.MustCompile(line + `:\s+(\d+) kB`).FindSubmatch(text)
+	if err != nil || found == nil {
+		p.t.Fatalf("no %s: %v", line, err)
+	}
+	n, _ := strconv.Atoi(string(found[1]))
+	return n / 1024
+}
+
+// ask is an answer's status, and how long it took.
+func (p *process) ask(body string) (status int, took time.Duration, err error) {
+	began := time.Now()
+	a, err := http.Post(p.url+"/score", "application/json", strings.NewReader(body))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer a.Body.Close()
+	_, err = io.Copy(io.Discard, a.Body)
+	return a.StatusCode, time.Since(began), err
+}
+
+// honest asks for one row after the other until done closes, each of which must be answered, and returns what the
+// slowest of a hundred took.
+func (p *process) honest(done <-chan struct{}, row string) (n int, p99 time.Duration) {
+	var took []time.Duration
+	for over := false; !over; {
+		select {
+		case <-done:
+			over = true
+		default:
+		}
+		status, d, err := p.ask(row)
+		if err != nil || status != http.StatusOK {
+			p.t.Errorf("an honest request: %d, %v", status, err)
+			return len(took), 0
+		}
+		took = append(took, d)
+	}
+	slices.Sort(took)
+	return len(took), took[len(took)*99/100]
+}
+
+// TestUnderAttack: large requests that come together, every one of which is legal, and bodies that stop in the middle,
+// take a bounded amount of memory, and a client of one row is answered all the time.
+func TestUnderAttack(t *testing.T) {
+	p := startProcess(t, large(t))
+	row := `{"x":[1,2,3,4,5,6,7,8,9,10]}`
+	many := "[" + strings.Repeat(row+",", 2499) + row + "]"
+	idle := p.megabytes("VmRSS")
+	attacks := map[string]func(){
+		"large requests": func() {
+			var all sync.WaitGroup
+			for range 64 {
+				all.Go(func() {
+					if status, _, err := p.ask(many); err != nil || status != http.StatusOK && status != http.StatusServiceUnavailable {
+						t.Errorf("a large request: %d, %v", status, err)
+					}
+				})
+			}
+			all.Wait()
+		},
+		"half bodies": func() {
+			var all []net.Conn
+			text := "POST /score HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 500_000)
+			var sending sync.WaitGroup
+			for range 600 {
+				c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+				if err != nil {
+					t.Error(err)
+					break
+				}
+				all = append(all, c)
+				sending.Go(func() { _, _ = io.WriteString(c, text) })
+			}
+			for _, c := range all { // until each is closed
+				_, _ = io.Copy(io.Discard, c)
+				c.Close()
+			}
+			sending.Wait()
+		},
+	}
+	for name, attack := range attacks {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			attack()
+		}()
+		n, p99 := p.honest(done, "["+row+"]")
+		peak := p.megabytes("VmHWM")
+		t.Logf("%s: %d MB, idle %d MB; %d honest requests, of which 99 %% took no longer than %v", name, peak, idle, n, p99)
+		if peak > idle+300 {
+			t.Errorf("%s take %d MB more than idle, want 300 at most", name, peak-idle)
+		}
+	}
+}
