@@ -85,6 +85,69 @@ func TestAJobGoesOn(t *testing.T) {
 	}
 }
 
+// TestEvaluationsGoOn: a job that goes on behind any step of an epoch evaluates behind the same steps as one that was not disturbed, and in
+// mode sync measures the same, also where it was ended between a step and the evaluation behind it.
+func TestEvaluationsGoOn(t *testing.T) {
+	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
+		make := func(dir string, h train.Hooks) func() train.Job {
+			return func() train.Job {
+				j := job(train.Options{Mode: "sync", Epochs: 2, Batch: 16, EvalEvery: 3, Checkpoint: dir})
+				j.Data, j.Hooks, j.Stdout = data(250, 40), []train.Hooks{h}, io.Discard
+				return j
+			}
+		}
+		measured := func(all []train.Evaluation) (out []train.Evaluation) {
+			for _, e := range all {
+				e.Values = maps.Clone(e.Values)
+				delete(e.Values, train.TrainLoss) // of the rest of the epoch
+				out = append(out, e)
+			}
+			return out
+		}
+		whole, _ := play(t, size[0], size[1], make(t.TempDir(), train.Hooks{}))
+		want := measured(whole[0].History)
+		for stop := 1; stop <= 250/16/size[1]; stop++ {
+			for _, within := range []bool{false, true} { // the evaluation behind the step
+				enough := errors.New("enough")
+				ends := func(ctx context.Context, r *train.Run) error {
+					if r.Leads() {
+						if err := r.Fleet.Checkpoint(ctx); err != nil {
+							return err
+						}
+					}
+					return errors.Join(r.Fleet.BarrierWorker(ctx), enough)
+				}
+				h := train.Hooks{Step: func(ctx context.Context, r *train.Run, so nn.TrainResult) error {
+					if within || r.Epoch != 1 || so.Steps != stop {
+						return nil
+					}
+					return ends(ctx, r)
+				}, Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
+					if !within || r.Epoch != 1 || len(r.History) != len(want)/2+stop {
+						return nil
+					}
+					return ends(ctx, r)
+				}}
+				dir := t.TempDir()
+				errs := fleettest.Cluster{Servers: size[0], Workers: size[1]}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					_, err := make(dir, h)().Run(ctx, f)
+					return err
+				})
+				if within && errs["worker 0"] == nil {
+					continue // it has fewer evaluations
+				}
+				if !errors.Is(errs["worker 0"], enough) {
+					t.Fatalf("%v: the job ends with %v", size, errs)
+				}
+				again, _ := play(t, size[0], size[1], make(dir, train.Hooks{}))
+				if diff := cmp.Diff(want, measured(again[0].History)); diff != "" {
+					t.Errorf("%v, ended behind step %d, within the evaluation %t:\n%s", size, stop, within, diff)
+				}
+			}
+		}
+	}
+}
+
 // TestTheLoopIsTheOneByHand: the calls of package fleet, written out, come to the same weights.
 func TestTheLoopIsTheOneByHand(t *testing.T) {
 	s := strategy.Sync()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,8 @@ type Run struct {
 	exe, judge  *nn.Executor // that trains, that evaluates
 	share, all  int          // examples of this worker, and of all, in the epoch, 0 if nobody knows
 	least       int          // of the worker that has the fewest
+	behind      int          // steps of the epoch that this worker had behind it when it began
+	due         int          // the step of the epoch behind which the next evaluation comes
 	before      int          // examples that all workers trained on in epochs before
 	lacking     int          // evaluations that History lacks, since the checkpoint had no room for them
 	last        nn.TrainResult
@@ -44,6 +47,7 @@ type Run struct {
 	partly      part   // how much of the last epoch was trained
 	leads       bool
 	keeps       *keeper                // of the best model; nil if the job leaves that of its last step
+	late        bool                   // this worker was started again alone, and the others train on
 	stop        atomic.Pointer[string] // why this worker wants to end; nil if it does not
 	agreed      atomic.Bool            // workers have met, of which one wants to end
 	apart       atomic.Bool            // a worker without servers has come to the end of its share
@@ -122,8 +126,8 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		return err
 	}
 	r.exe, r.judge = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
-	late := r.Fleet.Util().CatchUp() > 0 // it was started again alone, and the others train on
-	r.leads = r.Fleet.WorkerIndex() == 0 && !late
+	r.late = r.Fleet.Util().CatchUp() > 0
+	r.leads = r.Fleet.WorkerIndex() == 0 && !r.late
 	r.warn()
 	if err := r.tellRate(ctx); err != nil {
 		return err
@@ -133,7 +137,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
 		}
 	}
-	if !late { // all begin together, so that their rates are of the same time
+	if !r.late { // all begin together, so that their rates are of the same time
 		if _, _, err := r.meet(ctx, word{Ended: true}); err != nil {
 			return err
 		}
@@ -211,6 +215,9 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	r.share, _ = mine.Len()
 	r.apart.Store(false)
 	r.least = r.all / f.WorkerNum()
+	if err := r.goOn(ctx); err != nil {
+		return nn.TrainResult{}, err
+	}
 	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
 		Progress: &nn.Progress{Out: j.Stdout, Label: r.label(), Total: r.share}}
 	if j.Threads > 1 {
@@ -248,14 +255,39 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 	if err := r.stepped(ctx, so); err != nil {
 		return err
 	}
-	every := r.Job.EvalEvery
+	return r.between(ctx, so)
+}
+
+// goOn finds where the next evaluation comes in an epoch of which this worker has some steps behind it. It comes at once where it is due
+// behind these, and had not been made when the checkpoint was saved.
+func (r *Run) goOn(ctx context.Context) error {
+	every, passed := r.Job.EvalEvery, r.Fleet.Position().In(r.Epoch)
+	if r.behind, r.due = passed/r.Job.Batch, every; every == 0 || passed == 0 || passed == math.MaxInt {
+		return nil
+	}
+	made := 0
+	for _, e := range r.History {
+		if e.Epoch == r.Epoch+1 && !e.End {
+			made++
+		}
+	}
+	r.due = r.behind - r.behind%every
+	if r.due < r.behind || r.late || made >= r.behind/every {
+		r.due += every
+	}
+	return r.between(ctx, nn.TrainResult{Passed: passed})
+}
+
+// between evaluates between two steps of the epoch, where that is due.
+func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
 	if r.parted(so) {
 		r.apart.Store(true)
 	}
 	ended := so.Samples+so.Passed == r.share || r.apart.Load() // the epoch's end evaluates too
-	if every == 0 || so.Steps%every != 0 || ended || r.ending() {
+	if r.Job.EvalEvery == 0 || r.behind+so.Steps < r.due || ended || r.ending() {
 		return nil
 	}
+	r.due = r.behind + so.Steps + r.Job.EvalEvery
 	return r.middle(ctx, so)
 }
 
