@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -338,7 +337,13 @@ func (c formatsCheckpoint) check(t *testing.T, j formatsJob, servers int, dir st
 		some = []string{"w", "plain", "shown"}
 	}
 	cluster := trial.Cluster(servers, 1)
-	cluster.Options.Logger = slog.New(slog.DiscardHandler)
+	var log trial.Log
+	cluster.Options.Logger = log.Logger()
+	defer func() {
+		if n := len(log.Lines("did not write which rule each param had")); n != max(servers, 1) && trial.Manifest(t, dir).Params[0].Rule == "" {
+			t.Errorf("the log of %d servers says %d times what is not known: %s", servers, n, log.String())
+		}
+	}()
 	cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 		m := j.model()
 		if err := trial.Minimize(f, m, j.rule, j.strategy); err != nil {

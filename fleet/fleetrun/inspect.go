@@ -119,6 +119,9 @@ func describe(d checkpoint.Description, out io.Writer) {
 		if p.Waiting > 0 {
 			rows += fmt.Sprintf(", %d ids wait", p.Waiting)
 		}
+		if p.Rule != "" && p.Rule != d.Rule {
+			rows += ", rule " + p.Rule
+		}
 		line("param", "%s %v%s, %s", p.Name, p.Shape, rows, bytesText(p.Bytes))
 	}
 	for _, p := range d.Parts {

@@ -125,7 +125,7 @@ func (c *chained) taken(t *testing.T, dir string, servers int) (all []string, er
 	t.Helper()
 	for i := range servers {
 		s := c.store(t, i, servers)
-		if _, err := Load(t.Context(), dir, s, c.rule.Name(), c.params, func(_ int, id uint64) bool { return id%uint64(servers) == uint64(i) }); err != nil {
+		if _, err := Load(t.Context(), dir, s, c.rule, c.params, func(_ int, id uint64) bool { return id%uint64(servers) == uint64(i) }); err != nil {
 			return nil, err
 		}
 		w, state, step := s.Blocks[0].Values.Snapshot()

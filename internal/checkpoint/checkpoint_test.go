@@ -110,7 +110,7 @@ func TestResharding(t *testing.T) {
 			loaded := stores(t, to)
 			for i, s := range loaded {
 				owns := func(_ int, id uint64) bool { return id%uint64(to) == uint64(i) }
-				if _, err := Load(t.Context(), dir, s, rule.Name(), model(), owns); err != nil {
+				if _, err := Load(t.Context(), dir, s, rule, model(), owns); err != nil {
 					t.Fatalf("%d servers to %d: %v", from, to, err)
 				}
 				if s.Step() != 3 {
@@ -171,13 +171,13 @@ func TestLoadRefusesDamage(t *testing.T) {
 	data[len(data)-1] ^= 1
 	check(t, os.WriteFile(name, data, 0o644))
 	all := func(int, uint64) bool { return true }
-	if _, err := Load(t.Context(), dir, stores(t, 1)[0], rule.Name(), model(), all); !errors.Is(err, ErrDamaged) {
+	if _, err := Load(t.Context(), dir, stores(t, 1)[0], rule, model(), all); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a flipped bit: %v, want ErrDamaged", err)
 	}
-	if _, err := Load(t.Context(), t.TempDir(), stores(t, 1)[0], rule.Name(), model(), all); !errors.Is(err, ErrNone) {
+	if _, err := Load(t.Context(), t.TempDir(), stores(t, 1)[0], rule, model(), all); !errors.Is(err, ErrNone) {
 		t.Errorf("an empty directory: %v, want ErrNone", err)
 	}
-	if _, err := Load(t.Context(), dir, stores(t, 1)[0], "sgd", model(), all); err == nil {
+	if _, err := Load(t.Context(), dir, stores(t, 1)[0], optimizer.SGD{}, model(), all); err == nil {
 		t.Error("another rule's state was taken")
 	}
 }
@@ -188,7 +188,7 @@ func TestLoadRefusesTheSameTwice(t *testing.T) {
 	m := save(t, dir, "a", trained(t, 2))
 	m.Parts[1] = m.Parts[0]
 	check(t, Commit(dir, m))
-	_, err := Load(t.Context(), dir, stores(t, 1)[0], rule.Name(), model(), func(int, uint64) bool { return true })
+	_, err := Load(t.Context(), dir, stores(t, 1)[0], rule, model(), func(int, uint64) bool { return true })
 	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("got %v, want ErrDamaged that says what comes twice", err)
 	}

@@ -28,7 +28,7 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 	save(t, dir, "a", trained(t, 2))
 	for n := 0; ; n++ {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		_, err := Load(&countdown{ctx, n, cancel}, dir, stores(t, 1)[0], rule.Name(), model(), everything)
+		_, err := Load(&countdown{ctx, n, cancel}, dir, stores(t, 1)[0], rule, model(), everything)
 		cancel(nil)
 		if err == nil {
 			if least := 2 * (2 + 1 + 1); n < least { // two reads of a file and its end, a block and rows, in two parts

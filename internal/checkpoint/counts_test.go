@@ -53,7 +53,7 @@ func TestCountsAreKept(t *testing.T) {
 		dir, to := t.TempDir(), entryStores(t, 3, e, 0)
 		save(t, dir, "a", from)
 		for i, s := range to {
-			_, err := Load(t.Context(), dir, s, rule.Name(), model(), func(_ int, id uint64) bool { return id%3 == uint64(i) })
+			_, err := Load(t.Context(), dir, s, rule, model(), func(_ int, id uint64) bool { return id%3 == uint64(i) })
 			check(t, err)
 		}
 		if want, got := counted(from), counted(to); !slices.Equal(want, got) {
@@ -76,7 +76,7 @@ func TestLoadIntoAnotherPolicy(t *testing.T) {
 	check(t, err)
 	dir, to := t.TempDir(), entryStores(t, 1, optimizer.Entry{}, 0)[0]
 	save(t, dir, "a", from)
-	_, err = Load(t.Context(), dir, to, rule.Name(), model(), func(int, uint64) bool { return true })
+	_, err = Load(t.Context(), dir, to, rule, model(), func(int, uint64) bool { return true })
 	check(t, err)
 	if st := to.Tables[0].Stats(); st.Rows != 1 || st.Waiting != 0 {
 		t.Errorf("%+v, want one row and nobody waiting", st)
@@ -93,7 +93,7 @@ func TestLoadRefusesTooManyRows(t *testing.T) {
 	check(t, from[0].Tables[0].Pull(ids, make([]float32, 10_000), 0))
 	dir, to := t.TempDir(), entryStores(t, 1, optimizer.Entry{}, 1<<16)[0]
 	save(t, dir, "a", from)
-	if _, err := Load(t.Context(), dir, to, rule.Name(), model(), func(int, uint64) bool { return true }); !errors.Is(err, table.ErrFull) {
+	if _, err := Load(t.Context(), dir, to, rule, model(), func(int, uint64) bool { return true }); !errors.Is(err, table.ErrFull) {
 		t.Errorf("error %v, want %v", err, table.ErrFull)
 	}
 }

@@ -255,7 +255,7 @@ func (r *record) eachState(t *testing.T, acked map[int]int64, do func(dir string
 // loads says which update a checkpoint is of, after all of it was read into tables.
 func loads(t *testing.T, dir string) (step int64, err error) {
 	store := stores(t, 1)[0]
-	m, err := Load(context.Background(), dir, store, rule.Name(), model(), everything)
+	m, err := Load(context.Background(), dir, store, rule, model(), everything)
 	if err == nil && (store.Step() != m.Step || store.Tables[0].Len() != rows) {
 		t.Errorf("%s: update %d with %d rows, its manifest says %d", dir, store.Step(), store.Tables[0].Len(), m.Step)
 	}

@@ -27,7 +27,7 @@ func TestFrozenParamsStayWhereTheyAre(t *testing.T) {
 		own := table.NewDense(3, optimizer.RuleFor(rule, mean))
 		check(t, own.Set([]float32{1, 2, 3}))
 		check(t, alone.AddBlock(table.Block{Param: mean, Name: "mean", Values: own}))
-		loaded, err := Load(t.Context(), dir, alone, rule.Name(), params, func(int, uint64) bool { return true })
+		loaded, err := Load(t.Context(), dir, alone, rule, params, func(int, uint64) bool { return true })
 		if (err == nil) != frozen || frozen && !slices.Equal(loaded.Absent, []string{"mean"}) {
 			t.Errorf("frozen %v: %v, absent %q", frozen, err, loaded.Absent)
 		}
@@ -52,7 +52,7 @@ func TestFrozenParamsThatWereTrained(t *testing.T) {
 	check(t, err)
 	check(t, s.AddTable(sparse))
 	check(t, s.AddBlock(table.Block{Param: params[0], Name: "w", Values: table.NewDense(weights, nil)}))
-	_, err = Load(t.Context(), dir, s, rule.Name(), params, func(int, uint64) bool { return true })
+	_, err = Load(t.Context(), dir, s, rule, params, func(int, uint64) bool { return true })
 	check(t, err)
 	got, want := make([]float32, weights), make([]float32, weights)
 	check(t, s.Blocks[0].Values.Pull(got))

@@ -39,7 +39,7 @@ func FuzzManifest(f *testing.F) {
 			t.Fatal(err)
 		}
 		store := stores(t, 1)[0]
-		m, err := Load(t.Context(), dir, store, rule.Name(), model(), everything)
+		m, err := Load(t.Context(), dir, store, rule, model(), everything)
 		if err != nil {
 			return
 		}

@@ -27,23 +27,22 @@ import (
 //
 // With names, only those params are loaded, from a checkpoint of any model that has them; the others stay as they are, and the
 // store's updates are counted from where it is: what is loaded takes part as if it had been updated last before the first.
-func Load(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param,
+func Load(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
 	owns func(t int, id uint64) bool, names ...string) (Manifest, error) {
 	return load(ctx, dir, store, rule, params, owns, Selection{Params: names})
 }
 
-func load(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param,
+func load(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
 	owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
 	m, err := Read(dir)
 	if err != nil {
 		return m, err
 	}
-	if !s.WeightsOnly && m.Rule != rule {
-		return m, fmt.Errorf("checkpoint: %s holds the state of rule %q, this job trains with %q: set WeightsOnly "+
-			"of RestoreOptions to begin with its weights alone, or give a job of fleet/train the model that was saved beside it "+
-			"(-load, with another -checkpoint), which is weights alone, or train with the same rule", dir, m.Rule, rule)
+	err = m.Fits(params, s.Params...)
+	if err == nil && !s.WeightsOnly {
+		err = m.suits(rule, params, s.Params...)
 	}
-	if err := m.Fits(params, s.Params...); err != nil {
+	if err != nil {
 		return m, fmt.Errorf("checkpoint: %s: %w", dir, err)
 	}
 	m.Origin = fmt.Sprintf("checkpoint %s of step %d (%s)", m.ID, m.Step, m.Sum)
@@ -76,7 +75,7 @@ func load(ctx context.Context, dir string, store *table.Store, rule string, para
 		store.SetRateFactors(m.RateFactors)
 		store.SetChain(l.chain)
 	}
-	m.Absent = l.absent
+	m.Absent, m.OneRule = l.absent, !l.weights && !m.namesRules()
 	return m, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,7 @@ type Manifest struct {
 	ID      string `json:"id"`
 	// Saved is when it became whole; zero of those that earlier versions wrote.
 	Saved time.Time `json:"saved,omitzero"`
-	// Rule is the update rule, by name, whose state the parts hold.
+	// Rule is the update rule of the job, by name; where some params were saved alone that have another, theirs.
 	Rule string `json:"rule"`
 	// Step is the number of updates made.
 	Step int64 `json:"step"`
@@ -51,6 +52,8 @@ type Manifest struct {
 	Origin string `json:"-"`
 	// Changed says that Load has begun to change the store.
 	Changed bool `json:"-"`
+	// OneRule says that Load has taken state without knowing of which rule that of each param is: earlier versions wrote the job's alone.
+	OneRule bool `json:"-"`
 }
 
 // Param is a variable of the model.
@@ -58,6 +61,8 @@ type Param struct {
 	Name      string `json:"name"`
 	Shape     []int  `json:"shape"`
 	Embedding bool   `json:"embedding,omitempty"`
+	// Rule is the update rule, by name, whose state the parts hold; empty of a frozen param, and of all that earlier versions wrote.
+	Rule string `json:"rule,omitempty"`
 }
 
 // Part is one server's file.
@@ -126,6 +131,59 @@ func Commit(dir string, m Manifest) error {
 	// What can't be removed now goes when the next is committed or the directory is claimed: this one is whole.
 	_ = removeFiles(dir, func(name string) bool { return !m.has(name) && (before.has(name) || !young(filepath.Join(dir, name))) })
 	return nil
+}
+
+// Holds has m name the params of a job, or those of these names alone, with their rules.
+func (m *Manifest) Holds(rule optimizer.Rule, params []*optimizer.Param, names ...string) {
+	m.Rule, m.Params = rule.Name(), Params(params, names...)
+	var rules []string
+	for i := range m.Params {
+		p := params[slices.IndexFunc(params, func(p *optimizer.Param) bool { return p.Name == m.Params[i].Name })]
+		if r := optimizer.RuleFor(rule, p); r != nil {
+			m.Params[i].Rule = r.Name()
+			rules = append(rules, r.Name())
+		}
+	}
+	if rules = slices.Compact(rules); len(names) > 0 && len(rules) == 1 {
+		m.Rule = rules[0]
+	}
+}
+
+// suits says for which of the params that are to be loaded a job has another rule than the one whose state is there, or nil. Of a manifest
+// that doesn't name the rules of params it compares the job's.
+func (m Manifest) suits(rule optimizer.Rule, params []*optimizer.Param, names ...string) error {
+	const advice = "set WeightsOnly of RestoreOptions to begin with its weights alone, or give a job of fleet/train the model that was " +
+		"saved beside it (-load, with another -checkpoint), which is weights alone, or train with the same rule"
+	was := map[string]string{}
+	for _, p := range m.Params {
+		was[p.Name] = p.Rule
+	}
+	for _, p := range params {
+		r := optimizer.RuleFor(rule, p)
+		switch {
+		case r == nil || !among(names, p.Name):
+		case m.namesRules() && (was[p.Name] == "" || was[p.Name] == r.Name()):
+		case m.Rule != rule.Name():
+			return fmt.Errorf("it holds the state of rule %q, this job trains with %q: %s", m.Rule, rule.Name(), advice)
+		case m.namesRules():
+			return fmt.Errorf("it holds the state of %q under rule %q, which this job trains with %q: %s",
+				p.Name, was[p.Name], r.Name(), advice)
+		}
+	}
+	return nil
+}
+
+// namesRules says whether m has the rules of params.
+func (m Manifest) namesRules() bool {
+	return slices.ContainsFunc(m.Params, func(p Param) bool { return p.Rule != "" })
+}
+
+// Tell logs what could not be known of a checkpoint that was loaded.
+func (m Manifest) Tell(log *slog.Logger) {
+	if m.OneRule {
+		log.Info("the checkpoint is of an earlier version, which did not write which rule each param had: what it holds is taken as the "+
+			"state of the rules that they have now", "loaded", m.Origin, "rule", m.Rule)
+	}
 }
 
 // has says whether a file is one of the parts.

@@ -63,7 +63,7 @@ func TestOtherModelsAreRefused(t *testing.T) {
 		}),
 	} {
 		store := stores(t, 1)[0]
-		_, err := Load(t.Context(), dir, store, rule.Name(), params, everything)
+		_, err := Load(t.Context(), dir, store, rule, params, everything)
 		if !errors.Is(err, ErrOtherModel) || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want %q", err, says)
 		}
@@ -73,7 +73,7 @@ func TestOtherModelsAreRefused(t *testing.T) {
 	}
 	turned := model()
 	turned[0], turned[1] = turned[1], turned[0]
-	if _, err := Load(t.Context(), dir, stores(t, 1)[0], rule.Name(), turned, everything); err != nil {
+	if _, err := Load(t.Context(), dir, stores(t, 1)[0], rule, turned, everything); err != nil {
 		t.Errorf("params in another order: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestMissingPartIsDamage(t *testing.T) {
 	dir := t.TempDir()
 	m := save(t, dir, "a", trained(t, 2))
 	check(t, os.Remove(filepath.Join(dir, m.Parts[1].File)))
-	_, err := Load(t.Context(), dir, stores(t, 1)[0], rule.Name(), model(), everything)
+	_, err := Load(t.Context(), dir, stores(t, 1)[0], rule, model(), everything)
 	if !errors.Is(err, ErrDamaged) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), m.Parts[1].File) {
 		t.Errorf("got %v, want ErrDamaged that names the part", err)
 	}
@@ -97,7 +97,7 @@ func TestLoadOfSomeParams(t *testing.T) {
 	want, fresh := flat(from), flat(stores(t, 1))
 	for _, name := range []string{"w", "emb"} {
 		store := stores(t, 1)[0]
-		if _, err := Load(t.Context(), dir, store, rule.Name(), other, everything, name); err != nil {
+		if _, err := Load(t.Context(), dir, store, rule, other, everything, name); err != nil {
 			t.Fatal(err)
 		}
 		got, n := flat([]*table.Store{store}), 3*weights
@@ -115,7 +115,7 @@ func TestLoadOfSomeParams(t *testing.T) {
 		`it has no param "more"`:                          "more",
 		`param "less" is named, which this model has not`: "less",
 	} {
-		if _, err := Load(t.Context(), dir, stores(t, 1)[0], rule.Name(), other, everything, "w", name); !errors.Is(err, ErrOtherModel) || !strings.Contains(err.Error(), says) {
+		if _, err := Load(t.Context(), dir, stores(t, 1)[0], rule, other, everything, "w", name); !errors.Is(err, ErrOtherModel) || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want %q", err, says)
 		}
 	}

@@ -41,7 +41,7 @@ func From(dir string, s Selection) string { return fmt.Sprintf("%s (%v)", filepa
 
 // Restore is [Load] of a directory that holds a checkpoint or, if it holds none, a model that was saved for inference: that has weights
 // alone, whatever the rule is.
-func Restore(ctx context.Context, dir string, store *table.Store, rule string, params []*optimizer.Param,
+func Restore(ctx context.Context, dir string, store *table.Store, rule optimizer.Rule, params []*optimizer.Param,
 	owns func(t int, id uint64) bool, s Selection) (Manifest, error) {
 	m, err := load(ctx, dir, store, rule, params, owns, s)
 	if !errors.Is(err, ErrNone) {

@@ -45,7 +45,7 @@ func TestManyRows(t *testing.T) {
 	check(t, Commit(dir, Manifest{ID: "a", Rule: rule.Name(), Params: Params([]*optimizer.Param{emb}), Parts: []Part{p}}))
 	_, to := embeddings(t, 2)
 	for i, s := range to {
-		_, err := Load(t.Context(), dir, s, rule.Name(), []*optimizer.Param{emb}, func(_ int, id uint64) bool { return int(id)%2 == i })
+		_, err := Load(t.Context(), dir, s, rule, []*optimizer.Param{emb}, func(_ int, id uint64) bool { return int(id)%2 == i })
 		check(t, err)
 		for row := range from[0].Tables[0].Rows(1) {
 			got := table.Row{}

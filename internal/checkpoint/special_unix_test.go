@@ -27,7 +27,7 @@ func TestPartsAreRegularFiles(t *testing.T) {
 			name := filepath.Join(dir, file)
 			check(t, os.Remove(name))
 			check(t, put(name))
-			_, err := Load(t.Context(), dir, stores(t, 1)[0], rule.Name(), model(), everything)
+			_, err := Load(t.Context(), dir, stores(t, 1)[0], rule, model(), everything)
 			if err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), file) {
 				t.Errorf("%s is %s: got %v", file, what, err)
 			}
@@ -36,7 +36,7 @@ func TestPartsAreRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	m := save(t, dir, "a", trained(t, 2))
 	check(t, os.Truncate(filepath.Join(dir, m.Parts[0].File), 1<<40)) // a hole
-	_, err := Load(t.Context(), dir, stores(t, 1)[0], rule.Name(), model(), everything)
+	_, err := Load(t.Context(), dir, stores(t, 1)[0], rule, model(), everything)
 	if err == nil || !strings.Contains(err.Error(), "1099511627776 bytes, the manifest says") {
 		t.Errorf("a part of 1 TiB: got %v", err)
 	}

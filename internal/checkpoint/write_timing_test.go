@@ -46,7 +46,7 @@ func BenchmarkPart(b *testing.B) {
 		check(b, Commit(dir, m))
 
 		began = time.Now()
-		_, err = Load(b.Context(), dir, fresh(), rule.Name(), []*optimizer.Param{emb}, func(int, uint64) bool { return true })
+		_, err = Load(b.Context(), dir, fresh(), rule, []*optimizer.Param{emb}, func(int, uint64) bool { return true })
 		check(b, err)
 		load += time.Since(began)
 		w, r := plain(b, filepath.Join(dir, "plain"), p.Bytes)

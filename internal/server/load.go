@@ -9,6 +9,7 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // loading is how a server's tables get their first values: from a checkpoint or a model, from what params begin with, and
@@ -21,7 +22,7 @@ type loading struct {
 	st      *state
 	part    *part
 	frozen  *frozen
-	rule    string
+	rule    optimizer.Rule
 	log     *slog.Logger
 	journal *journaling
 	// from is the directory that the tables were filled from, and what of it, and origin what was found there.
@@ -59,6 +60,7 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 		c.publish()
 	}
 	c.log.Info("begins from "+checkpoint.From(dir, what), "loaded", m.Origin)
+	m.Tell(c.log)
 	return m, nil
 }
 

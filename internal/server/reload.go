@@ -20,7 +20,7 @@ import (
 type reloading struct {
 	st       *state
 	part     *part
-	rule     string
+	rule     optimizer.Rule
 	rounds   *rounds
 	frozen   *frozen
 	delays   *delays
@@ -168,6 +168,7 @@ func (c *reloading) takesFrozen(params []string) bool {
 // tell logs what was loaded, and whose gradients are of the weights before. Locked.
 func (c *reloading) tell(n *beside) {
 	c.log.Info("loaded while the job runs", "dir", n.from.Dir, "loaded", n.from.Origin)
+	n.found.Tell(c.log)
 	var old []int
 	for w, p := range c.rounds.noted {
 		if p != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // saving does what the machine of package cut decides: it waits for the steps of a cut, writes this server's part or ends a
@@ -27,7 +28,7 @@ type saving struct {
 	frozen   *frozen
 	rates    *rates
 	recovery *recovery
-	rule     string
+	rule     optimizer.Rule
 	servers  int
 	journal  *journaling
 	tracker  *checkpoint.Tracker
@@ -430,9 +431,9 @@ func (c *saving) committing(f *wire.Frame, msg *wire.Save) (over bool, err error
 
 // manifest is that of a checkpoint whose parts are written.
 func (c *saving) manifest(msg *wire.Save) checkpoint.Manifest {
-	m := checkpoint.Manifest{ID: msg.ID, Rule: c.rule, Step: msg.Parts[0].Step,
-		RateFactors: fromWire(msg.Parts[0].RateFactors), Params: checkpoint.Params(c.part.layout.Params, msg.Params...),
+	m := checkpoint.Manifest{ID: msg.ID, Step: msg.Parts[0].Step, RateFactors: fromWire(msg.Parts[0].RateFactors),
 		Progress: (*checkpoint.Progress)(msg.Progress), Positions: msg.Parts[0].Positions}
+	m.Holds(c.rule, c.part.layout.Params, msg.Params...)
 	for _, step := range msg.Steps {
 		m.Steps = append(m.Steps, roster.SeqOf(step))
 	}

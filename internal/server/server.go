@@ -148,7 +148,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	c, st, part := s.c, s.st, s.part
 	t := s.connectTraining(traits, journal)
 	frozen := &frozen{st: st, part: part, known: map[int]bool{}, journaling: journal}
-	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule.Name(), log: s.log, journal: journal,
+	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule, log: s.log, journal: journal,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
 	s.recovery = &recovery{st: st, life: s.clipping.life, index: c.Index,
@@ -158,7 +158,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
-		rule: c.Rule.Name(), servers: len(c.Endpoints), ended: new([]period), journal: journal,
+		rule: c.Rule, servers: len(c.Endpoints), ended: new([]period), journal: journal,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	gathering := &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
@@ -169,7 +169,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		journal: journal, torn: traits.Rounds, back: c.Strategy.GoesBack(),
 		beat: c.Strategy.HeartbeatInterval.Std(), log: s.log}
 
-	reloading := &reloading{st: st, part: part, rule: c.Rule.Name(), rounds: s.rounds, frozen: frozen, delays: t.delays,
+	reloading := &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, journal: journal, log: s.log}
 	s.returning = &returning{config: c, st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
 		journal: journal, reloading: reloading, ended: s.saving.ended, log: s.log,

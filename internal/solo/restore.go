@@ -24,7 +24,7 @@ func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selectio
 	everything := func(int, uint64) bool { return true }
 	var m checkpoint.Manifest
 	err = t.local.Still(func() (err error) {
-		m, err = checkpoint.Restore(ctx, dir, t.Store(), t.rule.Name(), t.params, everything, what)
+		m, err = checkpoint.Restore(ctx, dir, t.Store(), t.rule, t.params, everything, what)
 		return err
 	})
 	t.mu.Lock()
@@ -35,6 +35,7 @@ func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selectio
 	if err != nil {
 		return "", err
 	}
+	m.Tell(t.series.Log)
 	t.local.Changed()
 	return m.Origin + ": " + what.String(), nil
 }

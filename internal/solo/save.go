@@ -59,13 +59,13 @@ func (t *Trainer) takeOwn(rate float64) (c taken, err error) {
 // manifest is that of a checkpoint of now, of everything or of these params.
 func (t *Trainer) manifest(rate float64, params ...string) checkpoint.Manifest {
 	store := t.Store()
-	return checkpoint.Manifest{
+	m := checkpoint.Manifest{
 		ID:          fmt.Sprintf("%d-%s", store.Step(), rand.Text()[:8]),
-		Rule:        t.rule.Name(),
 		Step:        store.Step(),
 		RateFactors: store.RateFactors(rate),
-		Params:      checkpoint.Params(t.params, params...),
 	}
+	m.Holds(t.rule, t.params, params...)
+	return m
 }
 
 // write writes it.
