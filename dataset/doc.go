@@ -107,6 +107,7 @@ package dataset
 //	select.go   Take, Skip, Split, Shard
 //	columns.go  other names, other columns, other values; Filter
 //	moments.go  what a column's numbers are like
+//	digest.go   whether rows are the same elsewhere
 //
 // Batches:
 //

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"io"
 	"slices"
 	"strings"
 )
@@ -103,7 +104,7 @@ func (d *InMemoryDataset) card(seed uint64, paths []string, sum hash.Hash) card 
 func tableOf(d *Dataset) *Table { return d.source.(*view).Indexed.(tableSource).Table }
 
 // writeTo sums the rows up.
-func (t *Table) writeTo(sum hash.Hash) {
+func (t *Table) writeTo(sum io.Writer) {
 	var b []byte
 	for r := range t.rows {
 		b = t.appendRow(b[:0], r)

@@ -21,7 +21,8 @@
 //
 // # What a job does
 //
-// A worker reads its rows into memory, or takes what [Job.Data] gives it, and trains on its share of each epoch's. At the epoch's end all
+// A worker reads its rows into memory, or takes what [Job.Data] gives it, and trains on its share of each epoch's: all workers have the
+// same rows, which they compare when they begin, or each has its own, where [Job.Sharded] says so. At the epoch's end all
 // workers meet, and evaluate the loss and the metrics on the test rows, each on its share: an [Evaluation] has the same numbers on every
 // worker. With EvalEvery they meet in the middle of epochs too. With Checkpoint each epoch ends with a checkpoint, besides those that are
 // saved in between, and a job that is started again goes on behind the rows that are in its checkpoint, with the history it had;
@@ -111,6 +112,7 @@ package train
 //	evaluate.go  nodes over rows, of all workers
 //	history.go   evaluations, and what a job that is started again knows of them
 //	memory.go    what hooks remember, and a history that is longer than a checkpoint has room for
+//	share.go     which rows are a worker's, and whether all have the same
 //	order.go     the order of rows that a job which is started again should find, and how far one came that was stopped
 //	predict.go   outputs for rows, as a file
 //	save.go      what a job leaves

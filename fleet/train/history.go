@@ -50,7 +50,7 @@ func testName(n *nn.Node) string { return "test " + n.Label() }
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 	sums := []float64{float64(so.Samples), float64(so.Passed), so.Loss * float64(so.Samples)}
 	if r.test != nil {
-		measured, err := measure(ctx, r.judge, r.test.Shard(r.Fleet.WorkerIndex(), r.Fleet.WorkerNum()), r.nodes())
+		measured, err := measure(ctx, r.judge, r.mine(r.test), r.nodes())
 		if err != nil {
 			return err
 		}

@@ -31,6 +31,11 @@ type Job struct {
 	// Data gives the rows to train on, and those to evaluate on, which may be nil. A worker calls it once; servers don't. All workers get
 	// the same rows: each trains on its share of every epoch, and evaluates its share of the test rows. nil is Files.Load.
 	Data func(ctx context.Context) (train, test *dataset.Dataset, err error)
+	// Sharded says that each worker has rows of its own, to train on and to test on, as of a file or a part of a list that no other reads
+	// (Files.Paths may differ then): it trains on all of them, and evaluates all its test rows. They may be more or fewer than those of the
+	// others. A worker that is lost has its rows lost to the job, and with another number of workers others read them. Without it workers
+	// with different rows are refused when the job begins, as far as rows lie in memory.
+	Sharded bool
 	// Rows are the rows of an epoch, from 0, out of those that Data gave to train on; nil is train.Shuffle(Seed).Epoch(epoch), which
 	// needs them in memory. They come in the same order whenever the epoch is repeated, so that a job that is started again can go on.
 	Rows func(epoch int, train *dataset.Dataset) *dataset.Dataset

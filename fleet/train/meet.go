@@ -18,6 +18,8 @@ type word struct {
 	Ended bool // the worker has trained on its share of the epoch
 	Stop  bool // a hook of it has stopped the job
 	Known int  // evaluations that it knows of
+	// Card is what rows it has, when the job begins.
+	Card *card
 	// Sums are what it has measured.
 	Sums []float64
 	// History is its memory, as JSON, for those that know less.

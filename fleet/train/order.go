@@ -7,11 +7,12 @@ import "fmt"
 type order struct {
 	Seed uint64 `json:"seed"`
 	Rows int    `json:"rows,omitempty"` // to train on, 0 if nobody knows
+	// Digest is that of the rows, empty if there is none, as in checkpoints of earlier versions.
+	Digest string `json:"digest,omitempty"`
 }
 
 func (r *Run) order() order {
-	rows, _ := r.train.Len()
-	return order{Seed: r.Job.Seed, Rows: rows}
+	return order{Seed: r.Job.Seed, Rows: max(0, r.stock.Rows), Digest: r.stock.Digest}
 }
 
 // warn says on the worker that leads that the job goes on in the middle of an epoch in another order.
@@ -30,6 +31,14 @@ func (r *Run) warn() {
 		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with %d training rows, and this job has %d: as many rows of epoch %d "+
 			"are passed over as were trained of the others, so that some examples count twice and others not at all; "+
 			"with the same rows each counts once\n", then.Rows, now.Rows, r.Epoch+1)
+	}
+	switch {
+	case then.Digest == "" && r.Job.Files.Take > 0 && r.Epoch > 0:
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved by an earlier version, which took other rows (Files.Take) in each "+
+			"epoch: some examples of the rest of epoch %d count twice and others not at all\n", r.Epoch+1)
+	case then.Digest != now.Digest && then.Digest != "" && now.Digest != "" && then.Rows == now.Rows:
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with other training rows, as many as this job has (%d): the rest of "+
+			"epoch %d is of the new rows alone, so that some examples are never trained on\n", now.Rows, r.Epoch+1)
 	}
 }
 

@@ -45,6 +45,7 @@ type Run struct {
 	curve       curve
 	then        *order // that of the checkpoint which the job goes on from, nil if it is not known
 	partly      part   // how much of the last epoch was trained
+	stock       stock  // what there is to train on, of all workers
 	leads       bool
 	keeps       *keeper                // of the best model; nil if the job leaves that of its last step
 	late        bool                   // this worker was started again alone, and the others train on
@@ -122,13 +123,16 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.train == nil {
 		return fmt.Errorf("train: Job.Data gave no rows to train on")
 	}
+	own := stockOf(r.train)
+	if r.stock = own; j.Sharded {
+		r.stock = stock{Rows: -1} // until all have said what they have
+	}
 	if err := r.resume(); err != nil {
 		return err
 	}
 	r.exe, r.judge = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
 	r.late = r.Fleet.Util().CatchUp() > 0
 	r.leads = r.Fleet.WorkerIndex() == 0 && !r.late
-	r.warn()
 	if err := r.tellRate(ctx); err != nil {
 		return err
 	}
@@ -138,10 +142,15 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		}
 	}
 	if !r.late { // all begin together, so that their rates are of the same time
-		if _, _, err := r.meet(ctx, word{Ended: true}); err != nil {
+		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(), own, stockOf(r.test)}})
+		if err == nil {
+			err = r.compare(ctx, words)
+		}
+		if err != nil {
 			return err
 		}
 	}
+	r.warn()
 	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 }
 
@@ -203,18 +212,18 @@ func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
 }
 
 func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
-	j, f := r.Job, r.Fleet
+	j := r.Job
 	r.exe.ResetMetrics()
 	r.curve.restart()
 	rows := r.rows()
 	if rows == nil {
 		return nn.TrainResult{}, fmt.Errorf("train: Job.Rows(%d, …) gave no rows: an epoch needs a dataset", r.Epoch)
 	}
-	mine := rows.Shard(f.WorkerIndex(), f.WorkerNum())
-	r.all, _ = rows.Len()
-	r.share, _ = mine.Len()
+	mine, err := r.deal(ctx, rows)
+	if err != nil {
+		return nn.TrainResult{}, err
+	}
 	r.apart.Store(false)
-	r.least = r.all / f.WorkerNum()
 	if err := r.goOn(ctx); err != nil {
 		return nn.TrainResult{}, err
 	}

@@ -1,0 +1,37 @@
+package dataset
+
+import (
+	"fmt"
+	"hash/fnv"
+)
+
+// Digest is a checksum of how many rows there are and of at most n of them, spread evenly over the pass: equal on workers that have the
+// same rows in the same order. It is "" of rows that stream by, and of rows that are made another way each time.
+func (d *Dataset) Digest(n int) string {
+	v, memory := d.source.(*view)
+	if !memory || d.err != nil {
+		return ""
+	}
+	order := v.order(d.epoch)
+	n = min(n, len(order))
+	some := make([]int, n)
+	for i := range some {
+		some[i] = order[i*len(order)/n]
+	}
+	sum, again := v.sum(some), v.sum(some)
+	if sum != again {
+		return ""
+	}
+	return sum
+}
+
+// sum is a checksum of rows of the source, or "" where they can't be had.
+func (v *view) sum(rows []int) string {
+	t, sum := newTable(v.Columns()), fnv.New64a()
+	if err := v.Gather(t, rows); err != nil {
+		return ""
+	}
+	fmt.Fprint(sum, v.len, t.Columns())
+	t.writeTo(sum)
+	return fmt.Sprintf("%016x", sum.Sum64())
+}

@@ -1,0 +1,132 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"strings"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+)
+
+// card is what a worker shows of its rows when the job begins.
+type card struct {
+	Worker      int
+	Train, Test stock
+}
+
+// stock is how many rows there are, -1 if nobody knows, and their digest, "" if there is none.
+type stock struct {
+	Rows   int
+	Digest string
+}
+
+// digested is how many rows a digest looks at.
+const digested = 1024
+
+func stockOf(rows *dataset.Dataset) stock {
+	if rows == nil {
+		return stock{}
+	}
+	n, known := rows.Len()
+	if !known {
+		return stock{Rows: -1}
+	}
+	return stock{n, rows.Digest(digested)}
+}
+
+// differs says whether two workers are known to have different rows.
+func (s stock) differs(other stock) bool {
+	known := s.Rows >= 0 && other.Rows >= 0
+	return known && (s.Rows != other.Rows || s.Digest != "" && other.Digest != "" && s.Digest != other.Digest)
+}
+
+// compare looks at what all workers have when they begin: the same rows, or each its own.
+func (r *Run) compare(ctx context.Context, words []word) (err error) {
+	var cards []card
+	for _, w := range words {
+		if w.Card != nil {
+			cards = append(cards, *w.Card)
+		}
+	}
+	if r.Job.Sharded {
+		r.sum(cards)
+		return r.note()
+	}
+	for _, c := range cards {
+		if c.Train.differs(cards[0].Train) {
+			err = different("rows to train on", cards, func(c card) stock { return c.Train })
+		} else if c.Test.differs(cards[0].Test) && err == nil {
+			err = different("test rows", cards, func(c card) stock { return c.Test })
+		}
+	}
+	if err != nil {
+		_ = r.Fleet.BarrierWorker(ctx) // none ends before all know why, whatever becomes of the others then
+	}
+	return err
+}
+
+// different says which worker has what.
+func different(what string, cards []card, of func(card) stock) error {
+	var have []string
+	for _, c := range cards[:min(len(cards), 8)] {
+		s, others := of(c), ""
+		if first := of(cards[0]); s.Rows == first.Rows && s.differs(first) {
+			others = " others"
+		}
+		have = append(have, fmt.Sprintf("worker %d has %d%s", c.Worker, s.Rows, others))
+	}
+	return fmt.Errorf("train: workers have different %s (%s): each trains on its share of rows that all have, so that part "+
+		"of these would never be used. Give all workers the same rows in the same order; where each has rows of its own, "+
+		"say so: Job.Sharded", what, strings.Join(have, ", "))
+}
+
+// sum adds up the rows that workers have for themselves. Where those of one are not known, those of all are not.
+func (r *Run) sum(cards []card) {
+	all, digest, known, alike := 0, fnv.New64a(), len(cards) > 0, len(cards) > 1
+	for _, c := range cards {
+		known = known && c.Train.Rows >= 0
+		alike = alike && c.Train.Digest != "" && c.Train.Digest == cards[0].Train.Digest
+		all += c.Train.Rows
+		fmt.Fprintln(digest, c.Train)
+	}
+	if known {
+		r.stock = stock{all, fmt.Sprintf("%016x", digest.Sum64())}
+	}
+	if alike && r.leads {
+		slog.Warn("train: Job.Sharded says that each worker has rows of its own, and all have the same: every worker trains on "+
+			"each of them", "rows", cards[0].Train.Rows, "workers", len(cards))
+	}
+}
+
+// deal is this worker's share of an epoch's rows, and notes how many examples it, all and the worker with the fewest have.
+func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Dataset, err error) {
+	mine = r.mine(rows)
+	r.share, _ = mine.Len()
+	r.all, _ = rows.Len()
+	r.least = r.all / r.Fleet.WorkerNum()
+	if !r.Job.Sharded {
+		return mine, nil
+	}
+	if r.all = max(0, r.stock.Rows); r.Job.Rows != nil {
+		r.all = 0 // what others choose of theirs, nobody knows
+	}
+	if r.Fleet.IsCollective() {
+		least, err := r.Fleet.Util().AllReduceInts(ctx, []int64{int64(r.share)}, fleet.Min)
+		if err != nil {
+			return nil, err
+		}
+		r.least = int(least[0])
+	}
+	return mine, nil
+}
+
+// mine is this worker's share of rows.
+func (r *Run) mine(rows *dataset.Dataset) *dataset.Dataset {
+	if r.Job.Sharded {
+		return rows
+	}
+	return rows.Shard(r.Fleet.WorkerIndex(), r.Fleet.WorkerNum())
+}
