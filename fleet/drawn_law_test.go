@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -141,7 +140,7 @@ func (d drawn) repeats() bool {
 
 func same(t *testing.T, what, one, other string) {
 	t.Helper()
-	a, err := os.ReadFile(trial.WeightsFile(one))
+	a, err := trial.WeightsOf(one)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1060,7 +1060,7 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 								if err == nil && (i+int(seed.N))%2 == 0 {
 									err = f.Checkpoint(ctx)
 								} else if err == nil {
-									err = f.SaveInferenceModel(ctx, model, c)
+									err = errors.Join(f.SaveInferenceModel(ctx, model, c), wasSaved(model, float32(i+1)))
 								}
 								if err != nil {
 									return err
@@ -1151,4 +1151,19 @@ func rowsOfDays(t *testing.T, seed uint64, workers int, killed bool) (dropped [2
 		}
 	})
 	return dropped
+}
+
+// wasSaved reads a model of a counter, and compares all values with the number that they must count.
+func wasSaved(dir string, want float32) error {
+	file, err := trial.WeightsOf(dir)
+	for _, name := range []string{"w", "rows"} {
+		if err != nil {
+			break
+		}
+		var values []float32
+		if values, err = trial.TensorOf[float32](file, name); err == nil {
+			err = trial.AllAre(values, want)
+		}
+	}
+	return err
 }

@@ -89,7 +89,7 @@ func saveOften(ctx context.Context, f *fleet.Fleet, dir string, o *trial.Counter
 		if err := f.SaveInferenceModel(ctx, dir, o); err != nil {
 			return err
 		}
-		file, err := os.ReadFile(trial.WeightsFile(dir))
+		file, err := trial.WeightsOf(dir)
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func TestRowsAreTheModels(t *testing.T) {
 
 // compareRows compares the rows of open with those of the model in a directory, whichever way they come.
 func compareRows(ctx context.Context, f *fleet.Fleet, dir string) error {
-	model, err := os.ReadFile(trial.WeightsFile(dir))
+	model, err := trial.WeightsOf(dir)
 	if err != nil {
 		return err
 	}

@@ -323,7 +323,7 @@ func TestServingThresholds(t *testing.T) {
 // idsIn are the ids of an embedding's rows in a model or a delta.
 func idsIn(t *testing.T, dir, name string) []uint64 {
 	t.Helper()
-	file, err := os.ReadFile(trial.WeightsFile(dir))
+	file, err := trial.WeightsOf(dir)
 	if err == nil {
 		var ids []uint64
 		if ids, err = trial.TensorOf[uint64](file, name+".ids"); err == nil {

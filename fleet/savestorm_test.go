@@ -64,13 +64,13 @@ func TestServingWhileServersComeBack(t *testing.T) {
 
 // pushesAndDeltas trains, and saves deltas of what was pushed three times.
 func pushesAndDeltas(ctx context.Context, f *fleet.Fleet, c *trial.Counter, seed uint64, dir string) error {
-	r, pushes := rand.New(rand.NewPCG(seed, 13)), map[uint64]int{}
+	r, pushes, ever := rand.New(rand.NewPCG(seed, 13)), map[uint64]int{}, map[uint64]float32{}
 	save := func(mode fleet.SaveMode) error {
 		_, err := f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: mode, Model: c, BaseThreshold: -1})
 		if err != nil {
 			return err
 		}
-		file, err := os.ReadFile(trial.WeightsFile(dir))
+		file, err := trial.WeightsOf(dir)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,13 @@ func pushesAndDeltas(ctx context.Context, f *fleet.Fleet, c *trial.Counter, seed
 		if slices.Sort(want); err == nil && !slices.Equal(got, want) {
 			err = fmt.Errorf("%v has rows %v, want %v", mode, got, want)
 		}
-		return err
+		rows, failed := trial.TensorOf[float32](file, "rows")
+		for i, id := range got {
+			if err == nil && failed == nil && rows[2*i] != ever[id] {
+				err = fmt.Errorf("%v has row %d as %v, want %v", mode, id, rows[2*i], ever[id])
+			}
+		}
+		return errors.Join(err, failed)
 	}
 	if err := save(fleet.SaveBase); err != nil {
 		return err
@@ -96,6 +102,7 @@ func pushesAndDeltas(ctx context.Context, f *fleet.Fleet, c *trial.Counter, seed
 		}
 		for _, id := range c.IDs {
 			pushes[id]++
+			ever[id]++
 		}
 		if n%3 == 0 {
 			continue

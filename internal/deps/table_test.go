@@ -63,7 +63,7 @@ var house = map[string][]string{
 	"fleet/metrics":   {"fleet", "internal/histogram"},
 	"fleet/train":     {"dataset", "fleet", "internal/files", "internal/mistyped", "nn", "optimizer", "rolemaker", "strategy"},
 	"fleet/fleettest": {"fleet", "rolemaker", "transport"},
-	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "rolemaker", "strategy",
+	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "rolemaker", "strategy",
 		"strategy/placement", "transport", "transport/transporttest"},
 
 	"fleet/internal/twin": {"fleet", "internal/wire", "nn", "optimizer", "rolemaker", "strategy", "transport"},

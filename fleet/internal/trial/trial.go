@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -92,7 +91,7 @@ func (x Trial) Run(t *testing.T) (o Outcome) {
 		})
 		o.Net, o.Most, o.Pushes = n.Stats(), n.most, n.pushes-1 // worker 0 has published its weights
 	})
-	o.Model, _ = os.ReadFile(WeightsFile(dir))
+	o.Model, _ = WeightsOf(dir)
 	return o
 }
 

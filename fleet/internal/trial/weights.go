@@ -1,21 +1,49 @@
 package trial
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Weights is the file of weights of a model that was saved in a directory.
+// Weights is the file of weights of a model that was saved in a directory, and that its readers take.
 func Weights(t testing.TB, dir string) []byte {
 	t.Helper()
-	return Read(t, WeightsFile(dir))
+	data, err := WeightsOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// WeightsOf is Weights where a role needs it, which may not end the test.
+func WeightsOf(dir string) ([]byte, error) {
+	files, err := modelfiles.Examine(context.Background(), dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if f.Err != nil {
+			return nil, fmt.Errorf("%s in %s is not what was saved: %w", f.Name, dir, f.Err)
+		}
+	}
+	graph, err := os.ReadFile(filepath.Join(dir, modelfiles.Graph)) // a delta has none
+	if err == nil && strings.Contains(string(graph), "gofleet graph") {
+		if _, err := nn.Load(dir); err != nil {
+			return nil, err
+		}
+	}
+	return os.ReadFile(WeightsFile(dir))
 }
 
 // WeightsFile is the name of that file.
