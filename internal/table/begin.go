@@ -32,9 +32,10 @@ func (t *Sparse) SetOwned(ids []uint64, w []float32, step int64, owns func(id ui
 	return t.Set(mine, rows, step)
 }
 
-// Clear drops all rows and forgets the ids that wait.
+// Clear drops all rows and forgets the ids that wait, and the periods in which they were used.
 func (t *Sparse) Clear() {
 	t.remade.Store(true)
+	t.clock.Store(0)
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
