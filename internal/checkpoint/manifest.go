@@ -29,8 +29,9 @@ type Manifest struct {
 	Saved time.Time `json:"saved,omitzero"`
 	// Rule is the update rule of the job, by name; where some params were saved alone that have another, theirs.
 	Rule string `json:"rule"`
-	// Step is the number of updates made.
-	Step int64 `json:"step"`
+	// Step is the number of updates made: where Copies is set, by each worker of its copy of the model, on average.
+	Step   int64 `json:"step"`
+	Copies bool  `json:"copies,omitempty"`
 	// RateFactors multiply learning rates, each from an update on; none is 1.
 	RateFactors []table.Factor `json:"rate_factors,omitempty"`
 	// Steps is the cut: the last step of each worker that is in the weights.

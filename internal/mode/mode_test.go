@@ -109,3 +109,20 @@ func TestWorkerHalfCountsRounds(t *testing.T) {
 		t.Errorf("after parking: %v", w.Round())
 	}
 }
+
+// TestCopiesCount: a worker begins behind as many updates as workers have made on average, also of a process that took another's place.
+func TestCopiesCount(t *testing.T) {
+	c := NewCopies(2)
+	c.Begin(10)
+	for _, made := range []Round{4, 0, 3} {
+		if apply, err := c.Push(1, made); err != nil || len(apply) != 1 || apply[0] != 1 {
+			t.Errorf("a push applies %v, error %v", apply, err)
+		}
+	}
+	again := NewCopies(2)
+	again.Resume(c.State())
+	again.Played([]int{0}, 3)
+	if c.Open() != 13 || again.Open() != 15 {
+		t.Errorf("workers begin behind %d updates, and %d, want 13 and 15", c.Open(), again.Open())
+	}
+}

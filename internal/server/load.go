@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -53,6 +54,13 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	c.from, c.origin = told, m.Origin+": "+what.String()
+	if copies, are := c.st.mode.(*mode.Copies); are {
+		copies.Begin(c.part.store.Step())
+		if at := c.part.store.Step(); at > 0 && !m.Copies {
+			c.log.Info("schedules go on behind the checkpoint's updates; if an earlier version saved it in mode geo, these are exchanges",
+				"updates", at)
+		}
+	}
 	c.frozen.loaded(m.Absent)
 	if some {
 		c.keep(what.Params)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/table"
@@ -245,7 +246,14 @@ func (c *saving) take(msg *wire.Save) {
 
 // partOf is what is said of a part beside its file. Locked.
 func (c *saving) partOf(msg *wire.Save) wire.Part {
-	return wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg), RateFactors: c.rates.saved()}
+	p := wire.Part{Server: c.part.index, Step: c.part.store.Step(), Positions: c.positions(msg), RateFactors: c.rates.saved()}
+	if copies, are := c.st.mode.(*mode.Copies); are {
+		p.Updates = int64(copies.Open())
+		for i := range p.RateFactors {
+			p.RateFactors[i].From = min(p.RateFactors[i].From, p.Updates+1)
+		}
+	}
+	return p
 }
 
 func (c *saving) nameOf(msg *wire.Save) string {
@@ -434,6 +442,9 @@ func (c *saving) manifest(msg *wire.Save) checkpoint.Manifest {
 	m := checkpoint.Manifest{ID: msg.ID, Step: msg.Parts[0].Step, RateFactors: fromWire(msg.Parts[0].RateFactors),
 		Progress: (*checkpoint.Progress)(msg.Progress), Positions: msg.Parts[0].Positions}
 	m.Holds(c.rule, c.part.layout.Params, msg.Params...)
+	if _, m.Copies = c.st.mode.(*mode.Copies); m.Copies {
+		m.Step = msg.Parts[0].Updates
+	}
 	for _, step := range msg.Steps {
 		m.Steps = append(m.Steps, roster.SeqOf(step))
 	}

@@ -20,6 +20,7 @@ type geo struct {
 	sending    sync.WaitGroup
 	x          *exchange.Exchange
 	delta      gradient.Step       // what an exchange takes, in a gradient's place
+	made       int                 // updates that it is made of
 	at         []progress.Position // of the threads, with all that they had changed when it was taken
 
 	mu      sync.Mutex // guards what follows
@@ -36,6 +37,7 @@ func newGeo(w *Worker) (*geo, error) {
 		return nil, err
 	}
 	g := &geo{w: w, model: model, exchanging: make(chan struct{}, 1), x: exchange.New(w.Servers), settled: true}
+	model.store.SetStep(w.updates)
 	g.delta = gradient.Step{Dense: make([][]float32, len(w.Layout.Params)), Rows: make([]gradient.Rows, len(w.Layout.Embeddings))}
 	g.x.Dense = make([][]float32, len(w.Layout.Params))
 	for i, p := range w.Layout.Params {

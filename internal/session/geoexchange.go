@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/exchange"
-
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -76,7 +76,7 @@ func (g *geo) take(n int) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.delta.Samples = max(g.samples, 1)
-		g.samples, g.steps, g.settled = 0, 0, n == 1
+		g.made, g.samples, g.steps, g.settled = g.steps, 0, 0, n == 1
 		g.at = g.w.Progress.All()
 	})
 }
@@ -84,7 +84,8 @@ func (g *geo) take(n int) {
 // send makes an exchange of what was taken.
 func (g *geo) send(ctx context.Context) error {
 	step, acked := g.w.Servers.Sequence.Begin()
-	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Push: g.delta, Positions: g.at, Seq: step, Acked: acked, All: true})
+	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Round: mode.Round(g.made), Push: g.delta, Positions: g.at, Seq: step,
+		Acked: acked, All: true})
 	g.w.Servers.Sequence.End(step)
 	if err != nil {
 		return describe(err, "exchanging", g.w)

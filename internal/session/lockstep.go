@@ -62,10 +62,14 @@ func (w *Worker) Round() mode.Round {
 	return w.round.Round()
 }
 
-// Resume makes r that round.
+// Resume makes r that round; where workers have copies, it is how many updates this worker's goes on behind.
 func (w *Worker) Resume(r mode.Round) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.mode.Copies {
+		w.updates = int64(r)
+		return
+	}
 	w.round.Resume(r)
 }
 

@@ -44,6 +44,7 @@ type Worker struct {
 
 	mu       sync.Mutex // guards what follows
 	round    mode.Worker
+	updates  int64 // that its copy of the model begins behind
 	sessions []session
 	meeting  *meeting // where threads meet
 	geo      *geo     // where workers have copies

@@ -286,6 +286,8 @@ type Part struct {
 	Server int    `json:"server"`
 	Step   int64  `json:"step"`
 	Rows   int64  `json:"rows"`
+	// Updates are those that a worker has made of its copy of the model, on average, where workers have copies.
+	Updates int64 `json:"updates,omitempty"`
 	// Positions are, by worker, how far its threads are in their data with what the part holds.
 	Positions [][]progress.Position `json:"positions,omitempty"`
 	// RateFactors multiply the learning rates of the updates.
