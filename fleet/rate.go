@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -20,7 +22,8 @@ import (
 //		}
 //	}
 //
-// Worker 0 sets the rate, between its steps, for all; other workers get an error. It counts:
+// Worker 0 sets the rate, between its steps, for all, and where it has died the lowest worker that lives, of which is true what is said of
+// worker 0 here; other workers get an error. It counts:
 //
 //   - in sync, from the update that worker 0's next step is part of, on every server; after EndEpoch or BarrierWorker that is the first
 //     of the next epoch. So a cluster goes on being one process on the joined batch.
@@ -56,7 +59,13 @@ func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) 
 		return err
 	}
 	if !f.IsFirstWorker() {
-		return fmt.Errorf("fleet: %s: this is %v: worker 0 sets the rate, for all: %w", call, f, ErrRole)
+		switch leads, err := j.backend.Saves(ctx, false); {
+		case err != nil && !errors.Is(err, backend.ErrNotJoined):
+			return named(call, err)
+		case !leads:
+			return fmt.Errorf("fleet: %s: this is %v: worker 0 sets the rate, for all, and when it has died the lowest worker "+
+				"that lives: %w", call, f, ErrRole)
+		}
 	}
 	if err := optimizer.CheckRateFactor(j.rule, j.layout.Params, factor); err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)

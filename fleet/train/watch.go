@@ -336,7 +336,7 @@ func (r *Run) tellRate(ctx context.Context) error {
 	return err
 }
 
-// setRate says what it does.
+// setRate says what it does, on the worker that leads.
 func (r *Run) setRate(ctx context.Context, rate float64) error {
 	fmt.Fprintf(r.Job.Stdout, "%s: the learning rate is %g now\n", r.label(), rate)
 	return r.Fleet.SetRate(ctx, rate)

@@ -207,6 +207,11 @@ func (r *Roster) Living(worker int) (life uint32, lives bool) {
 	return m.life, m.state == alive && !m.fenced && m.ends == ""
 }
 
+// Leads says whether a worker is the lowest that is in the job, or may come to it.
+func (r *Roster) Leads(worker int) bool {
+	return !slices.ContainsFunc(r.members[:worker], func(m member) bool { return !m.Gone() && !m.fenced && m.ends == "" })
+}
+
 // Parting says that a worker has said that it ends, and is not out of the job yet.
 func (r *Roster) Parting(worker int) bool {
 	return r.members[worker].state == alive && r.members[worker].ends != ""

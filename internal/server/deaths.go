@@ -106,9 +106,7 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		return
 	}
 	order.Forget = d.Forget()
-	if d.Worker == 0 { // the worker that sets the rate may have told this server alone of it
-		order.Rate, order.RateRound = c.rates.latest()
-	}
+	order.Rate, order.RateRound = c.rates.latest() // the worker may have set it, and told this server alone
 	c.peers.others(func(to int) {
 		if !c.dying(d) {
 			return

@@ -11,12 +11,12 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// rates are the factors on learning rates that worker 0 sets. In rounds a factor counts from the update of a round on: worker
-// 0 sets it before it pushes for that round, or for the next phase when it has parked, so that no server has closed the round
+// rates are the factors on learning rates that the lowest worker that lives sets. In rounds a factor counts from the update of a round on:
+// the worker sets it before it pushes for that round, or for the next phase when it has parked, so that no server has closed the round
 // and all change with the same update. Without rounds it counts from the next update.
 //
-// Worker 0 tells servers in their order. If it dies between two of them, server 0 knows, and passes the factor on with the
-// order that takes worker 0 out of the rounds: no round that it was needed for has closed before that.
+// The worker tells servers in their order. If it dies between two of them, server 0 knows, and passes the factor on with the
+// order that takes the worker out of the rounds: no round that it was needed for has closed before that.
 type rates struct {
 	st      *state
 	store   *table.Store
@@ -41,8 +41,8 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
 	if f.Seq == 0 {
 		return r.JSON(wire.Rate{Factor: c.factor()})
 	}
-	if f.Worker != 0 || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
-		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: worker 0 sets it, above 0",
+	if !c.st.roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
+		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: the lowest that lives sets it, above 0",
 			f.Worker, msg.Factor)
 	}
 	window := c.st.roster.Window(int(f.Worker))

@@ -1,0 +1,70 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestHooksOutliveAWorker: whichever worker dies, the rate goes on falling, the best model is saved, and the history is written.
+func TestHooksOutliveAWorker(t *testing.T) {
+	for _, mode := range strategy.Modes() {
+		for dies := range 2 {
+			s, err := strategy.Factory(string(mode))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir, tired := t.TempDir(), errors.New("tired")
+			var mu sync.Mutex
+			factor, history := 0.0, 0
+			fleettest.Cluster{Servers: 2, Workers: 3}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+				j := job(train.Options{Epochs: 6, Batch: 20, EvalEvery: 3, Out: filepath.Join(dir, "out")})
+				j.Stdout, j.Strategy, j.Rule = io.Discard, &s, optimizer.SGD{LR: 1e-9}
+				j.Hooks = []train.Hooks{
+					train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 1e-9, Patience: 2, Factor: 0.5, Epsilon: 1e-30}}.Hooks(),
+					train.BestModel{Dir: filepath.Join(dir, "best")}.Hooks(),
+					{
+						Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
+							if r.Fleet.WorkerIndex() == dies && r.Epoch == 1 && so.Steps == 4 {
+								return tired
+							}
+							return nil
+						},
+						End: func(ctx context.Context, r *train.Run) error {
+							now, err := r.Fleet.RateFactor(ctx)
+							mu.Lock()
+							defer mu.Unlock()
+							factor, history = now, len(r.History)
+							return err
+						},
+					}}
+				_, err := j.Run(ctx, f)
+				if errors.Is(err, tired) || f.IsServer() {
+					return nil
+				}
+				return err
+			})
+			falls := (history - 1) / 3
+			if want := math.Pow(0.5, float64(falls)); falls < 4 || math.Abs(factor-want) > 1e-9 {
+				t.Errorf("%s, worker %d dies: the factor is %v after %d evaluations, want %v", mode, dies, factor, history, want)
+			}
+			for _, file := range []string{"best/graph.json", "out/model/graph.json", "out/history.csv"} {
+				if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
