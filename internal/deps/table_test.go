@@ -66,7 +66,7 @@ var house = map[string][]string{
 	"fleet/internal/trial": {"fleet", "fleet/fleettest", "internal/checkpoint", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "rolemaker", "strategy",
 		"strategy/placement", "transport", "transport/transporttest"},
 
-	"fleet/internal/twin": {"fleet", "internal/wire", "nn", "optimizer", "rolemaker", "strategy", "transport"},
+	"fleet/internal/twin": {"fleet", "fleet/internal/trial", "internal/wire", "nn", "optimizer", "rolemaker", "strategy", "transport"},
 
 	"examples/...":              {"examples/...", "dataset", "fleet", "fleet/train", "nn", "optimizer", "optimizer/weights", "strategy"},
 	"examples/internal/jobtest": {"fleet", "fleet/fleettest", "fleet/train", "strategy"},
@@ -89,7 +89,6 @@ var houseTests = map[string][]string{
 	"fleet/fleetrun":          {"internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "internal/wire", "nn", "optimizer/local"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
-	"fleet/internal/twin":     {"fleet/internal/trial"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
 	"fleet/train":             {"fleet/fleettest"},
 	"transport/transporttest": {"transport/codec"},

@@ -27,6 +27,10 @@ func (p Program) Differences(saw Seen) (all []string) {
 			}
 		}
 	}
+	last := len(p.Legs) - 1
+	if l := p.Legs[last]; l.mortal() && l.ordered() {
+		return append(all, p.ledger(saw, last)...)
+	}
 	for _, name := range saw.order {
 		if _, ok := exact.of[name]; !ok {
 			note("%s: %v, which should not be there", name, short(saw.of[name]))

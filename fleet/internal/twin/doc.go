@@ -14,6 +14,7 @@
 //	program.go   Program, Leg, Call: a job as data, and as text
 //	draw.go      a program is drawn by seed, by what each option may be
 //	drawcalls.go  the calls of its legs
+//	drawstrikes.go  what befalls the processes of a last leg
 //	options.go   which fields of a strategy are drawn
 //
 // Through the door:
@@ -22,6 +23,7 @@
 //	graph.go     the model as a graph, batches as feeds
 //	play.go      legs on a simulated cluster, in virtual time
 //	work.go      what a worker does in each call
+//	mortal.go    legs whose processes die, and the operator who starts them again
 //	tap.go       the order in which requests arrive
 //
 // The model shares no code with what it judges, and has one float64 for each number:
@@ -37,6 +39,7 @@
 // What came of it:
 //
 //	compare.go   how far numbers may be apart, and which are
+//	ledger.go    each sample counts as often as the epochs say
 //	shrink.go    the fewest calls that still fail
 //	table.go     what was drawn, and how often
 //	known.go     defects that are known, each with a seed

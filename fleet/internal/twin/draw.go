@@ -16,6 +16,9 @@ func Draw(seed uint64) Program {
 	for range 1 + r.IntN(3) {
 		d.leg()
 	}
+	if often(r, 3) {
+		d.mortal()
+	}
 	return p
 }
 

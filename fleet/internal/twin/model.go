@@ -56,6 +56,9 @@ type model struct {
 }
 
 func (m *model) leg(i int, l Leg) {
+	if l.mortal() && l.ordered() {
+		return // the ledger judges it
+	}
 	m.l, m.now, m.steps = l, newState(m.p, m.noise), make([]int64, l.Workers)
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
@@ -69,6 +72,9 @@ func (m *model) leg(i int, l Leg) {
 	}
 	m.meet()
 	m.weights(fmt.Sprintf("%d.end", i))
+	if l.mortal() {
+		return
+	}
 	for w, n := range m.steps {
 		m.saw.see([]float64{float64(n)}, "%d.end worker %d steps", i, w)
 	}

@@ -21,6 +21,7 @@ var options = map[string]func(s strategy.Strategy) bool{
 	"SendWaitTimes":            func(s strategy.Strategy) bool { return s.SendWaitTimes > 0 },
 	"IndependentRecvThread":    func(s strategy.Strategy) bool { return s.IndependentRecvThread },
 	"MinSendGradNumBeforeRecv": func(s strategy.Strategy) bool { return s.MinSendGradNumBeforeRecv > 1 },
+	"Recovery":                 func(s strategy.Strategy) bool { return s.Recovery != strategy.Recovery{} },
 	"MaxFrame":                 func(s strategy.Strategy) bool { return s.MaxFrame > 0 },
 }
 
@@ -39,7 +40,6 @@ var left = map[string]string{
 	"FuseGradSizeInMB":  "models are smaller than a megabyte",
 	"LocalSGD":          "copies have no twin yet",
 	"AdaptiveLocalSGD":  "copies have no twin yet",
-	"Recovery":          "nobody dies yet",
 }
 
 // Options are the names of the fields that are drawn, and of those that are not.

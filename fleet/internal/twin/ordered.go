@@ -235,8 +235,8 @@ func (o *ordered) promised(l Leg, s *step) (version int) {
 	return version
 }
 
-// late is how many of its own pushes a step may miss: with rows and no option that has pushes wait none, and without bound where dense
-// weights come by themselves.
+// late is how many of its own pushes a step may miss: with rows and no option that has pushes wait none, and without
+// bound where dense weights come by themselves.
 func (l Leg) late(rows bool) int {
 	s := l.Strategy.WithDefaults()
 	waits := s.SendQueueSize > 1 || s.MaxMergeVarNum > 1 || s.LookAhead || s.MinSendGradNumBeforeRecv > 1 || !rows

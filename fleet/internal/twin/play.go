@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -25,7 +26,7 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 	run := &run{p: &p, dir: dir, saw: Seen{windows: map[string][2]int{}, orders: map[int][]*event{}}}
 	for i, l := range p.Legs {
 		run.order = nil
-		if l.ordered() {
+		if l.ordered() && !l.mortal() {
 			run.order = newOrder(p.Seed + uint64(i))
 		}
 		synctest.Test(t, func(*testing.T) { err = run.leg(i, l) })
@@ -96,7 +97,20 @@ func (r *run) see(values []float64, format string, args ...any) {
 	r.saw.see(values, format, args...)
 }
 
-func (r *run) at(dir string) string { return filepath.Join(r.dir, dir) }
+func (r *run) at(dir string) string {
+	if filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(r.dir, dir)
+}
+
+// logger keeps warnings.
+func (r *run) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// recovery is where a mortal leg has its checkpoints.
+func (r *run) recovery(leg int) string { return r.at(fmt.Sprintf("recovery-%d", leg)) }
 
 // leg plays all roles of a leg.
 func (r *run) leg(i int, l Leg) error {
@@ -104,11 +118,13 @@ func (r *run) leg(i int, l Leg) error {
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	if l.mortal() {
+		return r.mortal(ctx, i, l)
+	}
 	network := transport.NewMemory()
-	logger := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var all sync.WaitGroup
 	for _, maker := range l.roles() {
-		f, err := fleet.New(maker, fleet.Options{Transport: r.way(maker, network), Logger: logger})
+		f, err := fleet.New(maker, fleet.Options{Transport: r.way(maker, network), Logger: r.logger()})
 		if err != nil {
 			return err
 		}
@@ -172,11 +188,18 @@ type role struct {
 
 	worker int
 	exe    map[string]*executor
+	dead   chan struct{} // closed when the process is killed, nil where none is
 }
 
 // play is the life of a role.
 func (r *role) play(ctx context.Context) error {
 	r.g = r.p.graph()
+	if r.l.mortal() {
+		r.l.Strategy.Recovery.Dir, r.l.Strategy.Recovery.Every = r.recovery(r.leg), strategy.Duration(r.l.Every)
+		if r.l.Strategy.Recovery.Journal != "" {
+			r.l.Strategy.Recovery.JournalDir = r.at("journals")
+		}
+	}
 	opt, err := r.f.DistributedOptimizer(r.l.Rules.door(), r.l.Strategy)
 	if err != nil {
 		return err
@@ -206,6 +229,9 @@ func (r *role) play(ctx context.Context) error {
 		if err := r.load(ctx, from.Dir, from.Only); err != nil {
 			return err
 		}
+	}
+	if r.l.mortal() {
+		return r.epochs(ctx)
 	}
 	return r.work(ctx)
 }

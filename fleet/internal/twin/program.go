@@ -41,6 +41,8 @@ type Leg struct {
 	Rules            Rules
 	From             From
 	Calls            []Call
+	Strikes          []Strike      `json:",omitempty"` // only in a last leg, of epochs alone
+	Every            time.Duration `json:",omitempty"` // between two checkpoints, where there are strikes
 }
 
 // From is what a leg begins with.
@@ -104,6 +106,9 @@ func (c Call) pace(worker int) time.Duration {
 // alone says whether the leg is one process.
 func (l Leg) alone() bool { return l.Servers == 0 && l.Workers == 1 }
 
+// mortal says whether processes of the leg die.
+func (l Leg) mortal() bool { return l.Every > 0 }
+
 // ordered says whether the order in which pushes arrive decides what comes of a leg.
 func (l Leg) ordered() bool { return l.Servers > 0 && l.kind() != string(strategy.ModeSync) }
 
@@ -125,6 +130,9 @@ func (p Program) String() string {
 	for i, l := range p.Legs {
 		fmt.Fprintf(&b, "leg %d: %s, %d servers, %d workers, from %s\n  strategy %s\n  rules %s\n",
 			i, l.kind(), l.Servers, l.Workers, plain(l.From), plain(l.Strategy), plain(l.Rules))
+		for _, s := range l.Strikes {
+			fmt.Fprintf(&b, "  %s of %s after %v, for %v\n", s.Kind, s.Role, s.After, s.For)
+		}
 		for k, c := range l.Calls {
 			fmt.Fprintf(&b, "  %d.%d %s\n", i, k, c)
 		}

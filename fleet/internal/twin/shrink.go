@@ -35,7 +35,7 @@ func Fewest(p Program, fails func(Program) bool, tries int) Program {
 func (p Program) whole() bool {
 	written := map[string]bool{"": true}
 	for _, l := range p.Legs {
-		if !written[l.From.Dir] {
+		if !written[l.From.Dir] || l.mortal() && l.ordered() && !p.Net.Ledger {
 			return false
 		}
 		for i, c := range l.Calls {
@@ -94,6 +94,12 @@ func (p Program) without(k int) (less *Program, more bool) {
 				return &c, true
 			}
 		}
+		for at := range l.Strikes {
+			if next() {
+				l.Strikes = slices.Delete(l.Strikes, at, at+1)
+				return &c, true
+			}
+		}
 		for at := range l.Calls {
 			call := &l.Calls[at]
 			for look := range call.Looks {
@@ -119,6 +125,10 @@ func (p Program) without(k int) (less *Program, more bool) {
 			}
 			if next() {
 				call.Samples = call.Samples[:min(1, len(call.Samples))]
+				return &c, true
+			}
+			if next() {
+				call.Pace = nil
 				return &c, true
 			}
 			if next() {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -24,6 +25,12 @@ func (p Program) Features() (options, events []string) {
 		if i > 0 {
 			e["restart"] = true
 			e["restart on other servers"] = e["restart on other servers"] || l.Servers != p.Legs[i-1].Servers
+		}
+		for _, s := range l.Strikes {
+			e[s.Kind+" a "+s.Role[:6]] = true
+			if s.For > 30*time.Second {
+				e[s.Kind+" for longer than the timeout"] = true
+			}
 		}
 		if l.From.Dir != "" {
 			e["from by "+l.From.How] = true

@@ -37,6 +37,60 @@ func (r *role) work(ctx context.Context) error {
 	return r.f.StopWorker(ctx)
 }
 
+// epochs trains all epochs of a mortal leg, from where the job is.
+func (r *role) epochs(ctx context.Context) error {
+	r.worker, r.exe = r.f.WorkerIndex(), map[string]*executor{}
+	for epoch := r.f.Progress().Epoch; epoch < len(r.l.Calls); epoch++ {
+		c := r.l.Calls[epoch]
+		if err := r.train(ctx, fmt.Sprintf("%d.%d", r.leg, epoch), c); err != nil {
+			return err
+		}
+		if err := r.f.BarrierWorker(ctx); err != nil {
+			return err
+		}
+		if err := r.f.SetProgress(fleet.Progress{Epoch: epoch + 1}); err != nil {
+			return err
+		}
+	}
+	if err := r.close(ctx, "same"); err != nil {
+		return err
+	}
+	return r.f.StopWorker(ctx)
+}
+
+// alive fails when the process has been killed.
+func (r *role) alive() error {
+	select {
+	case <-r.dead:
+		return errKilled
+	default:
+		return nil
+	}
+}
+
+// read notes the weights of a checkpoint from which a process begins that does nothing else.
+func (r *role) read(ctx context.Context) error {
+	r.g = r.p.graph()
+	opt, err := r.f.DistributedOptimizer(r.l.Rules.door(), r.l.Strategy)
+	if err != nil {
+		return err
+	}
+	if err := opt.Minimize(r.g.loss); err != nil {
+		return err
+	}
+	if err := r.f.Restore(ctx, r.l.From.Dir, fleet.RestoreOptions{}); err != nil {
+		return err
+	}
+	if err := r.f.InitWorker(ctx); err != nil {
+		return err
+	}
+	at := fmt.Sprintf("%d.end", r.leg)
+	if err := r.publish(ctx, at, at); err != nil {
+		return err
+	}
+	return r.f.StopWorker(ctx)
+}
+
 // together makes a call of worker 0 between two barriers.
 func (r *role) together(ctx context.Context, do func() error) error {
 	if err := r.f.BarrierWorker(ctx); err != nil {
@@ -165,7 +219,12 @@ func (r *role) train(ctx context.Context, at string, c Call) error {
 	}
 	if !c.ByHand {
 		o := nn.TrainOptions{Fetch: r.fetches(), MayBeEmpty: true}
-		o.Step = func(_ context.Context, so nn.TrainResult) error { return behind(so.Steps-1, so.Last) }
+		o.Step = func(_ context.Context, so nn.TrainResult) error {
+			if err := r.alive(); err != nil {
+				return err
+			}
+			return behind(so.Steps-1+passed(own, so.Passed), so.Last)
+		}
 		_, err := exe.TrainFrom(ctx, r.feeds(own), o)
 		return err
 	}
@@ -181,11 +240,20 @@ func (r *role) train(ctx context.Context, at string, c Call) error {
 	return nil // a barrier follows, which ends the epoch
 }
 
+// passed is how many batches have so many samples, the first ones of an epoch.
+func passed(batches [][]int, samples int) (n int) {
+	for n < len(batches) && samples > 0 {
+		samples -= len(batches[n])
+		n++
+	}
+	return n
+}
+
 // feeds are batches one after the other.
 func (r *role) feeds(batches [][]int) iter.Seq2[map[string]*tensor.Dense, error] {
 	return func(yield func(map[string]*tensor.Dense, error) bool) {
 		for _, b := range batches {
-			if !yield(r.p.feed(b, true), nil) {
+			if !yield(r.p.feed(b, true), r.alive()) {
 				return
 			}
 		}

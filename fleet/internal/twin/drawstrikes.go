@@ -1,0 +1,57 @@
+package twin
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// mortal draws a last leg whose processes die.
+func (d *drawer) mortal() {
+	l := Leg{Workers: d.workers, Servers: d.IntN(4), Rules: d.rules}
+	l.Every = time.Duration(200+d.IntN(4000)) * time.Millisecond
+	l.Strategy = d.strategy(l.Servers)
+	if l.ordered() { // the ledger alone can judge it
+		l.Strategy.GradientMerge, l.Strategy.Merge = strategy.GradientMerge{}, ""
+		if !d.p.Net.Ledger {
+			return
+		}
+	}
+	if len(d.saved) > 0 && !l.ordered() && often(d.Rand, 2) {
+		if f := d.from(l); f.How == "restore" && !f.WeightsOnly {
+			l.From = f
+			l.Rules = d.rules
+		}
+	}
+	if l.kind() == string(strategy.ModeSync) || l.kind() == string(strategy.ModeSSP) {
+		l.Strategy.Recovery.WorkerLost = pick(d.Rand, "", strategy.WorkerBack)
+	}
+	l.Strategy.Recovery.Deltas = pick(d.Rand, 0, 0, 2)
+	if l.Servers > 0 && often(d.Rand, 4) {
+		l.Strategy.Recovery.Journal = strategy.JournalProcess
+	}
+	for range 1 + d.IntN(3) {
+		c := Call{Do: train, Batches: d.deal()}
+		for range l.Workers {
+			c.Pace = append(c.Pace, 100+d.IntN(900))
+		}
+		l.Calls = append(l.Calls, c)
+	}
+	for range 1 + d.IntN(3) {
+		l.Strikes = append(l.Strikes, d.strike(l))
+	}
+	d.p.Legs = append(d.p.Legs, l)
+}
+
+func (d *drawer) strike(l Leg) Strike {
+	s := Strike{Kind: pick(d.Rand, "kill", "kill", "pause"), After: time.Duration(d.IntN(12000)) * time.Millisecond}
+	if l.alone() {
+		s.Kind = "kill" // nobody is there for whom it could stand still
+	}
+	if s.Role = fmt.Sprintf("worker %d", d.IntN(l.Workers)); l.Servers > 0 && often(d.Rand, 2) {
+		s.Role = fmt.Sprintf("server %d", d.IntN(l.Servers))
+	}
+	s.For = pick(d.Rand, 100*time.Millisecond, 3*time.Second, 20*time.Second, 45*time.Second, 2*time.Minute)
+	return s
+}

@@ -1,0 +1,46 @@
+package twin
+
+import "fmt"
+
+// ledger says which samples a mortal leg has counted less or more often than its epochs say. What a life that died
+// had on its way counts twice in async and half_async: two steps' samples at most.
+func (p Program) ledger(saw Seen, leg int) (wrong []string) {
+	l := p.Legs[leg]
+	want, most := map[int]int{}, 0
+	for _, c := range l.Calls {
+		for _, steps := range c.Batches {
+			for _, batch := range steps {
+				most = max(most, len(batch))
+				for _, i := range batch {
+					want[i]++
+				}
+			}
+		}
+	}
+	more, may := 0.0, 0.0
+	for _, s := range l.Strikes {
+		if s.Kind == "kill" && l.repeats() {
+			may += 2 * float64(most)
+		}
+	}
+	for i := range p.Samples {
+		row := saw.of[fmt.Sprintf("%d.end %s row %d", leg, ledgerName, i)]
+		got := 0.0
+		if row != nil {
+			got = row[0]
+		}
+		switch d := got - float64(want[i]); {
+		case d < -0.01:
+			wrong = append(wrong, fmt.Sprintf("sample %d has counted %.3g times, want %d", i, got, want[i]))
+		case d > 0.01:
+			more += d
+		}
+	}
+	if more > may+0.01 {
+		wrong = append(wrong, fmt.Sprintf("samples have counted %.3g times too often, may be %v", more, may))
+	}
+	return wrong
+}
+
+// repeats says whether a worker that is started again alone trains again on what was on its way.
+func (l Leg) repeats() bool { return l.kind() == "async" || l.kind() == "half_async" }

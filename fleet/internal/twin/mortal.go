@@ -1,0 +1,369 @@
+package twin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// A mortal leg is a job with a directory for checkpoints whose processes are killed, or stand still, while it trains.
+// An operator starts a process that was killed again, by itself, after a while. When a process ends by itself with an
+// error, all are ended and started again, also those that have done their work, as a launcher does.
+
+// Strike is what befalls a role.
+type Strike struct {
+	Role  string        // "server 0", "worker 1"
+	After time.Duration // behind the leg's beginning
+	// Kind is "kill", or "pause": nothing comes from it or to it.
+	Kind string
+	For  time.Duration // until it is started again, or goes on
+}
+
+// starts is how often all of a job may be started again.
+const starts = 40
+
+// errKilled is why a process that was killed ends.
+var errKilled = errors.New("killed")
+
+// operator runs the roles of a mortal leg.
+type operator struct {
+	r       *run
+	leg     int
+	l       Leg
+	network transport.Transport
+	gates   map[string]*gate
+	bodies  sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	start   int
+	again   chan struct{} // closed when all are to start again
+	done    map[string]bool
+	over    chan struct{} // closed when all workers have done their work
+	failure error
+	lives   map[string]*life
+	ends    []string
+}
+
+// life is a process of a role.
+type life struct {
+	cable *trial.Cable
+	dead  chan struct{} // closed when it is killed
+	once  sync.Once
+	end   context.CancelFunc // nil where a process that ends so would save first
+}
+
+// kill ends a process as kill -9 does.
+func (p *life) kill() {
+	p.once.Do(func() {
+		close(p.dead)
+		p.cable.Kill()
+		if p.end != nil {
+			p.end()
+		}
+	})
+}
+
+// mortal plays a leg of which processes die.
+func (r *run) mortal(ctx context.Context, i int, l Leg) error {
+	o := &operator{r: r, leg: i, l: l, network: transport.NewMemory(), gates: map[string]*gate{}, done: map[string]bool{},
+		lives: map[string]*life{}, again: make(chan struct{}), over: make(chan struct{})}
+	makers := l.roles()
+	for _, m := range makers {
+		o.gates[l.roleOf(m)] = newGate()
+	}
+	var all sync.WaitGroup
+	for _, m := range makers {
+		all.Go(func() { o.role(ctx, m) })
+	}
+	for _, s := range l.Strikes {
+		all.Go(func() { o.strike(ctx, s) })
+	}
+	all.Wait()
+	o.bodies.Wait()
+	if o.failure == nil && ctx.Err() != nil {
+		o.failure = context.Cause(ctx)
+	}
+	if o.failure != nil {
+		return fmt.Errorf("%w; processes ended: %v", o.failure, o.ends)
+	}
+	return r.remains(ctx, i, l)
+}
+
+// roleOf names a role.
+func (l Leg) roleOf(m rolemaker.RoleMaker) string {
+	switch m := m.(type) {
+	case rolemaker.UserDefined:
+		if m.Role == rolemaker.Server {
+			return fmt.Sprintf("server %d", m.CurrentID)
+		}
+		return fmt.Sprintf("worker %d", m.CurrentID)
+	case rolemaker.UserDefinedCollective:
+		return fmt.Sprintf("worker %d", m.CurrentID)
+	}
+	return "worker 0"
+}
+
+// strike waits for its time, and strikes who lives then.
+func (o *operator) strike(ctx context.Context, s Strike) {
+	select {
+	case <-time.After(s.After):
+	case <-o.over:
+		return
+	case <-ctx.Done():
+		return
+	}
+	if s.Kind == "pause" {
+		o.gates[s.Role].close(s.For)
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if p := o.lives[s.Role]; p != nil {
+		p.kill()
+	}
+}
+
+// delay is how long a killed role stays away.
+func (o *operator) delay(role string, number int) time.Duration {
+	for _, s := range o.l.Strikes {
+		if s.Role == role && s.Kind == "kill" {
+			if number--; number < 0 {
+				return s.For
+			}
+		}
+	}
+	return time.Second
+}
+
+// role is all that a role does until the job is over.
+func (o *operator) role(ctx context.Context, m rolemaker.RoleMaker) {
+	name, killed := o.l.roleOf(m), 0
+	for {
+		o.mu.Lock()
+		start, again := o.start, o.again
+		o.mu.Unlock()
+		err := o.process(ctx, m, name)
+		o.note(name, err)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errKilled):
+			if o.wait(ctx, again, o.delay(name, killed)); o.isOver() {
+				return
+			}
+			killed++
+		case err == nil:
+			if o.finished(name, start); !o.wait(ctx, again, 0) {
+				return
+			}
+		default:
+			if o.isOver() {
+				return
+			}
+			if o.failed(start, fmt.Errorf("%s: %w", name, err)); !o.wait(ctx, again, time.Second) {
+				return
+			}
+		}
+	}
+}
+
+func (o *operator) note(name string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ends = append(o.ends, fmt.Sprintf("%v %s: %v", time.Now().Format("04:05.000"), name, err))
+}
+
+func (o *operator) isOver() bool {
+	select {
+	case <-o.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits until all are to start again, so long where that is given, or until the job is over; then it is false.
+func (o *operator) wait(ctx context.Context, again chan struct{}, d time.Duration) bool {
+	var timer <-chan time.Time
+	if d > 0 {
+		timer = time.After(d)
+	}
+	select {
+	case <-again:
+		time.Sleep(time.Second)
+	case <-timer:
+	case <-o.over:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// finished notes that a role has done its work.
+func (o *operator) finished(name string, start int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.start != start {
+		return
+	}
+	o.done[name] = true
+	for w := range o.l.Workers {
+		if !o.done[fmt.Sprintf("worker %d", w)] {
+			return
+		}
+	}
+	if !o.isOver() {
+		close(o.over)
+	}
+}
+
+// failed starts all again.
+func (o *operator) failed(start int, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.start != start {
+		return
+	}
+	if o.start++; o.start > starts {
+		o.failure = fmt.Errorf("the job was started %d times: %w", starts, err)
+		close(o.over)
+	}
+	for _, p := range o.lives {
+		p.kill()
+	}
+	clear(o.done)
+	close(o.again)
+	o.again = make(chan struct{})
+}
+
+// process is one life of a role.
+func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name string) error {
+	p := &life{dead: make(chan struct{}), cable: &trial.Cable{Transport: gated{o.network, name, o.gates}}}
+	if o.l.Servers > 0 {
+		ctx, p.end = context.WithCancel(ctx)
+	}
+	f, err := fleet.New(m, fleet.Options{Transport: p.cable, Logger: o.r.logger()})
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	o.lives[name] = p
+	o.mu.Unlock()
+	ended := make(chan error, 1)
+	o.bodies.Go(func() { // one that was killed may take its time
+		if p.end != nil {
+			defer p.end()
+		}
+		err := (&role{run: o.r, l: o.l, leg: o.leg, f: f, dead: p.dead}).play(ctx)
+		f.Close()
+		ended <- err
+	})
+	select {
+	case <-p.dead:
+		return errKilled
+	case err := <-ended:
+		return err
+	}
+}
+
+// remains notes what the job has left: the newest of its checkpoints, as a process alone reads it.
+func (r *run) remains(ctx context.Context, i int, l Leg) error {
+	last, err := fleet.Latest(r.recovery(i))
+	if err != nil {
+		return err
+	}
+	f, err := fleet.New(rolemaker.Local{}, fleet.Options{Logger: r.logger()})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	l.Servers, l.Workers, l.Strikes = 0, 1, nil
+	l.From = From{Dir: last.Dir, How: "restore"}
+	l.Strategy = strategy.Strategy{}
+	reader := &role{run: r, l: l, leg: i, f: f}
+	return reader.read(ctx)
+}
+
+// gate is shut while a role stands still.
+type gate struct {
+	mu   sync.Mutex
+	open chan struct{} // closed while it is open
+}
+
+func newGate() *gate {
+	g := &gate{open: make(chan struct{})}
+	close(g.open)
+	return g
+}
+
+// close shuts the gate for so long.
+func (g *gate) close(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+	default:
+		return // it is shut
+	}
+	open := make(chan struct{})
+	g.open = open
+	time.AfterFunc(d, func() { close(open) })
+}
+
+// pass waits until the gate is open.
+func (g *gate) pass(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	open := g.open
+	g.mu.Unlock()
+	select {
+	case <-open:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// gated is a role's way to the network, which stands still when it does, or who it calls.
+type gated struct {
+	transport.Transport
+	role  string
+	gates map[string]*gate
+}
+
+// Call implements [transport.Transport].
+func (t gated) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	time.Sleep(time.Millisecond)
+	if err := errors.Join(t.gates[t.role].pass(ctx), t.gates[roleAt(endpoint)].pass(ctx)); err != nil {
+		return err
+	}
+	return t.Transport.Call(ctx, endpoint, req, func(body []byte) error {
+		if err := errors.Join(t.gates[t.role].pass(ctx), t.gates[roleAt(endpoint)].pass(ctx)); err != nil {
+			return err
+		}
+		return read(body)
+	})
+}
+
+// roleAt is the role at an endpoint, "server-0:1".
+func roleAt(endpoint string) string {
+	var kind string
+	var i int
+	for _, kind = range []string{"server", "worker"} {
+		if n, _ := fmt.Sscanf(endpoint, kind+"-%d:1", &i); n == 1 {
+			return fmt.Sprintf("%s %d", kind, i)
+		}
+	}
+	return ""
+}
