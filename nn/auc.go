@@ -8,23 +8,29 @@ import (
 	"github.com/gofleet/gofleet/internal/histogram"
 )
 
-// aucThresholds is the usual number of thresholds of AUC; there is one bucket more.
-const aucThresholds = 4095
+// aucThresholds is the number of thresholds of the original's AUC, and fineThresholds that of AUC; there is one bucket more.
+const (
+	aucThresholds  = 4095
+	fineThresholds = histogram.OddsBuckets - 1
+)
 
 // AUC is the area under the ROC curve over all batches since [Executor.ResetMetrics], of shape [1]. pred has probabilities, of
-// shape [N 1], or [N 2] with the second column counting; label is 0 or 1 (anything above 0), float32 or int64 of shape [N 1]. A label
-// that is computed from parameters is refused, as in all ops that take one: [Detach] makes a label of a prediction.
+// shape [N 1], or [N 2] with the second column counting; label is 0 or 1 (anything above 0), float32 or int64 of shape [N 1]. A
+// label that is computed from parameters is refused, as in all ops that take one: [Detach] makes a label of a prediction.
 //
-// Scores go into 4096 buckets, ⌊p·4095⌋, one histogram for each label, and the area is that of the trapezoids between them.
-// It is 0.5 as long as one of the labels has not been seen, and NaN when a score was. [Executor.Histogram] has the counts.
-func AUC(pred, label *Node) *Node { return apply("", auc{}, pred, label) }
+// Scores go into 65,536 buckets, 1,024 for each doubling of the odds p/(1−p) from 2⁻⁴⁰ to 2²⁴, one histogram for each label,
+// and the area is that of the trapezoids between them: within 1e-4 of the sorted scores', however rare the events are. It is
+// 0.5 as long as one of the labels has not been seen, and NaN when a score was. [Executor.Histogram] has the counts.
+func AUC(pred, label *Node) *Node { return AUCOf(pred, label, fineThresholds) }
 
-// AUCOf is [AUC] with another number of thresholds than 4095: scores go into thresholds+1 buckets, ⌊p·thresholds⌋.
+// AUCOf is [AUC] of thresholds+1 buckets that are even in the score, ⌊p·thresholds⌋, but for 65535, which is AUC. The original's has 4095
+// thresholds; where events are rare it is some hundredths off.
 func AUCOf(pred, label *Node, thresholds int) *Node {
 	return apply("", auc{Thresholds: &thresholds}, pred, label)
 }
 
-// BatchAUC is the AUC of the batch alone, of shape [1], beside that of all batches.
+// BatchAUC is the AUC of the batch alone, of shape [1], beside that of all batches. It has 4096 buckets, ⌊p·4095⌋, as [AUCOf] with 4095
+// thresholds: the log says so once if half of the scores lie in one of them.
 func BatchAUC(pred, label *Node) *Node { return apply("", batchAUC{}, pred, label) }
 
 type auc struct {
@@ -97,6 +103,8 @@ func (batchAUC) batchAlone()  {}
 func (b batchAUC) forward(c *cell) {
 	c.tally.reset()
 	b.auc.forward(c)
+	h := c.tally.(*Histogram)
+	h.crowd.see(c, h)
 }
 
 // probability is the last column of the i-th row.
@@ -116,11 +124,13 @@ func (c *cell) positive(i int) bool {
 // Histogram counts scores by bucket and label, for AUC.
 type Histogram struct {
 	// Pos and Neg count the examples with a positive and a negative label in each of the buckets ⌊p·thresholds⌋, of which there
-	// is one more than thresholds.
+	// is one more than thresholds; of 65,536 buckets, in those of [AUC].
 	Pos, Neg []int64
 
-	nans    int
-	outside error
+	from, to int // which of the buckets of AUC have anything
+	nans     int
+	outside  error
+	crowd    crowding // of an AUC of the batch alone
 }
 
 // NewHistogram returns an empty histogram of 4096 buckets.
@@ -144,12 +154,28 @@ func (h *Histogram) Add(p float32, positive bool) {
 	}
 }
 
-func (h *Histogram) bucket(p float32) int { return int(p * float32(len(h.Pos)-1)) }
+// fine says whether the buckets are those of AUC.
+func (h *Histogram) fine() bool { return len(h.Pos) == histogram.OddsBuckets }
+
+func (h *Histogram) bucket(p float32) int {
+	if !h.fine() {
+		return int(p * float32(len(h.Pos)-1))
+	}
+	i := histogram.Odds(p)
+	if h.to == 0 {
+		h.from = i
+	}
+	h.from, h.to = min(h.from, i), max(h.to, i+1)
+	return i
+}
 
 // AUC is the area under the ROC curve of the scores counted: 0.5 when one of the labels is absent, NaN when a score was NaN.
 func (h *Histogram) AUC() float64 {
 	if h.nans > 0 {
 		return math.NaN()
+	}
+	if h.fine() {
+		return histogram.AUC(h.Pos[h.from:h.to], h.Neg[h.from:h.to])
 	}
 	return histogram.AUC(h.Pos, h.Neg)
 }
@@ -166,7 +192,7 @@ func (h *Histogram) BucketError() float64 {
 func (h *Histogram) reset() {
 	clear(h.Pos)
 	clear(h.Neg)
-	h.nans, h.outside = 0, nil
+	h.nans, h.outside, h.from, h.to = 0, nil, 0, 0
 }
 
 func (h *Histogram) problem() error {

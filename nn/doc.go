@@ -213,6 +213,7 @@ package nn
 //	metric.go       what counts over batches
 //	auc.go          AUC, of all batches or of one
 //	slidingauc.go   of the last batches
+//	crowding.go     scores that its buckets do not tell apart
 //	bucketerror.go  probabilities against rates
 //	accuracy.go     Accuracy and TopK
 //	precision.go    Precision, Recall, BinaryAccuracy

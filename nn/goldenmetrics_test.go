@@ -54,7 +54,7 @@ func (m goldenMetrics) checkBinary(t *testing.T) {
 	}
 	g := NewGraph(1)
 	p, y := g.Input("score", 1), g.Input("label", 1)
-	metrics := []*Node{AUC(p, y), AUCOf(p, y, 200), Precision(p, y), Recall(p, y)}
+	metrics := []*Node{AUCOf(p, y, 4095), AUCOf(p, y, 200), Precision(p, y), Recall(p, y)}
 	e, part, got := NewExecutor(g), m.N/4, make([]float32, len(metrics))
 	for at := 0; at+part <= m.N; at += part {
 		out, err := e.Eval(t.Context(), batchOf{

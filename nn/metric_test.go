@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/histogram"
 	"pgregory.net/rapid"
 )
 
@@ -98,7 +99,8 @@ func TestMetricsRun(t *testing.T) {
 		}
 	}
 	pos, neg, err := e.Histogram(auc)
-	if err != nil || len(pos) != 4096 || pos[1433] != 1 || pos[3276] != 1 || neg[409] != 1 || neg[1638] != 1 {
+	if err != nil || len(pos) != 1<<16 || pos[histogram.Odds(.35)] != 1 || pos[histogram.Odds(.8)] != 1 ||
+		neg[histogram.Odds(.1)] != 1 || neg[histogram.Odds(.4)] != 1 {
 		t.Errorf("histogram: %v", err)
 	}
 	if hit, total, err := e.Hits(acc); hit != 3 || total != 4 || err != nil {

@@ -2,7 +2,8 @@ package nn
 
 import "fmt"
 
-// SlidingAUC is the AUC of the last steps batches, this one among them, of shape [1]. pred, label and buckets are those of [AUC].
+// SlidingAUC is the AUC of the last steps batches, this one among them, of shape [1]. pred and label are those of [AUC], buckets those of
+// [BatchAUC].
 func SlidingAUC(pred, label *Node, steps int) *Node {
 	return apply("", slidingAUC{Steps: steps}, pred, label)
 }
@@ -37,6 +38,7 @@ func (s slidingAUC) forward(c *cell) {
 		h.Add(pred.probability(i), c.in[1].positive(i))
 	}
 	t.sum.add(h, 1)
+	t.crowd.see(c, h)
 	c.value[0] = float32(s.of(t))
 }
 
@@ -45,6 +47,7 @@ type recent struct {
 	steps, at int
 	ring      []*Histogram
 	sum       *Histogram
+	crowd     crowding
 }
 
 // oldest is the histogram that the batch to come takes the place of.

@@ -122,5 +122,5 @@ func (h *Histogram) set(s []float64) {
 	for i := range h.Pos {
 		h.Pos[i], h.Neg[i] = int64(s[i]), int64(s[len(h.Pos)+i])
 	}
-	h.nans = int(s[2*len(h.Pos)])
+	h.nans, h.from, h.to = int(s[2*len(h.Pos)]), 0, len(h.Pos)
 }
