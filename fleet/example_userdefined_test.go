@@ -40,7 +40,7 @@ func Example_userDefined() {
 	// Pass 0, cost = [0.799], auc = [0.621], batch_auc = [0.621]
 	// Pass 1, cost = [0.790], auc = [0.650], batch_auc = [0.643]
 	// Pass 2, cost = [0.782], auc = [0.656], batch_auc = [0.650]
-	// Pass 3, cost = [0.775], auc = [0.657], batch_auc = [0.661]
+	// Pass 3, cost = [0.775], auc = [0.658], batch_auc = [0.661]
 	// Pass 4, cost = [0.769], auc = [0.658], batch_auc = [0.682]
 	// Pass 5, cost = [0.762], auc = [0.659], batch_auc = [0.725]
 	// Pass 6, cost = [0.756], auc = [0.659], batch_auc = [0.736]
