@@ -503,3 +503,38 @@ func TestWhatWasSavedIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestASaveThatFailsAtItsEnd: a base whose record can't be written changes nothing: the next delta follows the base
+// before.
+func TestASaveThatFailsAtItsEnd(t *testing.T) {
+	for _, servers := range []int{0, 2} {
+		dir := t.TempDir()
+		at := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
+		if err := os.MkdirAll(at("taken", "model.json"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		fleettest.Cluster{Servers: servers, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+			c := newClicking()
+			return c.play(ctx, f, strategy.Async(), "", func() error {
+				if err := errors.Join(c.train(ctx, true, 1, 2), c.base(ctx, f, at("base")), c.train(ctx, true, 3)); err != nil {
+					return err
+				}
+				if err := c.base(ctx, f, at("taken")); err == nil {
+					return errors.New("a base was saved whose record is a directory")
+				}
+				if err := c.delta(ctx, f, at("delta")); err != nil {
+					return err
+				}
+				merged, err := loaded(at("base"), at("delta"))
+				if err != nil {
+					return err
+				}
+				err = c.base(ctx, f, at("whole"))
+				if whole, again := loaded(at("whole")); whole != merged {
+					t.Errorf("%d servers: a base and its delta are\n%s\nand a base now is\n%s, %v", servers, merged, whole, again)
+				}
+				return err
+			})
+		})
+	}
+}

@@ -30,40 +30,33 @@ func (g *gate) enter(ctx context.Context, rows int) (leave func(), err error) {
 		return func() {}, nil
 	}
 	w := &waiter{min(rows, g.large()), make(chan struct{})}
-	leave = func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.busy -= w.rows
-		g.admit()
-	}
-	g.mu.Lock()
-	at, _ := slices.BinarySearchFunc(g.waiting, w.rows+1, func(o *waiter, n int) int { return cmp.Compare(o.rows, n) })
-	g.waiting = slices.Insert(g.waiting, at, w)
-	g.admit()
-	g.mu.Unlock()
+	g.change(func() {
+		at, _ := slices.BinarySearchFunc(g.waiting, w.rows+1, func(o *waiter, n int) int { return cmp.Compare(o.rows, n) })
+		g.waiting = slices.Insert(g.waiting, at, w)
+	})
 	select {
 	case <-w.turn:
-		return leave, nil
+		return func() { g.change(func() { g.busy -= w.rows }) }, nil
 	case <-ctx.Done():
 	}
-	g.mu.Lock()
-	i := slices.Index(g.waiting, w)
-	if i >= 0 {
-		g.waiting = slices.Delete(g.waiting, i, i+1)
-	}
-	g.mu.Unlock()
-	if i < 0 { // its turn came meanwhile
-		leave()
-	}
+	g.change(func() {
+		if i := slices.Index(g.waiting, w); i >= 0 {
+			g.waiting = slices.Delete(g.waiting, i, i+1)
+		} else { // its turn came meanwhile
+			g.busy -= w.rows
+		}
+	})
 	return nil, ctx.Err()
 }
 
 // large is how many rows calls have at a time of which each has more than an eighth of all.
 func (g *gate) large() int { return g.most - g.most/4 }
 
-// admit begins the calls that there is room for. Locked.
-func (g *gate) admit() {
-	for len(g.waiting) > 0 {
+// change makes a change, and begins the calls that there is room for.
+func (g *gate) change(do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for do(); len(g.waiting) > 0; g.waiting = g.waiting[1:] {
 		w, most := g.waiting[0], g.most
 		if w.rows > g.most/8 {
 			most = g.large()
@@ -72,7 +65,6 @@ func (g *gate) admit() {
 			return
 		}
 		g.busy += w.rows
-		g.waiting = g.waiting[1:]
 		close(w.turn)
 	}
 }

@@ -38,12 +38,11 @@ func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backen
 		return err
 	}
 	defer done()
-	var sure table.Chain // before this call's own doubt, which a cut that is lost leaves on servers
-	return c.cuts.repeat(func() error { return c.serve(ctx, how, &sure, write, commit) })
+	return c.cuts.repeat(func() error { return c.serve(ctx, how, write, commit) })
 }
 
 // serve makes one attempt.
-func (c *Client) serve(ctx context.Context, how table.Serving, sure *table.Chain, write func(backend.Serving) error,
+func (c *Client) serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
 	commit func() (table.Chain, error)) (err error) {
 	msg := wire.Save{ID: c.cuts.id(), Read: true}
 	defer c.cuts.abandon(ctx, msg)
@@ -58,10 +57,6 @@ func (c *Client) serve(ctx context.Context, how table.Serving, sure *table.Chain
 	if err != nil {
 		return err
 	}
-	if chain == sure.Doubted() {
-		chain = *sure
-	}
-	*sure = chain
 	if err := write(&serving{cut{c, msg.ID}, chain, left}); err != nil {
 		return err
 	}
@@ -75,12 +70,12 @@ func (c *Client) serve(ctx context.Context, how table.Serving, sure *table.Chain
 	if err := before(ctx, chain.Doubted()); err != nil {
 		return err
 	}
-	*sure = table.Chain{}
 	now, err := commit()
-	if err != nil && now == (table.Chain{}) {
+	switch {
+	case err == nil:
+	case now == table.Chain{}: // it is not whole, for sure
 		return errors.Join(err, before(context.WithoutCancel(ctx), chain))
-	}
-	if err != nil {
+	default:
 		return err
 	}
 	if err := c.served(context.WithoutCancel(ctx), msg.ID, now); err != nil {

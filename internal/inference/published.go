@@ -36,14 +36,10 @@ func (p published) newest() (serial int) {
 
 // endsWith says why the last model of a chain may not be the newest, or nil.
 func (p published) endsWith(c table.Chain) error {
-	if p.dir == "" {
+	if p.dir == "" || c.Serial == 0 { // an earlier version gave no numbers
 		return fmt.Errorf("%w: the job goes on from a checkpoint, or a save was broken off, and others may have been saved "+
-			"behind %s: save a base, or name the directory of all that was published in SaveOptions.Published",
+			"behind %s: save a base, and name the directory of all that is published in SaveOptions.Published from then on",
 			backend.ErrNoBase, c.Last)
-	}
-	if c.Serial == 0 {
-		return fmt.Errorf("%w: an earlier version saved %s, and did not say what was saved before and after it: "+
-			"save a base", backend.ErrNoBase, c.Last)
 	}
 	base, last := false, false
 	for _, m := range p.all {
