@@ -78,7 +78,9 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	if err != nil {
 		return err
 	}
+	r.middles++
 	if e.End {
+		r.middles = 0
 		r.partly = part{Trained: e.Examples - r.before, Rows: r.all}
 		r.before = e.Examples
 	}
@@ -278,11 +280,11 @@ func (r *Run) resume() error {
 	return r.note() // positions are of this epoch
 }
 
-// counted takes from the history how many examples the epochs before had.
+// counted takes from the history how many examples the epochs before had, and how often the last was evaluated in its middle.
 func (r *Run) counted() {
 	for _, e := range r.History {
-		if e.End {
-			r.before = e.Examples
+		if r.middles++; e.End {
+			r.before, r.middles = e.Examples, 0
 		}
 	}
 }

@@ -94,6 +94,9 @@ func TestHooksBehindALongHistory(t *testing.T) {
 		at := func(name string) string { return filepath.Join(dir, name) }
 		want, whole := many(t, size, 6, at("whole"), "", at("best whole"))
 		for _, out := range []string{"out", "", "out old"} {
+			if out == "out old" && size[1] > 1 {
+				continue
+			}
 			name, best := at("of"+out), at("best"+out)
 			if out != "" {
 				out = at(out)

@@ -14,13 +14,16 @@ type memory struct {
 	Evaluations int `json:"evaluations,omitempty"`
 	// Before are the examples that all workers trained on in epochs before.
 	Before int `json:"before,omitempty"`
+	// Middles are the evaluations so far in the middle of the epoch that is under way.
+	Middles int `json:"middles,omitempty"`
 	// Hooks is what hooks remember.
 	Hooks map[string][]byte `json:"hooks,omitempty"`
 }
 
 // memory is what this worker knows.
 func (r *Run) memory() (m memory, err error) {
-	m = memory{History: r.History, Evaluations: len(r.History) + r.lacking, Before: r.before, Hooks: map[string][]byte{}}
+	m = memory{History: r.History, Evaluations: len(r.History) + r.lacking, Before: r.before, Middles: r.middles,
+		Hooks: map[string][]byte{}}
 	err = r.states(func(name string, s State) (err error) {
 		m.Hooks[name], err = s.Save()
 		return err
@@ -30,7 +33,7 @@ func (r *Run) memory() (m memory, err error) {
 
 // remember takes up what a checkpoint has, or another worker knows.
 func (r *Run) remember(m memory) error {
-	r.History, r.before, r.lacking = m.History, m.Before, max(m.Evaluations-len(m.History), 0)
+	r.History, r.before, r.middles, r.lacking = m.History, m.Before, m.Middles, max(m.Evaluations-len(m.History), 0)
 	if m.Evaluations == 0 {
 		r.counted()
 	}

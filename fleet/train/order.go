@@ -1,18 +1,22 @@
 package train
 
-import "fmt"
+import (
+	"fmt"
+	"log/slog"
+)
 
 // order is what the order of an epoch's rows comes from. A job that goes on in the middle of an epoch passes over as many rows as were
 // trained, which are the same rows only where the order is the same.
 type order struct {
-	Seed uint64 `json:"seed"`
-	Rows int    `json:"rows,omitempty"` // to train on, 0 if nobody knows
+	Seed  uint64 `json:"seed"`
+	Rows  int    `json:"rows,omitempty"`  // to train on, 0 if nobody knows
+	Batch int    `json:"batch,omitempty"` // 0 in checkpoints of earlier versions
 	// Digest is that of the rows, empty if there is none, as in checkpoints of earlier versions.
 	Digest string `json:"digest,omitempty"`
 }
 
 func (r *Run) order() order {
-	return order{Seed: r.Job.Seed, Rows: max(0, r.stock.Rows), Digest: r.stock.Digest}
+	return order{Seed: r.Job.Seed, Batch: r.Job.Batch, Rows: max(0, r.stock.Rows), Digest: r.stock.Digest}
 }
 
 // warn says on the worker that leads that the job goes on in the middle of an epoch in another order.
@@ -31,6 +35,11 @@ func (r *Run) warn() {
 		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with %d training rows, and this job has %d: as many rows of epoch %d "+
 			"are passed over as were trained of the others, so that some examples count twice and others not at all; "+
 			"with the same rows each counts once\n", then.Rows, now.Rows, r.Epoch+1)
+	}
+	if then.Batch != now.Batch && then.Batch > 0 && r.Job.Threads > 1 {
+		fmt.Fprintf(r.Job.Stdout, "warning: the checkpoint was saved with -batch=%d, and this job has -batch=%d: in epoch %d up to %d "+
+			"examples of each thread count twice; with -batch=%d, or -threads=1, each counts once\n", then.Batch, now.Batch, r.Epoch+1,
+			now.Batch-1, then.Batch)
 	}
 	switch {
 	case then.Digest == "" && r.Job.Files.Take > 0 && r.Epoch > 0:
@@ -55,4 +64,13 @@ func (r *Run) stoppedAt() string {
 		return fmt.Sprintf("in the middle of %s, after %d of its %d examples", epoch, r.partly.Trained, r.partly.Rows)
 	}
 	return "after " + epoch
+}
+
+// warnBatch says once that a batch is more than there is to train on.
+func (r *Run) warnBatch() {
+	if mine := r.share / r.Job.Threads; r.leads && !r.small && mine > 0 && mine < r.Job.Batch {
+		r.small = true
+		slog.Warn("train: a batch is larger than what there is to train on, so that an epoch is one step: a smaller -batch makes more",
+			"batch", r.Job.Batch, "examples of a worker and thread", mine)
+	}
 }

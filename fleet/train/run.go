@@ -40,12 +40,14 @@ type Run struct {
 	behind      int          // steps of the epoch that this worker had behind it when it began
 	due         int          // the step of the epoch behind which the next evaluation comes
 	before      int          // examples that all workers trained on in epochs before
+	middles     int          // evaluations in the middle of the epoch so far
 	lacking     int          // evaluations that History lacks, since the checkpoint had no room for them
 	last        nn.TrainResult
 	curve       curve
 	then        *order // that of the checkpoint which the job goes on from, nil if it is not known
 	partly      part   // how much of the last epoch was trained
 	stock       stock  // what there is to train on, of all workers
+	small       bool   // it was said that a batch is larger than the data
 	leads       bool
 	keeps       *keeper                // of the best model; nil if the job leaves that of its last step
 	late        bool                   // this worker was started again alone, and the others train on
@@ -204,9 +206,11 @@ func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
 	res, err := r.trainShare(ctx)
 	if errors.Is(err, nn.ErrNoBatches) && r.stopping() {
 		none := func(func(dataset.Batch, error) bool) {}
-		at := r.Fleet.Position().In(r.Epoch)
+		at := r.Fleet.Position()
 		res, err = r.exe.TrainFrom(ctx, none, nn.TrainOptions{MayBeEmpty: true}) // the others have to know that this epoch is over
-		res.Passed = at
+		if at.Epoch == r.Epoch {
+			res.Passed = at.Samples
+		}
 	}
 	return res, err
 }
@@ -223,6 +227,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	if err != nil {
 		return nn.TrainResult{}, err
 	}
+	r.warnBatch()
 	r.apart.Store(false)
 	if err := r.goOn(ctx); err != nil {
 		return nn.TrainResult{}, err
@@ -234,7 +239,28 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 			return r.untilStopped(mine.Shard(thread, j.Threads).Prefetch(2).MayBeEmpty().BatchesContext(ctx, j.Batch))
 		}, options)
 	}
-	return r.exe.TrainFrom(ctx, r.untilStopped(mine.Prefetch(2).BatchesContext(ctx, j.Batch)), options)
+	return r.exe.TrainFrom(ctx, r.untilStopped(r.batches(ctx, mine)), options)
+}
+
+// batches are those of this worker's share. Of one that is trained in part a batch ends where the checkpoint did, though batches had
+// another size then.
+func (r *Run) batches(ctx context.Context, mine *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
+	of := func(rows *dataset.Dataset) iter.Seq2[dataset.Batch, error] {
+		return rows.Prefetch(2).BatchesContext(ctx, r.Job.Batch)
+	}
+	at := r.Fleet.Position().In(r.Epoch)
+	if at == math.MaxInt || at%r.Job.Batch == 0 {
+		return of(mine)
+	}
+	return func(yield func(dataset.Batch, error) bool) {
+		for _, rows := range []*dataset.Dataset{mine.Take(at), mine.Skip(at).MayBeEmpty()} {
+			for batch, err := range of(rows) {
+				if !yield(batch, err) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // rows are those of the epoch, of all workers.
@@ -274,14 +300,8 @@ func (r *Run) goOn(ctx context.Context) error {
 	if r.behind, r.due = passed/r.Job.Batch, every; every == 0 || passed == 0 || passed == math.MaxInt {
 		return nil
 	}
-	made := 0
-	for _, e := range r.History {
-		if e.Epoch == r.Epoch+1 && !e.End {
-			made++
-		}
-	}
 	r.due = r.behind - r.behind%every
-	if r.due < r.behind || r.late || made >= r.behind/every {
+	if r.due < r.behind || r.late || r.middles >= r.behind/every {
 		r.due += every
 	}
 	return r.between(ctx, nn.TrainResult{Passed: passed})

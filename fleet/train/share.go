@@ -107,20 +107,40 @@ func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Da
 	r.share, _ = mine.Len()
 	r.all, _ = rows.Len()
 	r.least = r.all / r.Fleet.WorkerNum()
-	if !r.Job.Sharded {
+	unknown := r.all == 0
+	if r.Job.Sharded {
+		if r.all = max(0, r.stock.Rows); r.Job.Rows != nil {
+			r.all = 0 // what others choose of theirs, nobody knows
+		}
+	}
+	if !r.Fleet.IsCollective() || !r.Job.Sharded && (!unknown || r.Job.EvalEvery == 0) {
 		return mine, nil
 	}
-	if r.all = max(0, r.stock.Rows); r.Job.Rows != nil {
-		r.all = 0 // what others choose of theirs, nobody knows
-	}
-	if r.Fleet.IsCollective() {
-		least, err := r.Fleet.Util().AllReduceInts(ctx, []int64{int64(r.share)}, fleet.Min)
-		if err != nil {
+	if _, known := mine.Len(); !known { // rows that are filtered, or read as they come
+		if r.share, err = count(ctx, mine); err != nil {
 			return nil, err
 		}
-		r.least = int(least[0])
 	}
+	least, err := r.Fleet.Util().AllReduceInts(ctx, []int64{int64(r.share)}, fleet.Min)
+	if err != nil {
+		return nil, err
+	}
+	r.least = int(least[0])
 	return mine, nil
+}
+
+// count is how many rows there are, by looking at each.
+func count(ctx context.Context, rows *dataset.Dataset) (n int, err error) {
+	for batch, err := range rows.MayBeEmpty().BatchesContext(ctx, testBatch) {
+		if err != nil {
+			return 0, err
+		}
+		for _, column := range batch {
+			n += column.Shape()[0]
+			break
+		}
+	}
+	return n, nil
 }
 
 // mine is this worker's share of rows.
