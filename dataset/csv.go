@@ -56,6 +56,9 @@ type CSVColumn struct {
 	Fields []string
 	// Hash, if not 0, makes text an id: HashID(field, text, Hash). A missing value is hashed as "".
 	Hash int64
+	// HashNumbers has Hash take a text that is a number by its value: 3, 3.0 and 3e0 are one category, hashed as "3". By default a text is
+	// hashed as it stands there, which no file of floating point numbers says: package dataset/parquet refuses to hash these without.
+	HashNumbers bool
 	// Missing is the number that a missing value becomes; the format's when "". In a column of Floats it may be "NaN".
 	Missing string
 	// Scale makes other numbers of those of a column of Floats, one scaling for all or one for each value of a row; nil leaves them as they
@@ -142,6 +145,9 @@ func (c CSVColumn) checkValues() error {
 	if c.Hash < 0 || c.Hash > 0 && c.kind() == floatKind {
 		return fmt.Errorf("%w %q: Hash is %d; want 1 or more, and a column of Ints or IDs", ErrColumn, c.Name, c.Hash)
 	}
+	if c.HashNumbers && c.Hash == 0 {
+		return fmt.Errorf("%w %q: HashNumbers without Hash, which makes the ids", ErrColumn, c.Name)
+	}
 	if _, ok := c.filler(); !ok {
 		return fmt.Errorf("%w %q: Missing is %q; want %s", ErrColumn, c.Name, c.Missing, c.kind().want([]byte(c.Missing)))
 	}
@@ -180,6 +186,7 @@ type filler struct {
 func (c CSVColumn) use(name string, from, column, at int) fieldUse {
 	use := fieldUse{name: name, from: from, column: column, at: at, kind: c.kind(), scale: c.Scale}
 	use.filler, _ = c.filler()
+	use.numbers = c.HashNumbers
 	if c.Hash > 0 {
 		use.hash = categories.NewHasher(name, c.Hash)
 	}
@@ -209,14 +216,16 @@ type csvParser struct {
 
 // fieldUse is what becomes of a field.
 type fieldUse struct {
-	name   string
-	from   int // field of the line
-	column int
-	at     int
-	kind   kind
-	hash   categories.Hasher // height 0: a number
-	scale  []Scaling
-	filler filler // stands for a missing number, or there must be one
+	name    string
+	from    int // field of the line
+	column  int
+	at      int
+	kind    kind
+	hash    categories.Hasher // height 0: a number
+	numbers bool              // are hashed by their value
+	digits  []byte
+	scale   []Scaling
+	filler  filler // stands for a missing number, or there must be one
 }
 
 // bind finds the fields of the schema among the names.
@@ -268,6 +277,10 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 	if u.hash.Height > 0 {
 		if missing {
 			text = nil
+		}
+		if u.numbers {
+			u.digits = categories.AppendNumber(u.digits[:0], text)
+			text = u.digits
 		}
 		u.setID(row, at, u.hash.ID(text))
 		return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -66,6 +67,45 @@ func (f *formatNames) nameOf(t reflect.Type) string {
 type description struct {
 	Name    string          `json:"name"`
 	Options json.RawMessage `json:"options,omitempty"`
+	// IDs is the rule by which Hash makes ids, of formats that have it; 0 is that of earlier versions.
+	IDs int `json:"ids,omitempty"`
+}
+
+// idsRule is that of this version: ids are of the texts of lines, as ever, and Parquet makes the same. Before it hashed unsigned
+// integers from half their range on as negative ones, and floating point numbers without a word of how lines write them.
+const idsRule = 1
+
+// rule is idsRule where a format hashes what Parquet files may have too.
+func rule(f any) int {
+	var schema []CSVColumn
+	switch f := f.(type) {
+	case CSV:
+		schema = f.Schema
+	case JSONLines:
+		schema = f.Schema
+	}
+	if slices.ContainsFunc(schema, func(c CSVColumn) bool { return c.Hash > 0 }) {
+		return idsRule
+	}
+	return 0
+}
+
+// toldRules has descriptions of which a line of the log has told that they are of an earlier rule.
+var toldRules sync.Map
+
+// checkRule refuses a rule that is not known, and logs one of earlier versions, once.
+func (d *description) checkRule(f Format, data []byte) error {
+	now := rule(f)
+	if d.IDs > idsRule {
+		return fmt.Errorf("%w %q: its ids are made by rule %d, and this version knows %d: a newer version of gofleet has described it",
+			ErrFormat, d.Name, d.IDs, idsRule)
+	}
+	if _, told := toldRules.LoadOrStore(string(data), true); d.IDs < now && !told {
+		slog.Warn("dataset: the format of an earlier version hashes lines as ever; but if Parquet files trained the model, their unsigned "+
+			"integers from half the range on and their floating point numbers had other ids than lines have: train it again then",
+			"format", d.Name)
+	}
+	return nil
 }
 
 // DescribeFormat writes a format with all its options as JSON, from which [ReadFormat] makes one that reads every line alike. A type of
@@ -90,7 +130,7 @@ func DescribeFormat(f Format) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrFormat, name, err)
 	}
-	data, err := json.Marshal(description{name, options})
+	data, err := json.Marshal(description{name, options, rule(v.Interface())})
 	if err == nil {
 		err = sameAgain(v, data)
 	}
@@ -142,5 +182,5 @@ func ReadFormat(data []byte) (Format, error) {
 	if _, err := f.Columns(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w %q", ErrFormat, d.Name), err)
 	}
-	return f, nil
+	return f, d.checkRule(f, data)
 }

@@ -1,11 +1,13 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding"
 	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -129,7 +131,7 @@ func TestDescriptionsAreFrozen(t *testing.T) {
 		`{"name":"criteo"}`: Criteo{},
 		`{"name":"criteo","options":{"Dense":"log1p","Height":1000}}`: Criteo{Dense: Log1p, Height: 1000},
 		`{"name":"csv","options":{"Comma":59,"Fields":["x","n"],"NA":"NA","Schema":[{"Column":{"Name":"n","Type":"int64"},"Hash":10},` +
-			`{"Column":{"Name":"xs","Shape":[1],"Type":"float32"},"Fields":["x"],"Missing":"0"}]}}`: CSV{Comma: ';', Fields: []string{"x", "n"}, NA: "NA",
+			`{"Column":{"Name":"xs","Shape":[1],"Type":"float32"},"Fields":["x"],"Missing":"0"}]},"ids":1}`: CSV{Comma: ';', Fields: []string{"x", "n"}, NA: "NA",
 			Schema: []CSVColumn{{Column: Ints("n"), Hash: 10}, {Column: Floats("xs", 1), Fields: []string{"x"}, Missing: "0"}}},
 		`{"name":"csv","options":{"Schema":[{"Column":{"Name":"x","Shape":[2],"Type":"float32"},"Fields":["a","b"],` +
 			`"Scale":[{},{"Log1p":true,"Mean":0.1,"Std":1e-20}]}]}}`: CSV{Schema: []CSVColumn{{Column: Floats("x", 2), Fields: []string{"a", "b"},
@@ -145,6 +147,35 @@ func TestDescriptionsAreFrozen(t *testing.T) {
 		if got, err := ReadFormat([]byte(text)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is read as %v, %v, want %v", text, got, err, want)
 		}
+	}
+}
+
+// TestDescriptionsOfEarlierVersions: a format that hashes, of a version that did not say by which rule, is read, and the log says once what
+// could not be known; one of a later rule is refused.
+func TestDescriptionsOfEarlierVersions(t *testing.T) {
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	for _, text := range []string{`{"name":"csv","options":{"Schema":[{"Column":{"Name":"n","Type":"int64"},"Hash":11}]}}`,
+		`{"name":"json_lines","options":{"Schema":[{"Column":{"Name":"n","Type":"int64"},"Hash":12}]}}`,
+		`{"name":"csv","options":{"Schema":[{"Column":{"Name":"n","Type":"int64"}}]}}`} {
+		log.Reset()
+		for range 3 {
+			f, err := ReadFormat([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := DescribeFormat(f); err != nil || strings.Contains(string(again), `"ids":1`) != strings.Contains(text, "Hash") {
+				t.Errorf("%s is described as %s, %v", text, again, err)
+			}
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != strings.Count(text, "Hash") {
+			t.Errorf("%s: %d warnings:\n%s", text, n, log.String())
+		}
+	}
+	later := `{"name":"csv","options":{"Schema":[{"Column":{"Name":"n","Type":"int64"},"Hash":10}]},"ids":2}`
+	if _, err := ReadFormat([]byte(later)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("a later rule: %v", err)
 	}
 }
 

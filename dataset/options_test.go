@@ -179,6 +179,8 @@ func fieldCases(t *testing.T) map[string][2]string {
 		"CSVColumn.Column":  {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Column = Floats("y") })},
 		"CSVColumn.Fields":  {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Fields = []string{"x"} })},
 		"CSVColumn.Hash":    {lawCSV("1,2\n", func(*CSV) {}), lawCSV("1,2\n", func(f *CSV) { f.Schema[1].Hash = 1000 })},
+		"CSVColumn.HashNumbers": {lawCSV("1,2.0\n", func(f *CSV) { f.Schema[1].Hash = 1000 }),
+			lawCSV("1,2.0\n", func(f *CSV) { f.Schema[1].Hash, f.Schema[1].HashNumbers = 1000, true })},
 		"CSVColumn.Missing": {lawCSV(",2\n", func(*CSV) {}), lawCSV(",2\n", func(f *CSV) { f.Schema[0].Missing = "5" })},
 		"CSVColumn.Scale":   {lawCSV("1,2\n", func(*CSV) {}), lawScaling(Scaling{Mean: 2})},
 		"Scaling.Log1p":     {lawScaling(Scaling{Mean: 2}), lawScaling(Scaling{Mean: 2, Log1p: true})},

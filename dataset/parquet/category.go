@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/gofleet/gofleet/internal/categories"
 )
 
 // category is the id of the value that was taken last. An entry of a dictionary is hashed once.
@@ -18,20 +20,30 @@ func (u *use) category(v *parquet.Value) int64 {
 	return *id
 }
 
-// token is what is hashed of a value: its text, of a number in decimal digits; "" where it is null. It is valid until the next call.
+// token is what is hashed of a value: its text, of an integer in decimal digits, of another number as HashNumbers writes it; "" where it is
+// null. It is valid until the next call.
 func (u *use) token(v *parquet.Value) []byte {
-	switch v.Kind() {
-	case parquet.ByteArray, parquet.FixedLenByteArray:
+	u.digits = u.digits[:0]
+	switch kind := v.Kind(); {
+	case v.IsNull():
+	case u.numbers && (kind == parquet.ByteArray || kind == parquet.FixedLenByteArray):
+		u.digits = categories.AppendNumber(u.digits, v.ByteArray())
+	case kind == parquet.ByteArray || kind == parquet.FixedLenByteArray:
 		return v.ByteArray()
-	case parquet.Int32:
-		u.digits = strconv.AppendInt(u.digits[:0], int64(v.Int32()), 10)
-	case parquet.Int64:
-		u.digits = strconv.AppendInt(u.digits[:0], v.Int64(), 10)
+	case kind == parquet.Int32 && u.unsigned:
+		u.digits = strconv.AppendUint(u.digits, uint64(v.Uint32()), 10)
+	case kind == parquet.Int32:
+		u.digits = strconv.AppendInt(u.digits, int64(v.Int32()), 10)
+	case kind == parquet.Int64 && u.unsigned:
+		u.digits = strconv.AppendUint(u.digits, v.Uint64(), 10)
+	case kind == parquet.Int64:
+		u.digits = strconv.AppendInt(u.digits, v.Int64(), 10)
+	case kind == parquet.Float:
+		u.digits = categories.AppendNumber(u.digits, strconv.AppendFloat(u.digits, float64(v.Float()), 'g', -1, 32))
+	case kind == parquet.Double:
+		u.digits = categories.AppendNumber(u.digits, strconv.AppendFloat(u.digits, v.Double(), 'g', -1, 64))
 	default:
-		u.digits = u.digits[:0]
-		if !v.IsNull() {
-			u.digits = append(u.digits, v.String()...)
-		}
+		u.digits = append(u.digits, v.String()...)
 	}
 	return u.digits
 }

@@ -1,15 +1,19 @@
 package parquet
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/gofleet/gofleet/internal/files"
 )
@@ -19,7 +23,8 @@ type file struct {
 	path    string
 	closer  io.Closer
 	groups  []parquet.RowGroup
-	uses    []use // of its columns
+	uses    []use  // of its columns
+	advice  string // where its pages can't be read
 	holders atomic.Int32
 }
 
@@ -71,8 +76,37 @@ func (f *file) look(at io.ReaderAt, size int64) error {
 			return err
 		}
 	}
+	return f.checkPages(parsed, io.NewSectionReader(at, 0, size))
+}
+
+// checkPages refuses what the library is known to read wrong (v0.32.0): booleans in runs that another program has written, of which it
+// takes whole bytes. Of what it can't read it notes what to write instead.
+func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
+	for _, group := range parsed.Metadata().RowGroups {
+		for _, u := range f.uses {
+			chunk := &group.Columns[u.leaf].MetaData
+			if chunk.Codec == format.Lz4 || chunk.Codec == format.Lz4Raw {
+				f.advice = " (not all that is packed by lz4 can be read: write it with zstd, snappy or gzip)"
+			}
+			if chunk.Type != format.Boolean || chunk.NumValues == 0 || strings.HasPrefix(parsed.Metadata().CreatedBy, library) {
+				continue
+			}
+			var page format.PageHeader
+			header := bufio.NewReader(io.NewSectionReader(pages, chunk.DataPageOffset, pages.Size()))
+			if err := thrift.NewDecoder(new(thrift.CompactProtocol).NewReader(header)).Decode(&page); err != nil {
+				return fmt.Errorf("column %q: its first page: %w", u.field, err)
+			}
+			if page.DataPageHeader.V.Encoding == format.RLE || page.DataPageHeaderV2.V.Encoding == format.RLE {
+				return fmt.Errorf("column %q holds booleans encoded as RLE, which can't be read: write it with data pages of version 1.0 "+
+					"and encoding PLAIN, or as integers", u.field)
+			}
+		}
+	}
 	return nil
 }
+
+// library is what writes files that it can read itself.
+const library = "github.com/parquet-go/parquet-go"
 
 // checkFooter refuses a file whose end says that more stands before it than there is, for which the library would take memory at once.
 func checkFooter(f io.ReaderAt, size int64) error {

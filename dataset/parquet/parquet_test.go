@@ -181,13 +181,16 @@ type odd struct {
 	Money int64     `parquet:"money,decimal(2:9)"`
 	Deep  [][]int64 `parquet:"deep,list"`
 	NaN   float32   `parquet:"nan"`
+	Inf   float64   `parquet:"inf"`
+	When  int64     `parquet:"when,timestamp(microsecond)"`
 	Group struct{ A, B int64 }
 }
 
 // TestRefused: what can't be a column of rows is told by file, row and field; a null has what Missing says.
 func TestRefused(t *testing.T) {
-	good := odd{Null: new(int64(3)), Half: 2, Minus: 1, Big: 1, Text: "a", List: []float32{1, 2}, NaN: float32(math.NaN())}
+	good := odd{Null: new(int64(3)), Half: 2, Minus: 1, Big: 1, Text: "a", List: []float32{1, 2}, NaN: float32(math.NaN()), When: 1700000000000001}
 	bad := good
+	bad.Inf = math.Inf(-1)
 	bad.Far, bad.Null, bad.Half, bad.Minus, bad.Big, bad.List = 1e39, nil, 1.5, -1, math.MaxUint64, []float32{1, 2, 3}
 	whole := written(t, []odd{good, bad}, 10)
 	files := fstest.MapFS{"f": {Data: whole}, "text": {Data: []byte("a,b\n1,2\n")}, "cut": {Data: whole[:len(whole)/2]}}
@@ -216,7 +219,11 @@ func TestRefused(t *testing.T) {
 		"a shorter list":  {Files{Schema: column(dataset.Floats("x", 3), "list")}, "f:1: field list: want 3 values, got 2"},
 		"a decimal":       {Files{Schema: column(ints, "money")}, `f: column "money" holds`},
 		"a deep list":     {Files{Schema: column(dataset.Varying(ints), "deep")}, `f: column "deep" is a list of lists`},
-		"not a number":    {Files{Schema: column(floats, "nan")}, "[NaN NaN]"},
+		"not a number":    {Files{Schema: column(floats, "nan")}, "f:1: field nan: want a finite number, or null for a missing one, got NaN"},
+		"infinity":        {Files{Schema: column(floats, "inf")}, "f:2: field inf: want a finite number, or null for a missing one, got -Inf"},
+		"hashed doubles":  {Files{Schema: []dataset.CSVColumn{{Column: ints, Fields: []string{"half"}, Hash: 9}}}, `column "half" holds DOUBLE, and Hash makes ids of text, which lines may write as 3 or 3.0: set HashNumbers`},
+		"an instant":      {Files{Schema: column(floats, "when")}, `column "when" holds TIMESTAMP(isAdjustedToUTC=true,unit=MICROS), which float32 rounds to minutes: read it as Ints`},
+		"an exact one":    {Files{Schema: column(ints, "when")}, "[1700000000000001 1700000000000001]"},
 		"no such column":  {Files{Schema: column(floats, "nine")}, `f: there is no column "nine", only ["null" "half"`},
 		"several columns": {Files{Schema: column(floats, "Group")}, `f: "Group" is several columns, ["Group.A" "Group.B"]: name one of them`},
 		"no Parquet":      {Files{Schema: column(floats, "a"), Paths: []string{"text"}}, "dataset: text: "},

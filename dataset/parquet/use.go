@@ -28,6 +28,7 @@ type use struct {
 	size     int // how many values a row has; 0: any number
 	kind     tensor.Dtype
 	hash     categories.Hasher // Height 0: a number
+	numbers  bool              // are hashed by their value
 	digits   []byte            // of a number that is hashed
 	scale    []dataset.Scaling
 	filler   number // stands for null
@@ -51,7 +52,7 @@ func (f *Files) uses() (uses []use, err error) {
 		if fields == nil {
 			fields = []string{c.Name}
 		}
-		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, scale: c.Scale}
+		u := use{column: column, size: c.Width() / len(fields), kind: c.Type, scale: c.Scale, numbers: c.HashNumbers}
 		if c.Missing == "" && c.Hash == 0 {
 			c.Missing = f.Missing
 		}
@@ -124,12 +125,17 @@ func (u *use) take(s *parquet.Schema, path []string) {
 func (u *use) check(s *parquet.Schema) error {
 	leaf, _ := s.Lookup(s.Columns()[u.leaf]...)
 	t := leaf.Node.Type()
-	decimal := false
+	decimal, instant := false, false
 	u.unsigned, u.list = false, leaf.MaxRepetitionLevel > 0
 	if logical := t.LogicalType(); logical != nil {
 		integer, ok := logical.Value.(*format.IntType)
 		u.unsigned = ok && !integer.IsSigned
-		_, decimal = logical.Value.(*format.DecimalType)
+		switch logical.Value.(type) {
+		case *format.DecimalType:
+			decimal = true
+		case *format.TimestampType, *format.TimeType:
+			instant = true
+		}
 	}
 	text := t.Kind() == parquet.ByteArray || t.Kind() == parquet.FixedLenByteArray
 	switch {
@@ -137,6 +143,12 @@ func (u *use) check(s *parquet.Schema) error {
 		return fmt.Errorf("column %q holds %v, which no column of rows can: write it as numbers", u.field, t)
 	case text && u.hash.Height == 0:
 		return fmt.Errorf("column %q holds %v: give its CSVColumn a Hash, to make ids of it, or write it as numbers", u.field, t)
+	case instant && u.kind == tensor.Float32:
+		return fmt.Errorf("column %q holds %v, which float32 rounds to minutes: read it as Ints, or write what matters of it, such as the "+
+			"hour", u.field, t)
+	case (t.Kind() == parquet.Float || t.Kind() == parquet.Double) && u.hash.Height > 0 && !u.numbers:
+		return fmt.Errorf("column %q holds %v, and Hash makes ids of text, which lines may write as 3 or 3.0: set HashNumbers of its "+
+			"CSVColumn, or write it as integers or text", u.field, t)
 	case leaf.MaxRepetitionLevel > 1:
 		return fmt.Errorf("column %q is a list of lists: want a number, a text, or a list", u.field)
 	}
@@ -275,7 +287,9 @@ func (u *use) fromInt(i int64) (number, error) {
 func (u *use) fromFloat(x float64) (number, error) {
 	narrow := float32(x)
 	switch {
-	case u.kind == tensor.Float32 && math.IsInf(float64(narrow), 0) && !math.IsInf(x, 0):
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return number{}, u.bad("a finite number, or null for a missing one", fmt.Sprint(x))
+	case u.kind == tensor.Float32 && math.IsInf(float64(narrow), 0):
 		return number{}, u.bad("a number in the range of float32, at most 3.4028235e+38 in size", fmt.Sprint(x))
 	case u.kind == tensor.Float32:
 		return number{float: narrow}, nil

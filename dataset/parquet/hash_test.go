@@ -1,0 +1,115 @@
+package parquet
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/gofleet/gofleet/dataset"
+)
+
+// hashed has a column of each type that is hashed.
+type hashed struct {
+	U32   uint32   `parquet:"u32" json:"u32"`
+	U64   uint64   `parquet:"u64" json:"u64"`
+	I32   int32    `parquet:"i32" json:"i32"`
+	I64   int64    `parquet:"i64" json:"i64"`
+	Dict  uint64   `parquet:"dict,dict" json:"dict"`
+	Null  *uint32  `parquet:"null,optional" json:"null"`
+	Text  string   `parquet:"text" json:"text"`
+	Flag  bool     `parquet:"flag" json:"flag"`
+	F32   float32  `parquet:"f32" json:"f32"`
+	F64   float64  `parquet:"f64" json:"f64"`
+	Maybe *float64 `parquet:"maybe,optional" json:"maybe"`
+}
+
+// TestIDsAreThoseOfLines: what is hashed of a file has the ids that lines of JSON and CSV with the same values have, whatever the type;
+// floating point numbers too where HashNumbers says how they are written, however lines write them.
+func TestIDsAreThoseOfLines(t *testing.T) {
+	rows := []hashed{{Text: "3.0"}, {math.MaxUint32, math.MaxUint64, math.MinInt32, math.MinInt64, 1 << 63, new(uint32(3e9)), "a", true, 0.1, 0.1, new(3.0)},
+		{3e9, 1<<63 + 7, 7, 7, 1 << 63, new(uint32(1)), "07", false, 3, 1e300, new(-2.5)}, {1, 1, -1, -1, 1, nil, "", true, 1e-7, 1 << 60, new(1e21)}}
+	file := fstest.MapFS{"f": {Data: written(t, rows, 2)}}
+	fields := []string{"u32", "u64", "i32", "i64", "dict", "null", "text", "flag", "f32", "f64", "maybe"}
+	var lines, table strings.Builder
+	for _, r := range rows {
+		line, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(line, '\n'))
+		null, maybe := "", ""
+		if r.Null != nil {
+			null = fmt.Sprint(*r.Null)
+		}
+		if r.Maybe != nil {
+			maybe = fmt.Sprintf("%.2f", *r.Maybe)
+		}
+		fmt.Fprintf(&table, "%d,%d,%d,%d,%d,%s,%s,%v,%v,%v,%s\n", r.U32, r.U64, r.I32, r.I64, r.Dict, null, r.Text, r.Flag, r.F32, r.F64, maybe)
+	}
+	for i, field := range fields {
+		for _, numbers := range []bool{false, true} {
+			if i >= slices.Index(fields, "f32") && !numbers {
+				continue // refused
+			}
+			schema := []dataset.CSVColumn{{Column: dataset.Ints("x"), Fields: []string{field}, Hash: 1 << 32, HashNumbers: numbers}}
+			got := outcome(t.Context(), dataset.New(&Files{FS: file, Paths: []string{"f"}, Schema: schema}))
+			for name, d := range map[string]*dataset.Dataset{
+				"JSON": dataset.FromReader(strings.NewReader(lines.String()), "lines", dataset.JSONLines{Schema: schema}),
+				"CSV":  dataset.FromReader(strings.NewReader(table.String()), "table", dataset.CSV{Fields: fields, Schema: schema}),
+			} {
+				if want := outcome(t.Context(), d); got != want {
+					t.Errorf("%s, HashNumbers %v: ids are %s, those of %s %s", field, numbers, got, name, want)
+				}
+			}
+		}
+	}
+}
+
+// TestPagesThatAreReadWrong: booleans that another program has encoded in runs are refused by name, since the library reads them wrong; what
+// can't be unpacked of lz4 says what to write instead.
+func TestPagesThatAreReadWrong(t *testing.T) {
+	type flag struct {
+		B *bool `parquet:"b,optional"`
+		N int64 `parquet:"n"`
+	}
+	rows := make([]flag, 500)
+	for i := range rows {
+		rows[i] = flag{new(i%3 == 0), int64(i)}
+	}
+	runs := parquet.NewSchema("flags", parquet.Group{"b": parquet.Optional(parquet.Encoded(parquet.Leaf(parquet.BooleanType), &parquet.RLE)),
+		"n": parquet.Leaf(parquet.Int64Type)})
+	other := parquet.CreatedBy("parquet-cpp-arrow", "21.0.0", "")
+	packed := written(t, rows, 500, other, parquet.Compression(&parquet.Lz4Raw))
+	for i := range 20 { // of the pages of n, behind those of b
+		packed[len(packed)/2+i] ^= 0x55
+	}
+	for name, c := range map[string]struct {
+		file   []byte
+		column string
+		want   string
+	}{
+		"runs, pages 1":       {written(t, rows, 500, runs, other, parquet.DataPageVersion(1)), "b", `f: column "b" holds booleans encoded as RLE`},
+		"runs, pages 2":       {written(t, rows, 100, runs, other, parquet.DataPageVersion(2)), "b", `f: column "b" holds booleans encoded as RLE`},
+		"runs, not asked for": {written(t, rows, 500, runs, other), "n", "[0 1 2 "},
+		"runs of the library": {written(t, rows, 500, runs), "b", "[1 0 0 1 "},
+		"bits":                {written(t, rows, 500, other), "b", "[1 0 0 1 "},
+		"none":                {written[flag](t, nil, 1, runs, other), "b", "no rows"},
+		"lz4":                 {packed, "n", "write it with zstd, snappy or gzip"},
+	} {
+		d := fromFS(fstest.MapFS{"f": {Data: c.file}}, dataset.CSVColumn{Column: dataset.Ints("x"), Fields: []string{c.column}})
+		if got := outcome(t.Context(), d); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %.300s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// fromFS is a dataset of the file f.
+func fromFS(files fstest.MapFS, column dataset.CSVColumn) *dataset.Dataset {
+	return dataset.New(&Files{FS: files, Paths: []string{"f"}, Schema: []dataset.CSVColumn{column}})
+}
