@@ -40,6 +40,7 @@
 //
 //	compare.go   how far numbers may be apart, and which are
 //	ledger.go    each sample counts as often as the epochs say
+//	calm.go      the same training undisturbed, for its bits
 //	shrink.go    the fewest calls that still fail
 //	table.go     what was drawn, and how often
 //	known.go     defects that are known, each with a seed

@@ -19,6 +19,7 @@ func Draw(seed uint64) Program {
 	if often(r, 3) {
 		d.mortal()
 	}
+	p.name()
 	return p
 }
 

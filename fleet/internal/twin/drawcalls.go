@@ -14,25 +14,31 @@ func (d *drawer) leg() {
 		l.Rules = d.rules
 	}
 	at := len(d.p.Legs)
-	for k := range 2 + d.IntN(6) {
+	for k := range 3 + d.IntN(7) {
 		l.Calls = append(l.Calls, d.call(l, at, k)...)
 	}
 	dir := fmt.Sprintf("end-%d", at)
-	l.Calls = append(l.part(), Call{Do: save, Dir: dir})
+	l.Calls = append(l.part(d.p.Net), Call{Do: save, Dir: dir})
 	d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
 	d.p.Legs = append(d.p.Legs, l)
 }
 
-// part puts a barrier between looks and an epoch in which some worker has no batches, which is then over before it
-// has looked.
-func (l Leg) part() (calls []Call) {
+// part puts a barrier between looks and an epoch that another worker may begin meanwhile.
+func (l Leg) part(n Net) (calls []Call) {
 	for i, c := range l.Calls {
-		if i > 0 && c.idle() && looked(l.Calls[:i]) {
+		if l.races(n, i) {
 			calls = append(calls, Call{Do: barrier})
 		}
 		calls = append(calls, c)
 	}
 	return calls
+}
+
+// races says whether an epoch changes what a worker may still look at: its first step brings rows to life, and
+// workers without batches are not waited for.
+func (l Leg) races(n Net, call int) bool {
+	c := l.Calls[call]
+	return c.Do == train && (c.idle() || len(n.Tables) > 0) && looked(l.Calls[:call])
 }
 
 // idle says whether some worker has no batches.
@@ -79,7 +85,7 @@ func (d *drawer) from(l Leg) From {
 
 // call draws what workers do next.
 func (d *drawer) call(l Leg, leg, k int) []Call {
-	switch d.IntN(12) {
+	switch d.IntN(16) {
 	default:
 		return d.train(l)
 	case 6, 7:
@@ -88,15 +94,20 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 		return []Call{{Do: reopen}}
 	case 9:
 		return []Call{{Do: rate, Factor: pick(d.Rand, 0.5, 2, 0.1, 1)}}
-	case 10:
+	case 10, 12:
 		if len(d.p.Net.params()) > 4 && often(d.Rand, 2) {
 			return []Call{{Do: shrink, Unseen: uint32(d.IntN(3))}}
 		}
 		return d.reload(l)
+	case 13:
+		if len(d.p.Net.Tables) > 0 && len(d.saved) > 0 {
+			return append(d.reload(l), Call{Do: shrink, Unseen: uint32(1 + d.IntN(3))})
+		}
+		return []Call{{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k), Mode: pick(d.Rand, "base", "delta")}}
 	case 11:
 		dir := fmt.Sprintf("dir-%d-%d", leg, k)
 		if often(d.Rand, 3) {
-			return []Call{{Do: publish, Dir: dir}}
+			return []Call{{Do: publish, Dir: dir, Mode: pick(d.Rand, "", "base", "delta", "delta")}}
 		}
 		d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
 		return []Call{{Do: save, Dir: dir}}

@@ -24,7 +24,7 @@ func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 		}
 	}
 	for i := range p.Samples {
-		row := saw.of[fmt.Sprintf("%d.end %s row %d", leg, ledgerName, i)]
+		row := saw.of[fmt.Sprintf("%s %s row %d", l.End, ledgerName, i)]
 		got := 0.0
 		if row != nil {
 			got = row[0]

@@ -65,18 +65,18 @@ func (m *model) leg(i int, l Leg) {
 	}
 	if m.o = nil; l.ordered() {
 		m.o = &ordered{events: m.seen.orders[i], seen: m.seen, samples: map[string][]int{}, own: map[int][]int{},
-			versions: []*state{m.now.clone()}}
+			came: map[string]map[int][]int{}, versions: []*state{m.now.clone()}}
 	}
-	for k, c := range l.Calls {
-		m.call(fmt.Sprintf("%d.%d", i, k), c)
+	for _, c := range l.Calls {
+		m.call(c.At, c)
 	}
 	m.meet()
-	m.weights(fmt.Sprintf("%d.end", i))
+	m.weights(l.End)
 	if l.mortal() {
 		return
 	}
 	for w, n := range m.steps {
-		m.saw.see([]float64{float64(n)}, "%d.end worker %d steps", i, w)
+		m.saw.see([]float64{float64(n)}, "%s worker %d steps", l.End, w)
 	}
 }
 

@@ -73,8 +73,8 @@ func (p *life) kill() {
 
 // mortal plays a leg of which processes die.
 func (r *run) mortal(ctx context.Context, i int, l Leg) error {
-	o := &operator{r: r, leg: i, l: l, network: transport.NewMemory(), gates: map[string]*gate{}, done: map[string]bool{},
-		lives: map[string]*life{}, again: make(chan struct{}), over: make(chan struct{})}
+	o := &operator{r: r, leg: i, l: l, network: transport.NewMemory(), gates: map[string]*gate{}, lives: map[string]*life{},
+		done: map[string]bool{}, again: make(chan struct{}), over: make(chan struct{})}
 	makers := l.roles()
 	for _, m := range makers {
 		o.gates[l.roleOf(m)] = newGate()
@@ -121,7 +121,9 @@ func (o *operator) strike(ctx context.Context, s Strike) {
 		return
 	}
 	if s.Kind == "pause" {
-		o.gates[s.Role].close(s.For)
+		if g := o.gates[s.Role]; g != nil {
+			g.close(s.For)
+		}
 		return
 	}
 	o.mu.Lock()

@@ -19,8 +19,8 @@ type step struct {
 	*gradient
 	at     string
 	worker int
-	epoch  int // call
-	number int // in the epoch
+	epoch  string // the call
+	number int    // in the epoch
 	last   bool
 }
 
@@ -32,10 +32,11 @@ type ordered struct {
 	steps    []step
 	looks    []string
 	samples  map[string][]int
-	last     int           // events before the last sight
-	versions []*state      // what the servers have behind so many events, and what all have changed when they met then
-	met      int           // events when all met last
-	own      map[int][]int // versions with a worker's pushes
+	last     int                      // events before the last sight
+	versions []*state                 // what the servers have behind so many events and, when all have met, what these have changed
+	met      int                      // events when all met last
+	own      map[int][]int            // versions with a worker's pushes
+	came     map[string]map[int][]int // the same by epoch
 }
 
 // train notes the steps of an epoch: they are replayed when all meet.
@@ -47,7 +48,8 @@ func (o *ordered) train(m *model, at string, c Call) {
 			g, y := m.p.batch(read, batch)
 			m.saw.see(y, "%s trains on", name)
 			o.last = max(o.last, o.seen.windows[name][1])
-			o.steps = append(o.steps, step{gradient: g, at: name, worker: w, number: i, last: i+1 == len(steps)})
+			last := i+1 == len(steps)
+			o.steps = append(o.steps, step{gradient: g, at: name, worker: w, epoch: at, number: i, last: last})
 			for _, l := range c.Looks {
 				if l.Worker == w && l.Step == i {
 					o.look(fmt.Sprintf("%s worker %d behind step %d", at, w, i), batch)
@@ -99,8 +101,10 @@ func (o *ordered) meet(m *model) {
 	for ; o.applied < o.until(units); o.applied++ {
 		e := o.events[o.applied]
 		var together []*gradient
+		var last step
 		for n := 0; n < e.samples && len(units[e.worker]) > 0; units[e.worker] = units[e.worker][1:] {
 			u := units[e.worker][0]
+			last = u
 			clip(m.l.Rules, u.gradient)
 			together, n = append(together, u.gradient), n+u.samples
 			m.steps[e.worker]++
@@ -108,6 +112,7 @@ func (o *ordered) meet(m *model) {
 		if len(together) > 0 {
 			m.now.applyPush(m.l, together)
 			o.own[e.worker] = append(o.own[e.worker], o.applied+1)
+			o.pushed(last, o.applied+1)
 		}
 		m.now.born(e)
 		o.versions = append(o.versions, m.now.clone())
@@ -124,6 +129,14 @@ func (o *ordered) meet(m *model) {
 		o.checkLook(m, name)
 	}
 	o.steps, o.looks, o.met = nil, nil, o.applied
+}
+
+// pushed notes that a step, and those before that were pushed with it, are in a version.
+func (o *ordered) pushed(s step, version int) {
+	if o.came[s.epoch] == nil {
+		o.came[s.epoch] = map[int][]int{}
+	}
+	o.came[s.epoch][s.worker] = append(o.came[s.epoch][s.worker], version)
 }
 
 // until is the event behind which all steps are pushed.
@@ -231,6 +244,16 @@ func (o *ordered) promised(l Leg, s *step) (version int) {
 	}
 	if own-late-1 >= 0 {
 		version = o.own[s.worker][own-late-1]
+	}
+	if l.kind() != string(strategy.ModeSSP) {
+		return version
+	}
+	every := max(1, l.Strategy.GradientMerge.KSteps)
+	behind := s.number/every - l.Strategy.Staleness // pushes that every other has to have made
+	for w, versions := range o.came[s.epoch] {
+		if n := min(behind, len(versions)); w != s.worker && n > 0 {
+			version = max(version, versions[n-1])
+		}
 	}
 	return version
 }

@@ -188,6 +188,7 @@ type role struct {
 
 	worker int
 	exe    map[string]*executor
+	chain  []string      // directories of a base and the deltas behind it, of worker 0
 	dead   chan struct{} // closed when the process is killed, nil where none is
 }
 

@@ -36,6 +36,7 @@ type Table struct {
 
 // Leg is one life of the job.
 type Leg struct {
+	End              string // the name of its end, by which what it leaves is named
 	Servers, Workers int
 	Strategy         strategy.Strategy
 	Rules            Rules
@@ -59,6 +60,7 @@ type From struct {
 // Call is what every worker does next.
 type Call struct {
 	Do string
+	At string `json:",omitempty"` // where it stood when it was drawn, by which its sights are named
 
 	// train
 	Batches [][][]int `json:",omitempty"` // samples by worker and step
@@ -74,6 +76,7 @@ type Call struct {
 	Only   []string `json:",omitempty"` // params of save and load
 	Factor float64  `json:",omitempty"` // rate
 	Unseen uint32   `json:",omitempty"` // shrink
+	Mode   string   `json:",omitempty"` // publish: "base" or "delta"; a whole model if empty
 }
 
 // Look is an evaluation of a worker behind a step of its epoch.
@@ -94,6 +97,16 @@ const (
 	shrink  = "shrink"
 	publish = "publish"
 )
+
+// name gives every call, and every leg's end, the name of its place.
+func (p *Program) name() {
+	for i, l := range p.Legs {
+		p.Legs[i].End = fmt.Sprintf("%d.end", i)
+		for k := range l.Calls {
+			l.Calls[k].At = fmt.Sprintf("%d.%d", i, k)
+		}
+	}
+}
 
 // pace is how long a worker rests behind a step.
 func (c Call) pace(worker int) time.Duration {
@@ -133,8 +146,8 @@ func (p Program) String() string {
 		for _, s := range l.Strikes {
 			fmt.Fprintf(&b, "  %s of %s after %v, for %v\n", s.Kind, s.Role, s.After, s.For)
 		}
-		for k, c := range l.Calls {
-			fmt.Fprintf(&b, "  %d.%d %s\n", i, k, c)
+		for _, c := range l.Calls {
+			fmt.Fprintf(&b, "  %s\n", c)
 		}
 	}
 	return b.String()
@@ -146,11 +159,11 @@ func (c Call) String() string {
 	for _, w := range c.Batches {
 		steps = append(steps, len(w))
 	}
-	text := fmt.Sprintf("%s %v", c.Do, steps)
+	text := fmt.Sprintf("%s %s %v", c.At, c.Do, steps)
 	if c.Do != train {
-		text = c.Do
+		text = c.At + " " + c.Do
 	}
-	c.Do, c.Batches = "", nil
+	c.Do, c.At, c.Batches = "", "", nil
 	return text + " " + strings.Replace(plain(c), `"Do":"",`, "", 1)
 }
 

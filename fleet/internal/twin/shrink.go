@@ -39,7 +39,7 @@ func (p Program) whole() bool {
 			return false
 		}
 		for i, c := range l.Calls {
-			if c.idle() && looked(l.Calls[:i]) {
+			if l.races(p.Net, i) {
 				return false
 			}
 			switch c.Do {

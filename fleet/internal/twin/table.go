@@ -74,6 +74,9 @@ func (n Net) features(o map[string]bool) {
 
 func (c Call) events(e map[string]bool) {
 	name := c.Do
+	if c.Mode != "" {
+		name += " a " + c.Mode
+	}
 	if len(c.Only) > 0 {
 		name += " of one param"
 	}

@@ -32,8 +32,11 @@ func TestJobs(t *testing.T) {
 		if err := os.WriteFile(file, p.JSON(), 0o644); err != nil {
 			t.Error(err)
 		}
-		first := strings.Join(wrong[:min(len(wrong), 6)], "\n\t")
-		t.Errorf("FLEET_SEED=%d, or -run TestProgram -program %s: %s\n%v", seed.N, file, first, p)
+		some := strings.Join(wrong[:min(len(wrong), 6)], "\n\t")
+		if *first {
+			t.Fatalf("FLEET_SEED=%d: %s", seed.N, wrong[0])
+		}
+		t.Errorf("FLEET_SEED=%d, or -run TestProgram -program %s: %s\n%v", seed.N, file, some, p)
 	})
 }
 
@@ -71,6 +74,7 @@ func read(t *testing.T, name string) (p twin.Program) {
 
 var (
 	shrinks = flag.Int("shrink", 300, "how many smaller programs are tried when one fails")
+	first   = flag.Bool("first", false, "end with the first seed that fails")
 	program = flag.String("program", "", "a file with a program that TestProgram plays")
 )
 
@@ -81,9 +85,18 @@ func judge(t *testing.T, p twin.Program) []string {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	saw, err := p.Play(t, dir)
+	saw, err := p.Play(t, filepath.Join(dir, "played"))
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return p.Differences(saw)
+	wrong := p.Differences(saw)
+	calm, ok := p.Calm()
+	if !ok || len(wrong) > 0 {
+		return wrong
+	}
+	undisturbed, err := calm.Play(t, filepath.Join(dir, "calm"))
+	if err != nil {
+		return []string{"undisturbed: " + err.Error()}
+	}
+	return p.Bits(saw, undisturbed)
 }

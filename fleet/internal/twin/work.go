@@ -17,15 +17,15 @@ import (
 func (r *role) work(ctx context.Context) error {
 	r.worker, r.exe = r.f.WorkerIndex(), map[string]*executor{}
 	for k, c := range r.l.Calls {
-		if err := r.call(ctx, fmt.Sprintf("%d.%d", r.leg, k), c); err != nil {
+		if err := r.call(ctx, c.At, c); err != nil {
 			return fmt.Errorf("call %d, %s: %w", k, c.Do, err)
 		}
 	}
 	if err := r.f.BarrierWorker(ctx); err != nil {
 		return err
 	}
-	at := fmt.Sprintf("%d.end", r.leg)
-	if err := r.publish(ctx, at, at); err != nil {
+	at := r.l.End
+	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
 		return err
 	}
 	r.see([]float64{float64(r.f.Counts().Steps)}, "%s worker %d steps", at, r.worker)
@@ -42,7 +42,7 @@ func (r *role) epochs(ctx context.Context) error {
 	r.worker, r.exe = r.f.WorkerIndex(), map[string]*executor{}
 	for epoch := r.f.Progress().Epoch; epoch < len(r.l.Calls); epoch++ {
 		c := r.l.Calls[epoch]
-		if err := r.train(ctx, fmt.Sprintf("%d.%d", r.leg, epoch), c); err != nil {
+		if err := r.train(ctx, c.At, c); err != nil {
 			return err
 		}
 		if err := r.f.BarrierWorker(ctx); err != nil {
@@ -84,8 +84,8 @@ func (r *role) read(ctx context.Context) error {
 	if err := r.f.InitWorker(ctx); err != nil {
 		return err
 	}
-	at := fmt.Sprintf("%d.end", r.leg)
-	if err := r.publish(ctx, at, at); err != nil {
+	at := r.l.End
+	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
 		return err
 	}
 	return r.f.StopWorker(ctx)
@@ -123,7 +123,7 @@ func (r *role) call(ctx context.Context, at string, c Call) error {
 	case load:
 		return r.load(ctx, c.Dir, c.Only)
 	case publish:
-		return r.publish(ctx, at, c.Dir)
+		return r.publish(ctx, at, c)
 	}
 	return fmt.Errorf("twin: there is no call %q", c.Do)
 }
@@ -276,23 +276,39 @@ func (r *role) shrink(ctx context.Context, at string, c Call) error {
 
 // load has running servers, or this process alone, take a checkpoint.
 func (r *role) load(ctx context.Context, dir string, only []string) error {
+	r.chain = nil // no delta follows what was published before
 	return r.together(ctx, func() error { return r.f.LoadModel(ctx, r.at(dir), only...) })
 }
 
-// publish saves a model and reads it back.
-func (r *role) publish(ctx context.Context, at, dir string) error {
+// publish saves a model, a base, or what has changed since the base, and reads it back.
+func (r *role) publish(ctx context.Context, at string, c Call) error {
 	return r.together(ctx, func() error {
-		dir := r.at("model-" + dir)
-		if err := r.f.SaveInferenceModel(ctx, dir, nn.Inference(r.g.pred)); err != nil {
+		dir, model := r.at("model-"+c.Dir), nn.Inference(r.g.pred)
+		var err error
+		switch {
+		case c.Mode == "":
+			err = r.f.SaveInferenceModel(ctx, dir, model)
+			if err != nil {
+				return err
+			}
+			return errors.Join(r.published(at, dir), r.ledger(ctx, at))
+		case c.Mode == "delta" && len(r.chain) > 0:
+			_, err = r.f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveDelta, Model: model})
+		default:
+			r.chain = nil
+			_, err = r.f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveBase, Model: model})
+		}
+		if err != nil {
 			return err
 		}
-		return errors.Join(r.published(at, dir), r.ledger(ctx, at))
+		r.chain = append(r.chain, dir)
+		return errors.Join(r.published(at, r.chain...), r.ledger(ctx, at))
 	})
 }
 
-// published notes the weights of a model that was saved.
-func (r *role) published(at, dir string) error {
-	m, err := nn.Load(dir)
+// published notes the weights of a model that was saved, with its deltas.
+func (r *role) published(at string, dirs ...string) error {
+	m, err := nn.Load(dirs[0], dirs[1:]...)
 	if err != nil {
 		return err
 	}

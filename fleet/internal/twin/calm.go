@@ -1,0 +1,87 @@
+package twin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Calm is the same training undisturbed: nobody dies, evaluates or publishes, executors stay, servers are others or
+// none, variables are whole, and a leg that goes on from all that the one before has left is a part of that. It has
+// to come to the same bits. ok is false where bits are not promised.
+func (p Program) Calm() (calm Program, ok bool) {
+	calm = p.copy()
+	var legs []Leg
+	for i, l := range calm.Legs {
+		if l.ordered() {
+			return p, false
+		}
+		l.calm()
+		if i > 0 && l.goesOn(calm.Legs[i-1]) {
+			last := &legs[len(legs)-1]
+			last.Calls, last.End = append(last.Calls, l.Calls...), l.End
+			continue
+		}
+		legs = append(legs, l)
+	}
+	calm.Legs = legs
+	return calm, true
+}
+
+// goesOn says whether a leg goes on from all that the one before has left, and trains as it does.
+func (l Leg) goesOn(before Leg) bool {
+	end := before.Calls[len(before.Calls)-1]
+	same := plain(l.Rules) == plain(before.Rules) && l.Strategy.GradientMerge == before.Strategy.GradientMerge &&
+		l.Strategy.Weighting == before.Strategy.Weighting
+	return same && end.Do == save && l.From.Dir == end.Dir && len(end.Only)+len(l.From.Only) == 0 && !l.From.WeightsOnly
+}
+
+// calm leaves out of a leg what must not change its numbers.
+func (l *Leg) calm() {
+	switch l.kind() {
+	case "alone", "collective":
+		l.Servers = 1
+	default:
+		l.Servers = 0
+	}
+	if l.From.Dir != "" {
+		l.From.How = "restore"
+	}
+	var calls []Call
+	for _, c := range l.Calls {
+		switch c.Do {
+		case look, reopen, publish:
+			continue
+		case train:
+			c.Looks = nil
+		case load:
+			if l.Servers == 0 && l.Workers > 1 { // ranks load before they begin alone
+				l.Servers = 1
+			}
+		}
+		if calls = append(calls, c); l.mortal() && c.Do == train {
+			calls = append(calls, Call{Do: barrier})
+		}
+	}
+	l.Calls, l.Strikes, l.Every = calls, nil, 0
+	s := strategy.Sync()
+	s.Weighting, s.GradientMerge = l.Strategy.Weighting, l.Strategy.GradientMerge
+	l.Strategy = s
+	if l.alone() {
+		l.Strategy.Weighting = ""
+	}
+}
+
+// Bits are the differences of two plays, where both saw something of the training: which should be none.
+func (p Program) Bits(saw, calm Seen) (wrong []string) {
+	for _, name := range saw.order {
+		want, both := calm.of[name]
+		if !both || strings.HasSuffix(name, " steps") || slices.Equal(saw.of[name], want) {
+			continue
+		}
+		wrong = append(wrong, fmt.Sprintf("%s: %v, undisturbed %v: the bits differ", name, saw.of[name], want))
+	}
+	return wrong
+}
