@@ -28,8 +28,9 @@
 // gradients are added up among the workers, rows of embeddings gathered and merged, and each makes the update that servers would
 // have made, to the last bit. Worker 0's first weights are everybody's, and worker 0 writes checkpoints, which every worker
 // reads by Restore. What is frozen, as the statistics of batch norm, is each worker's own, with servers too: all begin with
-// those of the checkpoint, if there is one, and what a worker saves has its own. Strategy.LocalSGD and AdaptiveLocalSGD have
-// workers meet more rarely, and so does GradientMerge, which is for jobs with servers too.
+// those of the checkpoint, if there is one, take the mean of all at a barrier and in a gather, and what a worker saves has its
+// own. Strategy.LocalSGD and AdaptiveLocalSGD have workers meet more rarely, and so does GradientMerge, which is for jobs with
+// servers too.
 //
 // # When a server dies
 //
@@ -140,6 +141,7 @@ package fleet
 //	session.go  the order of a training thread's calls
 //	util.go     what workers do together between steps
 //	reduce.go   sums, largest and smallest numbers of all workers
+//	statistics.go  what each computes of its own batches, and all take the mean of
 //
 // Its weights:
 //

@@ -44,6 +44,8 @@ type Fleet struct {
 	saver    *saver
 	// merged are the sessions that push once in several steps.
 	merged []*accumulate.Session
+
+	statistics statistics
 }
 
 // job is what every role knows after Minimize.

@@ -104,6 +104,7 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 		f.mu.Lock()
 		f.loaded = true
 		f.mu.Unlock()
+		f.statistics.loaded()
 	}
 	if errors.Is(err, backend.ErrNotJoined) {
 		return fmt.Errorf("fleet: LoadModel: servers load a checkpoint: call it after InitWorker, when they run, call Restore with %s on "+

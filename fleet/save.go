@@ -18,8 +18,9 @@ import (
 // As long as a job lives, the directories that it has saved into (the last 16) are its own: another job's call is refused, with an error
 // that wraps ErrTaken and names the first. A process that trains alone has one to itself while it writes.
 //
-// Frozen dense params, such as the statistics of batch norm, are each worker's own: the checkpoint has those of the worker that
-// acts, as its executors have handed them over (see nn.BatchNorm), and all workers of a job that begins from it begin with them.
+// Frozen dense params, such as the statistics of batch norm, are each worker's own between barriers: the checkpoint has those of
+// the worker that acts, as its executors have handed them over (see nn.BatchNorm), behind a barrier the mean of all;
+// and all workers of a job that begins from it begin with them.
 //
 // With params, only those are written, each with its state: a table to look at, or to give to another model, whose Restore or InitServer
 // names it. It replaces a checkpoint that is in dir: give it a directory of its own.

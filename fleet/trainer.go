@@ -52,7 +52,11 @@ func (t trainer) SetDense(name string, w []float32) error {
 	if i < 0 || j.layout.Params[i].Embedding || !j.layout.Params[i].Frozen {
 		return fmt.Errorf("fleet: training: param %q is given values, which only a dense and frozen param takes", name)
 	}
-	return named("training", j.backend.SetDense(name, w))
+	err = j.backend.SetDense(name, w)
+	if err == nil && t.f.WorkerNum() > 1 {
+		t.f.statistics.set(name, w)
+	}
+	return named("training", err)
 }
 
 // merges remembers a session that pushes as rarely as Strategy.GradientMerge says.

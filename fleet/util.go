@@ -137,6 +137,12 @@ func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte,
 	if err != nil {
 		return nil, err
 	}
-	all, err := b.Gather(ctx, call, data)
+	gather := b.Gather
+	if f.computesApart() {
+		gather = func(ctx context.Context, call string, data []byte) ([][]byte, error) {
+			return f.statistics.gather(ctx, b, call, data)
+		}
+	}
+	all, err := gather(ctx, call, data)
 	return all, named(call, err)
 }

@@ -76,11 +76,16 @@ func (f *Fleet) tellStats() {
 }
 
 // BarrierWorker waits until every worker has called it, or has left the job. In sync mode it ends this worker's epoch, so
-// that others with more batches go on.
+// that others with more batches go on. Behind it all workers have the same weights, statistics of batch norm too.
 func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	b, err := f.between(ctx, "BarrierWorker")
 	if err != nil {
 		return err
 	}
-	return named("BarrierWorker", b.Barrier(ctx))
+	if f.computesApart() {
+		_, err = f.statistics.gather(ctx, b, "BarrierWorker", nil)
+	} else {
+		err = b.Barrier(ctx)
+	}
+	return named("BarrierWorker", err)
 }

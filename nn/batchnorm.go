@@ -13,7 +13,8 @@ import (
 // An evaluation takes moving averages of mean and variance instead, which are frozen parameters Name.w_1 and Name.w_2. No rule
 // changes them: training moves them in the executor by moving·momentum + batch·(1−momentum). The executor hands them to a
 // trainer that has a method SetDense(name string, w []float32) error after each step; of several executors the last one's
-// count. In a fleet each worker has its own, and what is saved has those of the worker that saves.
+// count. In a fleet each worker has its own, until workers meet (at a
+// barrier, in a gather, at the evaluations of fleet/train): then all have the mean. What is saved has those of the worker that saves.
 func BatchNorm(x *Node, o NormOptions) *Node {
 	if x == nil || x.bad || len(x.shape) < 2 {
 		return apply("", batchNorm{}, x)

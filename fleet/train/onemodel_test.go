@@ -22,8 +22,9 @@ func TestOneModelAtAnEpochsEnd(t *testing.T) {
 		if c.servers == 0 {
 			modes = []strategy.Mode{""}
 		}
-		for _, mode := range modes {
-			t.Run(fmt.Sprintf("%d servers, %d workers, %s", c.servers, c.workers, mode), func(t *testing.T) {
+		for i := range 2 * len(modes) {
+			mode, norm := modes[i/2], i%2 == 1
+			t.Run(fmt.Sprintf("%d servers, %d workers, %s, batch norm %t", c.servers, c.workers, mode, norm), func(t *testing.T) {
 				dir := t.TempDir()
 				saved := func(epoch int) string { return filepath.Join(dir, fmt.Sprint(epoch)) }
 				hook := train.Hooks{EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
@@ -37,6 +38,10 @@ func TestOneModelAtAnEpochsEnd(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					j := job(train.Options{Mode: string(mode), Epochs: 3, Batch: 7, Out: dir})
+					if norm {
+						net := newSigns(true)
+						j.Loss, j.Metrics, j.Outputs = net.loss, []*nn.Node{net.auc}, []*nn.Node{net.pred}
+					}
 					if mode == strategy.ModeGeo {
 						j.Strategy = &strategy.Strategy{Mode: mode, KSteps: 3}
 					}

@@ -24,10 +24,13 @@ import (
 // signs is a model of points whose label is 1 above 0.
 type signs struct{ pred, loss, auc *nn.Node }
 
-func newSigns() signs {
+func newSigns(norm ...bool) signs {
 	g := nn.NewGraph(1)
-	label := g.Input("y", 1)
-	pred := nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{Act: nn.Sigmoid})
+	label, x := g.Input("y", 1), g.Input("x", 1)
+	if len(norm) > 0 && norm[0] {
+		x = nn.BatchNorm(x, nn.NormOptions{})
+	}
+	pred := nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid})
 	return signs{pred, nn.Mean(nn.LogLoss(pred, label)), nn.AUC(pred, label).Named("AUC")}
 }
 

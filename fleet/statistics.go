@@ -1,0 +1,132 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gofleet/gofleet/internal/backend"
+)
+
+// statistics are values of frozen dense params that each worker computes of its own batches while it trains, such as the moving averages
+// of batch norm. Where workers meet all take their mean, by the steps that each has made since they met last, so that they evaluate one
+// model, which is the one that is saved.
+type statistics struct {
+	mu  sync.Mutex
+	own report
+}
+
+// report is what a worker brings to a meeting.
+type report struct {
+	Of map[string]statistic // by name of the param
+	// Loaded says that it had weights loaded since the last: those count then.
+	Loaded bool
+}
+
+// statistic is a param's values after so many steps.
+type statistic struct {
+	Steps int
+	W     []float32
+}
+
+// computesApart says whether workers may have statistics of their own: all say the same.
+func (f *Fleet) computesApart() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.job != nil && f.WorkerNum() > 1 && f.job.layout.Frozen.Floats > 0
+}
+
+// set takes note of the values after another step.
+func (s *statistics) set(name string, w []float32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.own.Of == nil {
+		s.own.Of = map[string]statistic{}
+	}
+	s.own.Of[name] = statistic{s.own.Of[name].Steps + 1, append(s.own.Of[name].W[:0], w...)}
+}
+
+// loaded takes note of a load.
+func (s *statistics) loaded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.own.Loaded = true
+}
+
+// gather is b's, which brings the statistics of all workers beside their data.
+func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string, data []byte) ([][]byte, error) {
+	said, err := s.pack(data)
+	if err != nil {
+		return nil, err
+	}
+	all, err := b.Gather(ctx, call, said)
+	if err != nil {
+		return nil, err
+	}
+	reports := make([]report, len(all))
+	for w := range all {
+		if all[w], err = reports[w].unpack(all[w]); err != nil {
+			return nil, fmt.Errorf("what worker %d says of its statistics: %w; do all run the same build?", w, err)
+		}
+	}
+	for name, w := range means(reports) {
+		err = errors.Join(err, b.SetDense(name, w))
+	}
+	return all, err
+}
+
+// pack puts what this worker reports before its data, and begins anew.
+func (s *statistics) pack(data []byte) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(s.own); err != nil {
+		return nil, err
+	}
+	s.own = report{}
+	return slices.Concat(binary.LittleEndian.AppendUint32(nil, uint32(b.Len())), b.Bytes(), data), nil
+}
+
+// unpack reads what pack has written, and returns the data; nil of a worker that is gone.
+func (r *report) unpack(said []byte) (data []byte, err error) {
+	if said == nil {
+		return nil, nil
+	}
+	if len(said) < 4 || uint64(len(said)-4) < uint64(binary.LittleEndian.Uint32(said)) {
+		return nil, errors.New("it is cut off")
+	}
+	n := 4 + binary.LittleEndian.Uint32(said)
+	return said[n:], gob.NewDecoder(bytes.NewReader(said[4:n])).Decode(r)
+}
+
+// means are the values that all go on with, by name.
+func means(reports []report) map[string][]float32 {
+	sums, steps := map[string][]float64{}, map[string]int{}
+	for _, r := range reports {
+		if r.Loaded {
+			return nil
+		}
+		for name, s := range r.Of {
+			if sums[name] == nil {
+				sums[name] = make([]float64, len(s.W))
+			}
+			for i := range min(len(s.W), len(sums[name])) {
+				sums[name][i] += float64(s.Steps) * float64(s.W[i])
+			}
+			steps[name] += s.Steps
+		}
+	}
+	all := map[string][]float32{}
+	for name, sum := range sums {
+		all[name] = make([]float32, len(sum))
+		for i := range sum {
+			all[name][i] = float32(sum[i] / float64(steps[name]))
+		}
+	}
+	return all
+}
