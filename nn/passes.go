@@ -1,6 +1,9 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // comparer is an op whose second input is what the first is compared with, such as a label: no gradient goes there.
 type comparer interface{ compares() }
@@ -54,4 +57,30 @@ func swapped(o op, in []*Node) error {
 	}
 	return fmt.Errorf("it takes a prediction, here %s, and a label, here %s, which gets no gradient and is computed from parameters: %s",
 		in[0].placed(), in[1].placed(), do)
+}
+
+// Prediction is what a loss compares with labels: the first input, of those that are trained, of the one such op that the node is computed
+// from, as probabilities are LogLoss's. It is nil where there are none or several.
+func (n *Node) Prediction() (pred *Node) {
+	if n == nil || n.bad {
+		return nil
+	}
+	for _, at := range behind(n.graph, []*Node{n}) {
+		switch at.op.(type) {
+		case metric:
+			continue
+		case comparer, squareError, absoluteError, smoothL1:
+		default:
+			continue
+		}
+		i := slices.IndexFunc(at.in, (*Node).trains)
+		switch {
+		case i < 0:
+		case pred == nil:
+			pred = at.in[i]
+		case pred != at.in[i]:
+			return nil
+		}
+	}
+	return pred
 }

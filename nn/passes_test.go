@@ -96,3 +96,18 @@ func TestLayersBesideTheLoss(t *testing.T) {
 		t.Errorf("averages moved: %v", k.set)
 	}
 }
+
+// TestPrediction: it is what the one loss compares with labels, whichever argument that is where both pass gradients.
+func TestPrediction(t *testing.T) {
+	g := NewGraph(1)
+	y := g.Input("y", 1)
+	a, b := Linear(g.Input("x", 2), 1, LinearOptions{Act: Sigmoid}), Linear(y, 1, LinearOptions{})
+	for name, c := range map[string]struct{ loss, want *Node }{
+		"LogLoss": {Mean(LogLoss(a, y)), a}, "SquareError": {Mean(SquareError(y, b)), b}, "of two": {Mean(Add(SquareError(a, y), SquareError(b, y))), nil},
+		"twice": {Mean(Add(SquareError(a, y), LogLoss(a, y))), a}, "none": {Mean(a), nil}, "a teacher": {Mean(LogLoss(a, Detach(Sigmoid(b)))), a},
+	} {
+		if got := c.loss.Prediction(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

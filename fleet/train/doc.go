@@ -110,6 +110,7 @@ package train
 //	run.go       a worker's part, from its first epoch to its last
 //	meet.go      what workers tell each other at the end of an epoch
 //	evaluate.go  nodes over rows, of all workers
+//	dead.go      predictions that have nothing to do with the rows
 //	history.go   evaluations, and what a job that is started again knows of them
 //	memory.go    what hooks remember, and a history that is longer than a checkpoint has room for
 //	share.go     which rows are a worker's, and whether all have the same

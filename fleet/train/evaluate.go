@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -33,7 +34,7 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 		return nil, err
 	}
 	exe := nn.NewExecutor(nodes[0].Graph())
-	sums, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes)
+	sums, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -67,20 +68,27 @@ func measurable(n *nn.Node) error {
 	return fmt.Errorf("%v, is no metric that counts over batches and has not one element: take its nn.Mean", n)
 }
 
-// measure is the sums of nodes over rows, those of one node after the other.
-func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node) (sums []float64, err error) {
+// measure is the sums of nodes over rows, those of one node after the other, and the spread of what a node predicts, if it is not nil.
+func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes []*nn.Node, pred *nn.Node) (sums []float64, err error) {
 	exe.ResetMetrics()
+	fetch, apart := slices.Clone(nodes), spread{}
+	if pred != nil {
+		fetch = append(fetch, pred)
+	}
 	totals := make([]float64, len(nodes)) // of nodes that are no metrics
 	examples := 0
 	for batch, err := range rows.MayBeEmpty().Prefetch(2).BatchesContext(ctx, testBatch) {
 		if err != nil {
 			return nil, err
 		}
-		out, err := exe.Eval(ctx, batch, nodes...)
+		out, err := exe.Eval(ctx, batch, fetch...)
 		if err != nil {
 			return nil, err
 		}
-		for i, t := range out {
+		if pred != nil {
+			apart.see(out[len(nodes)].Float32s(), exe.Examples())
+		}
+		for i, t := range out[:len(nodes)] {
 			totals[i] += nn.Scalar(t) * float64(exe.Examples())
 		}
 		examples += exe.Examples()
@@ -95,6 +103,9 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 			return nil, err
 		}
 		sums = append(sums, s...)
+	}
+	if pred != nil {
+		sums = append(sums, apart.sums()...)
 	}
 	return sums, nil
 }

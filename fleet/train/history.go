@@ -50,7 +50,7 @@ func testName(n *nn.Node) string { return "test " + n.Label() }
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 	sums := []float64{float64(so.Samples), float64(so.Passed), so.Loss * float64(so.Samples)}
 	if r.test != nil {
-		measured, err := measure(ctx, r.judge, r.mine(r.test), r.nodes())
+		measured, err := measure(ctx, r.judge, r.mine(r.test), r.nodes(), r.Job.Loss.Prediction())
 		if err != nil {
 			return err
 		}
@@ -88,6 +88,7 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	if r.leads {
 		fmt.Fprintf(r.Job.Stdout, "%s: %s\n", r.label(), r.describe(e))
 		r.warnUnmeasured(e)
+		r.warnDead(words, e)
 	}
 	if err := r.evaluated(ctx, e); err != nil {
 		return err

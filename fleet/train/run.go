@@ -49,6 +49,7 @@ type Run struct {
 	stock       stock  // what there is to train on, of all workers
 	small       bool   // it was said that a batch is larger than the data
 	leads       bool
+	dead        bool                   // the model was said to predict without regard to the rows
 	keeps       *keeper                // of the best model; nil if the job leaves that of its last step
 	late        bool                   // this worker was started again alone, and the others train on
 	stop        atomic.Pointer[string] // why this worker wants to end; nil if it does not
