@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gofleet/gofleet/internal/categories"
 )
@@ -234,14 +235,40 @@ func (p *csvParser) bind(names []string) error {
 	for column, c := range p.Schema {
 		c = c.filled(p.Missing)
 		for at, name := range c.fields() {
-			from := slices.Index(names, name)
-			if from < 0 {
-				return &LineError{Field: strconv.Quote(name), Want: "a field of that name", Got: fmt.Sprintf("only %q", names)}
+			from, bad := slices.Index(names, name), &LineError{Field: strconv.Quote(name), Want: "a field of that name"}
+			switch {
+			case from < 0:
+				bad.Got = fmt.Sprintf("only %q%s", names, advice(names, name))
+				return bad
+			case slices.Contains(names[from+1:], name):
+				bad.Got = fmt.Sprintf("two in %q: rename one", names)
+				return bad
 			}
 			p.uses = append(p.uses, c.use(name, from, column, at))
 		}
 	}
 	return nil
+}
+
+// advice says what a header seems to be that lacks a name.
+func advice(names []string, name string) string {
+	if _, number := parseFloat([]byte(names[0])); number {
+		return " (a file without a header: give CSV.Fields the names)"
+	}
+	for _, comma := range []byte(",;\t|") {
+		if len(names) == 1 && slices.Contains(strings.Split(names[0], string(comma)), name) {
+			return fmt.Sprintf(" (other separators: give CSV.Comma %q)", comma)
+		}
+	}
+	for _, n := range names {
+		switch {
+		case strings.TrimSpace(n) == name:
+			return " (with blanks around it: set CSV.Trim)"
+		case strings.EqualFold(n, name):
+			return fmt.Sprintf(" (is %q meant?)", n)
+		}
+	}
+	return ""
 }
 
 // passes says that a line is a comment.
@@ -308,7 +335,14 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 		place(row, u.column, at, x)
 	}
 	if !ok {
-		return badField(u.name, u.kind.want(text), text)
+		want := u.kind.want(text)
+		switch {
+		case missing:
+			want += ", or a Missing to take for one"
+		case slices.Contains(UsualNAs(), string(text)):
+			want += ", or, to take it for a missing one, NAs such as UsualNAs and a Missing"
+		}
+		return badField(u.name, want, text)
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func TestBadLines(t *testing.T) {
 			`text:1: field x: want a number, or a Missing to take for one, got nothing: the line has no such field`},
 		{"json null", JSONLines{Schema: []CSVColumn{{Column: Floats("x", 2), Fields: []string{"x"}}}}, `{"x":[1,null]}`,
 			`field x: want a number, or a Missing to take for one, got null`},
-		{"json no text", JSONLines{Schema: []CSVColumn{{Column: Floats("x")}}}, `{"x":""}`, `field x: want a number, got ""`},
+		{"json no text", JSONLines{Schema: []CSVColumn{{Column: Floats("x")}}}, `{"x":""}`, `field x: want a number, or a Missing to take for one, got ""`},
 		{"json of Python", someJSON, `{"carrier":"a name that is long enough to fill a quote","x":[1,NaN],"who":"another that is not short"}`,
 			`looking for beginning of value; JSON has no NaN and no Infinity: write null, a missing value), ` +
 				`got …"ill a quote\",\"x\":[1,NaN],\"who\":\"another "… (bytes 44 to 83 of 102)`},
@@ -242,7 +242,7 @@ func TestBadLines(t *testing.T) {
 		{"scaled far", JSONLines{Schema: []CSVColumn{{Column: Floats("x"), Scale: []Scaling{{Std: 1e-30}}}}}, `{"x":-1e9}`,
 			`field x: want a number that its Scale leaves in the range of float32, got "-1e9"`},
 		{"csv number", someCSV, "ann,one,z,2", `field x: want a number, got "one"`},
-		{"csv missing", someCSV, "ann,1,z,NA", `field n: want an integer, got "NA"`},
+		{"csv missing", someCSV, "ann,1,z,NA", `field n: want an integer, or a Missing to take for one, got "NA"`},
 		{"csv fields", someCSV, "ann,1,z", `field count: want 4 fields, got 3`},
 		{"csv quote", someCSV, `ann,"1,z,2`, `field 2: want a closing quote on the same line, got "1,z,2"`},
 		{"csv after quote", someCSV, `ann,"1"x,z,2`, `field 2: want the separator after a closing quote, got "x,z,2"`},

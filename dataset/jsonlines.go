@@ -184,7 +184,6 @@ func (p *jsonParser) put(u *jsonUse, row Row, n int, v jsonobject.Value) error {
 func lacking(err error, kind jsonobject.Kind) error {
 	var bad *LineError
 	if (kind == jsonobject.Absent || kind == jsonobject.Null) && errors.As(err, &bad) {
-		bad.Want += ", or a Missing to take for one"
 		if bad.Got = "null"; kind == jsonobject.Absent {
 			bad.Got = "nothing: the line has no such field"
 		}

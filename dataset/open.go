@@ -3,6 +3,7 @@ package dataset
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -54,6 +55,13 @@ const (
 	zstdSkip  = "\x50\x2a\x4d\x18"
 )
 
+// strangers are what files begin with that hold no lines of this package's formats, and what to do about each.
+var strangers = map[string]string{
+	"PAR1\x15": "it is a Parquet file: read it with package dataset/parquet",
+	"\xff\xfe": "its text is UTF-16: write it as UTF-8",
+	"\xfe\xff": "its text is UTF-16: write it as UTF-8",
+}
+
 // begins says whether what b reads begins so, of which it waits for no more than it takes to see that it does not. Bits of the first byte
 // that are not in mask make no difference.
 func begins(b *bufio.Reader, magic string, mask byte) bool {
@@ -80,15 +88,31 @@ func unpack(f io.ReadCloser) (io.ReadCloser, error) {
 	switch {
 	case begins(b, gzipMagic, 0xff):
 		z, err := gzip.NewReader(b)
-		return unpacked{z, f.Close}, err
+		return unpacked{cuttable{z}, f.Close}, err
 	case begins(b, zstdMagic, 0xff), begins(b, zstdSkip, 0xf0):
 		z, err := zstd.NewReader(b, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1)) // 1: it reads when it is asked to
 		if err != nil {
 			return unpacked{nil, f.Close}, err
 		}
-		return unpacked{z, func() error { z.Close(); return f.Close() }}, nil
+		return unpacked{cuttable{z}, func() error { z.Close(); return f.Close() }}, nil
+	}
+	for magic, advice := range strangers {
+		if begins(b, magic, 0xff) {
+			return nil, errors.New(advice)
+		}
 	}
 	return unpacked{b, f.Close}, nil
+}
+
+// cuttable is a packed file, which may end too early.
+type cuttable struct{ io.Reader }
+
+func (c cuttable) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("the packed file is cut off: %w", err)
+	}
+	return n, err
 }
 
 // maxWindow is the most memory that a zstd file may ask for: what zstd --long=27 writes.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,8 @@ import (
 type Files struct {
 	// Format is that of all files.
 	Format dataset.Format
-	// Paths are files, and directories, of which all files are read that are not hidden.
+	// Paths are files, patterns such as data/*.csv, and directories, of which all files are read but those that begin with "." or "_", and
+	// texts about the others (README, *.md).
 	Paths []string
 	// Test are paths of test rows; without any they are a share of the others.
 	Test []string
@@ -40,6 +42,9 @@ func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err erro
 	if train, err = f.read(ctx, f.Paths); err != nil {
 		return nil, nil, err
 	}
+	if both := shared(f.Paths, f.Test); both != "" {
+		slog.Warn("train: a file of test rows is one of training rows: its rows are trained on and tested on", "file", both)
+	}
 	if f.Take > 0 {
 		train = train.Shuffle(f.Seed).Take(f.Take)
 	}
@@ -52,14 +57,38 @@ func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err erro
 	return train, test, err
 }
 
-func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, error) {
-	var files []string
+// shared is a file of tests that is one of paths, under whatever name, or "". What can't be had is told when it is read.
+func shared(paths, tests []string) string {
+	train, _ := listed(paths)
+	test, _ := listed(tests)
+	for _, name := range test {
+		one, _ := os.Stat(name)
+		if slices.ContainsFunc(train, func(other string) bool {
+			two, _ := os.Stat(other)
+			return one != nil && two != nil && os.SameFile(one, two)
+		}) {
+			return name
+		}
+	}
+	return ""
+}
+
+// listed are the files at paths.
+func listed(paths []string) (files []string, err error) {
 	for _, p := range paths {
 		below, err := filesOf(p)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, below...)
+	}
+	return files, nil
+}
+
+func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, error) {
+	files, err := listed(paths)
+	if err != nil {
+		return nil, err
 	}
 	rows, err := dataset.FromFiles(f.Format, files...).Load(ctx)
 	if errors.Is(err, dataset.ErrBadLine) {
@@ -69,14 +98,18 @@ func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, erro
 		return nil, err
 	}
 	if n, _ := rows.Len(); n == 0 {
-		return nil, fmt.Errorf("train: %s: no rows in %d files", strings.Join(paths, ", "), len(files))
+		_, err := rows.Batch(ctx)
+		return nil, fmt.Errorf("train: %s: no rows in %d files: %w", strings.Join(paths, ", "), len(files), err)
 	}
 	return rows, nil
 }
 
-// filesOf is a file, or the files of a directory that are not hidden.
+// filesOf is a file, the files of a pattern, or those of a directory that hold rows.
 func filesOf(path string) (files []string, err error) {
 	st, err := os.Stat(path)
+	if matches, e := filepath.Glob(path); err != nil && e == nil && len(matches) > 0 {
+		return matches, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("train: rows in files: %w", err)
 	}
@@ -85,8 +118,10 @@ func filesOf(path string) (files []string, err error) {
 	}
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
-		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			files = append(files, filepath.Join(path, e.Name()))
+		name := e.Name()
+		about := strings.HasPrefix(name, "README") || strings.EqualFold(filepath.Ext(name), ".md")
+		if !e.IsDir() && !about && name[0] != '.' && name[0] != '_' {
+			files = append(files, filepath.Join(path, name))
 		}
 	}
 	slices.Sort(files)

@@ -1,8 +1,10 @@
 package train_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +20,8 @@ import (
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"full/a": strings.Repeat("x:1\n", 400), "full/b": strings.Repeat("x:2\n", 600), "full/.c": "?",
-		"full/sub/d": "x:4\n", "hidden/.c": "x:5\n", "empty": "", "bad": "y\n", "one": "x:7\n"} {
+		"full/sub/d": "x:4\n", "hidden/.c": "x:5\n", "empty": "", "bad": "y\n", "one": "x:7\n",
+		"noted/README.md": "# Rows", "noted/README": "rows", "noted/about.MD": "?", "noted/_SUCCESS": "?", "noted/part-0": "x:1\n"} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
@@ -50,6 +53,8 @@ func TestFiles(t *testing.T) {
 		{"none", func(*train.Files) {}, 800, 200},
 		{"Format", func(f *train.Files) { f.Format = nil }, 0, 0},
 		{"Paths", func(f *train.Files) { f.Paths = of("full/b", "one") }, 480, 121},
+		{"Paths", func(f *train.Files) { f.Paths = of("fu*/[ab]") }, 800, 200},
+		{"Paths", func(f *train.Files) { f.Paths = of("full", "noted") }, 801, 200},
 		{"Test", func(f *train.Files) { f.Test = of("one", "full/a") }, 1000, 401},
 		{"HeldOut", func(f *train.Files) { f.HeldOut = 0.5 }, 500, 500},
 		{"HeldOut", func(f *train.Files) { f.HeldOut = -1 }, 1000, -1},
@@ -70,9 +75,31 @@ func TestFiles(t *testing.T) {
 	if count(first) == count(other) {
 		t.Errorf("%d rows with either seed", count(first))
 	}
-	for path, want := range map[string]string{"empty": "no rows in 1 files", "hidden": "holds no files", "none": "none", "bad": "read as dataset.SlotText"} {
+	for path, want := range map[string]string{"empty": "empty is empty", "full/*.csv": "no such file", "hidden": "holds no files", "none": "none", "bad": "read as dataset.SlotText"} {
 		if _, _, err := (train.Files{Format: format, Paths: of(path)}).Load(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", path, err, want)
+		}
+	}
+}
+
+// TestTestRowsThatAreTrainedOn: a file that is among the training rows and the test rows is logged once, under whatever name.
+func TestTestRowsThatAreTrainedOn(t *testing.T) {
+	file, format := coins(t, 10)
+	other, _ := coins(t, 10)
+	link := filepath.Join(filepath.Dir(file), "link.csv")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	for test, warns := range map[string]int{file: 1, link: 1, filepath.Dir(file): 1, other: 0} {
+		log.Reset()
+		if _, _, err := (train.Files{Format: format, Paths: []string{file}, Test: []string{test}}).Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(log.String(), "trained on and tested on"); n != warns {
+			t.Errorf("%s: %d warnings, want %d", test, n, warns)
 		}
 	}
 }
