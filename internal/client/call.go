@@ -107,7 +107,8 @@ func (a *asking) slow() (peer.Verdict, error) {
 	silent, st := a.l.silence(a.server, a.began), &a.l.strategy
 	switch {
 	case !time.Now().Before(a.limit):
-		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer within %v: %w", st.WaitTimeout.Std(), context.DeadlineExceeded))
+		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer within %v, it %s: %w", st.WaitTimeout.Std(), a.l.waits.of(a.server),
+			context.DeadlineExceeded))
 	case silent > st.ServerTimeout().Std() && a.over():
 		return peer.Done, a.l.name(a.server, errGone)
 	case silent > st.ServerTimeout().Std():

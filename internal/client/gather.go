@@ -91,6 +91,7 @@ func (g *gathering) room() int { return max(g.most/g.workers, 1<<10) }
 
 func (g *gathering) round(ctx context.Context, part wire.Gather) (all wire.Gathered, err error) {
 	part.N = g.made.Add(1)
+	defer g.link.waits.watch(0)()
 	if err := g.link.control(ctx, 0, wire.OpGather, part, &all); err != nil {
 		return all, err
 	}

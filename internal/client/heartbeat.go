@@ -79,18 +79,20 @@ func (l *link) ping(server int) error {
 	h := l.header(wire.OpHeartbeat)
 	h.Acked = l.heard.counts[server].Load()
 	b.Reset(h)
-	_, err := l.once(ctx, server, b.Parts(), l.told)
+	_, err := l.once(ctx, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
 	return err
 }
 
 // told reads what a server says in its answer to a heartbeat, if it says anything.
-func (l *link) told(f *wire.Frame) error {
-	if _, says := f.Blob(); !says {
-		return nil
-	}
+func (l *link) told(server int, f *wire.Frame) error {
 	var msg wire.Beat
-	if err := f.JSON(&msg); err != nil || !msg.Save {
-		return err
+	if _, says := f.Blob(); says {
+		if err := f.JSON(&msg); err != nil {
+			return err
+		}
+	}
+	if l.waits.told[server].Store(msg.Waits); !msg.Save {
+		return nil
 	}
 	select {
 	case l.asked <- struct{}{}:

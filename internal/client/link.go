@@ -58,7 +58,8 @@ func newLink(c Config) *link {
 		ctx:       ctx,
 		end:       end,
 	}
-	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers))}
+	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers)),
+		told: make([]atomic.Value, len(c.Servers))}
 	l.heard = newHearing(len(c.Servers), l.strategy.HeartbeatInterval.Std()+l.pingTimeout())
 	return l
 }

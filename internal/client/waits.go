@@ -12,6 +12,7 @@ type waits struct {
 	log     *slog.Logger
 	servers []string
 	why     []atomic.Pointer[error] // by server: how the last attempt that failed ended
+	told    []atomic.Value          // by server: what it waits for, a string
 	said    atomic.Pointer[time.Time]
 }
 
@@ -36,12 +37,20 @@ func (w *waits) watch(server int) (stop func() bool) {
 	return timer.Stop
 }
 
+// of says what a server waits for, as its last answer to a heartbeat does.
+func (w *waits) of(server int) string {
+	if told, _ := w.told[server].Load().(string); told != "" {
+		return "waits " + told
+	}
+	return "waits for other workers, or is slow to take the request"
+}
+
 func (w *waits) say(server int, waited time.Duration) {
 	now, last := time.Now(), w.said.Load()
 	if last != nil && now.Sub(*last) < saysAgain || !w.said.CompareAndSwap(last, &now) {
 		return
 	}
-	why := "no answer yet: the server waits for other workers, or is slow to take the request"
+	why := "no answer yet: the server " + w.of(server)
 	if err := w.why[server].Load(); err != nil {
 		why = (*err).Error()
 	}

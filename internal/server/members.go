@@ -123,7 +123,7 @@ func (c *membership) begin(worker int, life uint32) error {
 	return nil
 }
 
-// heartbeat answers a worker that shows life, and says when it is to save a checkpoint.
+// heartbeat answers a worker that shows life, and says when it is to save a checkpoint, and what requests wait for.
 func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
@@ -133,10 +133,14 @@ func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
 		return c.st.lock.failure
 	case err != nil:
 		return err
-	case c.st.lock.failure == nil && c.recovery.asks(int(f.Worker)):
-		return r.JSON(wire.Beat{Save: true})
+	case c.st.lock.failure != nil:
+		return c.st.lock.failure
 	}
-	return c.st.lock.failure
+	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker)), Waits: c.st.lock.oldest()}
+	if beat == (wire.Beat{}) {
+		return nil
+	}
+	return r.JSON(beat)
 }
 
 // lacks says that this server has come back without all that it had acknowledged to the sender of a heartbeat, so that the job can't go on.

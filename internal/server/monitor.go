@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,40 @@ type monitor struct {
 	closing chan struct{}      // closed when the server closes
 	// returns says that the server comes back, so that who waits when it closes may wait on.
 	returns bool
+	waits   []wait // that are long, the oldest first
+}
+
+// wait is one that is under way, known by its timer, and why.
+type wait struct {
+	timer *time.Timer
+	why   string
+}
+
+// A wait is long after a second, and says why anew every so often.
+const (
+	longWait = time.Second
+	saysWhy  = 5 * time.Second
+)
+
+// oldest says what the oldest long wait is for. Locked.
+func (m *monitor) oldest() string {
+	if len(m.waits) == 0 {
+		return ""
+	}
+	return m.waits[0].why
+}
+
+// says notes what a long wait is for, and what it was for no more where that is empty. Locked.
+func (m *monitor) says(timer *time.Timer, why string) {
+	at := slices.IndexFunc(m.waits, func(w wait) bool { return w.timer == timer })
+	switch {
+	case at < 0 && why != "":
+		m.waits = append(m.waits, wait{timer, why})
+	case at >= 0 && why != "":
+		m.waits[at].why = why
+	case at >= 0:
+		m.waits = slices.Delete(m.waits, at, at+1)
+	}
 }
 
 // await waits, with the lock held on entry and exit, until ready says so. why describes the wait for the error.
@@ -40,27 +75,38 @@ type monitor struct {
 // another process taken its place. The caller asks again what matters to it. When the time is up or the server closes, ready
 // is asked once more, since it may have come true while the lock was being taken: then the wait has not failed.
 func (m *monitor) await(ready func() bool, why func() string) error {
-	var limit *time.Timer
+	var timer *time.Timer
+	var began time.Time
+	defer func() {
+		if timer != nil {
+			timer.Stop()
+			m.says(timer, "")
+		}
+	}()
 	for !ready() {
 		if m.failure != nil {
 			return m.failure
 		}
-		if limit == nil {
-			limit = time.NewTimer(m.limit)
-			defer limit.Stop()
+		if timer == nil {
+			timer, began = time.NewTimer(min(longWait, m.limit)), time.Now()
 		}
 		changed := m.change()
 		m.Unlock()
-		timeout := false
+		look := false
 		select {
 		case <-changed:
 		case <-m.closing:
-		case <-limit.C:
-			timeout = true
+		case <-timer.C:
+			look = true
 		}
 		m.Lock()
-		if timeout && !ready() {
-			return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server, m.limit, why())
+		if look && !ready() {
+			left := m.limit - time.Since(began)
+			if left <= 0 {
+				return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server, m.limit, why())
+			}
+			m.says(timer, why())
+			timer.Reset(min(left, saysWhy))
 		}
 		if isClosed(m.closing) && !ready() {
 			return wire.Refuse(m.shutdown(), "server %d has shut down while it waited %s", m.server, why())

@@ -142,6 +142,8 @@ func (b Base) String() string {
 type Beat struct {
 	// Save asks the worker to save a checkpoint at once: a server is about to end.
 	Save bool `json:"save"`
+	// Waits says what a request waits for that this server has not answered for long: the oldest of all.
+	Waits string `json:"waits,omitempty"`
 }
 
 // Fenced answers OpFence.
