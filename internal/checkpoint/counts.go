@@ -59,20 +59,24 @@ func writeWaiters(w *safetensors.Writer, t tableInfo, rows table.Changes) error 
 			return err
 		}
 	}
-	if len(rows.Waiters) == 0 {
-		return nil
+	all := newWaiters(min(len(rows.Waiters), rowsAtOnce))
+	for some := range slices.Chunk(rows.Waiters, rowsAtOnce) {
+		n := len(some)
+		c := waiters{all.ids[:n], all.pushes[:n], all.seen[:n], all.show[:n], all.click[:n]}
+		for i, is := range some {
+			c.ids[i], c.pushes[i], c.seen[i], c.show[i], c.click[i] = is.ID, is.Pushes, is.Seen, is.Show, is.Click
+		}
+		if err := first(
+			func() error { return safetensors.Later(w, t.waitingPushes(), c.pushes) },
+			func() error { return safetensors.Later(w, t.waitingSeen(), c.seen) },
+			func() error { return safetensors.Later(w, t.waitingShow(), c.show) },
+			func() error { return safetensors.Later(w, t.waitingClick(), c.click) },
+			func() error { return safetensors.Put(w, t.waitingIDs(), c.ids) },
+		); err != nil {
+			return err
+		}
 	}
-	c := newWaiters(len(rows.Waiters))
-	for i, is := range rows.Waiters {
-		c.ids[i], c.pushes[i], c.seen[i], c.show[i], c.click[i] = is.ID, is.Pushes, is.Seen, is.Show, is.Click
-	}
-	return first(
-		func() error { return safetensors.Put(w, t.waitingIDs(), c.ids) },
-		func() error { return safetensors.Put(w, t.waitingPushes(), c.pushes) },
-		func() error { return safetensors.Put(w, t.waitingSeen(), c.seen) },
-		func() error { return safetensors.Put(w, t.waitingShow(), c.show) },
-		func() error { return safetensors.Put(w, t.waitingClick(), c.click) },
-	)
+	return nil
 }
 
 // waiters reads the ids that wait and that this process owns, over those of a checkpoint before.

@@ -222,33 +222,44 @@ func writeBlock(w *safetensors.Writer, b blockInfo, from *table.BlockImage) erro
 	return from.EachState(func(state []float32) error { return safetensors.Put(w, b.state(), state) })
 }
 
-// writeTable streams a table's rows; what is known of each row is kept until they are through.
+// writeTable streams a table's rows, and beside them what is known of each.
 func writeTable(ctx context.Context, w *safetensors.Writer, t tableInfo, from *table.TableImage, ids []uint64) error {
 	if err := safetensors.Put(w, t.ids(), ids); err != nil {
 		return err
 	}
-	steps, seen, updates := make([]int64, 0, len(ids)), make([]uint32, 0, len(ids)), make([]uint32, 0, len(ids))
-	var show, click []float32
-	var s servings
 	for rows := range from.RowsOf(ids) {
 		if err := files.Ended(ctx); err != nil {
+			return err
+		}
+		if err := known(w, t, rows); err != nil { // before the last rows: then its columns have their turn
 			return err
 		}
 		if err := safetensors.Put(w, t.rows(), rows.Floats); err != nil {
 			return err
 		}
-		steps, seen, updates = append(steps, rows.Steps...), append(seen, rows.Seen...), append(updates, rows.Updates...)
-		show, click = append(show, rows.Show...), append(click, rows.Click...)
-		s.add(t, rows)
 	}
+	if t.Gone == 0 {
+		return nil
+	}
+	return safetensors.Put(w, t.gone(), from.Gone)
+}
+
+// known writes what a table knows of some rows, to the columns that come behind all rows.
+func known(w *safetensors.Writer, t tableInfo, rows *table.Columns) error {
 	puts := []func() error{
-		func() error { return safetensors.Put(w, t.steps(), steps) },
-		func() error { return safetensors.Put(w, t.seen(), seen) },
-		func() error { return safetensors.Put(w, t.updates(), updates) },
+		func() error { return safetensors.Later(w, t.steps(), rows.Steps) },
+		func() error { return safetensors.Later(w, t.seen(), rows.Seen) },
+		func() error { return safetensors.Later(w, t.updates(), rows.Updates) },
 	}
 	if t.Rated {
-		puts = append(puts, func() error { return safetensors.Put(w, t.show(), show) },
-			func() error { return safetensors.Put(w, t.click(), click) })
+		puts = append(puts, func() error { return safetensors.Later(w, t.show(), rows.Show) },
+			func() error { return safetensors.Later(w, t.click(), rows.Click) })
 	}
-	return first(append(puts, func() error { return s.write(w, t, from.Gone) })...)
+	if t.Scored {
+		puts = append(puts, func() error { return safetensors.Later(w, t.scores(), rows.Delta) })
+	}
+	if t.Served {
+		puts = append(puts, func() error { return safetensors.Later(w, t.served(), rows.Served) })
+	}
+	return first(puts...)
 }

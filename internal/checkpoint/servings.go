@@ -28,33 +28,6 @@ func (t tableInfo) declareServings() (ts []safetensors.Tensor) {
 	return ts
 }
 
-// servings are what rows know of models for serving, as they lie in a file.
-type servings struct {
-	scores []float32
-	served []uint32
-}
-
-func (s *servings) add(t tableInfo, rows *table.Columns) {
-	s.scores = append(s.scores, rows.Delta...)
-	if t.Served {
-		s.served = append(s.served, rows.Served...)
-	}
-}
-
-func (s *servings) write(w *safetensors.Writer, t tableInfo, gone []uint64) error {
-	var puts []func() error
-	if t.Scored {
-		puts = append(puts, func() error { return safetensors.Put(w, t.scores(), s.scores) })
-	}
-	if t.Served {
-		puts = append(puts, func() error { return safetensors.Put(w, t.served(), s.served) })
-	}
-	if t.Gone > 0 {
-		puts = append(puts, func() error { return safetensors.Put(w, t.gone(), gone) })
-	}
-	return first(puts...)
-}
-
 // readServings reads them of n rows from row at on, as far as the file has them.
 func (b *batch) readServings(f *safetensors.File, t tableInfo, at, n int) error {
 	if t.Scored {

@@ -85,6 +85,7 @@ var houseTests = map[string][]string{
 	"internal/cut":            {"internal/script"},
 	"internal/mode":           {"internal/script"},
 	"internal/roster":         {"internal/script"},
+	"internal/safetensors":    {"internal/files"},
 	"examples/wide_and_deep":  {"transport"},
 	"fleet/fleetrun":          {"internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "internal/wire", "nn", "optimizer/local"},

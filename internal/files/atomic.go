@@ -68,6 +68,28 @@ func (c counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// WriteAhead writes bytes to a place behind all that was written so far.
+func (f *File) WriteAhead(b []byte, at int64) error {
+	_, err := f.tmp.WriteAt(b, at)
+	return err
+}
+
+// Pass goes over the next n bytes, which WriteAhead has written.
+func (f *File) Pass(n int64) error {
+	if err := f.Flush(); err != nil {
+		return err
+	}
+	read, err := io.Copy(f.sum, io.NewSectionReader(f.tmp, f.size, n))
+	if err == nil && read < n {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil {
+		_, err = f.tmp.Seek(n, io.SeekCurrent)
+	}
+	f.size += n
+	return err
+}
+
 // Size is the number of bytes written so far, without those that are buffered.
 func (f *File) Size() int64 { return f.size }
 

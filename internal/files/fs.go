@@ -21,6 +21,9 @@ type FS interface {
 // Temp is a file that is being written under a temporary name.
 type Temp interface {
 	io.WriteCloser
+	io.WriterAt
+	io.ReaderAt
+	io.Seeker
 	Name() string
 	Chmod(mode fs.FileMode) error
 	Sync() error

@@ -19,12 +19,30 @@ const MaxHeader = 100_000_000
 type Writer struct {
 	w       io.Writer
 	tensors []Tensor
-	at      int   // tensors[at] is being written
-	left    int64 // bytes it still needs
-	swap    bool  // whether this machine must turn bytes around
+	places  []int64 // of their data
+	at      int     // tensors[at] is being written
+	left    int64   // bytes it still needs
+	later   map[int]*later
+	swap    bool // whether this machine must turn bytes around
 	scratch []byte
 	err     error
 }
+
+// Ahead is a file that takes bytes before their turn: WriteAhead writes some at their place, and Pass goes over as many
+// as come next.
+type Ahead interface {
+	WriteAhead(b []byte, at int64) error
+	Pass(n int64) error
+}
+
+// later is what was given of a tensor before its turn.
+type later struct {
+	buffer []byte
+	sent   int64 // bytes before these, which were written ahead
+}
+
+// laterBytes are kept of a tensor before they are written ahead.
+const laterBytes = 1 << 17
 
 // NewWriter checks the declarations and writes the header. metadata may be nil.
 func NewWriter(w io.Writer, tensors []Tensor, metadata map[string]string) (*Writer, error) {
@@ -35,13 +53,17 @@ func NewWriter(w io.Writer, tensors []Tensor, metadata map[string]string) (*Writ
 	if _, err := w.Write(header); err != nil {
 		return nil, fmt.Errorf("safetensors: writing the header: %w", err)
 	}
-	out := &Writer{w: w, tensors: slices.Clone(tensors), at: -1, swap: bigEndian}
+	out := &Writer{w: w, tensors: slices.Clone(tensors), at: -1, swap: bigEndian, later: map[int]*later{}}
+	for at := int64(len(header)); len(out.places) < len(tensors); {
+		n, _ := tensors[len(out.places)].Bytes()
+		out.places, at = append(out.places, at), at+n
+	}
 	out.advance()
 	return out, nil
 }
 
-// Put writes the next elements of the tensor of that name. Tensors come in the order of their declaration; the pieces of
-// one tensor add up to its shape. values are only read.
+// Put writes the next elements of the tensor of that name. Tensors come in the order of their declaration; the pieces
+// of one tensor add up to its shape. values are only read.
 func Put[T Element](w *Writer, name string, values []T) error {
 	if err := w.expect(name, TypeOf[T]()); err != nil {
 		return err
@@ -49,7 +71,40 @@ func Put[T Element](w *Writer, name string, values []T) error {
 	return w.write(name, bytesOf(values), w.swap)
 }
 
-// Raw writes the next bytes of the tensor of that name, whatever its dtype. data are as the file holds them: little-endian.
+// Later puts the next elements of a tensor whose turn is yet to come, so that columns of a table are written beside
+// each other. If the file is an [Ahead], few of them stay in memory. What is still missing when the tensor's turn has
+// come is put.
+func Later[T Element](w *Writer, name string, values []T) error {
+	i := slices.IndexFunc(w.tensors, func(t Tensor) bool { return t.Name == name })
+	switch {
+	case w.err != nil:
+		return w.err
+	case i <= w.at || w.tensors[i].DType != TypeOf[T]():
+		return w.fail(fmt.Errorf("tensor %q of %s is not one whose turn is yet to come", name, TypeOf[T]()))
+	}
+	l := w.later[i]
+	if l == nil {
+		l = &later{buffer: make([]byte, 0, laterBytes)}
+		w.later[i] = l
+	}
+	for data := bytesOf(values); len(data) > 0; {
+		n := min(len(data), laterBytes/2)
+		l.buffer = append(l.buffer, data[:n]...)
+		if data = data[n:]; w.swap {
+			swap(l.buffer[len(l.buffer)-n:], TypeOf[T]().Size())
+		}
+		if f, can := w.w.(Ahead); can && len(l.buffer) >= laterBytes/2 {
+			if err := f.WriteAhead(l.buffer, w.places[i]+l.sent); err != nil {
+				return w.fail(fmt.Errorf("writing tensor %q: %w", name, err))
+			}
+			l.sent, l.buffer = l.sent+int64(len(l.buffer)), l.buffer[:0]
+		}
+	}
+	return nil
+}
+
+// Raw writes the next bytes of the tensor of that name, whatever its dtype. data are as the file holds them:
+// little-endian.
 func (w *Writer) Raw(name string, data []byte) error {
 	if err := w.expect(name, ""); err != nil {
 		return err
@@ -74,10 +129,32 @@ func (w *Writer) Close() error {
 func (w *Writer) advance() {
 	for w.at++; w.at < len(w.tensors); w.at++ {
 		w.left, _ = w.tensors[w.at].Bytes() // checked by NewWriter
-		if w.left > 0 {
+		if l := w.later[w.at]; l != nil {
+			w.catchUp(w.tensors[w.at].Name, l)
+		}
+		if w.left > 0 || w.err != nil {
 			return
 		}
 	}
+}
+
+// catchUp writes what was given of a tensor before its turn, which is now.
+func (w *Writer) catchUp(name string, l *later) {
+	var err error
+	w.left -= l.sent + int64(len(l.buffer))
+	switch {
+	case w.left < 0:
+		err = fmt.Errorf("%d bytes are too many", -w.left)
+	case l.sent > 0:
+		err = w.w.(Ahead).Pass(l.sent)
+	}
+	if err == nil {
+		_, err = w.w.Write(l.buffer)
+	}
+	if err != nil {
+		_ = w.fail(fmt.Errorf("writing tensor %q: %w", name, err))
+	}
+	delete(w.later, w.at)
 }
 
 // expect refuses data for another tensor than the one whose turn it is. No dtype means any.
@@ -110,7 +187,7 @@ func (w *Writer) write(name string, data []byte, swapped bool) error {
 	if w.left -= int64(len(data)); w.left == 0 {
 		w.advance()
 	}
-	return nil
+	return w.err
 }
 
 func (w *Writer) send(data []byte, swapped bool) error {

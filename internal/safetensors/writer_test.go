@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // The bytes of a small file, as the format's specification has them.
@@ -198,4 +203,77 @@ func ExampleWriter() {
 	rows, err := Read[float32](f, "rows")
 	fmt.Println(rows, err)
 	// Output: [1 2 3 4 5 6] <nil>
+}
+
+// TestLaterIsPut writes columns beside each other: the file is that of one tensor after the other, whether the file takes bytes
+// before their turn or not, and the checksum is that of its bytes.
+func TestLaterIsPut(t *testing.T) {
+	for _, n := range []int{0, 1, 1000, 100_003} {
+		rows, steps, seen := make([]float32, n), make([]int64, n), make([]uint32, n)
+		for i := range n {
+			rows[i], steps[i], seen[i] = float32(i), int64(-i), uint32(3*i)
+		}
+		tensors := []Tensor{{"rows", F32, []int{n}}, {"step", I64, []int{n}}, {"none", U32, []int{0}}, {"seen", U32, []int{n}}, {"end", U8, []int{2}}}
+		var want, plain bytes.Buffer
+		w := newWriter(t, &want, tensors)
+		put(t, w, "rows", rows)
+		put(t, w, "step", steps)
+		put(t, w, "seen", seen)
+		put(t, w, "end", []uint8{1, 2})
+		name := filepath.Join(t.TempDir(), "file")
+		f, err := files.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range []io.Writer{&plain, f} {
+			w := newWriter(t, to, tensors)
+			for at := 0; at < n; at += 777 {
+				end := min(n, at+777)
+				if end < n { // the last step is put in its turn
+					err = errors.Join(err, Later(w, "step", steps[at:end]))
+				}
+				err = errors.Join(err, Later(w, "seen", seen[at:end]), Put(w, "rows", rows[at:end]))
+			}
+			put(t, w, "step", steps[max(0, n-1)/777*777:])
+			if err = errors.Join(err, Put(w, "end", []uint8{1, 2}), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(plain.Bytes(), want.Bytes()) || !bytes.Equal(got, want.Bytes()) || f.Sum() != files.SumOf(got) {
+			t.Errorf("%d rows: the files have %d and %d bytes, want %d; sum %s, want %s", n, plain.Len(), len(got), want.Len(), f.Sum(), files.SumOf(got))
+		}
+	}
+}
+
+func newWriter(t *testing.T, to io.Writer, tensors []Tensor) *Writer {
+	t.Helper()
+	w, err := NewWriter(to, tensors, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestLaterRefuses what is of another type, too much, or comes when its turn has come.
+func TestLaterRefuses(t *testing.T) {
+	for says, bad := range map[string]func(w *Writer) error{
+		"yet to come": func(w *Writer) error { return Later(w, "a", []uint8{1}) },
+		"of F32":      func(w *Writer) error { return Later(w, "b", []float32{1}) },
+		"too many":    func(w *Writer) error { return errors.Join(Later(w, "b", []uint8{1, 2, 3}), Put(w, "a", []uint8{1})) },
+		"lacks 1 byte": func(w *Writer) error {
+			return errors.Join(Later(w, "b", []uint8{1}), Put(w, "a", []uint8{1}), w.Close())
+		},
+	} {
+		w := newWriter(t, new(bytes.Buffer), []Tensor{{"a", U8, []int{1}}, {"b", U8, []int{2}}})
+		if err := bad(w); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q", err, says)
+		}
+	}
 }

@@ -122,7 +122,7 @@ func (m *shardImage) copyOf(id uint64, row uint32, has bool) uint32 {
 }
 
 // listImage calls each with the ids of the rows that the image has.
-func (s *shard) listImage(m *TableImage, each func(id uint64)) {
+func (s *shard) listImage(m *TableImage, each func(id uint64, taken bool)) {
 	more := true
 	for from := uint32(0); more; from += 1 << s.arena.shift {
 		more = s.listChunk(m, from, each)
@@ -130,14 +130,13 @@ func (s *shard) listImage(m *TableImage, each func(id uint64)) {
 	s.Lock()
 	defer s.Unlock()
 	for id, kept := range s.image.gone {
-		m.take(s.image.copies.at(kept - 1))
-		each(id)
+		each(id, m.take(s.image.copies.at(kept-1)))
 	}
 }
 
 // listChunk is listImage of the chunk that begins with row from, and says whether there are more. A shard's lock is held for one chunk at a
 // time: rows that are born meanwhile are known to be.
-func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64)) (more bool) {
+func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64, taken bool)) (more bool) {
 	s.Lock()
 	defer s.Unlock()
 	end := min(from+1<<s.arena.shift, s.arena.rows)
@@ -153,13 +152,26 @@ func (s *shard) listChunk(m *TableImage, from uint32, each func(id uint64)) (mor
 		default:
 			h = s.image.copies.at(kept - 1)
 		}
-		if m.take(h) && s.image.alone {
+		taken := m.take(h)
+		if taken && s.image.alone {
 			s.image.taken.set(row)
 		}
-		each(h.id)
+		each(h.id, taken)
 	}
 	s.image.listed = end
 	return end < s.arena.rows
+}
+
+// changed is how many rows have changed, about: some may change meanwhile.
+func (s *shard) changed() (n int) {
+	s.Lock()
+	defer s.Unlock()
+	for row := range s.arena.rows {
+		if h := s.arena.at(row); h.step != isFree && h.seen&changed != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // readImage is a [blockFunc] that reads rows of the image, of a call whose ids ascend and are all above those of calls before it.

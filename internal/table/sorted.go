@@ -5,44 +5,55 @@ import (
 	"slices"
 )
 
-// sorted are ids ascending, in memory of their own where they are many. Ids that count from a number on, and hashes, lie rather evenly
-// between the smallest and the largest: each goes to one of about half as many buckets by its place between these, which leaves little
-// to sort.
+// sorted are ids ascending, in the same memory: a list of all ids of a table is a part of what the table takes. Ids
+// that count from a number on, and hashes, lie rather evenly between the smallest and the largest: each goes to one of
+// many buckets by its place between these, which leaves little to sort, and buckets that are large all the same are
+// sorted so too.
 func sorted(ids []uint64) []uint64 {
-	const few = 64
+	const few, most = 1 << 10, 1 << 16
 	if len(ids) < few {
 		slices.Sort(ids)
 		return ids
 	}
 	lowest, highest := slices.Min(ids), slices.Max(ids)
-	shift := max(0, bits.Len64(highest-lowest)-bits.Len(uint(len(ids)/2)))
-	ends := make([]int, (highest-lowest)>>shift+1)
+	if lowest == highest {
+		return ids
+	}
+	shift := max(0, bits.Len64(highest-lowest)-bits.Len(uint(min(len(ids)/16, most))))
+	ends := deal(ids, lowest, shift, int((highest-lowest)>>shift)+1)
+	if shift == 0 {
+		return ids
+	}
+	begin := 0
+	for _, end := range ends {
+		sorted(ids[begin:end])
+		begin = end
+	}
+	return ids
+}
+
+// deal puts ids into n buckets by their distance from the lowest, shifted, one bucket behind the other, and returns
+// where each ends.
+func deal(ids []uint64, lowest uint64, shift, n int) (ends []int) {
+	next, ends := make([]int, n), make([]int, n)
 	for _, id := range ids {
 		ends[(id-lowest)>>shift]++
 	}
-	begin := 0
-	for i, n := range ends {
-		ends[i], begin = begin, begin+n
+	for b := 1; b < n; b++ {
+		next[b] = ends[b-1]
+		ends[b] += ends[b-1]
 	}
-	all := make([]uint64, len(ids))
-	for _, id := range ids {
-		at := &ends[(id-lowest)>>shift]
-		all[*at] = id
-		*at++
-	}
-	if shift > 0 {
-		sortPieces(all, ends)
-	}
-	return all
-}
-
-// sortPieces sorts each piece of ids, given where they end.
-func sortPieces(ids []uint64, ends []int) {
-	begin := 0
-	for _, end := range ends {
-		if end-begin > 1 {
-			slices.Sort(ids[begin:end])
+	for b := range ends {
+		for next[b] < ends[b] {
+			id := ids[next[b]]
+			for to := int((id - lowest) >> shift); to != b; to = int((id - lowest) >> shift) {
+				at := next[to]
+				next[to]++
+				id, ids[at] = ids[at], id
+			}
+			ids[next[b]] = id
+			next[b]++
 		}
-		begin = end
 	}
+	return ends
 }

@@ -19,6 +19,7 @@ type TableImage struct {
 	ids     []uint64
 	// changes are known where the image takes them: those of rows when ids are.
 	taking  bool
+	took    bool // it has
 	taken   sync.Once
 	changes Changes
 }
@@ -27,6 +28,12 @@ func (t *Sparse) image(step int64, how imaging) *TableImage {
 	m := &TableImage{Table: t, Clock: t.clock.Load(), step: step, taking: how.taking}
 	if how.taking {
 		t.remade.Store(false)
+	}
+	if t.counts {
+		m.waiters = make([]Waiter, 0, t.Stats().Waiting)
+	}
+	if how.taking && !how.alone {
+		m.changes.Waiters = make([]Waiter, 0, cap(m.waiters))
 	}
 	for i := range t.shards {
 		s := &t.shards[i]
@@ -66,18 +73,32 @@ func (m *TableImage) Waiters() []Waiter {
 func (m *TableImage) IDs() []uint64 {
 	m.once.Do(func() {
 		m.ids = make([]uint64, 0, m.Table.Len())
-		m.list(func(id uint64) { m.ids = append(m.ids, id) })
-		m.ids = settled(m.ids)
+		took := m.took
+		all := m.taking && !took // rows had changed, so far: then one list is enough
+		m.list(func(id uint64, taken bool) {
+			if all && !taken {
+				all, m.changes.Rows = false, append(make([]uint64, 0, cap(m.ids)/2+len(m.ids)), m.ids...)
+			}
+			if taken && !all {
+				m.changes.Rows = append(m.changes.Rows, id)
+			}
+			m.ids = append(m.ids, id)
+		})
+		if m.ids = settled(m.ids); all {
+			m.changes.Rows = m.ids
+		} else if !took {
+			m.changes.Rows = settled(m.changes.Rows)
+		}
 	})
 	return m.ids
 }
 
 // list looks at all rows of the image, and takes those that had changed.
-func (m *TableImage) list(each func(id uint64)) {
+func (m *TableImage) list(each func(id uint64, taken bool)) {
 	for i := range m.Table.shards {
 		m.Table.shards[i].listImage(m, each)
 	}
-	m.changes.Rows = settled(m.changes.Rows)
+	m.took = m.taking
 }
 
 // settled are ids ascending, each once: a row that was dropped may have come again.
@@ -85,7 +106,22 @@ func settled(ids []uint64) []uint64 { return slices.Compact(sorted(ids)) }
 
 // Changes are what had changed, in an image that takes that; of a rule that sweeps all rows, since each moves with every update.
 func (m *TableImage) Changes() Changes {
-	m.taken.Do(func() { m.list(func(uint64) {}) })
+	m.taken.Do(func() {
+		if m.took {
+			return
+		}
+		changed := 0
+		for i := range m.Table.shards {
+			changed += m.Table.shards[i].changed()
+		}
+		m.changes.Rows = slices.Grow(m.changes.Rows, changed)
+		m.list(func(id uint64, taken bool) {
+			if taken {
+				m.changes.Rows = append(m.changes.Rows, id)
+			}
+		})
+		m.changes.Rows = settled(m.changes.Rows)
+	})
 	if sortWaiters(m.changes.Waiters); m.Table.sweeps {
 		m.changes.Rows = m.IDs()
 	}
@@ -139,6 +175,5 @@ func (m *TableImage) take(h *header) (taken bool) {
 		return false
 	}
 	h.seen &^= changed
-	m.changes.Rows = append(m.changes.Rows, h.id)
 	return true
 }
