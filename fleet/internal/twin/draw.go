@@ -101,7 +101,7 @@ var (
 func (d *drawer) rule(row bool) Rule {
 	kinds := denseRules
 	if row {
-		kinds = slices.Concat(denseRules, rowRules, rowRules)
+		kinds = slices.Concat(denseRules, rowRules, rowRules, rowRules)
 	}
 	r := Rule{Kind: pick(d.Rand, kinds...), LR: pick(d.Rand, 0.005, 0.02, 0.05)}
 	switch r.Kind {

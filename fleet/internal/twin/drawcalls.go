@@ -85,7 +85,7 @@ func (d *drawer) from(l Leg) From {
 
 // call draws what workers do next.
 func (d *drawer) call(l Leg, leg, k int) []Call {
-	switch d.IntN(16) {
+	switch d.IntN(17) {
 	default:
 		return d.train(l)
 	case 6, 7:
@@ -94,6 +94,8 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 		return []Call{{Do: reopen}}
 	case 9:
 		return []Call{{Do: rate, Factor: pick(d.Rand, 0.5, 2, 0.1, 1)}}
+	case 14:
+		return []Call{{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k), Mode: pick(d.Rand, "", "base", "delta")}}
 	case 10, 12:
 		if len(d.p.Net.params()) > 4 && often(d.Rand, 2) {
 			return []Call{{Do: shrink, Unseen: uint32(d.IntN(3))}}
@@ -103,7 +105,7 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 		if len(d.p.Net.Tables) > 0 && len(d.saved) > 0 {
 			return append(d.reload(l), Call{Do: shrink, Unseen: uint32(1 + d.IntN(3))})
 		}
-		return []Call{{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k), Mode: pick(d.Rand, "base", "delta")}}
+		return []Call{{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k), Mode: pick(d.Rand, "", "base", "delta")}}
 	case 11:
 		dir := fmt.Sprintf("dir-%d-%d", leg, k)
 		if often(d.Rand, 3) {

@@ -25,7 +25,7 @@ func TestEveryOptionIsDrawn(t *testing.T) {
 		}
 	}
 	var c twin.Count
-	for seed := range uint64(3000) {
+	for seed := range uint64(10_000) {
 		c.Add(twin.Draw(seed))
 	}
 	t.Log(c.String())
