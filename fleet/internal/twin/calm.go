@@ -15,13 +15,14 @@ func (p Program) Calm() (calm Program, ok bool) {
 	calm = p.copy()
 	var legs []Leg
 	for i, l := range calm.Legs {
-		if l.ordered() {
+		if l.ordered() || l.copies() {
 			return p, false
 		}
 		l.calm()
 		if i > 0 && l.goesOn(calm.Legs[i-1]) {
 			last := &legs[len(legs)-1]
 			last.Calls, last.End = append(last.Calls, l.Calls...), l.End
+			last.Servers = max(last.Servers, l.Servers)
 			continue
 		}
 		legs = append(legs, l)

@@ -127,16 +127,32 @@ func (d *drawer) rule(row bool) Rule {
 	return r
 }
 
+// descent makes all rules plain gradient descent, as geo wants them.
+func (r Rules) descent() Rules {
+	plain := func(r Rule) Rule {
+		return Rule{Kind: "sgd", LR: r.LR, Schedule: r.Schedule, L1: r.L1, L2: r.L2, Max: r.Max}
+	}
+	by := map[string]Rule{}
+	for name, own := range r.By {
+		by[name] = plain(own)
+	}
+	r.All, r.By = plain(r.All), by
+	return r
+}
+
 // strategy draws how a leg trains.
 func (d *drawer) strategy(servers int) strategy.Strategy {
 	s := strategy.Sync()
 	if servers > 0 && often(d.Rand, 2) {
 		s = d.asynchronous()
 	}
+	if servers > 0 && often(d.Rand, 8) && !d.p.Net.counts() && (d.workers == 1 || d.p.Net.Ledger) {
+		s = strategy.Geo(1 + d.IntN(4))
+	}
 	if s.Mode == strategy.ModeSync && often(d.Rand, 3) {
 		s.Weighting = pick(d.Rand, strategy.Weightings()...)
 	}
-	if often(d.Rand, 4) {
+	if s.Mode != strategy.ModeGeo && often(d.Rand, 4) {
 		s.GradientMerge = strategy.GradientMerge{KSteps: 2 + d.IntN(2), Sum: often(d.Rand, 2)}
 	}
 	if servers == 0 {

@@ -9,7 +9,11 @@ import (
 func (d *drawer) leg() {
 	l := Leg{Workers: d.workers, Servers: d.IntN(4), Rules: d.rules}
 	l.Strategy = d.strategy(l.Servers)
-	if len(d.saved) > 0 {
+	switch {
+	case l.copies():
+		l.Rules = l.Rules.descent()
+		l.From = d.same(l)
+	case len(d.saved) > 0:
 		l.From = d.from(l)
 		l.Rules = d.rules
 	}
@@ -19,7 +23,14 @@ func (d *drawer) leg() {
 	}
 	dir := fmt.Sprintf("end-%d", at)
 	l.Calls = append(l.part(d.p.Net), Call{Do: save, Dir: dir})
-	d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
+	if l.copies() {
+		l.Calls = slices.DeleteFunc(l.Calls, func(c Call) bool {
+			return c.Do == load || c.Do == shrink || c.Do == rate && l.Workers > 1
+		})
+	}
+	if !l.blind() {
+		d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
+	}
 	d.p.Legs = append(d.p.Legs, l)
 }
 
@@ -83,6 +94,16 @@ func (d *drawer) from(l Leg) From {
 	return f
 }
 
+// same is what a leg may begin with without a change of rules.
+func (d *drawer) same(l Leg) From {
+	for _, s := range slices.Backward(d.saved) {
+		if plain(s.rules) == plain(l.Rules) {
+			return From{Dir: s.dir, How: "restore"}
+		}
+	}
+	return From{}
+}
+
 // call draws what workers do next.
 func (d *drawer) call(l Leg, leg, k int) []Call {
 	switch d.IntN(17) {
@@ -98,12 +119,12 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 		return []Call{{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k), Mode: pick(d.Rand, "", "base", "delta")}}
 	case 10, 12:
 		if len(d.p.Net.params()) > 4 && often(d.Rand, 2) {
-			return []Call{{Do: shrink, Unseen: uint32(d.IntN(3))}}
+			return []Call{{Do: shrink, Unseen: d.IntN(3)}}
 		}
 		return d.reload(l)
 	case 13:
 		if len(d.p.Net.Tables) > 0 && len(d.saved) > 0 {
-			return append(d.reload(l), Call{Do: shrink, Unseen: uint32(1 + d.IntN(3))})
+			return append(d.reload(l), Call{Do: shrink, Unseen: 1 + d.IntN(3)})
 		}
 		return []Call{{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k), Mode: pick(d.Rand, "", "base", "delta")}}
 	case 11:

@@ -12,13 +12,16 @@ func (d *drawer) mortal() {
 	l := Leg{Workers: d.workers, Servers: d.IntN(4), Rules: d.rules}
 	l.Every = time.Duration(200+d.IntN(4000)) * time.Millisecond
 	l.Strategy = d.strategy(l.Servers)
-	if l.ordered() { // the ledger alone can judge it
+	if l.copies() {
+		l.Rules = l.Rules.descent()
+	}
+	if l.counted() { // the ledger alone can judge it
 		l.Strategy.GradientMerge, l.Strategy.Merge = strategy.GradientMerge{}, ""
 		if !d.p.Net.Ledger {
 			return
 		}
 	}
-	if len(d.saved) > 0 && !l.ordered() && often(d.Rand, 2) {
+	if len(d.saved) > 0 && !l.counted() && often(d.Rand, 2) {
 		if f := d.from(l); f.How == "restore" && !f.WeightsOnly {
 			l.From = f
 			l.Rules = d.rules

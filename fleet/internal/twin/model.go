@@ -56,7 +56,7 @@ type model struct {
 }
 
 func (m *model) leg(i int, l Leg) {
-	if l.mortal() && l.ordered() {
+	if l.counted() {
 		return // the ledger judges it
 	}
 	m.l, m.now, m.steps = l, newState(m.p, m.noise), make([]int64, l.Workers)
@@ -72,7 +72,7 @@ func (m *model) leg(i int, l Leg) {
 	}
 	m.meet()
 	m.weights(l.End)
-	if l.mortal() {
+	if l.mortal() || l.copies() {
 		return
 	}
 	for w, n := range m.steps {
@@ -127,6 +127,9 @@ func (m *model) load(dir string, only []string, weightsOnly bool) {
 }
 
 func (m *model) look(at string, samples []int) {
+	if m.l.blind() {
+		return
+	}
 	if m.o != nil {
 		m.o.look(at, samples)
 		return
@@ -141,10 +144,16 @@ func (m *model) look(at string, samples []int) {
 
 // weights are all of them, as a model that is saved has them.
 func (m *model) weights(at string) {
-	for _, name := range slices.Sorted(maps.Keys(m.now.vars)) {
+	for _, name := range denseNames {
+		if m.l.blind() {
+			continue
+		}
 		m.saw.see(m.now.vars[name].w, "%s %s", at, name)
 	}
 	for _, t := range m.p.Net.tables() {
+		if m.l.blind() && t.Name != ledgerName {
+			continue
+		}
 		for _, id := range slices.Sorted(maps.Keys(m.now.rows[t.Name])) {
 			m.saw.see(m.now.rows[t.Name][id].w, "%s %s row %d", at, t.Name, id)
 		}
@@ -155,6 +164,10 @@ func (m *model) weights(at string) {
 func (m *model) train(at string, c Call) {
 	if m.o != nil {
 		m.o.train(m, at, c)
+		return
+	}
+	if m.l.blind() {
+		m.count(c)
 		return
 	}
 	every := max(1, m.l.Strategy.GradientMerge.KSteps)
@@ -184,6 +197,19 @@ func (m *model) train(at string, c Call) {
 		for _, p := range pushes {
 			if next[p.worker]%every == 0 {
 				m.looks(at, c, p.worker, next[p.worker]-1)
+			}
+		}
+	}
+}
+
+// count counts the samples of an epoch in the ledger.
+func (m *model) count(c Call) {
+	for _, t := range m.p.Net.tables() {
+		for _, steps := range c.Batches {
+			for _, i := range slices.Concat(steps...) {
+				if t.Name == ledgerName {
+					training{m.now}.row(t, uint64(i))[0]++
+				}
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -57,7 +58,10 @@ type life struct {
 	cable *trial.Cable
 	dead  chan struct{} // closed when it is killed
 	once  sync.Once
-	end   context.CancelFunc // nil where a process that ends so would save first
+	end   context.CancelFunc
+	// spared says that the process is not to be ended by its context, upon which one without servers would save
+	// first.
+	spared atomic.Bool
 }
 
 // kill ends a process as kill -9 does.
@@ -65,7 +69,7 @@ func (p *life) kill() {
 	p.once.Do(func() {
 		close(p.dead)
 		p.cable.Kill()
-		if p.end != nil {
+		if !p.spared.Load() {
 			p.end()
 		}
 	})
@@ -250,9 +254,7 @@ func (o *operator) failed(start int, err error) {
 // process is one life of a role.
 func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name string) error {
 	p := &life{dead: make(chan struct{}), cable: &trial.Cable{Transport: gated{o.network, name, o.gates}}}
-	if o.l.Servers > 0 {
-		ctx, p.end = context.WithCancel(ctx)
-	}
+	ctx, p.end = context.WithCancel(ctx)
 	f, err := fleet.New(m, fleet.Options{Transport: p.cable, Logger: o.r.logger()})
 	if err != nil {
 		return err
@@ -262,10 +264,9 @@ func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name stri
 	o.mu.Unlock()
 	ended := make(chan error, 1)
 	o.bodies.Go(func() { // one that was killed may take its time
-		if p.end != nil {
-			defer p.end()
-		}
-		err := (&role{run: o.r, l: o.l, leg: o.leg, f: f, dead: p.dead}).play(ctx)
+		defer p.end()
+		joined := func() { p.spared.Store(o.l.Servers == 0) }
+		err := (&role{run: o.r, l: o.l, leg: o.leg, f: f, dead: p.dead, joined: joined}).play(ctx)
 		f.Close()
 		ended <- err
 	})

@@ -43,6 +43,11 @@ func (n Net) tables() []Table {
 	return all
 }
 
+// counts says whether a table counts pushes before it lets an id in.
+func (n Net) counts() bool {
+	return slices.ContainsFunc(n.Tables, func(t Table) bool { return t.Count > 1 })
+}
+
 // width is the number of inputs of the hidden layer.
 func (n Net) width() int {
 	width := n.Inputs

@@ -22,12 +22,12 @@ var options = map[string]func(s strategy.Strategy) bool{
 	"IndependentRecvThread":    func(s strategy.Strategy) bool { return s.IndependentRecvThread },
 	"MinSendGradNumBeforeRecv": func(s strategy.Strategy) bool { return s.MinSendGradNumBeforeRecv > 1 },
 	"Recovery":                 func(s strategy.Strategy) bool { return s.Recovery != strategy.Recovery{} },
+	"KSteps":                   func(s strategy.Strategy) bool { return s.KSteps > 0 },
 	"MaxFrame":                 func(s strategy.Strategy) bool { return s.MaxFrame > 0 },
 }
 
 // left are the fields that are not drawn, each with the reason.
 var left = map[string]string{
-	"KSteps":            "it has no twin yet",
 	"GeoRest":           "it has no twin yet",
 	"ThreadPoolSize":    "it has no twin yet",
 	"DelayCompensation": "it has no twin yet",

@@ -164,13 +164,37 @@ func (o *ordered) units(l Leg) map[int][]step {
 
 // applyPush makes the update of a push, of one gradient or of several that travelled together.
 func (s *state) applyPush(l Leg, together []*gradient) {
+	names, rules := append(slices.Clone(denseNames), tableNames(s.p.Net)...), l.Rules
+	rules.By = map[string]Rule{}
+	for _, name := range names {
+		rule := l.Rules.Of(name)
+		if l.merge(name) == strategy.MergeSum && rule.Kind == "sgd" { // which then clips each gradient by value
+			for _, g := range together {
+				g.limit(name, rule.Max)
+			}
+			rule.Max = 0
+		}
+		rules.By[name] = rule
+	}
 	mean, sum := merged(together, false), merged(together, true)
-	for _, name := range append(slices.Clone(denseNames), tableNames(s.p.Net)...) {
+	for _, name := range names {
 		if l.merge(name) == strategy.MergeSum {
 			mean.take(sum, name)
 		}
 	}
-	s.applyClipped(l.Rules, mean, nil)
+	s.applyClipped(rules, mean, nil)
+}
+
+// limit clips the gradient of a param by value; 0 is no limit.
+func (g *gradient) limit(name string, most float64) {
+	parts := append(slices.Collect(maps.Values(g.rows[name])), g.dense[name])
+	for _, x := range parts {
+		for i := range x {
+			if most > 0 {
+				x[i] = math.Max(-most, math.Min(most, x[i]))
+			}
+		}
+	}
 }
 
 // merge is how gradients of a param that travel together become one.
@@ -179,7 +203,7 @@ func (l Leg) merge(name string) strategy.Merge {
 	switch {
 	case l.Strategy.Merge != "":
 		return l.Strategy.Merge
-	case l.kind() == string(strategy.ModeAsync) && rule.Kind == "sgd" && !(rule.L2 > 0 && rule.Max > 0):
+	case l.kind() == string(strategy.ModeAsync) && rule.Kind == "sgd":
 		return strategy.MergeSum
 	}
 	return strategy.MergeMean

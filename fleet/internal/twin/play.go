@@ -34,7 +34,7 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 			run.saw.orders[i] = run.order.events
 		}
 		if err != nil {
-			return run.saw, fmt.Errorf("leg %d: %w\n%s", i, err, run.log.String())
+			return run.saw, fmt.Errorf("leg %d: %w\n%s", i, err, run.log.last(12))
 		}
 	}
 	return run.saw, nil
@@ -88,6 +88,14 @@ func (r *run) arrived() int {
 		return 0
 	}
 	return r.order.count()
+}
+
+// last are the last lines.
+func (l *lines) last(n int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := strings.Split(strings.TrimSpace(l.Builder.String()), "\n")
+	return strings.Join(all[max(0, len(all)-n):], "\n")
 }
 
 // see notes what a role sees.
@@ -189,6 +197,7 @@ type role struct {
 	worker int
 	exe    map[string]*executor
 	chain  []string      // directories of a base and the deltas behind it, of worker 0
+	joined func()        // called when a process that may be killed has joined
 	dead   chan struct{} // closed when the process is killed, nil where none is
 }
 
@@ -232,6 +241,7 @@ func (r *role) play(ctx context.Context) error {
 		}
 	}
 	if r.l.mortal() {
+		r.joined()
 		return r.epochs(ctx)
 	}
 	return r.work(ctx)

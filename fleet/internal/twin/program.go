@@ -75,7 +75,7 @@ type Call struct {
 	Dir    string   `json:",omitempty"` // save, load, publish
 	Only   []string `json:",omitempty"` // params of save and load
 	Factor float64  `json:",omitempty"` // rate
-	Unseen uint32   `json:",omitempty"` // shrink
+	Unseen int      `json:",omitempty"` // shrink
 	Mode   string   `json:",omitempty"` // publish: "base" or "delta"; a whole model if empty
 }
 
@@ -123,7 +123,16 @@ func (l Leg) alone() bool { return l.Servers == 0 && l.Workers == 1 }
 func (l Leg) mortal() bool { return l.Every > 0 }
 
 // ordered says whether the order in which pushes arrive decides what comes of a leg.
-func (l Leg) ordered() bool { return l.Servers > 0 && l.kind() != string(strategy.ModeSync) }
+func (l Leg) ordered() bool {
+	return l.Servers > 0 && l.kind() != string(strategy.ModeSync) && !l.copies()
+}
+
+// copies says whether workers train copies of the model. Those of one worker train as a process alone does; of
+// several the ledger alone is judged: what each changes has to come to the servers once.
+func (l Leg) copies() bool { return l.kind() == string(strategy.ModeGeo) }
+
+// blind says whether only the ledger is judged in a leg that nothing disturbs.
+func (l Leg) blind() bool { return l.copies() && l.Workers > 1 }
 
 // kind is what kind of job a leg is: "alone", "collective" or its mode.
 func (l Leg) kind() string {

@@ -35,7 +35,7 @@ func Fewest(p Program, fails func(Program) bool, tries int) Program {
 func (p Program) whole() bool {
 	written := map[string]bool{"": true}
 	for _, l := range p.Legs {
-		if !written[l.From.Dir] || l.mortal() && l.ordered() && !p.Net.Ledger {
+		if !written[l.From.Dir] || (l.counted() || l.blind()) && !p.Net.Ledger {
 			return false
 		}
 		for i, c := range l.Calls {
@@ -193,6 +193,11 @@ var simplest = []func(*Program){
 	func(p *Program) { p.rules(func(r *Rule) { r.Max = 0 }) },
 	func(p *Program) { p.rules(func(r *Rule) { *r = Rule{Kind: r.Kind, LR: r.LR, Schedule: r.Schedule} }) },
 	func(p *Program) { p.rules(func(r *Rule) { *r = Rule{Kind: "sgd", LR: 0.05} }) },
+	func(p *Program) {
+		for i := range p.Legs {
+			p.Legs[i].Strategy.KSteps = min(p.Legs[i].Strategy.KSteps, 1)
+		}
+	},
 	func(p *Program) {
 		for i := range p.Legs {
 			for name := range p.Legs[i].Rules.By {

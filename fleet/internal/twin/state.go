@@ -15,14 +15,14 @@ type state struct {
 	dropped map[string]int            // rows that shrink dropped
 	steps   int                       // updates
 	factor  float64                   // on learning rates
-	clock   uint32                    // periods that have ended
+	clock   int                       // periods that have ended
 	noise   *rand.Rand                // nil means none
 }
 
 // row is a row, and the period in which it was used last.
 type row struct {
 	*slot
-	seen uint32
+	seen int
 }
 
 func newState(p *Program, noise *rand.Rand) *state {
@@ -183,7 +183,7 @@ func (s *state) round(w []float64) {
 }
 
 // shrink ends a period.
-func (s *state) shrink(unseen uint32) map[string]int {
+func (s *state) shrink(unseen int) map[string]int {
 	freed := map[string]int{}
 	for name, rows := range s.rows {
 		for id, r := range rows {
@@ -220,12 +220,10 @@ func (s *state) load(from *state, only []string, weightsOnly bool) {
 			if weightsOnly {
 				r.slot = r.slot.fresh()
 			}
-			if !whole || weightsOnly {
-				r.seen = s.clock
-			}
+			r.seen += s.clock - c.clock // it was used so many periods ago
 		}
 	}
 	if whole && !weightsOnly {
-		s.steps, s.factor, s.clock = c.steps, c.factor, c.clock
+		s.steps, s.factor = c.steps, c.factor
 	}
 }

@@ -28,7 +28,9 @@ func (r *role) work(ctx context.Context) error {
 	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
 		return err
 	}
-	r.see([]float64{float64(r.f.Counts().Steps)}, "%s worker %d steps", at, r.worker)
+	if !r.l.copies() {
+		r.see([]float64{float64(r.f.Counts().Steps)}, "%s worker %d steps", at, r.worker)
+	}
 	for _, exe := range r.exe {
 		if err := exe.Close(ctx); err != nil {
 			return err
@@ -264,7 +266,7 @@ func (r *role) shrink(ctx context.Context, at string, c Call) error {
 	if err := r.f.BarrierWorker(ctx); err != nil {
 		return err
 	}
-	freed, err := r.f.Shrink(ctx, fleet.ShrinkOptions{Unseen: c.Unseen})
+	freed, err := r.f.Shrink(ctx, fleet.ShrinkOptions{Unseen: uint32(c.Unseen)})
 	if err != nil {
 		return err
 	}
