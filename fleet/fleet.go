@@ -29,6 +29,7 @@ type Fleet struct {
 	log     *slog.Logger
 	process uint64    // Config.Process of client and server
 	told    sync.Once // the log, of a worker's stats
+	early   int64     // calls that found nobody until this worker had joined
 	assumed bool      // nobody has called Init
 
 	mu     sync.Mutex

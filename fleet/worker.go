@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // InitWorker joins the job: it waits for the servers (until Strategy.StartTimeout), and brings the first weights: worker 0
@@ -22,6 +23,9 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	}
 	if err := j.backend.Join(ctx); err != nil {
 		return named("InitWorker", err)
+	}
+	if m, is := j.transport.(transport.Metered); is { // that servers were not up yet is no failure to tell at the end
+		f.early = m.Stats().Failed.Unreachable
 	}
 	f.goOn(j)
 	f.beginSaving(ctx, j)
@@ -72,7 +76,11 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 
 // tellStats logs what a worker has counted, when it ends its part in the job.
 func (f *Fleet) tellStats() {
-	f.told.Do(func() { f.log.Info("worker has stopped", "worker", f.id.Index, "stats", f.Stats()) })
+	f.told.Do(func() {
+		s := f.Stats()
+		s.Transport.Failed.Unreachable -= f.early
+		f.log.Info("worker has stopped", "worker", f.id.Index, "stats", s)
+	})
 }
 
 // BarrierWorker waits until every worker has called it, or has left the job. In sync mode it ends this worker's epoch, so

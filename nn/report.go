@@ -75,7 +75,7 @@ func (r *report) finish(res TrainResult) {
 		return
 	case res.Samples == 0:
 		if r.style != off {
-			fmt.Fprintf(r.Out, "%snothing was trained: %s examples are in the checkpoint\n", r.label(), grouped(res.Passed))
+			fmt.Fprintf(r.Out, "%snothing is left to train: %s examples are in the checkpoint\n", r.label(), grouped(res.Passed))
 		}
 		return
 	}

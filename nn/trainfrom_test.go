@@ -339,7 +339,7 @@ func TestTrainFromTheMiddle(t *testing.T) {
 			said := out.String()
 			passed := fmt.Sprintf("(after %d in the checkpoint)", threads*trained)
 			if want.Steps == 0 {
-				passed = fmt.Sprintf("nothing was trained: %d examples are in the checkpoint\n", threads*trained)
+				passed = fmt.Sprintf("nothing is left to train: %d examples are in the checkpoint\n", threads*trained)
 			}
 			if strings.Contains(said, passed) != (trained > 0) ||
 				strings.Contains(said, "100%") != (want.Steps > 0) {

@@ -8,12 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// showJob says what is about to start: the arguments, then what the first server and the first worker are told.
+// showJob says what is about to start: in a line, or the arguments, then what the first server and the first worker are told.
 func showJob(con *console, o *options, j *job) {
 	if con.quiet {
 		return
 	}
-	con.print(arguments(o))
+	if con.verbose {
+		con.print(arguments(o))
+	} else {
+		con.say("%s; logs in %s; -v shows what roles are told", summary(j), o.logDir)
+	}
 	for i, given := range o.ignoredDevices() {
 		if i == 0 && o.perDevice {
 			con.say("%s: gofleet computes on CPUs, and starts a worker for each", given)
@@ -22,11 +26,43 @@ func showJob(con *console, o *options, j *job) {
 		con.say("%s is ignored: gofleet computes on CPUs", given)
 	}
 	for _, k := range []kind{server, worker} {
-		if first, ok := j.first(k); ok {
+		if first, ok := j.first(k); ok && con.verbose {
 			con.say("Local %s start %d processes. First process distributed environment info (Only For Debug):", k, j.count(k))
 			con.print(table(j.environment(first)) + "\n")
 		}
 	}
+}
+
+// summary is who takes part, and how many of them here.
+func summary(j *job) string {
+	var parts []string
+	for _, of := range []struct {
+		kind kind
+		at   []endpoint
+	}{{server, j.servers}, {worker, j.workers}} {
+		text := fmt.Sprintf("%d %v", len(of.at), of.kind)
+		if len(of.at) > 1 {
+			text += "s"
+		}
+		if here := j.count(of.kind); here < len(of.at) {
+			text += fmt.Sprintf(", %d of them here", here)
+		}
+		if len(of.at) > 0 && (of.kind == server || j.collective()) {
+			text += " (" + brief(of.at) + ")"
+		}
+		if len(of.at) > 0 {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// brief is a list of which the middle is left out where it is long.
+func brief(list []endpoint) string {
+	if n := len(list); n > 4 {
+		return fmt.Sprintf("%v, %v, … %v", list[0], list[1], list[n-1])
+	}
+	return strings.ReplaceAll(join(list), ",", ", ")
 }
 
 // arguments lists the command line, a line each.

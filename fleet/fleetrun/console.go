@@ -15,6 +15,7 @@ type console struct {
 	out, err io.Writer // of the worker on the console; they never fail
 	live     bool      // output is a terminal
 	quiet    bool      // fleetrun says nothing but what has failed
+	verbose  bool      // it shows what it starts and how, in the look of the original
 	width    int       // its columns when fleetrun started, 0 if they are not known
 
 	mu      sync.Mutex
@@ -59,6 +60,13 @@ func (c *console) print(text string) {
 func (c *console) say(format string, args ...any) {
 	if !c.quiet {
 		c.warn(format, args...)
+	}
+}
+
+// detail shows what few want to know.
+func (c *console) detail(format string, args ...any) {
+	if c.verbose {
+		c.say(format, args...)
 	}
 }
 

@@ -26,10 +26,11 @@ func (c *crew) run(signals <-chan os.Signal, grace time.Duration, r restarts) (i
 	c.procs = map[role]*process{}
 	c.exits = make(chan exit, len(c.job.here))
 	k := newKeeper(c.job, grace, r, c.con.say)
+	k.aside = c.con.detail
 	if c.job.collective() {
-		c.con.say("Please check workers logs in %s", filepath.Join(c.logDir, "workerlog.*"))
+		c.con.detail("Please check workers logs in %s", filepath.Join(c.logDir, "workerlog.*"))
 	} else {
-		c.con.say("Please check servers and workers logs in %s and %s",
+		c.con.detail("Please check servers and workers logs in %s and %s",
 			filepath.Join(c.logDir, "workerlog.*"), filepath.Join(c.logDir, "serverlog.*"))
 	}
 	err := c.start(k)
@@ -144,7 +145,7 @@ func (c *crew) conclude(k *keeper) {
 	case k.culprit != nil:
 		c.blame(k.culprit)
 	case k.code == 0 && c.job.count(server) > 0:
-		c.con.say("all parameter servers have finished.")
+		c.con.detail("all parameter servers have finished.")
 	}
 }
 

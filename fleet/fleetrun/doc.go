@@ -30,6 +30,7 @@
 //	--restart_servers N   when a server fails, start it again alone, at most N times (0)
 //	--restart_workers N   when a worker fails, start it again alone, at most N times (0)
 //	--log_dir DIR         where logs go (log)
+//	-v                    show all flags, and what the first server and the first worker are told, when the job starts
 //	--quiet               show the first worker's output and errors, and what has failed, and nothing else
 //	--grace DURATION      how long roles may take to end when asked to, before they are killed (10s)
 //	--ips LIST            the machines of a collective job, "ip,ip", each with --nproc_per_node workers
@@ -58,7 +59,7 @@
 // Every role gets TRAINING_ROLE (PSERVER or TRAINER), PADDLE_PSERVERS_IP_PORT_LIST, PADDLE_TRAINER_ENDPOINTS and
 // PADDLE_TRAINERS_NUM; a server also POD_IP and PADDLE_PORT, a worker PADDLE_TRAINER_ID. The PADDLE_GLOO_ variables are
 // set as older programs expect them; gofleet needs none of them, and PADDLE_WITH_GLOO is 0 unless it was set before.
-// The first server's and the first worker's environment are shown when the job starts, but with --quiet. Everything else is
+// With -v the first server's and the first worker's environment are shown when the job starts. Everything else is
 // inherited, FLEET_TOKEN and proxies included. Variables that would tell a role that it is somebody else are not.
 //
 // Where neither FLEET_TOKEN nor FLEET_TLS_DIR is set and all roles run here, on loopback, each job gets a FLEET_TOKEN of its own, which is

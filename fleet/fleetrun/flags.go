@@ -21,7 +21,7 @@ type options struct {
 	perDevice                     bool                     // the first of them says how many workers there are
 	runMode                       string
 	logDir                        string
-	quiet                         bool
+	quiet, verbose                bool
 	grace                         time.Duration
 	restarts                      restarts
 	program                       string
@@ -87,6 +87,7 @@ func (o *options) define() {
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end before they are killed")
 	f.BoolVar(&o.quiet, "quiet", false, "show the first worker's output, and what has failed, alone")
+	f.BoolVar(&o.verbose, "v", false, "show all flags, and what the first server and the first worker are told")
 	f.IntVar(&o.restarts.all, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` times")
 	f.IntVar(&o.restarts.servers, "restart_servers", 0, "start a server that fails again alone, at most `N` times: it keeps a journal")
 	f.IntVar(&o.restarts.workers, "restart_workers", 0, "start a worker that fails again alone, at most `N` times: not in sync and ssp")
@@ -96,7 +97,8 @@ func (o *options) define() {
 	f.StringVar(&o.runMode, "run_mode", "", "`ps` or collective, checked against what the other flags say")
 	f.Var(&o.workerNum, "trainer_num", "another name for --worker_num `N`")
 	f.StringVar(&o.workers, "trainers", "", "another name for --workers `list`")
-	o.aliases = map[string]bool{"trainer_num": true, "trainers": true, "devices": true, "npus": true, "run_mode": true, "quiet": true}
+	o.aliases = map[string]bool{"trainer_num": true, "trainers": true, "devices": true, "npus": true, "run_mode": true,
+		"quiet": true, "v": true}
 	o.refused = map[string]bool{}
 	for _, r := range refusals {
 		for name := range strings.FieldsSeq(r.names) {
@@ -110,6 +112,9 @@ func (o *options) define() {
 func (o *options) check() error {
 	if o.grace < 0 {
 		return fmt.Errorf("--grace=%v: a grace period is zero or longer", o.grace)
+	}
+	if o.quiet && o.verbose {
+		return errors.New("--quiet and -v ask for less and for more: leave one out")
 	}
 	if o.logDir == "" {
 		return errors.New("--log_dir is empty: name a directory, or drop the flag for \"log\"")

@@ -14,6 +14,7 @@ type keeper struct {
 	whole bool // all workers of the job are among the roles
 	alone bool // workers have no servers
 	say   func(format string, args ...any)
+	aside func(format string, args ...any) // what goes as it should
 
 	roles    []role
 	restarts restarts // that are left
@@ -76,8 +77,8 @@ const (
 )
 
 func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)) *keeper {
-	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, roles: j.here, restarts: r,
-		attempts: r.all + 1}
+	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, aside: say, roles: j.here,
+		restarts: r, attempts: r.all + 1}
 	k.begin()
 	return k
 }
@@ -166,14 +167,14 @@ func (k *keeper) workerLeft() order {
 	}
 	k.phase = finishing
 	if k.alone {
-		k.say("all workers exit.")
+		k.aside("all workers exit.")
 		return order{}
 	}
 	if !k.whole {
 		k.say("all workers of this machine exit. Servers go on until the workers elsewhere have stopped.")
 		return order{}
 	}
-	k.say("all workers exit, going to finish parameter server.")
+	k.aside("all workers exit, going to finish parameter server.")
 	return order{wait: max(k.grace, 1)}
 }
 

@@ -73,7 +73,7 @@ const (
 
 // launch plans, builds, starts and watches a job, and returns its exit code. The error, if any, was not shown yet.
 func launch(opts *options, con *console) (int, error) {
-	con.quiet = opts.quiet
+	con.quiet, con.verbose = opts.quiet, opts.verbose
 	job, err := plan(opts, thisMachine())
 	if err != nil {
 		return exitUsage, err

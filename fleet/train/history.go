@@ -271,8 +271,8 @@ func (r *Run) resume() error {
 		r.Epoch = max(r.Epoch, r.History[n-1].Epoch)
 	}
 	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
-		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %d examples\n",
-			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, at.In(r.Epoch))
+		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %s examples\n",
+			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, grouped(at.In(r.Epoch)))
 	}
 	if r.Fleet.WorkerIndex() == 0 && (r.over || r.Epoch >= r.Job.Epochs) {
 		fmt.Fprintln(r.Job.Stdout, "nothing is left to train: more -epochs go on, unless the job was stopped; another "+

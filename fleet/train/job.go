@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -84,6 +85,11 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		return Result{}, err
 	}
 	j.passedOver(f, s)
+	if dir := s.Recovery.Dir; dir != "" && (f.IsServer() || f.ServerNum() == 0) { // servers write
+		if err := files.CheckWritable(dir); err != nil {
+			return Result{}, fmt.Errorf("train: -checkpoint=%s, where checkpoints go: %w", dir, err)
+		}
+	}
 	if err := f.Restore(ctx, j.Load, fleet.RestoreOptions{}); err != nil {
 		return Result{}, err
 	}
@@ -98,6 +104,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		return Result{}, err
 	}
 	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", together: s.Mode == strategy.ModeHalfAsync}
+	defer func() { io.WriteString(j.Stdout, r.left) }()
 	if err := r.work(ctx); err != nil {
 		return r.result(), err
 	}

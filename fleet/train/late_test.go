@@ -17,12 +17,19 @@ import (
 // victim has this test's binary be a program of which the worker of that number ends once, as if it were killed.
 const victim = "TRAIN_VICTIM"
 
+// signalled has it train until a signal ends it.
+const signalled = "TRAIN_SIGNALLED"
+
 // TestMain is the program where TestAWorkerComesLate starts it.
 func TestMain(m *testing.M) {
 	if os.Getenv(victim) == "" {
 		os.Exit(m.Run())
 	}
-	o := train.Options{Mode: "async", Epochs: 4, Batch: 16, EvalEvery: 40, Out: "out"}
+	epochs := 4
+	if os.Getenv(signalled) != "" {
+		epochs = 1 << 20
+	}
+	o := train.Options{Mode: "async", Epochs: epochs, Batch: 16, EvalEvery: 40, Out: "out"}
 	train.Main(&o, func() (train.Job, error) {
 		j := job(o)
 		j.Data = data(4000, 100)

@@ -33,7 +33,8 @@ import (
 // has ended, Main joins the job anew in this process, with a Job made anew, up to -goback times.
 //
 // An error goes to stderr under the program's name. It ends the process with status 1, with [fleet.ExitWentBack] where starting all roles
-// again from the last checkpoint is what helps, or with 2 where the command line makes no sense.
+// again from the last checkpoint is what helps, with 2 where the command line makes no sense, or, as shells have it, with 130 after ^C and
+// 143 after SIGTERM.
 func Main(o *Options, job func() (Job, error)) {
 	if o == nil || job == nil {
 		fail(errors.New("train: Main(options, job): one of them is nil: it needs a program's options, and a function that makes its job"))
@@ -76,6 +77,11 @@ func status(err error) int {
 	if errors.Is(err, fleet.ErrWentBack) {
 		return fleet.ExitWentBack
 	}
+	if i, is := errors.AsType[interrupted](err); is {
+		if s, numbered := i.Signal.(syscall.Signal); numbered {
+			return 128 + int(s)
+		}
+	}
 	return 1
 }
 
@@ -86,15 +92,30 @@ func start(o *Options, args []string, job func() (Job, error)) error {
 	if err := o.Check(); err != nil {
 		return usage{err}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	ctx, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals) // a second one ends the process at once
+			stop(interrupted{s})
+		case <-ctx.Done():
+		}
+	}()
 	err := play(ctx, o, job)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
 	return err
 }
+
+// interrupted is the end of a process by a signal.
+type interrupted struct{ os.Signal }
+
+func (i interrupted) Error() string { return fmt.Sprintf("%v signal received", i.Signal) }
 
 // play plays this process's role. Where all roles go back to the last checkpoint it joins the job anew, as often as -goback says.
 func play(ctx context.Context, o *Options, job func() (Job, error)) error {

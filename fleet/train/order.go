@@ -61,7 +61,7 @@ type part struct {
 func (r *Run) stoppedAt() string {
 	epoch := fmt.Sprintf("epoch %d/%d", min(r.Epoch, r.Job.Epochs), r.Job.Epochs)
 	if r.partly.Trained < r.partly.Rows {
-		return fmt.Sprintf("in the middle of %s, after %d of its %d examples", epoch, r.partly.Trained, r.partly.Rows)
+		return fmt.Sprintf("in the middle of %s, after %s of its %s examples", epoch, grouped(r.partly.Trained), grouped(r.partly.Rows))
 	}
 	return "after " + epoch
 }
@@ -73,4 +73,12 @@ func (r *Run) warnBatch() {
 		slog.Warn("train: a batch is larger than what there is to train on, so that an epoch is one step: a smaller -batch makes more",
 			"batch", r.Job.Batch, "examples of a worker and thread", mine)
 	}
+}
+
+// grouped writes 1234567 as 1,234,567, as progress does.
+func grouped(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
 }

@@ -28,7 +28,7 @@ func TestAnotherOrder(t *testing.T) {
 		"same":    {1, 400, middle, 0, "goes on after epoch 1/3 and 96 examples"},
 		"seed":    {9, 400, middle, 1, "-seed=1, and this job has -seed=9: the rest of epoch 2 comes in"},
 		"fewer":   {1, 100, middle, 1, "400 training rows, and this job has 100: as many rows of epoch 2 are"},
-		"passed":  {1, 100, middle, 1, "epoch 2/3  nothing was trained: 50 examples are in the checkpoint\n"},
+		"passed":  {1, 100, middle, 1, "nothing is left to train: 50 examples are in the checkpoint\n"},
 		"both":    {0, 600, middle, 2, "-seed=1, and this job has -seed=0"},
 		"others":  {1, -400, middle, 1, "other training rows, as many as this job has (400)"},
 		"between": {9, 500, none, 0, "goes on after epoch 1/3 and 0 examples"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -47,6 +47,7 @@ type Run struct {
 	then        *order // that of the checkpoint which the job goes on from, nil if it is not known
 	partly      part   // how much of the last epoch was trained
 	stock       stock  // what there is to train on, of all workers
+	left        string // what the job says last: what it has saved
 	small       bool   // it was said that a batch is larger than the data
 	leads       bool
 	dead        bool                   // the model was said to predict without regard to the rows
@@ -140,7 +141,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		return err
 	}
 	if j.Out != "" && r.leads { // what can't be written is told before hours of training
-		if err := os.MkdirAll(j.Out, 0o777); err != nil {
+		if err := files.CheckWritable(j.Out); err != nil {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
 		}
 	}
@@ -234,7 +235,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 		return nn.TrainResult{}, err
 	}
 	options := nn.TrainOptions{Fetch: j.Show, Step: r.step,
-		Progress: &nn.Progress{Out: j.Stdout, Label: r.label(), Total: r.share}}
+		Progress: &nn.Progress{Out: j.Stdout, Label: r.label() + r.whose(), Total: r.share}}
 	if j.Threads > 1 {
 		return nn.TrainThreads(ctx, j.Loss.Graph(), j.Threads, func(thread int) iter.Seq2[dataset.Batch, error] {
 			return r.untilStopped(mine.Shard(thread, j.Threads).Prefetch(2).MayBeEmpty().BatchesContext(ctx, j.Batch))
@@ -270,6 +271,14 @@ func (r *Run) rows() *dataset.Dataset {
 		return r.Job.Rows(r.Epoch, r.train)
 	}
 	return r.train.Shuffle(r.Job.Seed).Epoch(r.Epoch)
+}
+
+// whose says that progress is of one worker alone.
+func (r *Run) whose() string {
+	if r.Fleet.WorkerNum() == 1 {
+		return ""
+	}
+	return fmt.Sprintf("  worker %d", r.Fleet.WorkerIndex())
 }
 
 func (r *Run) label() string { return fmt.Sprintf("epoch %d/%d", r.Epoch+1, r.Job.Epochs) }

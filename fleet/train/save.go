@@ -17,7 +17,13 @@ func (r *Run) checkpoint(ctx context.Context) error {
 	if err := r.progress(r.Epoch + 1); err != nil || !r.recovers || !r.leads {
 		return err
 	}
-	return r.Fleet.Checkpoint(ctx)
+	err := r.Fleet.Checkpoint(ctx)
+	if err == nil || ctx.Err() != nil || errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrTaken) {
+		return err
+	}
+	slog.Warn("train: no checkpoint of this epoch was saved, and the job trains on; it ends with an error if its last one fails too",
+		"epoch", r.Epoch+1, "error", err) // what has ended the job ends the next call too
+	return nil
 }
 
 // save has the worker that leads write what the job leaves.
@@ -46,7 +52,7 @@ func (r *Run) save(ctx context.Context) error {
 	if err := Save(ctx, r.Fleet, dir, model); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.Job.Stdout, "saved %s%s\n", dir, of)
+	r.left = fmt.Sprintf("saved %s%s\n", dir, of)
 	return r.saved(ctx, dir)
 }
 

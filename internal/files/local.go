@@ -1,7 +1,9 @@
 package files
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 )
@@ -21,4 +23,17 @@ func CheckLocal(name string) error {
 	}
 	return fmt.Errorf("%q is not a path on this machine: only local and mounted file systems are read and written: "+
 		"mount it (NFS, FUSE), or copy from and to a local directory", name)
+}
+
+// CheckWritable makes a directory, if there is none, and says why no file can be written into it.
+func CheckWritable(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".writable-")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("x") // a file may be made where the disk is full
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }

@@ -1,0 +1,107 @@
+package train_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// TestCheckpointsThatCantBeWritten: a directory where nothing can be written is told before the job trains; one that fails while it trains
+// is a warning, and the job ends with an error if its last checkpoint fails too.
+func TestCheckpointsThatCantBeWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []train.Options{{Checkpoint: file + "/checkpoints"}, {Out: file + "/out"}} {
+		begun := false
+		err := fails(t, func() train.Job {
+			j := job(o)
+			j.Hooks = []train.Hooks{{Begin: func(context.Context, *train.Run) error { begun = true; return nil }}}
+			return j
+		})
+		if err == nil || !strings.Contains(err.Error(), file) || begun {
+			t.Errorf("%+v: begun %t, error %v", o, begun, err)
+		}
+	}
+	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
+		dir := filepath.Join(t.TempDir(), "checkpoints")
+		said := logged(t, func() {
+			results, _ := play(t, size[0], size[1], func() train.Job {
+				j := job(train.Options{Mode: "sync", Epochs: 3, Checkpoint: dir})
+				j.Hooks = []train.Hooks{{
+					EpochEnd: func(_ context.Context, r *train.Run, _ nn.TrainResult) error {
+						if !r.Leads() {
+							return nil
+						}
+						switch r.Epoch {
+						case 1: // nothing can be saved
+							if err := os.RemoveAll(dir); err != nil {
+								return err
+							}
+							return os.WriteFile(dir, nil, 0o600)
+						case 2:
+							return os.Remove(dir)
+						}
+						return nil
+					},
+				}}
+				return j
+			})
+			if n := len(results[0].History); n != 3 {
+				t.Errorf("%v: %d evaluations", size, n)
+			}
+		})
+		if n := strings.Count(said, "no checkpoint of this epoch was saved"); n != 1 {
+			t.Errorf("%v: %d warnings: %s", size, n, said)
+		}
+		if c, err := fleet.Latest(dir); err != nil || c.Progress.Epoch != 3 {
+			t.Errorf("%v: the last checkpoint is %+v, %v", size, c, err)
+		}
+	}
+}
+
+// TestSignalsAreStatuses: a program that ends by a signal exits as shells have it.
+func TestSignalsAreStatuses(t *testing.T) {
+	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), victim+"=none", signalled+"=1")
+		said, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said.Read(make([]byte, 1)) // it trains
+		cmd.Process.Signal(sig)
+		cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != want {
+			t.Errorf("%v ends the program with status %d, want %d", sig, got, want)
+		}
+	}
+}
+
+// TestTheLastLineIsTheResult: of a worker's output.
+func TestTheLastLineIsTheResult(t *testing.T) {
+	dir := t.TempDir()
+	_, said := play(t, 1, 2, func() train.Job {
+		j := job(train.Options{Mode: "sync", Out: dir})
+		j.Hooks = []train.Hooks{{End: func(_ context.Context, r *train.Run) error {
+			r.Job.Stdout.Write([]byte("it was good\n"))
+			return nil
+		}}}
+		return j
+	})
+	if !strings.HasSuffix(said, "it was good\nsaved "+dir+"\n") || !strings.Contains(said, "epoch 1/1  worker 0  ") {
+		t.Errorf("worker 0 said\n%s", said)
+	}
+}
