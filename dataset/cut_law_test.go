@@ -1,8 +1,11 @@
 package dataset
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"pgregory.net/rapid"
 )
@@ -29,6 +32,24 @@ func drawnChain(r *rapid.T, d *Dataset) *Dataset {
 	return d
 }
 
+// filed are the rows of numbers in two files, with lines between that are passed over.
+func filed(r *rapid.T, n int) *Dataset {
+	text, first := strings.Builder{}, ""
+	for i := range n {
+		for range rapid.IntRange(-4, 2).Draw(r, "bad lines") {
+			text.WriteString("oops\n")
+		}
+		fmt.Fprintf(&text, "%d,%d,%d\n", i, 2*i, 3*i)
+		if i == n/2 {
+			first = text.String()
+		}
+	}
+	second := text.String()[len(first):]
+	return New(&Files{FS: fstest.MapFS{"a": {Data: []byte(first)}, "b": {Data: []byte(second)}}, Paths: []string{"a", "b"},
+		SkipBad: 1000, OnBad: func(*LineError) {}, Format: CSV{Fields: []string{"x", "y", "z"},
+			Schema: []CSVColumn{{Column: Ints("x")}, {Column: Floats("pair", 2), Fields: []string{"y", "z"}}}}})
+}
+
 // drawnCut is a part of the rows and the rest of them.
 func drawnCut(r *rapid.T, d *Dataset, rows int) (part, rest *Dataset) {
 	n := rapid.IntRange(0, rows).Draw(r, "cut")
@@ -44,8 +65,11 @@ func TestPartsKeepTheirRows(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(0, 60).Draw(r, "rows")
 		whole := numbers(n)
-		if rapid.Bool().Draw(r, "stream") {
+		switch rapid.IntRange(0, 2).Draw(r, "kind") {
+		case 0:
 			whole = streamed(whole)
+		case 1:
+			whole = filed(r, n)
 		}
 		cut := drawnChain(r, whole)
 		if rapid.Bool().Draw(r, "epoch before") {
@@ -79,7 +103,16 @@ func TestPartsKeepTheirRows(t *testing.T) {
 			}
 			var shares []int64
 			for w := range workers {
-				shares = append(shares, xs(t, now.Shard(w, workers), 9)...)
+				mine := xs(t, now.Shard(w, workers), 9)
+				shares = append(shares, mine...)
+				if passed := len(mine) / 2; !slices.Equal(xs(t, now.Shard(w, workers).Skip(passed), 9), mine[passed:]) {
+					r.Fatalf("epoch %d: worker %d of %d does not go on behind %d rows", epoch, w, workers, passed)
+				}
+				for i, x := range xs(t, now.ShardRows(w, workers), 9) {
+					if x != order[i*workers+w] {
+						r.Fatalf("epoch %d: row %d of worker %d of %d is %d, in %v", epoch, i, w, workers, x, order)
+					}
+				}
 			}
 			if slices.Sort(shares); !slices.Equal(shares, mine) {
 				r.Fatalf("epoch %d: %d workers have %v of %v", epoch, workers, shares, mine)

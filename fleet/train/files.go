@@ -24,7 +24,8 @@ type Files struct {
 	Paths []string
 	// Test are paths of test rows; without any they are a share of the others.
 	Test []string
-	// HeldOut is that share; 0 is 0.2, and a negative one leaves all rows to training.
+	// HeldOut is that share; 0 is 0.2, and a negative one leaves all rows to training. Rows are parted by their number, so that others are
+	// held out where rows come before them that an earlier job did not have: give such jobs Test.
 	HeldOut float64
 	// Take is how many rows of Paths are taken, at random; 0 is all.
 	Take int
@@ -61,12 +62,13 @@ func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err erro
 func shared(paths, tests []string) string {
 	train, _ := listed(paths)
 	test, _ := listed(tests)
+	real := func(path string) string {
+		path, _ = filepath.EvalSymlinks(path)
+		path, _ = filepath.Abs(path)
+		return path
+	}
 	for _, name := range test {
-		one, _ := os.Stat(name)
-		if slices.ContainsFunc(train, func(other string) bool {
-			two, _ := os.Stat(other)
-			return one != nil && two != nil && os.SameFile(one, two)
-		}) {
+		if slices.ContainsFunc(train, func(other string) bool { return real(other) == real(name) }) {
 			return name
 		}
 	}

@@ -146,7 +146,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		}
 	}
 	if !r.late { // all begin together, so that their rates are of the same time
-		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(), own, stockOf(r.test)}})
+		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(), [2]stock{own, stockOf(r.test)}}})
 		if err == nil {
 			err = r.compare(ctx, words)
 		}

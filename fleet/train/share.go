@@ -5,36 +5,33 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 )
 
-// card is what a worker shows of its rows when the job begins.
+// card is what a worker shows of its rows when the job begins: to train on, and to test on.
 type card struct {
-	Worker      int
-	Train, Test stock
+	Worker int
+	Has    [2]stock
 }
 
-// stock is how many rows there are, -1 if nobody knows, and their digest, "" if there is none.
+// stock is how many rows there are, -1 if nobody knows, and their digest, of some of them, "" if there is none.
 type stock struct {
 	Rows   int
 	Digest string
 }
 
-// digested is how many rows a digest looks at.
-const digested = 1024
-
 func stockOf(rows *dataset.Dataset) stock {
 	if rows == nil {
 		return stock{}
 	}
-	n, known := rows.Len()
-	if !known {
-		return stock{Rows: -1}
+	if n, known := rows.Len(); known {
+		return stock{n, rows.Digest(1024)}
 	}
-	return stock{n, rows.Digest(digested)}
+	return stock{Rows: -1}
 }
 
 // differs says whether two workers are known to have different rows.
@@ -44,7 +41,7 @@ func (s stock) differs(other stock) bool {
 }
 
 // compare looks at what all workers have when they begin: the same rows, or each its own.
-func (r *Run) compare(ctx context.Context, words []word) (err error) {
+func (r *Run) compare(ctx context.Context, words []word) error {
 	var cards []card
 	for _, w := range words {
 		if w.Card != nil {
@@ -55,25 +52,21 @@ func (r *Run) compare(ctx context.Context, words []word) (err error) {
 		r.sum(cards)
 		return r.note()
 	}
-	for _, c := range cards {
-		if c.Train.differs(cards[0].Train) {
-			err = different("rows to train on", cards, func(c card) stock { return c.Train })
-		} else if c.Test.differs(cards[0].Test) && err == nil {
-			err = different("test rows", cards, func(c card) stock { return c.Test })
+	for i, what := range []string{"rows to train on", "test rows"} {
+		if slices.ContainsFunc(cards, func(c card) bool { return c.Has[i].differs(cards[0].Has[i]) }) {
+			_ = r.Fleet.BarrierWorker(ctx) // none ends before all know why, whatever becomes of the others then
+			return different(what, i, cards)
 		}
 	}
-	if err != nil {
-		_ = r.Fleet.BarrierWorker(ctx) // none ends before all know why, whatever becomes of the others then
-	}
-	return err
+	return nil
 }
 
 // different says which worker has what.
-func different(what string, cards []card, of func(card) stock) error {
+func different(what string, i int, cards []card) error {
 	var have []string
 	for _, c := range cards[:min(len(cards), 8)] {
-		s, others := of(c), ""
-		if first := of(cards[0]); s.Rows == first.Rows && s.differs(first) {
+		s, others := c.Has[i], ""
+		if s.Rows == cards[0].Has[i].Rows && s.differs(cards[0].Has[i]) {
 			others = " others"
 		}
 		have = append(have, fmt.Sprintf("worker %d has %d%s", c.Worker, s.Rows, others))
@@ -87,17 +80,16 @@ func different(what string, cards []card, of func(card) stock) error {
 func (r *Run) sum(cards []card) {
 	all, digest, known, alike := 0, fnv.New64a(), len(cards) > 0, len(cards) > 1
 	for _, c := range cards {
-		known = known && c.Train.Rows >= 0
-		alike = alike && c.Train.Digest != "" && c.Train.Digest == cards[0].Train.Digest
-		all += c.Train.Rows
-		fmt.Fprintln(digest, c.Train)
+		s := c.Has[0]
+		known, alike, all = known && s.Rows >= 0, alike && s.Digest != "" && s.Digest == cards[0].Has[0].Digest, all+s.Rows
+		fmt.Fprintln(digest, s)
 	}
 	if known {
 		r.stock = stock{all, fmt.Sprintf("%016x", digest.Sum64())}
 	}
 	if alike && r.leads {
 		slog.Warn("train: Job.Sharded says that each worker has rows of its own, and all have the same: every worker trains on "+
-			"each of them", "rows", cards[0].Train.Rows, "workers", len(cards))
+			"each of them", "rows", cards[0].Has[0].Rows, "workers", len(cards))
 	}
 }
 
