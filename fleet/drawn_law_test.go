@@ -131,9 +131,6 @@ func (d drawn) loads(t *testing.T, dir string) error {
 
 // repeats says whether two runs of the job, one interrupted, end with the same bits.
 func (d drawn) repeats() bool {
-	if d.Strategy.LocalSGD.KSteps+d.Strategy.AdaptiveLocalSGD.InitKSteps > 0 {
-		return false
-	}
 	narrow := d.Strategy.WithDefaults().Payload != strategy.PayloadFloat32
 	return !narrow && (d.Servers == 0 || d.Strategy.Mode == strategy.ModeSync)
 }

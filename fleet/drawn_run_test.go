@@ -130,6 +130,20 @@ func (l drawnLeg) moved(p *optimizer.Param, worker int) []float32 {
 	return w
 }
 
+// mean is what all take of moved where they meet.
+func (l drawnLeg) mean(p *optimizer.Param) []float32 {
+	sum, mean := make([]float64, p.Size()), make([]float32, p.Size())
+	for worker := range l.Workers {
+		for i, w := range l.moved(p, worker) {
+			sum[i] += float64(w)
+		}
+	}
+	for i := range sum {
+		mean[i] = float32(sum[i] / float64(l.Workers))
+	}
+	return mean
+}
+
 // together trains an epoch, saving in the middle of it if the job does, and waits for all.
 func (l drawnLeg) together(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, epoch int) error {
 	var saving error
@@ -155,13 +169,9 @@ func (l drawnLeg) model(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, di
 	return f.BarrierWorker(ctx)
 }
 
-// check finds weights that are none, and frozen ones that are not what the worker, or the first one in what it saved, made of
-// them.
+// check finds weights that are none, and frozen ones that are not what this worker made of them, where it has made no step since all met,
+// nor the mean of what all made.
 func (l drawnLeg) check(f *fleet.Fleet, m *trial.Pulled) error {
-	by := f.WorkerIndex()
-	if l.load != "" {
-		by = 0
-	}
 	fresh := l.drawn.Model()
 	for i, p := range m.List {
 		for _, w := range p.W {
@@ -169,7 +179,7 @@ func (l drawnLeg) check(f *fleet.Fleet, m *trial.Pulled) error {
 				return fmt.Errorf("a weight of %q is %v", p.Name, w)
 			}
 		}
-		if p.Frozen && !p.Embedding && !slices.Equal(p.W, fresh.List[i].W) && !slices.Equal(p.W, l.moved(p, by)) {
+		if p.Frozen && !p.Embedding && !slices.Equal(p.W, fresh.List[i].W) && !slices.Equal(p.W, l.mean(p)) && !slices.Equal(p.W, l.moved(p, f.WorkerIndex())) {
 			return fmt.Errorf("%q is frozen and has changed", p.Name)
 		}
 	}

@@ -2,7 +2,9 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -215,5 +217,68 @@ func TestAdaptiveNeedsALoss(t *testing.T) {
 			_, err := g.Step(ctx, 1, 1)
 			return err
 		})
+	})
+}
+
+// TestLocalSGDGoesOn draws jobs of local SGD with uneven epochs: one that goes on from a checkpoint between two of them ends with the bits
+// of one that was not disturbed.
+func TestLocalSGDGoesOn(t *testing.T) {
+	trial.EachSeed(t, 40, func(seed trial.Seed) {
+		r := rand.New(rand.NewPCG(seed.N, 5))
+		workers, k, begin := 2+r.IntN(2), 1+r.IntN(4), r.IntN(6)
+		s := strategy.Sync()
+		if s.LocalSGD = (strategy.LocalSGD{KSteps: k, BeginStep: begin}); r.IntN(2) == 0 {
+			s.LocalSGD, s.AdaptiveLocalSGD = strategy.LocalSGD{}, strategy.AdaptiveLocalSGD{InitKSteps: k, BeginStep: begin}
+		}
+		schedule := []optimizer.Schedule{nil, optimizer.ExponentialDecay{LR: 0.1, Gamma: 0.9}}[r.IntN(2)]
+		rule := []optimizer.Rule{optimizer.SGD{LR: 0.1, Schedule: schedule}, optimizer.Momentum{LR: 0.1, Schedule: schedule}}[r.IntN(2)]
+		steps := make([][]int, 3) // by epoch and worker
+		for e := range steps {
+			for range workers {
+				steps[e] = append(steps[e], 1+r.IntN(6))
+			}
+		}
+		leg := func(from string, epochs [2]int, save string) []float32 {
+			ended := make([][]float32, workers)
+			fleettest.Run(t, 0, workers, func(ctx context.Context, f *fleet.Fleet) error {
+				w, g := f.WorkerIndex(), trial.NewGiven(1, -2, 0.5)
+				if err := trial.Minimize(f, g, rule, s); err != nil {
+					return err
+				}
+				return trial.Begin(ctx, f, from, func() error {
+					for e := epochs[0]; e < epochs[1]; e++ {
+						for i := range steps[e][w] {
+							g.Loss = float64(1+(e*7+i*3+w)%5) / float64(1+e)
+							x := float32((e*5+i*3+w*2)%7) - 3
+							if _, err := g.Step(ctx, 4, x, x/3, x*x/7); err != nil {
+								return err
+							}
+						}
+						if err := errors.Join(g.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx)); err != nil {
+							return err
+						}
+						if save != "" && e == 0 {
+							if err := errors.Join(f.SavePersistables(ctx, save), f.BarrierWorker(ctx)); err != nil {
+								return err
+							}
+						}
+					}
+					var err error
+					ended[w], err = g.Weights(ctx)
+					return err
+				})
+			})
+			for w := range ended {
+				if !slices.Equal(ended[w], ended[0]) {
+					t.Errorf("seed %d: worker %d has %v, worker 0 %v", seed.N, w, ended[w], ended[0])
+				}
+			}
+			return ended[0]
+		}
+		dir := t.TempDir()
+		want := leg("", [2]int{0, 3}, dir)
+		if got := leg(dir, [2]int{1, 3}, ""); !slices.Equal(got, want) {
+			t.Errorf("seed %d, %d workers, %v, %+v %+v, steps %v: %v, undisturbed %v", seed.N, workers, rule, s.LocalSGD, s.AdaptiveLocalSGD, steps, got, want)
+		}
 	})
 }

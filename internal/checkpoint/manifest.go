@@ -34,6 +34,8 @@ type Manifest struct {
 	Copies bool  `json:"copies,omitempty"`
 	// RateFactors multiply learning rates, each from an update on; none is 1.
 	RateFactors []table.Factor `json:"rate_factors,omitempty"`
+	// Pace is when workers with adaptive local SGD meet next; zero elsewhere.
+	Pace Pace `json:"pace,omitzero"`
 	// Steps is the cut: the last step of each worker that is in the weights.
 	Steps []uint64 `json:"steps,omitempty"`
 	// Progress is how far the job was, as its program said; nil where nobody did.
@@ -55,6 +57,13 @@ type Manifest struct {
 	Changed bool `json:"-"`
 	// OneRule says that Load has taken state without knowing of which rule that of each param is: earlier versions wrote the job's alone.
 	OneRule bool `json:"-"`
+}
+
+// Pace is mode.Pace.
+type Pace struct {
+	K    int     `json:"k_steps"`
+	LR   float64 `json:"lr"`
+	Loss float64 `json:"loss"`
 }
 
 // Param is a variable of the model.

@@ -1,6 +1,7 @@
 package mode
 
 import (
+	"cmp"
 	"errors"
 	"math"
 )
@@ -30,6 +31,28 @@ const mostLocalSteps = 16
 
 // ErrNoLoss says that an adaptive worker has nothing to follow.
 var ErrNoLoss = errors.New("mode: adaptive_localsgd follows the loss, and the objective says none (optimizer.Step.Loss is 0)")
+
+// Pace is what an adaptive one has learnt: K, and the rate and loss of the first meeting; zero before that.
+type Pace struct {
+	K        int
+	LR, Loss float64
+}
+
+// Pace is what it goes on with behind a checkpoint.
+func (l *LocalSGD) Pace() Pace {
+	if l.first == 0 {
+		return Pace{}
+	}
+	return Pace{l.K, l.lr0, l.loss0}
+}
+
+// Resume goes on behind so many steps, after which copies are the same.
+func (l *LocalSGD) Resume(steps int, p Pace) {
+	if l.steps, l.last = steps, steps; p.K > 0 {
+		l.first = cmp.Or(l.first, l.K) // K₀
+		l.K, l.lr0, l.loss0 = p.K, p.LR, p.Loss
+	}
+}
 
 // Steps is how many steps have ended.
 func (l *LocalSGD) Steps() int { return l.steps }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/collective"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -17,7 +18,8 @@ import (
 //
 //	d = snapshot − w;  w = snapshot − (Σ over workers d)/N;  snapshot = w
 //
-// When an epoch ends all copies are set to the mean too, so that a checkpoint between epochs is of one model.
+// When an epoch ends all copies are set to the mean too, with the state of their rule, so that a checkpoint between epochs is of one model,
+// and a job goes on from it as if it had not ended.
 type localSGD struct {
 	t      *Trainer
 	inner  optimizer.Session
@@ -30,6 +32,8 @@ type drift struct {
 	names    []string    // of the dense params that are trained
 	snapshot [][]float32 // what they were when all copies were the same
 	d        [][]float32
+	states   [][]float32 // of the rule, by block, when all copies had the same
+	ds       [][]float32
 	loss     []float32
 	at       progress.Position // of this worker, behind its last step
 	turns    mode.LocalSGD
@@ -64,6 +68,7 @@ func (t *Trainer) drifting() (*drift, error) {
 		return t.drift, nil
 	}
 	turns, _ := driftsBy(t.c.Strategy)
+	turns.Resume(int(t.Local().Step()), mode.Pace(t.Pace()))
 	d := &drift{loss: []float32{0}, turns: turns}
 	for _, p := range t.c.Params {
 		if p.Frozen {
@@ -75,8 +80,36 @@ func (t *Trainer) drifting() (*drift, error) {
 		}
 		d.names, d.snapshot, d.d = append(d.names, p.Name), append(d.snapshot, w), append(d.d, make([]float32, len(w)))
 	}
+	t.eachState(func(_, at int, state []float32) {
+		if at == 0 {
+			d.states = append(d.states, nil)
+		}
+		last := len(d.states) - 1
+		d.states[last] = append(d.states[last], state...)
+	})
+	for _, s := range d.states {
+		d.ds = append(d.ds, make([]float32, len(s)))
+	}
 	t.drift = d
 	return d, nil
+}
+
+// eachState calls do with every piece of the state that the rule has of a block of the dense params: of which block that is, counted
+// from 0, and where in its state it begins.
+func (t *Trainer) eachState(do func(block, at int, state []float32)) {
+	n := 0
+	for _, b := range t.Store().Blocks {
+		at := 0
+		b.Values.Edit(func(_ int, _, state []float32) {
+			if len(state) > 0 {
+				do(n, at, state)
+				at += len(state)
+			}
+		})
+		if at > 0 {
+			n++
+		}
+	}
 }
 
 // Begin implements [optimizer.Session].
@@ -135,7 +168,35 @@ func (s *localSGD) exchange(ctx context.Context, ended bool) (all bool, err erro
 	if err := s.turns.Met(s.t.rateOf(s.t.c.Rule, s.turns.Steps()), float64(loss[0])); err != nil {
 		return false, err
 	}
-	return m.Ended == s.t.group.Ranks(), nil
+	s.t.SetPace(checkpoint.Pace(s.turns.Pace()))
+	if all = m.Ended == s.t.group.Ranks(); all {
+		err = s.t.named(s.agree(ctx))
+	}
+	return all, err
+}
+
+// agree makes all copies one, with all that a checkpoint has: the rule's state is the mean of all, and updates are counted as worker 0 has.
+func (s *localSGD) agree(ctx context.Context) error {
+	step := []int64{s.t.Local().Step()}
+	if err := collective.Broadcast(ctx, s.t.group, 0, step); err != nil {
+		return err
+	}
+	s.t.Store().SetStep(step[0])
+	s.turns.Resume(int(step[0]), s.turns.Pace())
+	if len(s.states) == 0 {
+		return nil
+	}
+	s.t.eachState(func(block, at int, state []float32) {
+		mode.Drift(s.ds[block][at:][:len(state)], s.states[block][at:][:len(state)], state)
+	})
+	if _, err := s.t.group.Mean(ctx, collective.Part{Weight: 1, Ended: true, At: s.at}, s.ds...); err != nil {
+		return err
+	}
+	for i := range s.states {
+		mode.Return(s.states[i], s.ds[i])
+	}
+	s.t.eachState(func(block, at int, state []float32) { copy(state, s.states[block][at:]) })
+	return nil
 }
 
 // park takes part in exchanges until every worker has ended its epoch.

@@ -35,6 +35,9 @@ func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selectio
 	if err != nil {
 		return "", err
 	}
+	if len(what.Params) == 0 && !what.WeightsOnly {
+		t.pace = m.Pace
+	}
 	m.Tell(t.series.Log)
 	t.local.Changed()
 	return m.Origin + ": " + what.String(), nil

@@ -65,6 +65,9 @@ func (t *Trainer) manifest(rate float64, params ...string) checkpoint.Manifest {
 		RateFactors: store.RateFactors(rate),
 	}
 	m.Holds(t.rule, t.params, params...)
+	if len(params) == 0 {
+		m.Pace = t.Pace()
+	}
 	return m
 }
 

@@ -42,6 +42,22 @@ type Trainer struct {
 	mu sync.Mutex
 	// torn is why a load has left parts of two models.
 	torn error
+	// pace is that of the checkpoint which was loaded, or what SetPace said.
+	pace checkpoint.Pace
+}
+
+// Pace is what checkpoints have of when workers meet.
+func (t *Trainer) Pace() checkpoint.Pace {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pace
+}
+
+// SetPace says when workers meet from now on.
+func (t *Trainer) SetPace(p checkpoint.Pace) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pace = p
 }
 
 var (
