@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
@@ -49,16 +50,14 @@ func (g *Graph) table(o EmbeddingOptions) *Node {
 		return g.newNode(p.Name, variable{p}).spoil(err)
 	}
 	if old := g.named[p.Name]; old != nil {
-		v, ok := old.op.(variable)
-		if ok && sameTable(v.param, p) && n == g.counts[p.Name] {
+		err := takenBy(old, p)
+		if err == nil && n != g.counts[p.Name] {
+			err = fmt.Errorf("%s counts shows and clicks by other feeds", old.placed())
+		}
+		if err == nil {
 			return old
 		}
-		if ok && n != g.counts[p.Name] {
-			return g.newNode(p.Name, variable{p}).spoil(fmt.Errorf("%s counts shows and clicks by other feeds", old.placed()))
-		}
-		return g.newNode(p.Name, variable{p}).spoil(fmt.Errorf(
-			"%s exists with another shape, initializer, entry or bound than %v, %+v, %+v and %d bytes",
-			old.placed(), p.Shape, p.Init, p.Entry, p.MaxBytes))
+		return g.newNode(p.Name, variable{p}).spoil(err)
 	}
 	if n.any() {
 		if g.counts == nil {
@@ -82,14 +81,29 @@ func (g *Graph) describe(o EmbeddingOptions) *optimizer.Param {
 		Entry: o.Entry, MaxBytes: o.MaxBytes}
 }
 
-func sameTable(a, b *optimizer.Param) bool {
-	return a.Embedding && equalShapes(a.Shape, b.Shape) && printed(a.Init) == printed(b.Init) && a.Entry == b.Entry &&
-		a.MaxBytes == b.MaxBytes
-}
-
-// printed is the form in which initializers are compared: type and fields.
-func printed(init optimizer.Initializer) string {
-	return fmt.Sprintf("%T%+v", init, init)
+// takenBy says what the node that has the name of table p differs in, nil if it is that table.
+func takenBy(old *Node, p *optimizer.Param) error {
+	v, ok := old.op.(variable)
+	if !ok || !v.param.Embedding {
+		return fmt.Errorf("the name is taken by %s", old.label())
+	}
+	var differ []string
+	compare := func(field string, is, was any) {
+		if fmt.Sprintf("%T%+v", is, is) != fmt.Sprintf("%T%+v", was, was) {
+			differ = append(differ, fmt.Sprintf("%s %+v for %+v", field, is, was))
+		}
+	}
+	compare("Dim", p.Shape[1], v.param.Shape[1])
+	compare("Height", p.Shape[0], v.param.Shape[0])
+	if differ == nil { // by default it goes by the shape
+		compare("Init", p.Init, v.param.Init)
+	}
+	compare("Entry", p.Entry, v.param.Entry)
+	compare("MaxBytes", p.MaxBytes, v.param.MaxBytes)
+	if differ == nil {
+		return nil
+	}
+	return fmt.Errorf("%s exists, and this has %s: lookups of one name share one table", old.placed(), strings.Join(differ, ", "))
 }
 
 // embedding puts the rows of an example's ids one after the other.

@@ -250,6 +250,8 @@ var gradientCases = []gradientCase{
 	{name: "embedding_pool mean", args: poolArgs, build: pooling(PoolMean, nil), twin: pool64(-1, func(n float64) float64 { return 1 / n })},
 	{name: "embedding_pool sqrtn", args: poolArgs, build: pooling(PoolSqrtN, nil), twin: pool64(-1, func(n float64) float64 { return 1 / math.Sqrt(n) })},
 	{name: "embedding_pool with padding", args: poolArgs, build: pooling(PoolMean, new(int64(3))), twin: pool64(3, func(n float64) float64 { return 1 / n })},
+	{name: "embedding_pool mean_unpadded", args: poolArgs, build: pooling(PoolMeanUnpadded, new(int64(3))), twin: unpadded64(3)},
+	{name: "embedding_pool mean_unpadded of all", args: poolArgs, build: pooling(PoolMeanUnpadded, nil), twin: unpadded64(-1)},
 	{name: "batch_norm", args: []arg{x(5, 3), w(3), w(3)}, build: batchNormed, twin: batchNorm64(3, 1)},
 	{name: "batch_norm of images", args: []arg{x(3, 2, 2, 2), w(2), w(2)}, build: batchNormed, twin: batchNorm64(2, 4)},
 	{name: "conv2d", args: []arg{x(2, 2, 5, 4), w(3, 2, 3, 3), w(3)},

@@ -61,15 +61,15 @@ func TestMistakes(t *testing.T) {
 		"another table": {func(g *Graph) *Node {
 			Embedding(g.IDs("a", 1), EmbeddingOptions{Name: "t", Height: 9, Dim: 2})
 			return Embedding(g.IDs("b", 1), EmbeddingOptions{Name: "t", Height: 9, Dim: 3})
-		}, []string{`table "t"`, "[9 2]", "[9 3]"}},
+		}, []string{`table "t"`, "[9 2]", "this has Dim 3 for 2: lookups"}},
 		"another entry": {func(g *Graph) *Node {
 			Embedding(g.IDs("a", 1), EmbeddingOptions{Name: "t", Dim: 2, Entry: optimizer.Entry{CountFilter: 5}})
 			return Embedding(g.IDs("b", 1), EmbeddingOptions{Name: "t", Dim: 2})
-		}, []string{`table "t"`, "entry", "CountFilter:0"}},
+		}, []string{`table "t"`, "this has Entry", "CountFilter:0"}},
 		"another bound": {func(g *Graph) *Node {
 			Embedding(g.IDs("a", 1), EmbeddingOptions{Name: "t", Dim: 2})
 			return Embedding(g.IDs("b", 1), EmbeddingOptions{Name: "t", Dim: 2, MaxBytes: 1 << 20})
-		}, []string{`table "t"`, "1048576 bytes"}},
+		}, []string{`table "t"`, "this has MaxBytes 1048576 for 0: lookups"}},
 		"another graph": {func(g *Graph) *Node { return Add(g.Input("a", 3), NewGraph(1).Input("b", 3)) }, []string{"add", `"b" [N 3]`, "another graph"}},
 		"named twice":   {func(g *Graph) *Node { g.Input("x"); return ReLU(g.Input("y")).Named("x") }, []string{`"x"`, "taken"}},
 		"named feed":    {func(g *Graph) *Node { return g.Input("x").Named("y") }, []string{`"x"`, "keep their names"}},
@@ -83,13 +83,17 @@ func TestMistakes(t *testing.T) {
 		"expected counts":  {func(g *Graph) *Node { return NCE(g.Input("s", 3), g.Input("e", 2)) }, []string{`nce "nce_0"`, `"s" [N 3]`, `"e" [N 2]`}},
 		"candidates' type": {func(g *Graph) *Node { return SampledSoftmax(g.Input("s", 3), g.Input("e", 3), g.Input("c", 3)) }, []string{`sampled_softmax "sampled_softmax_0"`, `"c" [N 3]`, "int64"}},
 		"candidates":       {func(g *Graph) *Node { return SampledSoftmax(g.Input("s", 3), g.Input("e", 3), g.IDs("c", 2)) }, []string{"sampled_softmax", `"s" [N 3]`, `"c" [N 2]`}},
-		"no thresholds":    {func(g *Graph) *Node { return AUCOf(g.Input("p", 1), g.Input("y", 1), 0) }, []string{"auc", "0 thresholds"}},
-		"binary accuracy":  {func(g *Graph) *Node { return BinaryAccuracy(g.Input("p", 3), g.Input("y", 1)) }, []string{`binary_accuracy "binary_accuracy_0"`, `"p" [N 3]`, `"y" [N 1]`}},
-		"no steps":         {func(g *Graph) *Node { return SlidingAUC(g.Input("p", 1), g.Input("y", 1), 0) }, []string{"sliding_auc", "0 steps"}},
-		"precision":        {func(g *Graph) *Node { return Precision(g.Input("p", 3), g.Input("y", 1)) }, []string{`precision "precision_0"`, `"p" [N 3]`, `"y" [N 1]`}},
-		"recall":           {func(g *Graph) *Node { return Recall(g.Input("p", 1), g.Input("y", 2)) }, []string{`recall "recall_0"`, `"p" [N 1]`, `"y" [N 2]`}},
-		"cosine":           {func(g *Graph) *Node { return CosineSimilarity(g.Input("a", 3), g.Input("b", 4)) }, []string{`"cosine_similarity_0"`, `"a" [N 3]`, `"b" [N 4]`}},
-		"conv rank":        {func(g *Graph) *Node { return Conv2D(g.Input("x", 3), 2, ConvOptions{Kernel: 3}) }, []string{"conv2d", `"x" [N 3]`, "[N C H W]"}},
+		"a table's feed": {func(g *Graph) *Node {
+			g.Input("origin", 1)
+			return Embedding(g.IDs("ids", 1), EmbeddingOptions{Name: "origin", Dim: 2})
+		}, []string{"table", `the name is taken by input "origin"`}},
+		"no thresholds":   {func(g *Graph) *Node { return AUCOf(g.Input("p", 1), g.Input("y", 1), 0) }, []string{"auc", "0 thresholds"}},
+		"binary accuracy": {func(g *Graph) *Node { return BinaryAccuracy(g.Input("p", 3), g.Input("y", 1)) }, []string{`binary_accuracy "binary_accuracy_0"`, `"p" [N 3]`, `"y" [N 1]`}},
+		"no steps":        {func(g *Graph) *Node { return SlidingAUC(g.Input("p", 1), g.Input("y", 1), 0) }, []string{"sliding_auc", "0 steps"}},
+		"precision":       {func(g *Graph) *Node { return Precision(g.Input("p", 3), g.Input("y", 1)) }, []string{`precision "precision_0"`, `"p" [N 3]`, `"y" [N 1]`}},
+		"recall":          {func(g *Graph) *Node { return Recall(g.Input("p", 1), g.Input("y", 2)) }, []string{`recall "recall_0"`, `"p" [N 1]`, `"y" [N 2]`}},
+		"cosine":          {func(g *Graph) *Node { return CosineSimilarity(g.Input("a", 3), g.Input("b", 4)) }, []string{`"cosine_similarity_0"`, `"a" [N 3]`, `"b" [N 4]`}},
+		"conv rank":       {func(g *Graph) *Node { return Conv2D(g.Input("x", 3), 2, ConvOptions{Kernel: 3}) }, []string{"conv2d", `"x" [N 3]`, "[N C H W]"}},
 		"conv filter": {func(g *Graph) *Node {
 			return apply("", conv2d{window{3, 1, 1}}, g.Input("x", 2, 5, 5), g.Parameter(ParameterOptions{Name: "w"}, 4, 3, 3, 3))
 		}, []string{`conv2d "conv2d_0"`, `"x" [N 2 5 5]`, `"w" [4 3 3 3]`}},

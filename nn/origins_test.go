@@ -26,8 +26,7 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		{activated, `nn: linear "x" (model.go:41): the name is taken by input "x" (model.go:35)`},
 		{activatedByItsOwn, `nn: reshape "reshape_0" (model.go:51): input "fc_0" [N 2] has 2 numbers an example, [5] has 5`},
 		{nothing, `nn: concat (model.go:61): input 1 is nil`},
-		{tables, `nn: table "t" (model.go:72): "t" [0 2] (model.go:71) exists with another shape, initializer, entry or bound than [0 3], ` +
-			`{Low:-0.05 High:0.05}, {CountFilter:0 Probability:0 ShowClick:{Threshold:0 ShowCoeff:0 ClickCoeff:0}} and 0 bytes`},
+		{tables, `nn: table "t" (model.go:72): "t" [0 2] (model.go:71) exists, and this has Dim 3 for 2: lookups of one name share one table`},
 		{named, `nn: "relu_0" [N 1] (model.go:81) can't be named "x" (model.go:82): the name is empty or taken`},
 		{normed, `nn: layer_norm (model.go:91): Momentum is 0.9, but layer norm has no moving averages: leave it out`},
 	} {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/mistyped"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"gorgonia.org/tensor"
 )
@@ -71,11 +72,11 @@ func (m InferenceModel) WriteSignature(w io.Writer) error {
 	s.Feeds = valuesOf(inputs)
 	if m.format != nil {
 		if err := fits(m.format, inputs); err != nil {
-			return fmt.Errorf("nn: Inference: WithFormat: %w", err)
+			return fmt.Errorf("nn: the format of the rows that the model is saved with: %w", err)
 		}
 		var err error
 		if s.Rows, err = dataset.DescribeFormat(m.format); err != nil {
-			return fmt.Errorf("nn: Inference: WithFormat: %w", err)
+			return fmt.Errorf("nn: the format of the rows that the model is saved with: %w", err)
 		}
 	}
 	e := json.NewEncoder(w)
@@ -139,11 +140,18 @@ func fits(f dataset.Format, feeds []*Node) error {
 	if err != nil {
 		return err
 	}
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
 	for _, n := range feeds {
 		at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == n.name })
 		if at < 0 {
-			return fmt.Errorf("feed %s is no column of the format, which has %s: what a Map makes of a batch has no place in a format",
-				n.placed(), columnsString(columns))
+			meant := "what a Map makes of a batch has no place in a format"
+			if near := mistyped.Near(n.name, names); near != "" {
+				meant = fmt.Sprintf("is %q meant?", near)
+			}
+			return fmt.Errorf("feed %s is no column of the format, which has %s: %s", n.placed(), columnsString(columns), meant)
 		}
 		if c := columns[at]; !isColumn(n, c) {
 			return fmt.Errorf("feed %s of type %s does not take the column %s",

@@ -216,6 +216,10 @@ func TestFormatsThatDontFit(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
+	near := Linear(NewGraph(1).Input("lable", 1), 1, LinearOptions{})
+	if err := Inference(near).WithFormat(toyFormat()).Err(); !strings.Contains(unplaced(err), `is "label" meant?`) {
+		t.Errorf("a mistyped feed: %v", err)
+	}
 	if err := Inference(n.pred).WithFormat(namelessFormat{toyFormat()}).Err(); !errors.Is(err, dataset.ErrFormat) {
 		t.Errorf("a format without a name: %v", err)
 	}

@@ -16,11 +16,14 @@ func (g *Graph) Slot(name string) *Node { return g.add(name, feed{Type: slots}) 
 // Pool is how the rows of an example's ids become one.
 type Pool string
 
-// The pools: the sum of the rows, their mean, and their sum divided by the root of their number. Of no rows all are zero.
+// The pools: the sum of the rows, their mean, and their sum divided by the root of their number. Of no rows all are zero. Ids that are
+// padding have no row, and PoolMean and PoolSqrtN count them, as the original does; PoolMeanUnpadded divides by the number of the others.
 const (
 	PoolSum   Pool = "sum"
 	PoolMean  Pool = "mean"
 	PoolSqrtN Pool = "sqrtn"
+
+	PoolMeanUnpadded Pool = "mean_unpadded"
 )
 
 // EmbeddingPool looks up the ids of a slot in a table and pools each example's rows to one: the result has shape [N Dim].
@@ -46,8 +49,8 @@ func (e embeddingPool) infer(in []*Node) ([]int, error) {
 	if !isTable(table) {
 		return nil, fmt.Errorf("%v is not a table that ids of %v could be looked up in", table, slot)
 	}
-	if !slices.Contains([]Pool{PoolSum, PoolMean, PoolSqrtN}, e.Pool) {
-		return nil, fmt.Errorf("pool %q is none of sum, mean and sqrtn", e.Pool)
+	if !slices.Contains([]Pool{PoolSum, PoolMean, PoolSqrtN, PoolMeanUnpadded}, e.Pool) {
+		return nil, fmt.Errorf("pool %q is none of sum, mean, sqrtn and mean_unpadded", e.Pool)
 	}
 	return []int{batch, table.shape[1]}, nil
 }
@@ -76,7 +79,16 @@ func (c *cell) pool(p Pool, f func(example int, row int32, factor float32)) {
 	offsets := c.in[0].offsets
 	for i := range c.rows() {
 		ids := c.index[offsets[i]:offsets[i+1]]
-		factor := p.factor(len(ids))
+		n := len(ids)
+		if p == PoolMeanUnpadded {
+			n = 0
+			for _, row := range ids {
+				if row >= 0 {
+					n++
+				}
+			}
+		}
+		factor := p.factor(n)
 		for _, row := range ids {
 			if row >= 0 {
 				f(i, row, factor)
@@ -87,7 +99,7 @@ func (c *cell) pool(p Pool, f func(example int, row int32, factor float32)) {
 
 func (p Pool) factor(n int) float32 {
 	switch p {
-	case PoolMean:
+	case PoolMean, PoolMeanUnpadded:
 		return 1 / float32(n)
 	case PoolSqrtN:
 		return float32(1 / math.Sqrt(float64(n)))

@@ -31,6 +31,23 @@ func pooling(p Pool, padding *int64) func([]*Node) *Node {
 
 // pool64 adds up the rows of each example, times a factor of their number.
 func pool64(padding float64, factor func(n float64) float64) func(in [][]float64) []float64 {
+	return pooled64(padding, func(ids []float64) float64 { return factor(float64(len(ids))) })
+}
+
+// unpadded64 is the mean of an example's rows.
+func unpadded64(padding float64) func(in [][]float64) []float64 {
+	return pooled64(padding, func(ids []float64) float64 {
+		n := 0.0
+		for _, id := range ids {
+			if id != padding {
+				n++
+			}
+		}
+		return 1 / n
+	})
+}
+
+func pooled64(padding float64, factor func(ids []float64) float64) func(in [][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		y := make([]float64, 2*(len(slotOffsets)-1))
 		for i := range len(slotOffsets) - 1 {
@@ -38,7 +55,7 @@ func pool64(padding float64, factor func(n float64) float64) func(in [][]float64
 			for _, id := range ids {
 				for j := range 2 {
 					if id != padding {
-						y[2*i+j] += in[1][2*int(id)+j] * factor(float64(len(ids)))
+						y[2*i+j] += in[1][2*int(id)+j] * factor(ids)
 					}
 				}
 			}

@@ -53,7 +53,7 @@ var house = map[string][]string{
 		"internal/update",
 		"internal/wire", "optimizer", "strategy", "transport"},
 
-	"nn": {"dataset", "internal/histogram", "internal/jsonobject", "internal/kernels", "internal/modelfiles", "optimizer"},
+	"nn": {"dataset", "internal/histogram", "internal/jsonobject", "internal/kernels", "internal/mistyped", "internal/modelfiles", "optimizer"},
 
 	"fleet": {"internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/exchange", "internal/files",
 		"internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/progress", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
