@@ -114,7 +114,7 @@ func (w *watched) see(o owner) {
 
 // try takes the lock if nobody has it. The error says who has.
 func (h *hold) try(w *watched) (mine bool, err error) {
-	f, err := os.OpenFile(h.name, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(h.name, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return false, fmt.Errorf("checkpoint: %w", err)
 	}

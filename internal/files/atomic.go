@@ -103,9 +103,6 @@ func (f *File) Temp() string { return filepath.Base(f.tmp.Name()) }
 func (f *File) Finish() error {
 	err := f.Flush()
 	if err == nil {
-		err = f.tmp.Chmod(0o644)
-	}
-	if err == nil {
 		err = f.tmp.Sync()
 	}
 	if err = errors.Join(err, f.tmp.Close()); err != nil {

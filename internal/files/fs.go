@@ -1,11 +1,13 @@
 package files
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // FS is what writing takes of a file system. Tests have some that keep a record, and some that fail.
@@ -25,18 +27,28 @@ type Temp interface {
 	io.ReaderAt
 	io.Seeker
 	Name() string
-	Chmod(mode fs.FileMode) error
 	Sync() error
 }
 
 // OS is the file systems of this machine.
 type OS struct{}
 
-// CreateTemp implements [FS] by os.CreateTemp.
-func (OS) CreateTemp(dir, pattern string) (Temp, error) { return os.CreateTemp(dir, pattern) }
+// CreateTemp implements [FS] as os.CreateTemp does, for a file that is as open as the process's umask allows.
+func (OS) CreateTemp(dir, pattern string) (Temp, error) {
+	before, after, _ := strings.Cut(pattern, "*")
+	for {
+		f, err := os.OpenFile(filepath.Join(dir, before+rand.Text()[:10]+after), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		switch {
+		case err == nil:
+			return f, nil
+		case !errors.Is(err, fs.ErrExist):
+			return nil, err
+		}
+	}
+}
 
-// Mkdir implements [FS] for directories that everybody may look into.
-func (OS) Mkdir(dir string) error { return os.Mkdir(dir, 0o755) }
+// Mkdir implements [FS] for directories that are as open as the process's umask allows.
+func (OS) Mkdir(dir string) error { return os.Mkdir(dir, 0o777) }
 
 // Rename implements [FS] by os.Rename.
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }

@@ -21,7 +21,8 @@ import (
 
 // Options say where a journal is, and what it survives.
 type Options struct {
-	// Dir is a directory on a local disk, which is made if it is not there. Name begins the names of the journal's files in it.
+	// Dir is a directory on a local disk, which is made if it is not there, for its owner alone as the journal's files are. Name begins
+	// their names.
 	Dir, Name string
 	// Durable makes [Journal.Durable] wait until what was appended survives the machine.
 	Durable bool
@@ -51,10 +52,10 @@ var ErrReboot = errors.New("the machine was started again since, and the journal
 
 // Open takes a journal for this process, with the segments that it has from before. [Journal.Close] lets it go.
 func Open(o Options) (*Journal, error) {
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(o.Dir, o.Name+".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(filepath.Join(o.Dir, o.Name+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
@@ -228,7 +229,7 @@ func (j *Journal) Next(head []byte) error {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return j.fail(err)
 	}

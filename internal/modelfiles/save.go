@@ -36,7 +36,7 @@ func Begin(dir string) (*Save, error) {
 	if err := files.CheckLocal(dir); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	return &Save{dir: dir}, nil
