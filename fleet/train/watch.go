@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -266,10 +267,20 @@ func (p Plateau) begin(ctx context.Context, r *Run, now *lowering) error {
 	if err != nil {
 		return err
 	}
-	if f, err := optimizer.RateFactor(r.Job.Rule, now.Rate); err != nil || math.Abs(f-factor) > 1e-9*factor { // none, or another
-		now.Rate = p.LR * factor
+	is := func(rate float64) bool {
+		f, err := optimizer.RateFactor(r.Job.Rule, rate)
+		return err == nil && math.Abs(f-factor) <= 1e-9*factor
 	}
-	now.Set = now.Rate
+	lower := max(now.Rate*cmp.Or(p.Factor, 0.1), p.Min)
+	switch {
+	case is(now.Rate):
+		now.Set = now.Rate
+	case now.Measured && is(lower): // by an evaluation that the checkpoint does not know, and which is made again
+		now.Set = lower
+	default:
+		now.Rate = p.LR * factor
+		now.Set = now.Rate
+	}
 	return nil
 }
 

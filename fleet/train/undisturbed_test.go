@@ -1,0 +1,167 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	cmpdiff "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// drawn is a job in step, and how it is stopped on its way, by a seed.
+type drawn struct {
+	Servers, Workers, Again     int // Again are the servers that it goes on with
+	Rows, Batch, Every, Epochs  int
+	Patience, Lower             int
+	Epoch, Step                 int  // where it is stopped
+	Evaluated, EpochEnd, Bloats bool // by which hook, and whether its checkpoints have little room
+}
+
+func draw(seed uint64) drawn {
+	r := rand.New(rand.NewPCG(seed, 7))
+	d := drawn{Servers: r.IntN(3), Workers: 1 + r.IntN(3), Rows: 60 + r.IntN(140), Batch: 5 + r.IntN(16), Every: r.IntN(5), Epochs: 3 + r.IntN(4),
+		Patience: 2 + r.IntN(8), Lower: r.IntN(4), Bloats: r.IntN(2) == 0}
+	if d.Servers > 0 {
+		d.Again = 1 + r.IntN(3)
+	}
+	d.Epoch, d.Step = r.IntN(3), 1+r.IntN(max(1, d.Rows/d.Workers/d.Batch-1))
+	switch r.IntN(3) {
+	case 0:
+		d.Evaluated = true
+	case 1:
+		d.EpochEnd = true
+	}
+	return d
+}
+
+// lasting is what a job leaves that decides by its evaluations.
+type lasting struct {
+	History []train.Evaluation
+	Stopped string
+	Factor  float64
+	Best    float64
+	Model   float64
+}
+
+// play runs the job until it is stopped, or to its end.
+func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got lasting) {
+	enough := errors.New("enough")
+	errs := fleettest.Cluster{Servers: servers, Workers: d.Workers}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		j := job(train.Options{Mode: "sync", Epochs: d.Epochs, Batch: d.Batch, EvalEvery: d.Every, Checkpoint: filepath.Join(dir, "checkpoints"),
+			Out: filepath.Join(dir, "out"), Patience: d.Patience})
+		j.Data, j.Stdout, j.Rule = data(d.Rows, 20), io.Discard, optimizer.Adam{LR: 0.05}
+		j.Rows = func(epoch int, rows *dataset.Dataset) *dataset.Dataset {
+			if rows = rows.Shuffle(0).Epoch(epoch); epoch == 0 {
+				return rows
+			}
+			return rows.MapFloats("y", func(y float32) float32 { return 1 - y }) // worse with every step
+		}
+		stop := func(ctx context.Context, r *train.Run) error {
+			if err := r.Fleet.BarrierWorker(ctx); err != nil {
+				return err
+			}
+			if r.Fleet.IsFirstWorker() {
+				if err := r.Fleet.Checkpoint(ctx); err != nil {
+					return err
+				}
+			}
+			return errors.Join(r.Fleet.BarrierWorker(ctx), enough)
+		}
+		j.Hooks = []train.Hooks{
+			train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 0.05, Patience: d.Lower - 1, Factor: 0.3}}.Hooks(),
+			train.BestModel{Dir: filepath.Join(dir, "best")}.Hooks(),
+			{
+				Begin: func(_ context.Context, r *train.Run) error {
+					if d.Bloats {
+						r.User = make([]byte, 34<<10)
+					}
+					return nil
+				},
+				Step: func(ctx context.Context, r *train.Run, so nn.TrainResult) error {
+					if stops && !d.Evaluated && !d.EpochEnd && r.Epoch == d.Epoch && so.Steps == d.Step {
+						return stop(ctx, r)
+					}
+					return nil
+				},
+				Evaluated: func(ctx context.Context, r *train.Run, e train.Evaluation) error {
+					if stops && d.Evaluated && r.Epoch == d.Epoch && (len(r.History)+d.Step)%2 == 0 {
+						return stop(ctx, r)
+					}
+					return nil
+				},
+				EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+					if stops && d.EpochEnd && r.Epoch == d.Epoch {
+						return stop(ctx, r)
+					}
+					return nil
+				},
+				End: func(ctx context.Context, r *train.Run) (err error) {
+					if r.Leads() {
+						got.Factor, err = r.Fleet.RateFactor(ctx)
+					}
+					return err
+				},
+			},
+		}
+		res, err := j.Run(ctx, f)
+		if f.IsWorker() && f.WorkerIndex() == 0 {
+			got.History, got.Stopped = res.History, res.Stopped
+		}
+		return err
+	})
+	for role, err := range errs {
+		if err != nil && !stops {
+			t.Fatalf("%s: %v", role, err)
+		}
+	}
+	if !stops {
+		got.Best, got.Model = mustLoss(t, filepath.Join(dir, "best")), mustLoss(t, filepath.Join(dir, "out", "model"))
+	}
+	return got
+}
+
+// TestHooksAsUndisturbed: a job in step that is stopped anywhere and goes on, with other servers too, has the history, the end, the rate and
+// the models of one that was not disturbed, whatever its checkpoints have room for. FLEET_SEEDS says how many are drawn.
+func TestHooksAsUndisturbed(t *testing.T) {
+	seeds, err := strconv.Atoi(os.Getenv("FLEET_SEEDS"))
+	if err != nil {
+		seeds = 8
+	}
+	falls, stops := 0, 0
+	for seed := range uint64(seeds) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			d := draw(seed)
+			whole := d.play(t, d.Servers, t.TempDir(), false)
+			dir := t.TempDir()
+			d.play(t, d.Servers, dir, true)
+			again := d.play(t, d.Again, dir, false)
+			partly := cmpopts.IgnoreMapEntries(func(name string, _ float64) bool { return name == train.TrainLoss })
+			if diff := cmpdiff.Diff(whole, again, partly, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+				t.Errorf("%+v: %s", d, diff)
+			}
+			if whole.Factor < 1 {
+				falls++
+			}
+			if whole.Stopped != "" {
+				stops++
+			}
+		})
+	}
+	if falls < seeds/4 || stops < seeds/4 {
+		t.Errorf("of %d jobs the rate fell in %d, and %d were stopped early: this shows little", seeds, falls, stops)
+	}
+}
