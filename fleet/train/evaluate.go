@@ -105,7 +105,7 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 		sums = append(sums, s...)
 	}
 	if pred != nil {
-		sums = append(sums, apart.sums()...)
+		sums = append(sums, apart[:]...)
 	}
 	return sums, nil
 }
