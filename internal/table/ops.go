@@ -51,16 +51,42 @@ func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
 	for i, it := range b.items {
 		h := b.rows[i]
 		if h == nil {
+			if t.byPush && t.let(s, it) {
+				t.unborn(c, it)
+				continue
+			}
 			if h = t.meet(s, c, it); h == nil {
 				t.missing(c.row(it, t.dim), it.id)
 				continue
 			}
 		}
-		h.see(c.clock)
+		if !t.byPush {
+			h.see(c.clock)
+		}
 		if t.sweeps {
 			t.replay(c, h, c.step)
 		}
 		copy(c.row(it, t.dim), t.weights(h))
+	}
+}
+
+// ByPush has pushes alone give birth to rows and note the time, and no read: of several copies of a table, which all take every push, each
+// is read apart. Rows of a frozen table, to which nothing is pushed, go on as before. It comes before others use the table.
+func (t *Sparse) ByPush() { t.byPush = t.rule != nil }
+
+// let says whether a push would give birth to an item's row.
+func (t *Sparse) let(s *shard, it item) bool {
+	return !t.counts && (!t.draws || t.param.Drawn(it.id)) && s.room(it.hash)
+}
+
+// unborn reads a row as it will be born.
+func (t *Sparse) unborn(c *call, it item) {
+	w := c.row(it, t.dim)
+	t.param.InitRow(w, it.id)
+	if t.sweeps {
+		slots := make([]float32, t.state)
+		t.initSlots(slots)
+		t.miss(c, w, slots, 0, c.step)
 	}
 }
 
@@ -172,8 +198,13 @@ func (t *Sparse) stepped(h *header, step int64) {
 // step, and a row that nobody looks at need not be: it is brought up to date when it is read, pushed or saved. A rule that can
 // tell that a row has come to rest ends the loop.
 func (t *Sparse) replay(c *call, h *header, upTo int64) {
-	w, slots := t.weights(h), t.slots(h)
-	for step := h.step + 1; step <= upTo; step++ {
+	t.miss(c, t.weights(h), t.slots(h), h.step, upTo)
+	h.step = max(h.step, upTo)
+}
+
+// miss gives weights the steps that they missed behind one.
+func (t *Sparse) miss(c *call, w, slots []float32, behind, upTo int64) {
+	for step := behind + 1; step <= upTo; step++ {
 		if t.rester != nil && t.rester.Rests(w, slots) {
 			break
 		}
@@ -182,5 +213,4 @@ func (t *Sparse) replay(c *call, h *header, upTo int64) {
 		s.SetRateFactor(t.steps.factorAt(step))
 		t.rule.Update(w, c.zeros, slots, s)
 	}
-	h.step = max(h.step, upTo)
 }

@@ -35,6 +35,7 @@ type Sparse struct {
 	param  *optimizer.Param
 	rule   optimizer.Rule
 	sweeps bool
+	byPush bool             // see ByPush
 	rester optimizer.Rester // nil when the rule can't tell
 	steps  *progress        // of the store's updates; nil for a table by itself, whose updates follow each other
 	counts bool             // ids wait until pushes have counted enough
