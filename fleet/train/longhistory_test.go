@@ -152,14 +152,10 @@ func TestTheModelIsTheBest(t *testing.T) {
 		servers, workers int
 	}{{"sync", 0, 1}, {"sync", 0, 2}}
 	for _, mode := range strategy.Modes() {
-		workers := 3
-		if mode == strategy.ModeGeo {
-			workers = 1
-		}
 		kinds = append(kinds, struct {
 			mode             string
 			servers, workers int
-		}{string(mode), 1, workers})
+		}{string(mode), 1, 3})
 	}
 	for _, k := range kinds {
 		for _, every := range []int{0, 3} {
@@ -206,7 +202,7 @@ func TestTheModelIsTheBest(t *testing.T) {
 func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
 	for _, mode := range strategy.Modes() {
 		for _, threads := range []int{1, 2} {
-			if threads > 1 && (mode == "sync" || mode == "ssp") || mode == strategy.ModeGeo {
+			if threads > 1 && (mode == "sync" || mode == "ssp") {
 				continue
 			}
 			dir := filepath.Join(t.TempDir(), "best")
