@@ -33,6 +33,9 @@ func (p Program) Calm() (calm Program, ok bool) {
 
 // goesOn says whether a leg goes on from all that the one before has left, and trains as it does.
 func (l Leg) goesOn(before Leg) bool {
+	if len(before.Calls) == 0 {
+		return false
+	}
 	end := before.Calls[len(before.Calls)-1]
 	same := plain(l.Rules) == plain(before.Rules) && l.Strategy.GradientMerge == before.Strategy.GradientMerge &&
 		l.Strategy.Weighting == before.Strategy.Weighting

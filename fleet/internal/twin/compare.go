@@ -3,6 +3,7 @@ package twin
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -41,9 +42,13 @@ func (p Program) Differences(saw Seen) (all []string) {
 
 // unseen says whether a sight is of a leg of which the model knows the ledger alone.
 func (p Program) unseen(name string) bool {
-	var leg int
-	_, err := fmt.Sscanf(name, "%d.", &leg)
-	return err == nil && leg < len(p.Legs) && p.Legs[leg].blind() && !strings.Contains(name, ledgerName)
+	at, _, _ := strings.Cut(name, " ")
+	for _, l := range p.Legs {
+		if l.End == at || slices.ContainsFunc(l.Calls, func(c Call) bool { return c.At == at }) {
+			return l.blind() && !strings.Contains(name, ledgerName)
+		}
+	}
+	return false
 }
 
 // allowed is how far a number may be from the twin's, two copies of which have been rounded: a few times of what that

@@ -152,7 +152,7 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 	if s.Mode == strategy.ModeSync && often(d.Rand, 3) {
 		s.Weighting = pick(d.Rand, strategy.Weightings()...)
 	}
-	if s.Mode != strategy.ModeGeo && often(d.Rand, 4) {
+	if s.Mode != strategy.ModeGeo && s.DelayCompensation == 0 && often(d.Rand, 4) {
 		s.GradientMerge = strategy.GradientMerge{KSteps: 2 + d.IntN(2), Sum: often(d.Rand, 2)}
 	}
 	if servers == 0 {
@@ -178,6 +178,9 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 
 // asynchronous draws a strategy of the modes in which the order of pushes decides.
 func (d *drawer) asynchronous() strategy.Strategy {
+	if len(d.p.Net.tables()) > 0 && often(d.Rand, 6) {
+		return strategy.Strategy{Mode: strategy.ModeAsync, DelayCompensation: pick(d.Rand, 0.3, 1)}
+	}
 	s := strategy.Strategy{NoForesight: true}
 	s.Mode = pick(d.Rand, strategy.ModeAsync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP)
 	switch s.Mode {

@@ -114,7 +114,11 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 	case 8:
 		return []Call{{Do: reopen}}
 	case 9:
-		return []Call{{Do: rate, Factor: pick(d.Rand, 0.5, 2, 0.1, 1)}}
+		calls := []Call{{Do: rate, Factor: pick(d.Rand, 0.5, 2, 0.1, 1)}}
+		if often(d.Rand, 2) {
+			calls = append(calls, d.reload(l)...)
+		}
+		return calls
 	case 14:
 		return []Call{{Do: publish, Dir: fmt.Sprintf("dir-%d-%d", leg, k), Mode: pick(d.Rand, "", "base", "delta")}}
 	case 10, 12:
@@ -132,7 +136,9 @@ func (d *drawer) call(l Leg, leg, k int) []Call {
 		if often(d.Rand, 3) {
 			return []Call{{Do: publish, Dir: dir, Mode: pick(d.Rand, "", "base", "delta", "delta")}}
 		}
-		d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
+		if !l.blind() {
+			d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
+		}
 		return []Call{{Do: save, Dir: dir}}
 	}
 }

@@ -179,6 +179,7 @@ func (m *model) train(at string, c Call) {
 			for len(several) < every && next[w] < len(steps) {
 				step := next[w]
 				g, y := m.p.batch(training{m.now}, steps[step])
+				m.now.roughen(g)
 				m.saw.see(y, "%s worker %d step %d trains on", at, w, step)
 				several, next[w] = append(several, g), next[w]+1
 				if len(several) < every { // else the look is behind the update

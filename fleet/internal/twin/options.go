@@ -23,6 +23,7 @@ var options = map[string]func(s strategy.Strategy) bool{
 	"MinSendGradNumBeforeRecv": func(s strategy.Strategy) bool { return s.MinSendGradNumBeforeRecv > 1 },
 	"Recovery":                 func(s strategy.Strategy) bool { return s.Recovery != strategy.Recovery{} },
 	"KSteps":                   func(s strategy.Strategy) bool { return s.KSteps > 0 },
+	"DelayCompensation":        func(s strategy.Strategy) bool { return s.DelayCompensation > 0 },
 	"MaxFrame":                 func(s strategy.Strategy) bool { return s.MaxFrame > 0 },
 }
 
@@ -30,7 +31,6 @@ var options = map[string]func(s strategy.Strategy) bool{
 var left = map[string]string{
 	"GeoRest":           "it has no twin yet",
 	"ThreadPoolSize":    "it has no twin yet",
-	"DelayCompensation": "it has no twin yet",
 	"Payload":           "rounded gradients have no twin yet",
 	"NotFinite":         "no gradient is infinite yet",
 	"HeartbeatInterval": "nobody dies yet",

@@ -17,6 +17,7 @@ import (
 // step is a training step of a worker between two meetings of all.
 type step struct {
 	*gradient
+	read   reading
 	at     string
 	worker int
 	epoch  string // the call
@@ -26,14 +27,15 @@ type step struct {
 
 // ordered is what the model knows of such a leg.
 type ordered struct {
-	events   []*event
-	seen     Seen
-	applied  int // events
-	steps    []step
-	looks    []string
-	samples  map[string][]int
-	last     int                      // events before the last sight
-	versions []*state                 // what the servers have behind so many events and, when all have met, what these have changed
+	events  []*event
+	seen    Seen
+	applied int // events
+	steps   []step
+	looks   []string
+	samples map[string][]int
+	last    int // events before the last sight
+	// versions are what the servers have behind so many events and, when all have met, what these have changed.
+	versions []*state
 	met      int                      // events when all met last
 	own      map[int][]int            // versions with a worker's pushes
 	came     map[string]map[int][]int // the same by epoch
@@ -49,7 +51,7 @@ func (o *ordered) train(m *model, at string, c Call) {
 			m.saw.see(y, "%s trains on", name)
 			o.last = max(o.last, o.seen.windows[name][1])
 			last := i+1 == len(steps)
-			o.steps = append(o.steps, step{gradient: g, at: name, worker: w, epoch: at, number: i, last: last})
+			o.steps = append(o.steps, step{gradient: g, read: read, at: name, worker: w, epoch: at, number: i, last: last})
 			for _, l := range c.Looks {
 				if l.Worker == w && l.Step == i {
 					o.look(fmt.Sprintf("%s worker %d behind step %d", at, w, i), batch)
@@ -106,6 +108,8 @@ func (o *ordered) meet(m *model) {
 			u := units[e.worker][0]
 			last = u
 			clip(m.l.Rules, u.gradient)
+			m.now.roughen(u.gradient)
+			m.now.compensate(u, m.l.Strategy.DelayCompensation)
 			together, n = append(together, u.gradient), n+u.samples
 			m.steps[e.worker]++
 		}
@@ -185,6 +189,20 @@ func (s *state) applyPush(l Leg, together []*gradient) {
 	s.applyClipped(rules, mean, nil)
 }
 
+// compensate makes the gradient of a step what it would be, by a first guess, at the weights that the servers have
+// come to.
+func (s *state) compensate(u step, lambda float64) {
+	if lambda == 0 {
+		return
+	}
+	for _, name := range denseNames {
+		g, w, read := u.dense[name], s.vars[name].w, u.read.vars[name]
+		for i := range g {
+			g[i] += lambda * g[i] * g[i] * (w[i] - read[i])
+		}
+	}
+}
+
 // limit clips the gradient of a param by value; 0 is no limit.
 func (g *gradient) limit(name string, most float64) {
 	parts := append(slices.Collect(maps.Values(g.rows[name])), g.dense[name])
@@ -229,21 +247,39 @@ func (g *gradient) take(from *gradient, name string) {
 func (o *ordered) check(m *model, s *step) {
 	window := o.seen.windows[s.at]
 	from := max(o.met, o.promised(m.l, s))
-	far := func(v *state) (d float64) {
-		for _, name := range denseNames {
-			d = max(d, apart(v.vars[name].w, o.seen.of[s.at+" reads "+name]))
+	if m.l.Strategy.IndependentRecvThread {
+		o.checkTorn(m, s, from, window[1])
+	} else {
+		far := func(v int) (d float64) {
+			for _, name := range denseNames {
+				d = max(d, apart(o.versions[v].vars[name].w, o.seen.of[s.at+" reads "+name]))
+			}
+			return d
 		}
-		return d
+		at := m.pick(s.at+" dense", from, window[1], far)
+		for _, name := range denseNames {
+			m.saw.see(o.versions[at].vars[name].w, "%s reads %s", s.at, name)
+		}
 	}
-	at := m.pick(s.at+" dense", from, window[1], func(v int) float64 { return far(o.versions[v]) })
-	for _, name := range denseNames {
-		m.saw.see(o.versions[at].vars[name].w, "%s reads %s", s.at, name)
-	}
-	at = m.pick(s.at+" rows", from, window[1], func(v int) (d float64) {
+	at := m.pick(s.at+" rows", from, window[1], func(v int) (d float64) {
 		o.eachRow(m, s, o.versions[v], func(name string, w []float64) { d = max(d, apart(w, o.seen.of[name])) })
 		return d
 	})
 	o.eachRow(m, s, o.versions[at], func(name string, w []float64) { m.saw.see(w, "%s", name) })
+}
+
+// checkTorn is check for dense weights that come by themselves, beside training: a step may begin when those of one
+// server have come.
+func (o *ordered) checkTorn(m *model, s *step, from, to int) {
+	for _, name := range denseNames {
+		w := make([]float64, m.p.Net.size(name))
+		for i := range w {
+			number := func(v int) float64 { return o.versions[v].vars[name].w[i] }
+			far := func(v int) float64 { return math.Abs(number(v) - o.seen.at(s.at+" reads "+name, i)) }
+			w[i] = number(m.pick(fmt.Sprintf("%s %s %d", s.at, name, i), from, to, far))
+		}
+		m.saw.see(w, "%s reads %s", s.at, name)
+	}
 }
 
 // eachRow are the rows of a step as a version has them.

@@ -15,10 +15,8 @@ import (
 )
 
 var (
-	power   = flag.Int("power", 0, "how many seeds TestPower plays to find each wrong; 0 leaves it out")
-	only    = flag.String("only", "", "the wrongs of TestPower whose name holds this")
-	mutants = flag.Int("mutants", 30, "how many mutants TestMutants draws")
-	mutant  = flag.Uint64("mutant", 1, "the seed of the first mutant")
+	power = flag.Int("power", 0, "how many seeds TestPower plays to find each wrong; 0 leaves it out")
+	only  = flag.String("only", "", "the wrongs of TestPower whose name holds this")
 )
 
 // TestPower puts wrongs back that the house once had, one after the other, each a file of testdata/power, into a copy

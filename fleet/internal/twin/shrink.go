@@ -39,12 +39,13 @@ func (p Program) whole() bool {
 			return false
 		}
 		for i, c := range l.Calls {
-			if l.races(p.Net, i) {
+			unended := c.ByHand && (i+1 == len(l.Calls) || l.Calls[i+1].Do != barrier)
+			if unended || l.races(p.Net, i) {
 				return false
 			}
 			switch c.Do {
 			case save:
-				written[c.Dir] = true
+				written[c.Dir] = !l.blind()
 			case load:
 				if !written[c.Dir] {
 					return false

@@ -11,13 +11,16 @@ type state struct {
 	p       *Program
 	vars    map[string]*slot
 	rows    map[string]map[uint64]*row
-	waiting map[string]map[uint64]int // pushes of ids that have no row yet
-	dropped map[string]int            // rows that shrink dropped
-	steps   int                       // updates
-	factor  float64                   // on learning rates
-	clock   int                       // periods that have ended
-	noise   *rand.Rand                // nil means none
+	waiting map[string]map[uint64]waiter // ids that have no row yet
+	dropped map[string]int               // rows that shrink dropped
+	steps   int                          // updates
+	factor  float64                      // on learning rates
+	clock   int                          // periods that have ended
+	noise   *rand.Rand                   // nil means none
 }
+
+// waiter is how often an id was pushed, and the period in which it was pushed last.
+type waiter struct{ pushes, seen int }
 
 // row is a row, and the period in which it was used last.
 type row struct {
@@ -27,12 +30,12 @@ type row struct {
 
 func newState(p *Program, noise *rand.Rand) *state {
 	s := &state{p: p, factor: 1, noise: noise, vars: map[string]*slot{}, dropped: map[string]int{},
-		rows: map[string]map[uint64]*row{}, waiting: map[string]map[uint64]int{}}
+		rows: map[string]map[uint64]*row{}, waiting: map[string]map[uint64]waiter{}}
 	for _, name := range denseNames {
 		s.vars[name] = newSlot(firstDense(p.Seed, name, spread, p.Net.size(name)))
 	}
 	for _, t := range p.Net.tables() {
-		s.rows[t.Name], s.waiting[t.Name] = map[uint64]*row{}, map[uint64]int{}
+		s.rows[t.Name], s.waiting[t.Name] = map[uint64]*row{}, map[uint64]waiter{}
 	}
 	return s
 }
@@ -40,7 +43,7 @@ func newState(p *Program, noise *rand.Rand) *state {
 // clone is a copy of all, as a checkpoint is.
 func (s *state) clone() *state {
 	c := *s
-	c.vars, c.rows, c.waiting = map[string]*slot{}, map[string]map[uint64]*row{}, map[string]map[uint64]int{}
+	c.vars, c.rows, c.waiting = map[string]*slot{}, map[string]map[uint64]*row{}, map[string]map[uint64]waiter{}
 	c.dropped = maps.Clone(s.dropped)
 	for name, v := range s.vars {
 		c.vars[name] = v.clone()
@@ -122,8 +125,8 @@ func (s *state) born(e *event) {
 // applyClipped makes an update of a gradient that is not too long.
 func (s *state) applyClipped(rules Rules, g *gradient, pushed map[string]map[uint64]int) {
 	s.steps++
-	for name, v := range s.vars {
-		d := g.dense[name]
+	for _, name := range denseNames {
+		v, d := s.vars[name], g.dense[name]
 		if d == nil {
 			d = make([]float64, len(v.w))
 		}
@@ -146,7 +149,8 @@ func (s *state) applyRows(rule Rule, t Table, g map[uint64][]float64, pushed map
 	for _, id := range slices.Sorted(maps.Keys(g)) {
 		r := s.rows[t.Name][id]
 		if r == nil {
-			if s.waiting[t.Name][id] += max(1, pushed[id]); s.waiting[t.Name][id] < t.Count {
+			w := waiter{s.waiting[t.Name][id].pushes + max(1, pushed[id]), s.clock}
+			if s.waiting[t.Name][id] = w; w.pushes < t.Count {
 				continue
 			}
 			delete(s.waiting[t.Name], id)
@@ -156,6 +160,19 @@ func (s *state) applyRows(rule Rule, t Table, g map[uint64][]float64, pushed map
 		r.seen = s.clock
 		rule.update(r.slot, s.rough(g[id]), s.steps, true, s.factor)
 		s.round(r.w)
+	}
+}
+
+// roughen is rough for all of a step's gradient, in place.
+func (s *state) roughen(g *gradient) {
+	for _, name := range denseNames {
+		g.dense[name] = s.rough(g.dense[name])
+	}
+	for _, t := range s.p.Net.tables() {
+		rows := g.rows[t.Name]
+		for _, id := range slices.Sorted(maps.Keys(rows)) {
+			rows[id] = s.rough(rows[id])
+		}
 	}
 }
 
@@ -194,6 +211,9 @@ func (s *state) shrink(unseen int) map[string]int {
 			}
 		}
 	}
+	for _, ids := range s.waiting {
+		maps.DeleteFunc(ids, func(_ uint64, w waiter) bool { return unseen > 0 && s.clock-w.seen >= unseen })
+	}
 	s.clock++
 	return freed
 }
@@ -221,6 +241,9 @@ func (s *state) load(from *state, only []string, weightsOnly bool) {
 				r.slot = r.slot.fresh()
 			}
 			r.seen += s.clock - c.clock // it was used so many periods ago
+		}
+		for id, w := range c.waiting[name] {
+			s.waiting[name][id] = waiter{w.pushes, w.seen + s.clock - c.clock}
 		}
 	}
 	if whole && !weightsOnly {
