@@ -131,6 +131,19 @@ func (u UtilBase) CatchUp() int {
 	return 0
 }
 
+// Stopped are the workers that had stopped as they should, by StopWorker, when this worker's last collective ended; others that gave
+// nothing have ended early. In a collective job all stop together.
+func (u UtilBase) Stopped() []int {
+	j, err := u.f.workerCall("Stopped")
+	if err != nil {
+		return nil
+	}
+	if knows, is := j.backend.(interface{ Stopped() []int }); is {
+		return knows.Stopped()
+	}
+	return nil
+}
+
 // gather gives every worker what each gave, by index; nil stands for a worker that is gone.
 func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	b, err := f.meeting(ctx, call)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -30,6 +31,21 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	f.goOn(j)
 	f.beginSaving(ctx, j)
 	return nil
+}
+
+// InPlaceOf is a fleet in this process that takes the place of another worker of a job with servers, which has ended: its next life, for
+// a process that trains what the worker has left. It is refused while the worker lives, and in modes sync and ssp.
+func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
+	if !f.IsWorker() || f.ServerNum() == 0 {
+		return nil, fmt.Errorf("fleet: InPlaceOf(%d): this is %v, and a worker of a job with servers takes another's place: %w",
+			worker, f, ErrRole)
+	}
+	if worker < 0 || worker >= f.id.Workers || worker == f.id.Index {
+		return nil, fmt.Errorf("fleet: InPlaceOf(%d): this is %v: there is no such other worker", worker, f)
+	}
+	id := f.id
+	id.Index = worker
+	return &Fleet{id: id, options: f.options, log: f.log}, nil
 }
 
 // checkSeries refuses a Strategy.Recovery that would not go on from what is in its directory, where no server looks at it.

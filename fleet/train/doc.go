@@ -108,6 +108,7 @@ package train
 //	files.go     rows in files
 //	main.go      a whole program
 //	run.go       a worker's part, from its first epoch to its last
+//	standin.go   what a worker that has ended leaves to the others
 //	meet.go      what workers tell each other at the end of an epoch
 //	evaluate.go  nodes over rows, of all workers
 //	dead.go      predictions that have nothing to do with the rows

@@ -48,7 +48,7 @@ func testName(n *nn.Node) string { return "test " + n.Label() }
 
 // evaluate measures with the others, and calls the hooks.
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
-	sums := []float64{float64(so.Samples), float64(so.Passed), so.Loss * float64(so.Samples)}
+	sums := []float64{float64(so.Samples), float64(so.Passed + r.extra), so.Loss * float64(so.Samples)}
 	if r.test != nil {
 		measured, err := measure(ctx, r.judge, r.mine(r.test), r.nodes(), r.Job.Loss.Prediction())
 		if err != nil {
@@ -82,7 +82,8 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	if e.End {
 		r.middles = 0
 		r.partly = part{Trained: e.Examples - r.before, Rows: r.all}
-		r.before = e.Examples
+		r.before, r.front, r.extra = e.Examples, max(r.front, e.Epoch), 0
+		r.miss()
 	}
 	r.History = append(r.History, e)
 	if r.leads {
@@ -98,6 +99,18 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	}
 	_, _, err = r.meet(ctx, word{Kind: acts}) // nobody trains on before what was measured is saved
 	return err
+}
+
+// miss remembers which workers are gone as an epoch ends without them.
+func (r *Run) miss() {
+	before := r.lost
+	r.lost = map[int]int{}
+	for _, w := range r.gone {
+		r.lost[w] = r.Epoch
+		if epoch, known := before[w]; known {
+			r.lost[w] = epoch
+		}
+	}
 }
 
 // join adds up what workers measured. One that came meanwhile has measured nothing.
@@ -122,7 +135,7 @@ func (r *Run) join(words []word) (e Evaluation, err error) {
 	if len(sums) < 3 {
 		return e, fmt.Errorf("train: no worker has measured anything")
 	}
-	e = Evaluation{Epoch: r.Epoch + 1, End: end, Examples: r.before + int(sums[0]+sums[1]), Values: map[string]float64{}}
+	e = Evaluation{Epoch: min(r.Epoch+1, r.Job.Epochs), End: end, Examples: r.before + int(sums[0]+sums[1]), Values: map[string]float64{}}
 	names, values := []string{TrainLoss}, []float64{sums[2] / sums[0]}
 	if r.test != nil {
 		measured, err := valuesOf(r.nodes(), sums[3:])
@@ -185,6 +198,8 @@ type state struct {
 	Partly part `json:"partly,omitzero"`
 	// Order is absent in checkpoints of earlier versions.
 	Order *order `json:"order,omitempty"`
+	// At is the epoch that the worker which saved was in. A checkpoint of an earlier one is of a job that had lost a worker.
+	At int `json:"at,omitempty"`
 }
 
 // stateBytes bounds what checkpoints have of a job: of a history that is longer, the last part, and what was best before.
@@ -199,7 +214,7 @@ func (r *Run) progress(epoch int) error {
 		return err
 	}
 	o := r.order()
-	st := state{memory: m, User: r.User, Curve: r.curve, Order: &o}
+	st := state{memory: m, User: r.User, Curve: r.curve, Order: &o, At: epoch}
 	if r.over {
 		st.Stopped, st.Partly = r.why(), r.partly
 	}
@@ -246,8 +261,8 @@ func shortened(h []Evaluation) []Evaluation {
 
 // resume takes up what a checkpoint has of the job.
 func (r *Run) resume() error {
-	p := r.Fleet.Progress()
-	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch) // a worker that is started again alone may be further than the checkpoint
+	p, short := r.Fleet.Progress(), r.late
+	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch) // a worker may be further than one that was lost, or than the checkpoint
 	if len(p.User) == 0 {
 		if err := r.remember(memory{}); err != nil {
 			return err
@@ -262,13 +277,21 @@ func (r *Run) resume() error {
 			return err
 		}
 		r.readBack(st.memory, len(p.User))
+		if short = short || p.Epoch < st.At; short && r.inStep {
+			r.Epoch = p.Epoch // all begin the same epochs
+		}
 		if st.Stopped != "" {
 			r.Stop(st.Stopped)
 			r.over = true
 		}
 	}
-	if n := len(r.History); n > 0 && r.History[n-1].End { // the job ended between an epoch's evaluation and the next epoch
-		r.Epoch = max(r.Epoch, r.History[n-1].Epoch)
+	for _, e := range r.History {
+		if e.End {
+			r.front = e.Epoch
+		}
+	}
+	if !short || !r.inStep && r.finished() { // the job ended between an epoch's evaluation and the next epoch
+		r.Epoch = max(r.Epoch, r.front)
 	}
 	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
 		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %s examples\n",
@@ -279,6 +302,16 @@ func (r *Run) resume() error {
 			"-checkpoint begins anew")
 	}
 	return r.note() // positions are of this epoch
+}
+
+// finished says whether this worker has trained on all of its share of the epoch.
+func (r *Run) finished() bool {
+	rows := r.rows()
+	if rows == nil || r.Epoch >= r.Job.Epochs {
+		return false
+	}
+	share, known := r.mine(rows).Len()
+	return known && r.Fleet.Position().In(r.Epoch) >= share
 }
 
 // counted takes from the history how many examples the epochs before had, and how often the last was evaluated in its middle.

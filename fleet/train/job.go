@@ -53,6 +53,8 @@ type Job struct {
 	Hooks []Hooks
 	// Stdout is where progress and results are printed; nil is os.Stdout.
 	Stdout io.Writer
+
+	standIns *standIns
 }
 
 // Result is what a job came to, on a worker; a server has none.
@@ -103,12 +105,26 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	if err := f.InitWorker(ctx); err != nil {
 		return Result{}, err
 	}
-	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", together: s.Mode == strategy.ModeHalfAsync}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if j.standIns == nil {
+		j.standIns = new(standIns)
+	}
+	j.standIns.timeout, j.standIns.ended = s.WithDefaults().WorkerTimeout.Std(), make(chan error, f.WorkerNum())
+	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir, lost: map[int]int{},
+		together: s.Mode == strategy.ModeHalfAsync,
+		inStep:   f.ServerNum() > 0 && (s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP)}
 	defer func() { io.WriteString(j.Stdout, r.left) }()
 	if err := r.work(ctx); err != nil {
 		return r.result(), err
 	}
-	return r.result(), f.StopWorker(ctx)
+	if err := f.StopWorker(ctx); err != nil {
+		return r.result(), err
+	}
+	if err := j.standIns.wait(); err != nil {
+		return r.result(), err
+	}
+	return r.result(), r.short()
 }
 
 // saves says whether the job has checkpoints to go back to.

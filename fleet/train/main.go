@@ -125,6 +125,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		if err != nil {
 			return err
 		}
+		j.standIns = &standIns{anew: job}
 		f, err := fleet.Init(who)
 		if err != nil {
 			return err

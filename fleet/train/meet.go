@@ -19,7 +19,8 @@ type word struct {
 	Stop  bool // a hook of it has stopped the job
 	Known int  // evaluations that it knows of
 	// Card is what rows it has, when the job begins.
-	Card *card
+	Card  *card
+	Front int // epochs that it knows to have ended
 	// Sums are what it has measured.
 	Sums []float64
 	// History is its memory, as JSON, for those that know less.
@@ -40,7 +41,7 @@ const (
 // meet waits for the others, and takes their words: those of the living, in their order. The kind is that of what they do, which this
 // worker joins if it is late.
 func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, err error) {
-	mine.Epoch, mine.Stop, mine.Known = r.Epoch, r.stopping(), len(r.History)
+	mine.Epoch, mine.Stop, mine.Known, mine.Front = r.Epoch, r.stopping(), len(r.History), r.front
 	words, at, err := r.exchange(ctx, mine)
 	if err != nil {
 		return nil, 0, err
@@ -57,8 +58,9 @@ func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, e
 		if w.Stop {
 			r.agreed.Store(true)
 		}
-		r.Epoch = max(r.Epoch, w.Epoch)
+		r.front = max(r.front, w.Front, w.Epoch)
 	}
+	r.lag = slices.ContainsFunc(words, func(w word) bool { return w.Kind == meets && w.Epoch < r.front })
 	r.leads = at[knows] == r.Fleet.WorkerIndex()
 	lacking := slices.ContainsFunc(words, func(w word) bool { return w.Known < most })
 	if others == recalls || !lacking || mine.Kind == recalls {
@@ -79,7 +81,9 @@ func (r *Run) tell(ctx context.Context, ended bool) (err error) {
 			return err
 		}
 	}
+	lag := r.lag
 	_, _, err = r.meet(ctx, told)
+	r.lag = lag // who lacks epochs has said so before
 	return err
 }
 
@@ -93,8 +97,13 @@ func (r *Run) exchange(ctx context.Context, mine word) (words []word, at []int, 
 	if err != nil {
 		return nil, nil, err
 	}
+	stopped := r.Fleet.Util().Stopped()
+	r.gone = nil
 	for i, b := range all {
-		if b == nil { // a worker that is gone
+		if b == nil && !slices.Contains(stopped, i) {
+			r.gone = append(r.gone, i)
+		}
+		if b == nil {
 			continue
 		}
 		var w word

@@ -31,12 +31,19 @@ type Run struct {
 	User []byte
 
 	hooks       []Hooks
-	recovers    bool // checkpoints are saved by themselves
-	together    bool // threads wait for each other's steps before any of them counts
+	recovers    bool        // checkpoints are saved by themselves
+	dir         string      // there
+	gone        []int       // workers that were not there when workers met last
+	lost        map[int]int // by worker that is gone, the epoch that ended without it first
+	together    bool        // threads wait for each other's steps before any of them counts
+	inStep      bool        // workers wait for each other's steps
 	train, test *dataset.Dataset
 	exe, judge  *nn.Executor // that trains, that evaluates
 	share, all  int          // examples of this worker, and of all, in the epoch, 0 if nobody knows
 	least       int          // of the worker that has the fewest
+	front       int          // epochs that the job has ended: a worker that was lost trains what it lacks of them by itself
+	lag         bool         // a worker lacked some when workers met last
+	extra       int          // examples of such epochs that this worker has trained on, and that no epoch's end has counted
 	behind      int          // steps of the epoch that this worker had behind it when it began
 	due         int          // the step of the epoch behind which the next evaluation comes
 	before      int          // examples that all workers trained on in epochs before
@@ -102,6 +109,9 @@ func (r *Run) work(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := r.await(ctx); err != nil {
+		return err
+	}
 	if r.over && r.leads {
 		fmt.Fprintf(r.Job.Stdout, "stopped %s: %s\n", r.stoppedAt(), r.why())
 	}
@@ -131,11 +141,11 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.stock = own; j.Sharded {
 		r.stock = stock{Rows: -1} // until all have said what they have
 	}
+	r.late = r.Fleet.Util().CatchUp() > 0
 	if err := r.resume(); err != nil {
 		return err
 	}
 	r.exe, r.judge = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
-	r.late = r.Fleet.Util().CatchUp() > 0
 	r.leads = r.Fleet.WorkerIndex() == 0 && !r.late
 	if err := r.tellRate(ctx); err != nil {
 		return err
@@ -158,10 +168,13 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	return r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 }
 
-// epoch trains, and evaluates with the others when all have finished.
+// epoch trains, and evaluates with the others when all have finished. One that the others have ended without this worker it trains alone.
 func (r *Run) epoch(ctx context.Context) (err error) {
-	if err := r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.EpochBegin }); err != nil {
-		return err
+	alone := r.Epoch < r.front
+	if !alone {
+		if err := r.plain(ctx, func(h Hooks) func(context.Context, *Run) error { return h.EpochBegin }); err != nil {
+			return err
+		}
 	}
 	if r.last, err = r.pass(ctx); err != nil {
 		return err
@@ -169,38 +182,63 @@ func (r *Run) epoch(ctx context.Context) (err error) {
 	if err := r.exe.Close(ctx); err != nil { // what was pushed is applied
 		return err
 	}
-	if err := r.end(ctx); err != nil {
+	if !alone {
+		if alone, err = r.end(ctx); err != nil {
+			return err
+		}
+	}
+	if alone && r.last.Samples > 0 {
+		r.extra += r.last.Samples + r.last.Passed
+	}
+	if err := r.progress(r.Epoch + 1); err != nil || alone {
 		return err
 	}
 	return r.checkpoint(ctx)
 }
 
 // end waits until all have ended the epoch, evaluates as often as others on their way do, and agrees with them whether it was the last.
-func (r *Run) end(ctx context.Context) error {
+// Where a worker lacks epochs before, all wait until it has trained them; alone says that it is this one.
+func (r *Run) end(ctx context.Context) (alone bool, err error) {
 	for over := false; !over; {
 		words, others, err := r.meet(ctx, word{Ended: true})
-		if err != nil {
-			return err
+		if err != nil || r.Epoch < r.front {
+			return true, err
 		}
-		switch over = !slices.ContainsFunc(words, func(w word) bool { return !w.Ended }); others {
-		case meets:
+		switch over = !slices.ContainsFunc(words, func(w word) bool { return !w.Ended }); {
+		case over && others == meets && !r.lag && r.stands():
+			over, err = false, r.standIn(ctx)
+		case others == meets && !r.lag:
 			err = r.evaluate(ctx, r.last, over)
-		case measures:
+		case others == measures:
 			over, err = r.adopt(ctx, words)
-		case agrees: // without this worker
-			return r.epochEnded(ctx, r.last)
-		case recalls, acts:
+		default:
 			over = false
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
 	if err := r.epochEnded(ctx, r.last); err != nil {
+		return false, err
+	}
+	_, _, err = r.meet(ctx, word{Kind: agrees, Ended: true}) // hooks may have stopped the job
+	return false, err
+}
+
+// await has a job that has ended all epochs, and goes on since a worker lacks some of them, wait for that one and evaluate again.
+func (r *Run) await(ctx context.Context) error {
+	if !r.lag || r.over {
+		return nil
+	}
+	for r.lag {
+		if _, _, err := r.meet(ctx, word{Ended: true}); err != nil {
+			return err
+		}
+	}
+	if err := r.evaluate(ctx, nn.TrainResult{}, true); err != nil {
 		return err
 	}
-	_, _, err := r.meet(ctx, word{Kind: agrees, Ended: true}) // hooks may have stopped the job
-	return err
+	return r.checkpoint(ctx)
 }
 
 // pass trains on this worker's share of the epoch; on none of it where the job was stopped before the first step.
@@ -266,11 +304,13 @@ func (r *Run) batches(ctx context.Context, mine *dataset.Dataset) iter.Seq2[data
 }
 
 // rows are those of the epoch, of all workers.
-func (r *Run) rows() *dataset.Dataset {
+func (r *Run) rows() *dataset.Dataset { return r.rowsOf(r.Epoch) }
+
+func (r *Run) rowsOf(epoch int) *dataset.Dataset {
 	if r.Job.Rows != nil {
-		return r.Job.Rows(r.Epoch, r.train)
+		return r.Job.Rows(epoch, r.train)
 	}
-	return r.train.Shuffle(r.Job.Seed).Epoch(r.Epoch)
+	return r.train.Shuffle(r.Job.Seed).Epoch(epoch)
 }
 
 // whose says that progress is of one worker alone.
@@ -281,7 +321,9 @@ func (r *Run) whose() string {
 	return fmt.Sprintf("  worker %d", r.Fleet.WorkerIndex())
 }
 
-func (r *Run) label() string { return fmt.Sprintf("epoch %d/%d", r.Epoch+1, r.Job.Epochs) }
+func (r *Run) label() string {
+	return fmt.Sprintf("epoch %d/%d", min(r.Epoch+1, r.Job.Epochs), r.Job.Epochs)
+}
 
 // untilStopped are the batches until the job is over.
 func (r *Run) untilStopped(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[string]*tensor.Dense, error] {
@@ -323,7 +365,7 @@ func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
 		r.apart.Store(true)
 	}
 	ended := so.Samples+so.Passed == r.share || r.apart.Load() // the epoch's end evaluates too
-	if r.Job.EvalEvery == 0 || r.behind+so.Steps < r.due || ended || r.ending() {
+	if r.Job.EvalEvery == 0 || r.Epoch < r.front || r.behind+so.Steps < r.due || ended || r.ending() {
 		return nil
 	}
 	r.due = r.behind + so.Steps + r.Job.EvalEvery
@@ -352,19 +394,19 @@ func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
 	}
 	for {
 		words, others, err := r.meet(ctx, word{})
-		if err != nil {
+		if err != nil || r.Epoch < r.front {
 			return err
 		}
-		switch others {
-		case meets:
+		switch {
+		case others == meets && !r.lag:
 			return r.evaluate(ctx, so, false)
-		case measures:
+		case others == measures:
 			over, err := r.adopt(ctx, words)
 			if err == nil && over {
 				_, _, err = r.meet(ctx, word{Kind: agrees})
 			}
 			return err
-		case agrees:
+		case others == agrees:
 			return nil
 		}
 	}

@@ -38,6 +38,19 @@ type gathering struct {
 	renew   func(context.Context, wire.Loads) error // for what servers have loaded since
 	made    atomic.Uint64
 	behind  uint64 // that lives before have made
+	left    atomic.Pointer[[]uint32]
+}
+
+// Stopped are the workers that had stopped as they should when the last collective ended.
+func (c *Client) Stopped() (all []int) {
+	if left := c.gathers.left.Load(); left != nil {
+		for w, life := range *left {
+			if life > 0 {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
 }
 
 // CatchUp leaves out the collectives that lives of this worker before have made, and says how many these were.
@@ -95,6 +108,7 @@ func (g *gathering) round(ctx context.Context, part wire.Gather) (all wire.Gathe
 	if err := g.link.control(ctx, 0, wire.OpGather, part, &all); err != nil {
 		return all, err
 	}
+	g.left.Store(&all.Left)
 	if len(all.Data) != g.workers {
 		return all, fmt.Errorf("server 0 answered for %d workers, this job has %d", len(all.Data), g.workers)
 	}

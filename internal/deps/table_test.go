@@ -91,7 +91,7 @@ var houseTests = map[string][]string{
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "internal/wire", "nn", "optimizer/local"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
-	"fleet/train":             {"fleet/fleettest"},
+	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "transport"},
 	"transport/transporttest": {"transport/codec"},
 }
 

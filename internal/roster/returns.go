@@ -27,6 +27,7 @@ type SavedMember struct {
 	Last     uint64         `json:"last,omitempty"`
 	Requests []SavedRequest `json:"requests,omitempty"`
 	Fenced   bool           `json:"fenced,omitempty"`
+	Short    bool           `json:"short,omitempty"`
 	Why      string         `json:"why,omitempty"` // it was fenced
 
 	Through   uint64              `json:"through,omitempty"`
@@ -55,7 +56,7 @@ type SavedLife struct {
 func (r *Roster) Save() (s Saved) {
 	for w := range r.members {
 		m := &r.members[w]
-		is := SavedMember{State: uint8(m.state), Life: m.life, Ends: m.ends, Fenced: m.fenced, Why: m.why,
+		is := SavedMember{State: uint8(m.state), Life: m.life, Ends: m.ends, Fenced: m.fenced, Why: m.why, Short: m.short,
 			Acked: m.window.acked, Last: m.window.last, Through: m.window.through, Positions: m.window.at, Lost: m.window.lost,
 			Accepted: m.window.accepted}
 		for _, q := range m.window.requests {
@@ -78,7 +79,7 @@ func (r *Roster) Save() (s Saved) {
 func (r *Roster) Return(s Saved, now time.Time) {
 	for w, is := range s.Members {
 		m := &r.members[w]
-		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why, seen: now}
+		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why, short: is.Short, seen: now}
 		m.window = Window{acked: is.Acked, last: is.Last, through: is.Through, at: is.Positions, lost: is.Lost, accepted: is.Accepted}
 		for _, q := range is.Requests {
 			m.window.put(q)

@@ -46,9 +46,11 @@ type member struct {
 	ends   string // why, if it has said that it ends before its work is done
 	// awaited means that it is dead, as all others are who had not stopped, and that another life is to go on.
 	awaited bool
-	seen    time.Time
-	agrees  bool // on a server that came back: it has not more acknowledged than is here
-	window  Window
+	// short means that a life before was declared dead, so that the others may be in later epochs, and it has not caught up with them.
+	short  bool
+	seen   time.Time
+	agrees bool // on a server that came back: it has not more acknowledged than is here
+	window Window
 }
 
 type state uint8
@@ -103,7 +105,7 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 		return false, wire.Refuse(wire.StatusBack, "worker %d is part of this %s job and %s, and in step no other process goes on for "+
 			"it: start the job again from its last checkpoint", worker, r.o.Mode, m.since(now))
 	}
-	*m = member{state: alive, life: life, seen: now, agrees: true, window: Window{at: m.window.at}}
+	*m = member{state: alive, life: life, seen: now, agrees: true, short: m.short || m.state == dead, window: Window{at: m.window.at}}
 	return true, nil
 }
 
@@ -193,6 +195,26 @@ func (r *Roster) Reached(worker int, step uint64) bool {
 // Positions are how far a worker's threads are in their data with what is in the tables, of all its lives and of what the tables were
 // loaded from.
 func (r *Roster) Positions(worker int) []progress.Position { return r.members[worker].window.at }
+
+// Short says whether the others may be in later epochs than a worker's position, since it was lost and has not caught up with them.
+func (r *Roster) Short(worker int) bool {
+	m := &r.members[worker]
+	return m.state == dead || m.state == alive && m.short
+}
+
+// Met takes note of workers that have taken part in a collective together: one that is in as late an epoch as any has caught up.
+func (r *Roster) Met(here []bool) {
+	last := 0
+	for w := range r.members {
+		epoch, _ := progress.Sum(r.Positions(w))
+		last = max(last, epoch)
+	}
+	for w := range r.members {
+		if epoch, _ := progress.Sum(r.Positions(w)); here[w] && epoch == last {
+			r.members[w].short = false
+		}
+	}
+}
 
 // Resume takes the positions of all workers from what the tables were loaded from, before any has joined.
 func (r *Roster) Resume(positions [][]progress.Position) {

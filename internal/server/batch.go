@@ -31,7 +31,7 @@ func (c *saving) batch(f *wire.Frame, msg *wire.Save, r *reply) error {
 		}
 		return r.JSON(freed)
 	case len(msg.Parts) == c.servers:
-		return c.whole(msg)
+		return c.whole(msg, int(f.Worker))
 	case msg.Parts != nil:
 		return wire.Refuse(wire.StatusRefused, "checkpoint %s: %d parts of %d", msg.ID, len(msg.Parts), c.servers)
 	}

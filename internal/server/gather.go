@@ -84,7 +84,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	case g.forgotten:
 		return notKept(f, msg)
 	}
-	return r.JSON(wire.Gathered{Data: g.data, More: g.more, Loads: c.st.loads})
+	return r.JSON(wire.Gathered{Data: g.data, More: g.more, Loads: c.st.loads, Left: c.st.roster.Left()})
 }
 
 // behind is how many collectives a worker has behind it: in the last of them it took part, or nobody waits for it any more. Locked.
@@ -109,7 +109,7 @@ func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *reply) error {
 			data[w] = []byte{}
 		}
 	}
-	return r.JSON(wire.Gathered{Data: data, Loads: c.st.loads})
+	return r.JSON(wire.Gathered{Data: data, Loads: c.st.loads, Left: c.st.roster.Left()})
 }
 
 // notKept refuses a collective that a worker makes which was started again.
@@ -139,6 +139,7 @@ func (c *gathering) complete(g *gathered) bool {
 			return false
 		}
 		g.done = true
+		c.st.roster.Met(g.have)
 		c.journal.note(event{Gathered: g.record()})
 		c.release(g.n - 1)
 	}

@@ -387,7 +387,7 @@ func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	step := c.part.store.Step()
 	if msg.Shrink == nil {
 		step = msg.Parts[0].Step
-		err = c.whole(msg)
+		err = c.whole(msg, int(f.Worker))
 	}
 	c.st.lock.Lock()
 	c.st.cut.Committed(step, msg.Freed, err)
@@ -403,12 +403,33 @@ func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 }
 
 // whole makes what all servers have written a checkpoint.
-func (c *saving) whole(msg *wire.Save) (err error) {
+func (c *saving) whole(msg *wire.Save, saver int) (err error) {
 	m := c.manifest(msg)
+	if m.Progress != nil {
+		m.Progress.Epoch = c.lowest(&m, saver)
+	}
 	if m.Base, err = c.recovery.series.Based(msg.Base); err != nil {
 		return err
 	}
 	return checkpoint.Commit(msg.Dir, m)
+}
+
+// lowest is the epoch up to which a checkpoint has every sample: the one that the saver says is under way, or an earlier one of which a
+// worker that was lost has some left.
+func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	epoch = m.Progress.Epoch
+	for w, at := range m.Positions {
+		its, _ := progress.Sum(at)
+		if len(at) == 0 {
+			its = c.recovery.progress.Epoch // where it began
+		}
+		if w != saver && c.st.roster.Short(w) && (len(at) > 0 || roster.SeqOf(c.st.roster.Last(w)) == 0) {
+			epoch = min(epoch, its)
+		}
+	}
+	return epoch
 }
 
 // committing says whether there is nothing to commit: the save is given up, or a commit has come again.

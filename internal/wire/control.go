@@ -73,6 +73,8 @@ type Gathered struct {
 	Loads Loads `json:"loads,omitzero"`
 	// More are the workers whose parts go on in the next collective.
 	More []int `json:"more,omitempty"`
+	// Left are the lives, by worker, that have stopped as they should; 0 for others.
+	Left []uint32 `json:"left,omitempty"`
 }
 
 // Leave is the blob of OpLeave, OpFence and OpDrop.

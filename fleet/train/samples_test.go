@@ -1,0 +1,247 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// ledger is a job of three workers whose weights say how often each of its samples counts: a row of one weight a sample, which grows by 1.
+// A step takes a second. Worker 1 is killed in its first epoch.
+type ledger struct {
+	strategy strategy.Strategy
+	away     time.Duration // until worker 1 is started again; 0 is never
+	again    bool          // all are ended behind the second epoch, and started again
+	anew     bool          // the program has said how its job is made
+	network  transport.Transport
+
+	mu      sync.Mutex
+	counts  map[float32]int // samples by how often they have counted, at the end
+	last    train.Evaluation
+	ended   map[string]error
+	stopped bool
+}
+
+const ledgerRows, ledgerEpochs, ledgerBatch, ledgerWorkers = 240, 4, 8, 3
+
+var errStopped = errors.New("stopped")
+
+func (l *ledger) job() (train.Job, error) {
+	g := nn.NewGraph(1)
+	count := nn.Embedding(g.IDs("me", 1), nn.EmbeddingOptions{Name: "count", Dim: 1, Init: optimizer.Constant{}})
+	still := nn.SquareError(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{}), g.Input("y", 1)) // all of it is 0
+	s := l.strategy
+	j := train.Job{Options: train.Options{Epochs: ledgerEpochs, Batch: ledgerBatch}, Strategy: &s, Rule: optimizer.SGD{LR: ledgerBatch},
+		Loss: nn.Add(nn.Mean(still), nn.Scale(nn.Mean(count), -1, 0)), Stdout: io.Discard,
+		Data: func(context.Context) (_, _ *dataset.Dataset, err error) {
+			ids := make([]uint64, ledgerRows)
+			for i := range ids {
+				ids[i] = uint64(i)
+			}
+			zeros := make([]float32, ledgerRows)
+			return dataset.FromColumns(dataset.IDValues("me", ids, 1), dataset.FloatValues("x", zeros, 1), dataset.FloatValues("y", zeros, 1)), nil, nil
+		}}
+	j.Hooks = []train.Hooks{{
+		Step: func(ctx context.Context, r *train.Run, so nn.TrainResult) error { time.Sleep(time.Second); return nil },
+		EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if !l.again || r.Epoch != 1 || l.stopped && r.Leads() {
+				return nil
+			}
+			return errStopped
+		},
+		End: l.read,
+	}}
+	if l.anew {
+		j.Anew(l.job)
+	}
+	return j, nil
+}
+
+// read counts the samples when all is trained.
+func (l *ledger) read(ctx context.Context, r *train.Run) error {
+	counts, rows := map[float32]int{}, 0
+	for row, err := range r.Fleet.Rows(ctx, "count") {
+		if err != nil {
+			return err
+		}
+		counts[row.W[0]]++
+		rows++
+	}
+	counts[0] += ledgerRows - rows
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counts, l.last = counts, r.History[len(r.History)-1]
+	return nil
+}
+
+// run plays one run of the job: dies says whether worker 1 is killed.
+func (l *ledger) run(t *testing.T, dies bool) {
+	l.network, l.ended = transport.NewMemory(), map[string]error{}
+	c := fleettest.Cluster{Servers: 2, Workers: ledgerWorkers, Options: fleet.Options{Transport: l.network}}
+	for role, err := range c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		if f.WorkerIndex() == 1 && dies {
+			return l.lives(ctx, f)
+		}
+		return l.play(ctx, f)
+	}) {
+		l.ended[role] = err
+	}
+}
+
+func (l *ledger) play(ctx context.Context, f *fleet.Fleet) error {
+	j, err := l.job()
+	if err == nil {
+		_, err = j.Run(ctx, f)
+	}
+	return err
+}
+
+// lives is worker 1, which is killed in the middle of its first epoch and perhaps started again.
+func (l *ledger) lives(ctx context.Context, f *fleet.Fleet) error {
+	cable := &trial.Cable{Transport: l.network}
+	first, err := trial.Another(f, cable)
+	if err != nil {
+		return err
+	}
+	defer first.Close()
+	var last sync.WaitGroup
+	var killed error
+	defer last.Wait() // what is left of the process is no hindrance to the next
+	last.Go(func() { killed = l.play(ctx, first) })
+	time.Sleep(5500 * time.Millisecond)
+	cable.Kill()
+	if l.away == 0 {
+		last.Wait()
+		return killed
+	}
+	time.Sleep(l.away)
+	second, err := trial.Another(f, l.network)
+	if err != nil {
+		return err
+	}
+	defer second.Close()
+	return l.play(ctx, second)
+}
+
+// TestEachSampleCounts: a worker is killed in the middle of an epoch, and the others end that one and more without it. What it had not trained
+// is trained by its next life, when that comes, or by another process when all else is done, or when all are started again: each sample
+// counts as often as the epochs say, but for what was on its way when the worker was killed.
+func TestEachSampleCounts(t *testing.T) {
+	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+		for name, l := range map[string]*ledger{
+			"comes back in the same epoch":  {away: 2 * time.Second},
+			"comes back epochs later":       {away: 26 * time.Second},
+			"comes back as the others wait": {away: 38 * time.Second, anew: true},
+			"does not come back":            {anew: true},
+			"all are started again":         {again: true},
+		} {
+			for _, journal := range []strategy.Journal{"", strategy.JournalProcess} {
+				t.Run(fmt.Sprintf("%s, %s, journal %q", mode, name, journal), func(t *testing.T) {
+					dir := t.TempDir()
+					l := &ledger{away: l.away, anew: l.anew, again: l.again}
+					l.strategy = strategy.Strategy{Mode: mode, WorkerTimeout: strategy.Duration(5 * time.Second),
+						Recovery: strategy.Recovery{Dir: dir + "/ck", Every: strategy.Duration(time.Hour)}}
+					if mode == strategy.ModeGeo {
+						l.strategy.KSteps = 2
+					}
+					if journal != "" {
+						l.strategy.Recovery.Journal, l.strategy.Recovery.JournalDir = journal, dir+"/journal"
+					}
+					synctest.Test(t, func(t *testing.T) {
+						l.run(t, true)
+						if l.again {
+							l.stopped = true
+							l.again = false
+							l.run(t, false)
+						}
+					})
+					for role, err := range l.ended {
+						if err != nil && !(role == "worker 1" && l.away == 0) {
+							t.Errorf("%s: %v", role, err)
+						}
+					}
+					l.check(t)
+				})
+			}
+		}
+	}
+}
+
+// check holds the counts to what a death may cost: async trains again what waits and what travels, half_async one step, and geo lacks what was
+// not exchanged.
+func (l *ledger) check(t *testing.T) {
+	t.Helper()
+	missing, more := 0, 0
+	for count, samples := range l.counts {
+		if count < ledgerEpochs {
+			missing += samples
+		}
+		if count > ledgerEpochs {
+			more += samples
+		}
+	}
+	least, most := 0, 2*ledgerBatch
+	if l.strategy.Mode == strategy.ModeGeo {
+		least, most = 2*l.strategy.KSteps*ledgerBatch, 0
+	}
+	if l.counts == nil || missing > least || more > most {
+		t.Errorf("%d samples have counted too rarely, %d too often: %v", missing, more, l.counts)
+	}
+	if l.stopped && l.strategy.Recovery.Journal != "" {
+		return // servers have come back to where they were, and the history is that of the checkpoint before
+	}
+	if want := ledgerRows * ledgerEpochs; l.last.Examples < want || l.last.Examples > want+2*ledgerBatch || l.last.Epoch != ledgerEpochs {
+		t.Errorf("the last evaluation is %+v, want %d examples", l.last, want)
+	}
+}
+
+// TestWhatIsShort: where nobody can train what a worker had left, a job that has ended says how many samples that are.
+func TestWhatIsShort(t *testing.T) {
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
+		for _, recovers := range []bool{true, false} {
+			l := &ledger{strategy: strategy.Strategy{Mode: mode, WorkerTimeout: strategy.Duration(5 * time.Second)}}
+			if recovers {
+				l.strategy.Recovery.Dir = t.TempDir()
+			}
+			if recovers && mode == strategy.ModeSync {
+				l.strategy.Recovery.WorkerLost = strategy.WorkerGoOn
+			}
+			synctest.Test(t, func(t *testing.T) { l.run(t, true) })
+			err, want := l.ended["worker 0"], "about 320 samples"
+			if recovers {
+				want = ": 272 samples"
+			}
+			if recovers && mode == strategy.ModeAsync {
+				missing := 0
+				for count, samples := range l.counts {
+					missing += samples * (ledgerEpochs - int(count))
+				}
+				want = fmt.Sprintf(": %d samples", missing)
+			}
+			if !errors.Is(err, train.ErrShort) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, recovers %t: %v, want %q; counts %v", mode, recovers, err, want, l.counts)
+			}
+			if !errors.Is(l.ended["server 0"], fleet.ErrWorkersDied) {
+				t.Errorf("%s: server 0 ends with %v", mode, l.ended["server 0"])
+			}
+		}
+	}
+}

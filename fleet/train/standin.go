@@ -1,0 +1,136 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+)
+
+// A worker that has ended has its epochs trained by its next life. Where none has come when the others have trained their last, and workers
+// don't go in step, the worker that leads waits for it for a worker timeout. Then it is that life itself, beside its own: it joins as the
+// worker that is gone and goes on at that one's position, and the others wait as for any worker that lacks epochs.
+
+// ErrShort says that a job has ended well but for the samples of a worker that has ended early: the error that wraps it says how many.
+var ErrShort = errors.New("samples were not trained")
+
+// standIns are the lives of other workers that this process plays.
+type standIns struct {
+	anew    func() (Job, error) // makes the program's job; nil where nobody has said how
+	timeout time.Duration
+	ended   chan error
+	running int
+	failed  int // attempts to join
+}
+
+// stands says whether workers that are gone have their epochs trained before the last one ends. All workers answer alike.
+func (r *Run) stands() bool {
+	may := r.Fleet.ServerNum() > 0 && !r.inStep && !r.Job.Sharded && r.Job.standIns.anew != nil
+	return may && len(r.gone) > 0 && r.Epoch == r.Job.Epochs-1 && !r.over
+}
+
+// standIn has the worker that leads be the next life of those that are gone, if they don't come by themselves.
+func (r *Run) standIn(ctx context.Context) error {
+	if !r.leads {
+		return nil // and meets the others again when that life has joined
+	}
+	slog.Warn("train: the job has come to its end without some workers, which may have samples left: it waits for them, and then trains "+
+		"these in this process", "workers", r.gone, "waits", r.Job.standIns.timeout)
+	if err := pause(ctx, r.Job.standIns.timeout); err != nil {
+		return err
+	}
+	for _, w := range r.gone {
+		if err := r.play(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play begins the next life of a worker, and returns when it has joined.
+func (r *Run) play(ctx context.Context, worker int) error {
+	s := r.Job.standIns
+	j, err := s.anew()
+	if err != nil {
+		return err
+	}
+	f, err := r.Fleet.InPlaceOf(worker)
+	if err != nil {
+		return err
+	}
+	joined, ended := make(chan struct{}), make(chan error, 1)
+	j.standIns = &standIns{anew: s.anew}
+	j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return r.train, r.test, nil }
+	j.Hooks = append([]Hooks{{Begin: func(context.Context, *Run) error { close(joined); return nil }}}, j.Hooks...)
+	s.running++
+	go func() {
+		_, err := j.Run(ctx, f)
+		ended <- err
+		s.ended <- err
+	}()
+	select {
+	case <-joined:
+		return nil
+	case err = <-ended:
+	}
+	s.running--
+	<-s.ended
+	if s.failed++; s.failed > 2 || err == nil {
+		return fmt.Errorf("train: what worker %d has left could not be trained: %w", worker, err)
+	}
+	slog.Warn("train: this process can't be the next life of a worker, which may have come by itself", "worker", worker, "error", err)
+	return nil
+}
+
+// wait returns when all lives that this process plays have ended.
+func (s *standIns) wait() (err error) {
+	for ; s.running > 0; s.running-- {
+		err = errors.Join(err, <-s.ended)
+	}
+	return err
+}
+
+// short says on the worker that leads how many samples of workers that are gone were not trained, where the job has ended without them.
+func (r *Run) short() error {
+	if len(r.gone) == 0 || !r.leads || r.over || r.Fleet.ServerNum() == 0 {
+		return nil
+	}
+	samples, many := 0, "%d"
+	for _, w := range r.gone {
+		n, exact := r.remains(w)
+		if samples += n; !exact {
+			many = "about %d"
+		}
+	}
+	switch {
+	case samples == 0 && many == "%d":
+		return nil
+	case samples > 0:
+		many = fmt.Sprintf(many, samples)
+	default:
+		many = "some"
+	}
+	return fmt.Errorf("train: the job has ended without workers %v, and nobody came in their places: %s %w; a job with -checkpoint "+
+		"that is started again with all workers trains them", r.gone, many, ErrShort)
+}
+
+// remains is how many samples of a worker's shares are behind its position, as the last checkpoint has it. Without one nobody knows
+// where it ended: then it is those of the epochs that have ended without it, of which it may have trained some.
+func (r *Run) remains(worker int) (samples int, exact bool) {
+	at := fleet.Position{Epoch: r.lost[worker]}
+	if c, err := fleet.Latest(r.dir); r.recovers && err == nil && worker < len(c.Positions) {
+		at, exact = c.Positions[worker], true
+	}
+	if r.Job.Sharded { // nobody else knows how many rows the worker had
+		return 0, false
+	}
+	for epoch := at.Epoch; epoch < r.Job.Epochs; epoch++ {
+		rows, known := r.rowsOf(epoch).Shard(worker, r.Fleet.WorkerNum()).Len()
+		samples, exact = samples+max(rows-at.In(epoch), 0), exact && known
+	}
+	return samples, exact
+}
