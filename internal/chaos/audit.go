@@ -221,12 +221,11 @@ func (a audit) torn() int {
 }
 
 // samples compares all lives of a worker with the samples that it has, each of which counts once. Those that were on their way when a
-// life ended may count twice, and in geo not at all; where the others may have ended an epoch without a worker, the rest of that is left
-// out.
+// life ended may count twice, and in geo not at all.
 func (a audit) samples(lives map[uint64]*life) (bad []string) {
 	const all = epochs * steps
 	each, most := a.each()
-	whole := a.mode != strategy.ModeGeo && !a.outrun()
+	whole := a.mode != strategy.ModeGeo
 	for worker := range workers {
 		var rows span
 		repeated := 0
@@ -247,13 +246,6 @@ func (a audit) samples(lives map[uint64]*life) (bad []string) {
 		}
 	}
 	return bad
-}
-
-// outrun says whether others may have trained on for longer than a worker was away: fleetrun sees that one has ended, but not that it
-// stands still.
-func (a audit) outrun() bool {
-	still := func(s struck) bool { return s.do == pause && (s.takes() || s.whom == "fleetrun") }
-	return taken(a.struck) && slices.ContainsFunc(a.struck, still)
 }
 
 // onTheWay is the most samples of a life that may be on their way: async lets a step wait and another travel.

@@ -43,6 +43,8 @@ func TestSomeRuns(t *testing.T) {
 		{strategy.ModeAsync, "checkpoints", event{do: kill, whom: "worker 0", after: allSteps / 2}},
 		{strategy.ModeSSP, "none", event{do: term, whom: "fleetrun", after: allSteps / 4}},
 		{strategy.ModeSync, "process", event{do: kill, whom: "server 0", after: allSteps / 2}},
+		{strategy.ModeSync, "checkpoints", event{do: pause, whom: "worker 1", after: allSteps / 2, stops: 2 * timeout}},
+		{strategy.ModeAsync, "checkpoints", event{do: pause, whom: "worker 0", after: allSteps / 4, stops: 2 * timeout}},
 	} {
 		p := draw(1, c.mode, c.level)
 		p.flights, p.restarts, p.events = false, 5, []event{c.event}
