@@ -1,9 +1,6 @@
 package twin
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // Known is a defect that is known: a program that has it may differ from the twin. Who mends it removes its line.
 type Known struct {
@@ -16,15 +13,6 @@ type Known struct {
 
 // Defects are those known today.
 var Defects = []Known{
-	{
-		"in async, half_async and geo a checkpoint calls an epoch done though a worker that was lost is short of it",
-		"testdata/known/epochshort.json",
-		func(p Program) bool {
-			l := p.Legs[len(p.Legs)-1]
-			long := func(s Strike) bool { return s.Role[:6] == "worker" && s.For > 10*time.Second }
-			return l.counted() && l.kind() != "ssp" && slices.ContainsFunc(l.Strikes, long)
-		},
-	},
 	{
 		"CountFilter counts a round once, however many workers pushed the id",
 		"testdata/known/countfilter.json",

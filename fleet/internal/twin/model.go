@@ -60,6 +60,7 @@ func (m *model) leg(i int, l Leg) {
 		return // the ledger judges it
 	}
 	m.l, m.now, m.steps = l, newState(m.p, m.noise), make([]int64, l.Workers)
+	m.now.quiet = l.Servers == 0
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}

@@ -16,6 +16,7 @@ type state struct {
 	steps   int                          // updates
 	factor  float64                      // on learning rates
 	clock   int                          // periods that have ended
+	quiet   bool                         // reads bring no row to life and mark none, as in jobs without servers, where pushes alone do
 	noise   *rand.Rand                   // nil means none
 }
 
@@ -97,9 +98,14 @@ func (s training) row(t Table, id uint64) []float64 {
 	}
 	if r == nil {
 		r = &row{slot: newSlot(s.first(t, id))}
+		if s.quiet {
+			return r.w
+		}
 		s.rows[t.Name][id] = r
 	}
-	r.seen = s.clock
+	if !s.quiet {
+		r.seen = s.clock
+	}
 	return r.w
 }
 
