@@ -26,13 +26,13 @@ func steadily(rule optimizer.Rule, s strategy.Strategy, batch func(f *fleet.Flee
 // TestClipOnTheWorker: where each push is an update, one worker with servers trains as one process does, whose gradients are
 // clipped too.
 func TestClipOnTheWorker(t *testing.T) {
-	for name, rule := range trial.Clips() {
+	for name, rule := range trial.SomeOf(t, trial.Clips()) {
 		alone := steadily(rule, strategy.Strategy{}, nil).Weights(t, trial.Cluster(0, 0))
 		free := steadily(optimizer.SGD{LR: 0.1}, strategy.Strategy{}, nil).Weights(t, trial.Cluster(0, 0))
 		if trial.Distance(t, alone, free) < 1e-3 {
 			t.Errorf("%s: nothing was clipped", name)
 		}
-		for _, s := range []strategy.Strategy{strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), strategy.Geo(3)} {
+		for _, s := range trial.Some(t, []strategy.Strategy{strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), strategy.Geo(3)}) {
 			t.Run(name+" "+string(s.Mode), func(t *testing.T) {
 				got := steadily(rule, s, nil).Weights(t, trial.Cluster(2, 1))
 				if far := trial.Distance(t, alone, got); far > 1e-5 {
@@ -46,7 +46,7 @@ func TestClipOnTheWorker(t *testing.T) {
 // TestClipInRounds: in mode sync the gradient of the joined batch is clipped, as one process does it, to the same bits however
 // many servers share it.
 func TestClipInRounds(t *testing.T) {
-	for name, rule := range trial.Clips() {
+	for name, rule := range trial.SomeOf(t, trial.Clips()) {
 		alone := steadily(rule, strategy.Strategy{}, nil).Weights(t, trial.Cluster(0, 0))
 		var first []byte
 		for _, servers := range []int{2, 1, 3, 5} {
@@ -70,7 +70,7 @@ func TestClipInRounds(t *testing.T) {
 func TestClipUnderFaults(t *testing.T) {
 	x := steadily(trial.Clips()["all"], strategy.Sync(), nil)
 	want := x.Weights(t, trial.Cluster(2, 3))
-	for seed := range uint64(3) {
+	for _, seed := range trial.Some(t, []uint64{0, 1, 2}) {
 		network := transporttest.NewFaulty(transport.NewMemory(), seed, transporttest.Faults{LoseRequest: 0.05, LoseAnswer: 0.1, Duplicate: 0.1, Reorder: 0.05})
 		got := x.Weights(t, fleettest.Cluster{Servers: 3, Workers: 3, Options: fleet.Options{Transport: network}})
 		if !bytes.Equal(want, got) {

@@ -125,13 +125,14 @@ func TestEveryParamFieldActs(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			looked := trial.Some(t, e.in)
 			for _, p := range trial.Places {
 				x := trial.Trial{Place: p, Steps: trial.Steps, Spoil: func(_ int, _ *trial.Pulled, st *optimizer.Step) { clickOwn(&st.Rows[0]) }}
 				changed := x
 				changed.Change = e.set
 				if err, acts := changed.Refusal(t), slices.Contains(e.in, p); (err == nil) != acts {
 					t.Errorf("%s: %v, it acts: %t", p.Name, err, acts)
-				} else if acts {
+				} else if slices.Contains(looked, p) {
 					t.Run(p.Name, func(t *testing.T) { e.shows(t, x.Works(t), changed.Works(t)) })
 				}
 			}
@@ -157,7 +158,7 @@ func clickOwn(r *optimizer.Rows) {
 func TestEveryShrinkOptionActs(t *testing.T) {
 	type days []fleet.ShrinkOptions
 	all, own := 7, 2
-	for _, p := range []trial.Place{trial.InSync, trial.InAsync, trial.InHalfAsync, trial.InSSP, trial.InCollective, trial.Alone} {
+	for _, p := range trial.Some(t, []trial.Place{trial.InSync, trial.InAsync, trial.InHalfAsync, trial.InSSP, trial.InCollective, trial.Alone}) {
 		if p == trial.Alone {
 			all, own = 6, 1
 		}

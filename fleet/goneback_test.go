@@ -28,7 +28,7 @@ import (
 // a scorer that was up all the time, a scorer that is opened afresh and a scorer that skips saves serve the trainer's
 // rows.
 func TestServingFollowsAJobThatGoesBack(t *testing.T) {
-	for name, k := range map[string]struct {
+	for name, k := range trial.SomeOf(t, map[string]struct {
 		servers, workers int
 		strategy         strategy.Strategy
 	}{
@@ -39,7 +39,7 @@ func TestServingFollowsAJobThatGoesBack(t *testing.T) {
 		"half_async": {1, 2, strategy.HalfAsync()},
 		"ssp":        {2, 2, strategy.Strategy{Mode: strategy.ModeSSP}},
 		"geo":        {2, 2, strategy.Geo(2)},
-	} {
+	}) {
 		for _, published := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", published ", published), func(t *testing.T) {
 				p := &publisher{t: t, dir: t.TempDir(), strategy: k.strategy, baseBehind: 1}

@@ -202,7 +202,7 @@ func TestServersComeBackToTheBits(t *testing.T) {
 		"SGD": optimizer.SGD{LR: 0.1}, "Adam": optimizer.Adam{LR: 0.01}, "dense Adam": optimizer.Adam{LR: 0.01, Dense: true},
 		"clipped": optimizer.ClipByGlobalNorm{Rule: optimizer.Adagrad{LR: 0.1}, Norm: 0.1},
 	}
-	for name, rule := range rules {
+	for name, rule := range trial.SomeOf(t, rules) {
 		trial.EachSeed(t, 2, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", name, seed.N), func(t *testing.T) {
 				calm := sums(t, rule, seed.N, false)
@@ -867,7 +867,7 @@ func TestEverythingDies(t *testing.T) {
 // TestAllWorkersDie kills all workers of a job with a journal, and nobody starts them again before servers give them up. Where workers don't go
 // in step, the servers that are started with the next workers have what they had, and the workers meet again where some had been alone.
 func TestAllWorkersDie(t *testing.T) {
-	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
 		t.Run(string(mode), func(t *testing.T) {
 			s, err := strategy.Factory(string(mode))
 			if err != nil {

@@ -104,7 +104,7 @@ func (m *masked) distinct() (steps, ways int) {
 // TestNoTwoStepsDropAlike: the steps of all epochs, workers and threads, and those of a job that is started again, also with other numbers
 // of servers, workers and threads.
 func TestNoTwoStepsDropAlike(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		if job.Strategy.Mode == strategy.ModeGeo {
 			continue // of SGD alone; TestEachSampleOnce has it
 		}
@@ -147,7 +147,7 @@ func TestDroppedOnAnyServers(t *testing.T) {
 // TestFrozenForEveryExecutor: values of frozen params that nobody has set are those that they began with, in executors that train or
 // evaluate beside the first too.
 func TestFrozenForEveryExecutor(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		job.Cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 			g := nn.NewGraph(1)
 			still := g.Parameter(nn.ParameterOptions{Name: "still", Init: optimizer.Constant{Value: 3}, Frozen: true}, 2)

@@ -45,7 +45,7 @@ func train(ctx context.Context, trainer optimizer.Trainer, enough *atomic.Bool) 
 
 // TestAModelIsACut saves models while others train: in each all weights have made the same steps.
 func TestAModelIsACut(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range trial.SomeOf(t, map[string]struct {
 		servers, workers, threads int
 		strategy                  strategy.Strategy
 	}{
@@ -56,7 +56,7 @@ func TestAModelIsACut(t *testing.T) {
 		"ssp":        {3, 2, 1, strategy.Strategy{Mode: strategy.ModeSSP}},
 		"half-async": {3, 2, 1, strategy.Strategy{Mode: strategy.ModeHalfAsync}},
 		"geo":        {2, 2, 2, strategy.Strategy{Mode: strategy.ModeGeo, KSteps: 2}},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var enough atomic.Bool

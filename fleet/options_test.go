@@ -44,8 +44,9 @@ func TestEveryOptionActs(t *testing.T) {
 	}
 }
 
-// everywhere looks at the effect in all places.
+// everywhere asks in all places whether the field is taken, and looks at the effect in those of this run.
 func (e effect) everywhere(t *testing.T) {
+	looked := trial.Some(t, slices.Compact(append(slices.Clone(e.in), trial.Alone)))
 	for _, p := range trial.Places {
 		x := trial.Trial{Place: p, Strategy: strategy.Strategy{Mode: p.Mode}, Steps: trial.Steps}
 		x.NoRows = x.With(e.set).Strategy.WithoutServers() != ""
@@ -53,6 +54,7 @@ func (e effect) everywhere(t *testing.T) {
 		switch {
 		case acts && err != nil:
 			t.Errorf("%s refuses it: %v", p.Name, err)
+		case err == nil && (acts || p == trial.Alone) && !slices.Contains(looked, p):
 		case acts:
 			t.Run(p.Name, func(t *testing.T) { e.shows(t, x) })
 		case err == nil && p == trial.Alone:

@@ -239,7 +239,7 @@ func (j *counting) counts(t *testing.T) []float32 { return trial.Tensor[float32]
 // died. In geo none has counted more often, and less is missing than each worker changes between two exchanges.
 func TestEachSampleOnce(t *testing.T) {
 	trial.EachSeed(t, 1, func(seed trial.Seed) {
-		for name, job := range countedJobs(t) {
+		for name, job := range trial.SomeOf(t, countedJobs(t)) {
 			for loop := range countingLoops {
 				m := job.Strategy.Mode
 				if loop == "TrainThreads" && mode.Of(m).Lockstep && name != "alone" {
@@ -302,7 +302,7 @@ func once(t *testing.T, seed trial.Seed, job trial.Job, loop string) {
 // is missing.
 func TestASecondLifeGoesOn(t *testing.T) {
 	trial.EachSeed(t, 2, func(seed trial.Seed) {
-		for name, job := range trial.Jobs(t) {
+		for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 			s := job.Strategy.WithDefaults()
 			if job.Cluster.Servers == 0 || mode.Of(s.Mode).Lockstep {
 				continue
@@ -370,7 +370,7 @@ func TestPositionsOfAJournalWithoutPushes(t *testing.T) {
 // TestPositionsThatDontFit: a job goes on with another number of workers, or of training threads, so that the shares of the data are others.
 // The epoch that was under way begins anew, and the log says so.
 func TestPositionsThatDontFit(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range trial.SomeOf(t, map[string]struct {
 		before, after fleettest.Cluster
 		loop, says    string
 		times         int // that the log says it: server 0 and worker 0 do, whose logs are two
@@ -378,7 +378,7 @@ func TestPositionsThatDontFit(t *testing.T) {
 		"servers":    {trial.Cluster(2, 2), trial.Cluster(1, 3), "TrainFrom", "another number of workers", 2},
 		"collective": {trial.Cluster(0, 2), trial.Cluster(0, 3), "TrainFrom", "another number of workers", 1},
 		"threads":    {trial.Cluster(0, 1), trial.Cluster(0, 1), "TrainThreads", "another number of training threads", 1},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			r := strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(3 * time.Second)}
 			j := &counting{Job: trial.Job{Cluster: c.before, Strategy: strategy.Sync()}, loop: c.loop, recovery: r, dies: []int{16}}

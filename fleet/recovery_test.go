@@ -191,7 +191,7 @@ func seen(epoch int) []byte {
 // TestAJobGoesOn: every role of a job ends in the middle of its third epoch and is started again. All go on from the end of the second, as
 // they were told, and come to the bits of a job that never ended where bits repeat.
 func TestAJobGoesOn(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			never := (&enduring{Job: job, epochs: 4}).works(t)
 			j := &enduring{Job: job, epochs: 4, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}}
@@ -226,7 +226,7 @@ func TestAJobGoesOn(t *testing.T) {
 // TestAJobGoesOnFromADelta: a job of which every other checkpoint has only what has changed ends behind such a one, and is started again, where
 // there are servers on others. It comes to the bits of a job that never ended where bits repeat.
 func TestAJobGoesOnFromADelta(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			never := (&enduring{Job: job, epochs: 3}).works(t)
 			j := &enduring{Job: job, epochs: 3, asks: true, one: true,
@@ -266,7 +266,7 @@ var errTerminated = errors.New("terminated")
 // TestWhoIsAskedToEndSaves: the context of a role ends in the middle of an epoch, or those of all, as on SIGTERM. A checkpoint is saved
 // before the job ends, long before one would be saved by itself, and the job goes on from that.
 func TestWhoIsAskedToEndSaves(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		victims := [][]string{{"worker 0"}, {"worker 0", "worker 1"}}
 		if job.Cluster.Servers > 0 {
 			victims = [][]string{{"server 0"}, {"server 1"}, {"worker 0"}, {"worker 1"}, {"server 0", "server 1", "worker 0", "worker 1"}}
@@ -305,7 +305,7 @@ func TestWhoIsAskedToEndSaves(t *testing.T) {
 
 // TestWhoIsAskedToEndWaitsForNothing: a server is asked to end when all that is trained is in a checkpoint. It ends at once.
 func TestWhoIsAskedToEndWaitsForNothing(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		if job.Cluster.Servers == 0 {
 			continue
 		}
@@ -343,7 +343,7 @@ func names(t *testing.T, dir string) []string {
 
 // TestCheckpointsByThemselves: one each time, one at the end, and the last ones stay.
 func TestCheckpointsByThemselves(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			for _, keep := range []int{0, 1, 9} {
 				j := &enduring{Job: job, epochs: 4, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(72 * time.Second), Keep: keep}}
@@ -363,7 +363,7 @@ func TestCheckpointsByThemselves(t *testing.T) {
 
 // TestTheNextWorkerSaves: worker 0 dies, and others go on; so do the checkpoints, to the last one, which has all that was trained.
 func TestTheNextWorkerSaves(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		if job.Cluster.Servers == 0 {
 			continue // without all of its workers no such job goes on
 		}
@@ -397,7 +397,7 @@ func TestTheNextWorkerSaves(t *testing.T) {
 
 // TestALastSaveThatFails is tried again until there is a place for it, or the time is up: the call's context's, or the strategy's.
 func TestALastSaveThatFails(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		for works, c := range map[string]struct {
 			never       bool
 			stop, limit time.Duration
@@ -445,7 +445,7 @@ func TestALastSaveThatFails(t *testing.T) {
 // TestATornCheckpointIsPassedOver: a bit of the newest has flipped, so the one before counts; then that is torn too, and at last the job
 // begins anew.
 func TestATornCheckpointIsPassedOver(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			j := &enduring{Job: job, epochs: 2, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}
 			j.works(t)
@@ -484,7 +484,7 @@ func TestATornCheckpointIsPassedOver(t *testing.T) {
 func TestServersBeginFromTheSame(t *testing.T) {
 	job := trial.Jobs(t)["sync"]
 	never := (&enduring{Job: job, epochs: 3}).works(t)
-	for name, c := range map[string]struct {
+	for name, c := range trial.SomeOf(t, map[string]struct {
 		first  int           // server that starts first
 		hidden int           // of the newest checkpoints, from the second
 		seen   time.Duration // by the second, after it has started; 0 for never
@@ -495,7 +495,7 @@ func TestServersBeginFromTheSame(t *testing.T) {
 		"late on server 0":     {first: 1, hidden: 1, epoch: 1},
 		"never on server 1":    {first: 0, hidden: 1, says: "can't load checkpoint ckpt-000002"},
 		"nothing for server 0": {first: 1, hidden: 2, says: "server 0 from no checkpoint of the job's own"},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			before := (&enduring{Job: job, epochs: 2, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}).works(t)
 			all := names(t, before.recovery.Dir)
@@ -561,7 +561,7 @@ func flipBit(t *testing.T, dir string) {
 
 // TestRestoreIsForAFirstStart: what Restore names counts until there is a checkpoint.
 func TestRestoreIsForAFirstStart(t *testing.T) {
-	for name, job := range trial.Jobs(t) {
+	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			given := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: t.TempDir()}}
 			given.works(t)

@@ -133,7 +133,7 @@ func loaded(dir string, deltas ...string) (string, error) {
 // TestABaseAndItsDeltas: whatever is trained, shrunk and saved between, a base and its deltas are the base that is saved in the place of the
 // last one's, rows and predictions to the bits, in jobs of every kind, also when the job goes on from a checkpoint.
 func TestABaseAndItsDeltas(t *testing.T) {
-	for name, k := range map[string]struct {
+	for name, k := range trial.SomeOf(t, map[string]struct {
 		servers, workers int
 		strategy         strategy.Strategy
 	}{
@@ -143,7 +143,7 @@ func TestABaseAndItsDeltas(t *testing.T) {
 		"async":      {3, 1, strategy.Async()},
 		"ssp":        {2, 2, strategy.Strategy{Mode: strategy.ModeSSP}},
 		"geo":        {2, 2, strategy.Geo(2)},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(2) {
 				s := &servingStory{dir: t.TempDir(), strategy: k.strategy, draw: func() *rand.Rand { return rand.New(rand.NewPCG(seed, 5)) }}

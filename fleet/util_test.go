@@ -105,7 +105,7 @@ func TestDifferentCollectivesAreRefused(t *testing.T) {
 		},
 		"BarrierWorker": func(ctx context.Context, f *fleet.Fleet) error { return f.BarrierWorker(ctx) },
 	}
-	for name, other := range others {
+	for name, other := range trial.SomeOf(t, others) {
 		meeting(t, 3, func(ctx context.Context, f *fleet.Fleet) error {
 			if f.IsCollective() {
 				return nil // package collective has the test: it ends the job

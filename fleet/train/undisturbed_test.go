@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	cmpdiff "github.com/google/go-cmp/cmp"
@@ -17,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -135,16 +134,13 @@ func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got last
 }
 
 // TestHooksAsUndisturbed: a job in step that is stopped anywhere and goes on, with other servers too, has the history, the end, the rate and
-// the models of one that was not disturbed, whatever its checkpoints have room for. FLEET_SEEDS says how many are drawn.
+// the models of one that was not disturbed, whatever its checkpoints have room for.
 func TestHooksAsUndisturbed(t *testing.T) {
-	seeds, err := strconv.Atoi(os.Getenv("FLEET_SEEDS"))
-	if err != nil {
-		seeds = 8
-	}
-	falls, stops := 0, 0
-	for seed := range uint64(seeds) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			d := draw(seed)
+	seeds, falls, stops := 0, 0, 0
+	trial.EachSeed(t, 8, func(seed trial.Seed) {
+		seeds++
+		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
+			d := draw(seed.N)
 			whole := d.play(t, d.Servers, t.TempDir(), false)
 			dir := t.TempDir()
 			d.play(t, d.Servers, dir, true)
@@ -160,7 +156,7 @@ func TestHooksAsUndisturbed(t *testing.T) {
 				stops++
 			}
 		})
-	}
+	})
 	if falls < seeds/4 || stops < seeds/4 {
 		t.Errorf("of %d jobs the rate fell in %d, and %d were stopped early: this shows little", seeds, falls, stops)
 	}

@@ -25,8 +25,8 @@ type Seed struct {
 	met map[string]int // faults, of all seeds
 }
 
-// EachSeed calls do with a few seeds; with FLEET_SEEDS of them where it is set, a number or first:end, or with that of
-// FLEET_SEED. The test's log says in the end what faults there were, if any.
+// EachSeed calls do with a share of a few seeds; with FLEET_SEEDS of them where it is set, a number, first:end, or "all" for the few,
+// or with the seed of FLEET_SEED. The test's log says in the end what faults there were, if any.
 func EachSeed(t *testing.T, few uint64, do func(Seed)) {
 	t.Helper()
 	first, end := seeds(t, few)
@@ -59,10 +59,10 @@ func seeds(t *testing.T, few uint64) (first, end uint64) {
 	if from, to, ok := strings.Cut(text, ":"); ok {
 		return number(from), number(to)
 	}
-	if text != "" {
+	if text != "" && text != "all" {
 		return 0, number(text)
 	}
-	return 0, few
+	return 0, uint64(share(int(few)))
 }
 
 // Schedule is what the seed does to a network: it picks the kinds of faults, and how often each happens.

@@ -14,7 +14,7 @@ import (
 
 // TestJobs plays jobs drawn by seed, and has the twin judge them. A program that fails is made as small as it can be.
 func TestJobs(t *testing.T) {
-	trial.EachSeed(t, 20, func(seed trial.Seed) {
+	trial.EachSeed(t, 200, func(seed trial.Seed) {
 		p := twin.Draw(seed.N)
 		wrong := judge(t, p)
 		if len(wrong) == 0 {
