@@ -68,6 +68,7 @@ func TestClipInRounds(t *testing.T) {
 
 // TestClipUnderFaults loses, repeats and reorders messages, those between servers too: the weights are the same to the last bit.
 func TestClipUnderFaults(t *testing.T) {
+	trial.Long(t)
 	x := steadily(trial.Clips()["all"], strategy.Sync(), nil)
 	want := x.Weights(t, trial.Cluster(2, 3))
 	for _, seed := range trial.Some(t, []uint64{0, 1, 2}) {

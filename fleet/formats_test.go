@@ -310,6 +310,7 @@ func (j formatsJob) saves(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, 
 // TestFormatsOfCheckpoints loads what every build has saved since the formats are kept, by servers and without, and
 // trains on: the weights are those of the jobs that saved.
 func TestFormatsOfCheckpoints(t *testing.T) {
+	trial.Long(t)
 	for name, dir := range formatsWritten(t) {
 		for _, c := range readFormats(t, dir).Checkpoints {
 			j := formatsJobs()[c.Job]

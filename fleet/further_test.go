@@ -136,6 +136,7 @@ func TestALoadedModelTrainsOnLocally(t *testing.T) {
 
 // TestWhoHasNotLoadedIsRefused: a server that builds the model's graph with other rows than its workers has none to begin with.
 func TestWhoHasNotLoadedIsRefused(t *testing.T) {
+	trial.Long(t)
 	dir, other := trial.MixedModel(t), trial.MixedModel(t)
 	errs := trial.Cluster(1, 1).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 		from := dir

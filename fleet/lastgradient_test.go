@@ -26,6 +26,7 @@ import (
 // Where a server had closed the round, the gradient of the dead counts on all servers that had it; where none had, on all or on none, and
 // nowhere where it came later. The log has exactly the rounds that are torn.
 func TestTheLastGradientOfTheDead(t *testing.T) {
+	trial.Long(t)
 	for _, reached := range trial.Some(t, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
 		for others := range 8 {
 			for _, between := range []string{"nothing", "its own", "worker 0's"} {

@@ -120,6 +120,7 @@ func inUse() uint64 {
 // TestAModelStreams saves a table of 32 MB: rows pass through the worker in pages, of which a few MB are in memory at a time,
 // here together with the servers' side of them; and the file is the table, by ascending id.
 func TestAModelStreams(t *testing.T) {
+	trial.Long(t)
 	const rows, dim, steps, bound = 1 << 18, 32, 8, 8 << 20
 	dir := t.TempDir()
 	var on atomic.Bool // messages weigh the memory that is in use when they travel

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -93,6 +94,7 @@ func TestDocIsTheExample(t *testing.T) {
 
 // TestOriginalsOnACluster runs the examples as the originals are run: one process a role, told by the environment who it is.
 func TestOriginalsOnACluster(t *testing.T) {
+	trial.Long(t)
 	for name := range inProcesses() {
 		t.Run(name, func(t *testing.T) {
 			for role, out := range runProcesses(t, name, 2, 2) {

@@ -17,6 +17,7 @@ import (
 // TestNarrowPayloadsTrain trains three workers in rounds with narrow payloads: the weights stay near those of float32, and
 // are one result, bit for bit, whatever carries the gradients.
 func TestNarrowPayloadsTrain(t *testing.T) {
+	trial.Long(t)
 	rule := optimizer.SGD{LR: 0.1}
 	of := func(p strategy.Payload, change func(*strategy.Strategy)) []byte {
 		s := strategy.Sync()

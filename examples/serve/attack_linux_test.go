@@ -153,6 +153,9 @@ func (p *process) honest(done <-chan struct{}, row string) (n int, p99 time.Dura
 // TestUnderAttack: large requests that come together, every one of which is legal, and bodies that stop in the middle,
 // take a bounded amount of memory, and a client of one row is answered all the time.
 func TestUnderAttack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long, and -short is given")
+	}
 	p := startProcess(t, large(t))
 	row := `{"x":[1,2,3,4,5,6,7,8,9,10]}`
 	many := "[" + strings.Repeat(row+",", 2499) + row + "]"

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -49,6 +50,7 @@ func TestMain(m *testing.M) {
 // TestAWorkerComesLate: a worker that is started again alone, in the middle of an epoch, evaluates with the others where these are, and
 // the history that the job leaves has all of it, whoever leads.
 func TestAWorkerComesLate(t *testing.T) {
+	trial.Long(t)
 	dir := t.TempDir()
 	fleetrun := filepath.Join(dir, "fleetrun")
 	run(t, "../..", "go", "build", "-o", fleetrun, "./fleet/fleetrun")

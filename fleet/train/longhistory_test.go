@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -89,14 +90,16 @@ func earlier(f *fleet.Fleet) error {
 // TestHooksBehindALongHistory: a job that is started again, of which a checkpoint has no room for all evaluations, decides as one that was
 // not disturbed: rate, stop, the best model and what was counted are the same; and so is its history, which is read back from its file.
 func TestHooksBehindALongHistory(t *testing.T) {
-	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
+	trial.Long(t)
+	for _, size := range trial.Some(t, [][2]int{{0, 1}, {1, 2}, {0, 2}}) {
 		dir := t.TempDir()
 		at := func(name string) string { return filepath.Join(dir, name) }
 		want, whole := many(t, size, 6, at("whole"), "", at("best whole"))
-		for _, out := range []string{"out", "", "out old"} {
-			if out == "out old" && size[1] > 1 {
-				continue
-			}
+		outs := []string{"out", ""}
+		if size[1] == 1 {
+			outs = append(outs, "out old")
+		}
+		for _, out := range trial.Some(t, outs) {
 			name, best := at("of"+out), at("best"+out)
 			if out != "" {
 				out = at(out)
@@ -157,7 +160,7 @@ func TestTheModelIsTheBest(t *testing.T) {
 			servers, workers int
 		}{string(mode), 1, 3})
 	}
-	for _, k := range kinds {
+	for _, k := range trial.Some(t, kinds) {
 		for _, every := range []int{0, 3} {
 			dir := t.TempDir()
 			out, checkpoints := filepath.Join(dir, "out"), filepath.Join(dir, "checkpoints")
@@ -200,7 +203,7 @@ func TestTheModelIsTheBest(t *testing.T) {
 
 // TestTheBestModelIsWhatWasMeasured: others don't train on while it is saved.
 func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
-	for _, mode := range strategy.Modes() {
+	for _, mode := range trial.Some(t, strategy.Modes()) {
 		for _, threads := range []int{1, 2} {
 			if threads > 1 && (mode == "sync" || mode == "ssp") {
 				continue

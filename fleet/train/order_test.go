@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -18,7 +19,7 @@ import (
 // checkpoint counts them in. Between epochs, where all is as it was, and where the checkpoint doesn't know, it says nothing.
 func TestAnotherOrder(t *testing.T) {
 	const none, middle, earlier = "none", "middle", "earlier"
-	for name, c := range map[string]struct {
+	for name, c := range trial.SomeOf(t, map[string]struct {
 		seed  uint64
 		rows  int
 		saved string // in the second epoch: not, in its middle, or there by an earlier version
@@ -33,7 +34,7 @@ func TestAnotherOrder(t *testing.T) {
 		"others":  {1, -400, middle, 1, "other training rows, as many as this job has (400)"},
 		"between": {9, 500, none, 0, "goes on after epoch 1/3 and 0 examples"},
 		"earlier": {9, 500, earlier, 0, "goes on after epoch 1/3 and 96 examples"},
-	} {
+	}) {
 		for _, servers := range []int{0, 2} {
 			dir, enough := t.TempDir(), errors.New("enough")
 			stops := func(ctx context.Context, r *train.Run, so nn.TrainResult) (err error) {

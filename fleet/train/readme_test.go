@@ -12,12 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/porttest"
 )
 
 // TestReadmeProgramsRun: the programs of the README are built from its text, and do what it says: the first trains from a CSV file on a cluster, goes
 // on, and serves its model; the second trains alone and on a cluster.
 func TestReadmeProgramsRun(t *testing.T) {
+	trial.Long(t)
 	programs := readmePrograms(t)
 	if len(programs) != 2 {
 		t.Fatalf("README.md has %d programs, want 2", len(programs))

@@ -42,9 +42,12 @@ func Job(program Program, args ...string) (train.Job, error) {
 }
 
 // Run runs an example with these arguments on that many servers and workers (no servers: alone), and gives what it came to and said on
-// worker 0. An error of any role fails t.
+// worker 0. An error of any role fails t. With -short the test is skipped.
 func Run(t *testing.T, servers, workers int, program Program, args ...string) (first train.Result, said string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it trains an example's job, and -short is given")
+	}
 	var mu sync.Mutex
 	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
 		var out bytes.Buffer

@@ -34,7 +34,7 @@
 // What is drawn, and what happens meanwhile:
 //
 //	seeds.go      EachSeed draws what FLEET_SEED repeats; a Seed simulates a cluster with its faults
-//	share.go      Some and SomeOf: how many seeds, and which cases of a table, a run plays
+//	share.go      Some and SomeOf: how many seeds, and which cases of a table, a run plays; Long, which -short leaves out
 //	names.go      NameOf names messages, so that a seed has the same faults for them in every run
 //	drawn.go      Draw draws a job: any cluster, model, rule and strategy
 //	tap.go        Tap listens to a network, Latent makes it slow

@@ -21,6 +21,14 @@ func share(whole int) int {
 	return min(whole, max(2, min(12, (whole+3)/4)))
 }
 
+// Long skips a test that -short leaves out: it takes long, and has no cases of which one alone could be played.
+func Long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes long, and -short is given")
+	}
+}
+
 // Some is the share of a law's cases that this run plays. The test's name says where it begins, so that tests of the same cases
 // share them out between them, and a test plays the same cases in every run.
 func Some[V any](t *testing.T, all []V) []V {
