@@ -666,6 +666,7 @@ func TestAReturnedServerKnowsTheDead(t *testing.T) {
 		t.Run(fmt.Sprint("server ", server), func(t *testing.T) {
 			s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every, s.WaitTimeout = strategy.Duration(time.Hour), strategy.Duration(5*time.Minute)
+			s.Recovery.WorkerLost = strategy.WorkerGoOn
 			synctest.Test(t, func(t *testing.T) {
 				network, began := transport.NewMemory(), time.Now()
 				cluster := trial.Cluster(2, 3)

@@ -143,7 +143,7 @@ func TestLoadsThatFail(t *testing.T) {
 	if err := os.Remove(filepath.Join(half, "manifest.json")); err != nil {
 		t.Fatal(err)
 	}
-	bad := map[string]string{dir: "no checkpoint", other: "trains with", damaged: "checksum", half: "no checkpoint", "": "empty"}
+	bad := map[string]string{dir: "no checkpoint", other: "of another model", damaged: "checksum", half: "no checkpoint", "": "empty"}
 	plain := trial.Training{Strategy: strategy.Sync(), Batch: dealt, To: 4}
 	want := simulated(t, plain, trial.Cluster(2, 2))
 	x := plain

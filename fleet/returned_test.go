@@ -197,6 +197,7 @@ func TestAnEndOutlivesAServer(t *testing.T) {
 // endsBeside has server 0 be killed when it can't give another server an order.
 func endsBeside(t *testing.T, order string) {
 	s := unhurried(t, strategy.ModeSync)
+	s.Recovery.WorkerLost = strategy.WorkerGoOn
 	synctest.Test(t, func(t *testing.T) {
 		cluster, network := quiet(2, 2)
 		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {

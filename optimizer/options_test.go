@@ -99,7 +99,8 @@ var noOptions = map[string]string{
 	"State": "what an update knows", "Step": "a batch", "Rows": "rows of a batch",
 	"Param.Name": "what the param is", "Param.Shape": "what the param is", "Param.Embedding": "what the param is",
 	"Param.W": "values", "Param.G": "values", "Param.MaxBytes": "shown to act where there are many rows, in internal/table",
-	"CyclicMode": "values of CyclicLR.Mode", "LambdaDecay.Name": "stands for Factor in print", "MultiplicativeDecay.Name": "stands for Factor in print",
+	"CyclicMode": "values of CyclicLR.Mode", "PlateauState": "what a schedule remembers",
+	"LambdaDecay.Name": "stands for Factor in print", "MultiplicativeDecay.Name": "stands for Factor in print",
 }
 
 // oneRow is a source of row 5.

@@ -90,7 +90,8 @@ func (o *options) define() {
 	f.BoolVar(&o.verbose, "v", false, "show all flags, and what the first server and the first worker are told")
 	f.IntVar(&o.restarts.all, "max_restart", 0, "when a role fails, end the others and start all again, at most `N` times")
 	f.IntVar(&o.restarts.servers, "restart_servers", 0, "start a server that fails again alone, at most `N` times: it keeps a journal")
-	f.IntVar(&o.restarts.workers, "restart_workers", 0, "start a worker that fails again alone, at most `N` times: not in sync and ssp")
+	f.IntVar(&o.restarts.workers, "restart_workers", 0, "start a worker that fails again alone, at most `N` times; "+
+		"in sync and ssp the others go back to the last checkpoint with it")
 	for i, name := range deviceFlags {
 		f.StringVar(&o.devices[i], name, "", "a `list` whose length alone may count: gofleet computes on CPUs")
 	}

@@ -56,7 +56,7 @@ func TestAJobSurvives(t *testing.T) {
 		if !again.MatchString(o.stderr) || strings.Contains(o.stderr, "attempt") {
 			t.Errorf("fleetrun said\n%s", o.stderr)
 		}
-		if !regexp.MustCompile(`worker 1 goes on after epoch [1-6]/6 and \d+ examples`).MatchString(o.log) {
+		if !regexp.MustCompile(`worker 1 goes on after epoch [1-6]/6 and [\d,]+ examples`).MatchString(o.log) {
 			t.Errorf("worker 1 said\n%s", o.log)
 		}
 	})
