@@ -174,7 +174,7 @@ func (h *Histogram) AUC() float64 {
 	if h.nans > 0 {
 		return math.NaN()
 	}
-	if h.fine() {
+	if h.fine() && h.to > 0 {
 		return histogram.AUC(h.Pos[h.from:h.to], h.Neg[h.from:h.to])
 	}
 	return histogram.AUC(h.Pos, h.Neg)

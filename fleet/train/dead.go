@@ -10,7 +10,10 @@ type spread [4]float64
 func (s *spread) see(predictions []float32, rows int) {
 	const edge = 1e-6
 	width := len(predictions) / max(rows, 1)
-	for i := range min(rows, len(predictions)) {
+	if width == 0 { // a mean of the batch, which says nothing of its rows
+		return
+	}
+	for i := range rows {
 		p := float64(predictions[(i+1)*width-1])
 		s.add([]float64{1, p, p * p, 0})
 		if p >= 0 && p < edge || p > 1-edge && p <= 1 {

@@ -36,6 +36,9 @@ func TestADeadModelIsTold(t *testing.T) {
 		"healthy": {func(x, y *nn.Node) *nn.Node {
 			return nn.Mean(nn.BinaryCrossEntropy(nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid}), y))
 		}, 0.5, 1, 0.5, 200, ""},
+		"means of batches": {func(x, y *nn.Node) *nn.Node {
+			return nn.SquareError(nn.Mean(nn.Linear(x, 1, nn.LinearOptions{})), nn.Mean(y))
+		}, 0.5, 1, 0.1, 200, ""},
 		"few rows": {func(x, y *nn.Node) *nn.Node {
 			return nn.Mean(nn.SquareError(nn.Linear(nn.Scale(x, 0, 0), 1, nn.LinearOptions{}), y))
 		}, 0.5, 1, 0.1, 40, ""},

@@ -63,12 +63,20 @@ func shared(paths, tests []string) string {
 	train, _ := listed(paths)
 	test, _ := listed(tests)
 	real := func(path string) string {
-		path, _ = filepath.EvalSymlinks(path)
+		path, err := filepath.EvalSymlinks(path)
+		if err != nil { // such as a pipe's, which is read once
+			return ""
+		}
 		path, _ = filepath.Abs(path)
 		return path
 	}
+	known := map[string]bool{}
+	for _, name := range train {
+		known[real(name)] = true
+	}
+	delete(known, "")
 	for _, name := range test {
-		if slices.ContainsFunc(train, func(other string) bool { return real(other) == real(name) }) {
+		if known[real(name)] {
 			return name
 		}
 	}

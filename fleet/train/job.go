@@ -87,7 +87,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		return Result{}, err
 	}
 	j.passedOver(f, s)
-	if dir := s.Recovery.Dir; dir != "" && (f.IsServer() || f.ServerNum() == 0) { // servers write
+	if dir := s.Recovery.Dir; dir != "" && (f.IsServer() || f.ServerNum() == 0 && f.WorkerIndex() == 0) { // who writes
 		if err := files.CheckWritable(dir); err != nil {
 			return Result{}, fmt.Errorf("train: -checkpoint=%s, where checkpoints go: %w", dir, err)
 		}

@@ -61,7 +61,7 @@ func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, e
 		r.front = max(r.front, w.Front, w.Epoch)
 	}
 	r.lag = slices.ContainsFunc(words, func(w word) bool { return w.Kind == meets && w.Epoch < r.front })
-	r.leads = at[knows] == r.Fleet.WorkerIndex()
+	r.leads, r.lowest = at[knows] == r.Fleet.WorkerIndex(), at[0] == r.Fleet.WorkerIndex()
 	lacking := slices.ContainsFunc(words, func(w word) bool { return w.Known < most })
 	if others == recalls || !lacking || mine.Kind == recalls {
 		return words, others, r.recall(words)

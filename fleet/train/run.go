@@ -57,6 +57,7 @@ type Run struct {
 	left        string // what the job says last: what it has saved
 	small       bool   // it was said that a batch is larger than the data
 	leads       bool
+	lowest      bool                   // of the workers that live, which may set the rate
 	dead        bool                   // the model was said to predict without regard to the rows
 	keeps       *keeper                // of the best model; nil if the job leaves that of its last step
 	late        bool                   // this worker was started again alone, and the others train on
@@ -146,7 +147,8 @@ func (r *Run) begin(ctx context.Context) (err error) {
 		return err
 	}
 	r.exe, r.judge = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
-	r.leads = r.Fleet.WorkerIndex() == 0 && !r.late
+	r.lowest = r.Fleet.WorkerIndex() == 0
+	r.leads = r.lowest && !r.late
 	if err := r.tellRate(ctx); err != nil {
 		return err
 	}

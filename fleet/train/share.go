@@ -105,7 +105,7 @@ func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Da
 			r.all = 0 // what others choose of theirs, nobody knows
 		}
 	}
-	if !r.Fleet.IsCollective() || !r.Job.Sharded && (!unknown || r.Job.EvalEvery == 0) {
+	if !r.Fleet.IsCollective() || r.Job.EvalEvery == 0 || !r.Job.Sharded && !unknown { // parted is asked of evaluations alone
 		return mine, nil
 	}
 	if _, known := mine.Len(); !known { // rows that are filtered, or read as they come

@@ -250,7 +250,7 @@ func (p Plateau) Hooks() Hooks {
 			if now.Rate == now.Set {
 				return nil
 			}
-			if r.Leads() {
+			if r.lowest {
 				if err := r.setRate(ctx, now.Rate); err != nil {
 					return err
 				}

@@ -68,6 +68,7 @@ func (c *Client) serve(ctx context.Context, how table.Serving, write func(backen
 		return c.link.together(func(s int) error { return c.link.control(ctx, s, wire.OpServe, msg, nil) })
 	}
 	if err := before(ctx, chain.Doubted()); err != nil {
+		_ = before(context.WithoutCancel(ctx), chain) // nothing is whole: servers that can be reached doubt nothing
 		return err
 	}
 	now, err := commit()

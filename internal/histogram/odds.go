@@ -15,6 +15,7 @@ const (
 
 // Odds is the bucket of a probability, of OddsBuckets.
 func Odds(p float32) int {
+	p += 0 // of −0 too
 	return min(max(int(math.Float32bits(p/(1-p))>>oddsShift)-leastOdds, 0), OddsBuckets-1)
 }
 

@@ -14,6 +14,9 @@ func TestOdds(t *testing.T) {
 			t.Errorf("%v is in bucket %d, want %d", p, got, want)
 		}
 	}
+	if got := Odds(float32(math.Copysign(0, -1))); got != 0 {
+		t.Errorf("−0 is in bucket %d", got)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		p := float32(math.Exp(rapid.Float64Range(-27, 0).Draw(t, "ln p")))
 		up := math.Nextafter32(p, 1)
