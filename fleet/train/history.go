@@ -290,8 +290,11 @@ func (r *Run) resume() error {
 			r.front = e.Epoch
 		}
 	}
-	if !short || !r.inStep && r.finished() { // the job ended between an epoch's evaluation and the next epoch
+	switch {
+	case !short: // the job ended between an epoch's evaluation and the next epoch
 		r.Epoch = max(r.Epoch, r.front)
+	case !r.inStep && r.finished(): // with that epoch alone
+		r.Epoch = max(r.Epoch, min(r.Epoch+1, r.front))
 	}
 	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
 		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %s examples\n",

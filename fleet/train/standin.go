@@ -54,6 +54,13 @@ func (r *Run) standIn(ctx context.Context) error {
 // play begins the next life of a worker, and returns when it has joined.
 func (r *Run) play(ctx context.Context, worker int) error {
 	s := r.Job.standIns
+	select {
+	case err := <-s.ended: // a life that was played before: where it has failed the next does too
+		if s.running--; err != nil {
+			return fmt.Errorf("train: what worker %d has left could not be trained: %w", worker, err)
+		}
+	default:
+	}
 	j, err := s.anew()
 	if err != nil {
 		return err
@@ -121,7 +128,10 @@ func (r *Run) short() error {
 // remains is how many samples of a worker's shares are behind its position, as the last checkpoint has it. Without one nobody knows
 // where it ended: then it is those of the epochs that have ended without it, of which it may have trained some.
 func (r *Run) remains(worker int) (samples int, exact bool) {
-	at := fleet.Position{Epoch: r.lost[worker]}
+	at := fleet.Position{Epoch: r.Epoch}
+	if e, known := r.lost[worker]; known {
+		at.Epoch = e
+	}
 	if c, err := fleet.Latest(r.dir); r.recovers && err == nil && worker < len(c.Positions) {
 		at, exact = c.Positions[worker], true
 	}
