@@ -44,7 +44,7 @@ func TestStrangeVariables(t *testing.T) {
 	}
 }
 
-// TestVariablesAreKnown finds the variables that sources and the README speak of.
+// TestVariablesAreKnown finds the variables that sources and MACHINES.md speak of.
 func TestVariablesAreKnown(t *testing.T) {
 	names := regexp.MustCompile(`\bFLEET_[A-Z_]*[A-Z]\b`)
 	found := map[string]bool{}
@@ -64,13 +64,13 @@ func TestVariablesAreKnown(t *testing.T) {
 	if err != nil || len(found) != len(fleet.Variables) {
 		t.Errorf("sources speak of %v, known are %v, error %v", found, fleet.Variables, err)
 	}
-	readme, err := os.ReadFile("../README.md")
+	machines, err := os.ReadFile("../MACHINES.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range fleet.Variables {
-		if !found[name] || !strings.Contains(string(readme), "`"+name) && !strings.Contains(string(readme), name+"=") {
-			t.Errorf("nothing reads %s, or the README doesn't speak of it", name)
+		if !found[name] || !strings.Contains(string(machines), "`"+name) && !strings.Contains(string(machines), name+"=") {
+			t.Errorf("nothing reads %s, or MACHINES.md doesn't speak of it", name)
 		}
 	}
 }

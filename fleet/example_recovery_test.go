@@ -65,7 +65,7 @@ func survive(ctx context.Context, f *fleet.Fleet, dir string, fails func(epoch i
 	return recovering(ctx, f, loss, dir, 4, trainEpoch)
 }
 
-// recovering is what the README shows.
+// recovering is the program of RECOVERY.md.
 func recovering(ctx context.Context, f *fleet.Fleet, loss *nn.Node, dir string, epochs int, trainEpoch func(context.Context, int) error) error {
 	s := strategy.Sync()
 	s.Recovery = strategy.Recovery{Dir: dir, Every: strategy.Duration(10 * time.Minute)}

@@ -58,10 +58,10 @@ func TestNoLongerThanTheOriginals(t *testing.T) {
 	}
 }
 
-// TestDocIsTheExample keeps the program of the package's documentation, and the README's of a job that survives, what examples run, line by line
+// TestDocIsTheExample keeps the program of the package's documentation, and that of RECOVERY.md, what examples run, line by line
 // but for checks of errors and for what an example prints.
 func TestDocIsTheExample(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
+	recovery, err := os.ReadFile("../RECOVERY.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestDocIsTheExample(t *testing.T) {
 		ran                 []string
 	}{
 		{"doc.go", parseFile(t, "doc.go").Doc.Text(), "f, err := fleet.Init", everyRole},
-		{"README.md", string(readme), "s := strategy.Sync()\ns.Recovery", survives},
+		{"RECOVERY.md", string(recovery), "s := strategy.Sync()\ns.Recovery", survives},
 	} {
 		ran := slices.DeleteFunc(slices.Clone(c.ran), func(line string) bool { return strings.HasPrefix(line, "fmt.") || line == "return err" })
 		_, after, found := strings.Cut(c.text, c.begins)
@@ -133,6 +133,7 @@ func TestOriginalWithoutServers(t *testing.T) {
 func inProcesses() map[string]func(context.Context, io.Writer) error {
 	return map[string]func(context.Context, io.Writer) error{
 		"wideAndDeep": wideAndDeep,
+		"byHand":      byHand,
 		"quickStart":  quickStart,
 		"mnist": func(ctx context.Context, out io.Writer) error {
 			train, _, err := readDigits()
