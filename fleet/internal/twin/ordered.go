@@ -286,7 +286,7 @@ func (o *ordered) checkTorn(m *model, s *step, from, to int) {
 func (o *ordered) eachRow(m *model, s *step, v *state, do func(name string, w []float64)) {
 	for _, t := range m.p.Net.tables() {
 		for _, id := range slices.Sorted(maps.Keys(s.rows[t.Name])) {
-			w := training{v.clone()}.row(t, id)
+			w := v.trains(t, id)
 			do(fmt.Sprintf("%s reads %s row %d", s.at, t.Name, id), w)
 		}
 	}

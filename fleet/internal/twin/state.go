@@ -109,6 +109,17 @@ func (s training) row(t Table, id uint64) []float64 {
 	return r.w
 }
 
+// trains is what a step reads of a row, without a trace of its having read.
+func (s *state) trains(t Table, id uint64) []float64 {
+	switch r := s.rows[t.Name][id]; {
+	case r != nil:
+		return r.w
+	case t.Count > 1:
+		return s.missing(t, id)
+	}
+	return s.first(t, id)
+}
+
 // apply makes an update of a round's gradient. pushed says how many pushes had each id.
 func (s *state) apply(rules Rules, g *gradient, pushed map[string]map[uint64]int) {
 	clip(rules, g)

@@ -5,39 +5,68 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/internal/twin"
 )
 
-// TestJobs plays jobs drawn by seed, and has the twin judge them. A program that fails is made as small as it can be.
+// TestJobs plays jobs drawn by seed, several beside each other, and has the twin judge them. A program that fails is
+// made as small as it can be.
 func TestJobs(t *testing.T) {
-	trial.EachSeed(t, 200, func(seed trial.Seed) {
-		p := twin.Draw(seed.N)
-		wrong := judge(t, p)
-		if len(wrong) == 0 {
-			return
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	var seeds []uint64
+	trial.EachSeed(t, 200, func(seed trial.Seed) { seeds = append(seeds, seed.N) })
+	var next atomic.Int64
+	var over atomic.Bool
+	t.Run("lanes", func(t *testing.T) {
+		for lane := range runtime.GOMAXPROCS(0) {
+			t.Run(fmt.Sprint(lane), func(t *testing.T) {
+				t.Parallel()
+				for {
+					k := int(next.Add(1)) - 1
+					if k >= len(seeds) || over.Load() {
+						return
+					}
+					if !play(t, seeds[k]) && *first {
+						over.Store(true)
+					}
+				}
+			})
 		}
-		if known := twin.KnownOf(p); len(known) > 0 {
-			t.Logf("FLEET_SEED=%d fails, as is known: %s", seed.N, strings.Join(known, ", "))
-			return
-		}
-		if tries := *shrinks; tries > 0 {
-			p = twin.Fewest(p, func(p twin.Program) bool { return len(judge(t, p)) > 0 }, tries)
-			wrong = judge(t, p)
-		}
-		file := filepath.Join(os.TempDir(), fmt.Sprintf("twin-%d.json", seed.N))
-		if err := os.WriteFile(file, p.JSON(), 0o644); err != nil {
-			t.Error(err)
-		}
-		some := strings.Join(wrong[:min(len(wrong), 6)], "\n\t")
-		if *first {
-			t.Fatalf("FLEET_SEED=%d: %s", seed.N, wrong[0])
-		}
-		t.Errorf("FLEET_SEED=%d, or -run TestProgram -program %s: %s\n%v", seed.N, file, some, p)
 	})
+}
+
+// play plays the job of a seed, and says what is wrong with it.
+func play(t *testing.T, seed uint64) (passes bool) {
+	p := twin.Draw(seed)
+	wrong := judge(t, p)
+	if len(wrong) == 0 {
+		return true
+	}
+	if known := twin.KnownOf(p); len(known) > 0 {
+		t.Logf("FLEET_SEED=%d fails, as is known: %s", seed, strings.Join(known, ", "))
+		return true
+	}
+	if tries := *shrinks; tries > 0 {
+		p = twin.Fewest(p, func(p twin.Program) bool { return len(judge(t, p)) > 0 }, tries)
+		wrong = judge(t, p)
+	}
+	file := filepath.Join(os.TempDir(), fmt.Sprintf("twin-%d.json", seed))
+	if err := os.WriteFile(file, p.JSON(), 0o644); err != nil {
+		t.Error(err)
+	}
+	some := strings.Join(wrong[:min(len(wrong), 6)], "\n\t")
+	if *first {
+		t.Errorf("FLEET_SEED=%d: %s", seed, wrong[0])
+	} else {
+		t.Errorf("FLEET_SEED=%d, or -run TestProgram -program %s: %s\n%v", seed, file, some, p)
+	}
+	return false
 }
 
 // TestKnown fails when a known defect is mended: its line goes then, and TestJobs judges programs that have it.
