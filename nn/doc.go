@@ -26,7 +26,8 @@
 //
 //   - feeds: [Graph.Input], [Graph.IDs], and [Graph.Slot] for any number of ids an example
 //   - tables: [Embedding], and [EmbeddingPool] for slots, with padding ids; weights of any shape: [Graph.Parameter]
-//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [Dropout]
+//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [Dropout]; [Shared] applies layers to several inputs
+//     with one set of parameters
 //   - functions: [ReLU], [LeakyReLU], [ELU], [GELU], [Swish], [Softplus], [Tanh], [Sigmoid], [Softmax], [LogSoftmax], [Clip], [Scale]
 //   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [Max], [Concat], [Reshape],
 //     [Cast], [Detach]
@@ -171,6 +172,7 @@ package nn
 //	batchnormrows.go  the same for one number a channel
 //	layernorm.go      every example's
 //	dropout.go        elements set to 0 while training
+//	shared.go         layers with one set of parameters for several inputs
 //
 // Functions of one element:
 //

@@ -45,6 +45,17 @@ func Embedding(ids *Node, o EmbeddingOptions) *Node {
 
 // table returns the table of that name, a new one unless there is one.
 func (g *Graph) table(o EmbeddingOptions) *Node {
+	if o.Name == "" {
+		if old := g.sharing.take(); old != nil {
+			o.Name = old.name
+		} else {
+			return g.sharing.keep(g.tableAs(o))
+		}
+	}
+	return g.tableAs(o)
+}
+
+func (g *Graph) tableAs(o EmbeddingOptions) *Node {
 	p, n := g.describe(o), counts{o.Show, o.Click}
 	if err := n.check(g, o); err != nil {
 		return g.newNode(p.Name, variable{p}).spoil(err)

@@ -24,6 +24,7 @@ type Graph struct {
 	tables  map[string]rowSource // loaded embeddings, by name
 	finite  map[string]bool      // loaded dense params without a NaN or an infinity, by name
 	counts  map[string]counts    // feeds that count shows and clicks, by name of the table
+	sharing *sharing             // the shared layer that is being applied
 
 	mu        sync.Mutex // guards what follows
 	objective *Node
@@ -102,9 +103,12 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 	if name == "" {
 		name = g.free(o.kind())
 	}
+	if g.again() && g.named[name] != nil {
+		name = g.free(name)
+	}
 	n.name = name
 	if other := g.named[name]; other != nil {
-		return n.spoil(fmt.Errorf("the name is taken by %s", other.label()))
+		return n.spoil(n.taken(other))
 	}
 	shape, err := o.infer(in)
 	if err == nil {
@@ -120,6 +124,14 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 	g.nodes = append(g.nodes, n)
 	g.named[name] = n
 	return n
+}
+
+// taken refuses a node whose name another has.
+func (n *Node) taken(other *Node) error {
+	if isVariable(n) && isVariable(other) {
+		return fmt.Errorf("the name is taken by %s: a layer that is applied to several inputs is made by Shared", other.label())
+	}
+	return fmt.Errorf("the name is taken by %s", other.label())
 }
 
 // newNode is a node that the graph has not got yet.

@@ -37,6 +37,9 @@ func (n *Node) Err() error { return n.graph.Err() }
 // Named gives the node another name, under which reports and saved models know it, and returns the node.
 func (n *Node) Named(name string) *Node {
 	g := n.graph
+	if g.again() && g.named[name] != nil {
+		name = g.free(name)
+	}
 	switch {
 	case n.bad || name == n.name:
 	case name == "" || g.named[name] != nil:

@@ -1,0 +1,75 @@
+package nn
+
+import "fmt"
+
+// Shared is a layer, or layers, with one set of parameters wherever it is applied: the first call makes them, each further call builds the
+// same operations on another input with the same parameters, whose gradients add up.
+//
+//	tower := nn.Shared(func(x *nn.Node) *nn.Node {
+//		h := nn.Linear(x, 64, nn.LinearOptions{Name: "tower", Act: nn.ReLU})
+//		return nn.Linear(h, 32, nn.LinearOptions{})
+//	})
+//	query, answer := tower(a), tower(b)
+//
+// Inputs have as many numbers an example. What layer does must not depend on anything but its input. Nodes of the further calls have names
+// of their own (tower_0), so that each call drops its own elements in Dropout; batch norm moves its averages once for each call. A shared
+// layer may be part of another. Tables need none of this: lookups of one name share one table.
+func Shared(layer func(x *Node) *Node) func(x *Node) *Node {
+	s := &sharing{}
+	return func(x *Node) *Node {
+		if x == nil || x.bad {
+			return layer(x)
+		}
+		g := x.graph
+		around := g.sharing
+		g.sharing, s.next = s, 0
+		y := layer(x)
+		g.sharing = around
+		if s.made && s.next != len(s.params) && y != nil && !y.bad {
+			y.spoil(fmt.Errorf("a shared layer takes %d parameters where it is applied first, and %d here: it has to do the same each time",
+				len(s.params), s.next))
+		}
+		s.made = true
+		return y
+	}
+}
+
+// sharing is the parameters of a shared layer, in the order in which it takes them.
+type sharing struct {
+	params []*Node
+	made   bool // by the first call
+	next   int
+}
+
+// again says whether a shared layer is applied once more.
+func (g *Graph) again() bool { return g.sharing != nil && g.sharing.made }
+
+// take is the parameter that a shared layer takes next, nil for one that is to be made.
+func (s *sharing) take() *Node {
+	if s == nil || !s.made {
+		return nil
+	}
+	s.next++
+	if s.next > len(s.params) {
+		return nil
+	}
+	return s.params[s.next-1]
+}
+
+// keep notes a parameter that a shared layer has made.
+func (s *sharing) keep(n *Node) *Node {
+	if s != nil && !s.made {
+		s.params = append(s.params, n)
+	}
+	return n
+}
+
+// fits refuses an input for which a shared layer would need other parameters.
+func (n *Node) fits(shape []int) *Node {
+	if n.bad || equalShapes(n.shape, shape) {
+		return n
+	}
+	wrong := n.graph.newNode(n.name, n.op)
+	return wrong.spoil(fmt.Errorf("the shared layer made it of shape %s, and is applied here to what needs %s",
+		shapeString(n.shape), shapeString(shape)))
+}
