@@ -1,46 +1,45 @@
 package nn
 
-import (
-	"fmt"
+import "github.com/gofleet/gofleet/internal/kernels"
 
-	"github.com/gofleet/gofleet/internal/kernels"
-)
-
-// Add is a + b. b has a's shape, or is fixed and has a's last dimensions, as a bias has, and is then added to every example.
+// Add is a + b, element by element. Behind the batch, shapes are aligned from the right, and what is 1 or missing is
+// repeated: [N L D] takes [N L 1], [N D], [L D] of a parameter, and [D], a bias. The batch is never repeated: [N] and
+// [N 1] are refused.
 func Add(a, b *Node) *Node { return apply("", add{}, a, b) }
 
-type add struct{}
+type add struct{ pairwise }
 
 func (add) kind() string  { return "add" }
 func (add) overwritable() {}
 
-func (add) infer(in []*Node) ([]int, error) {
-	a, b := in[0], in[1]
-	if !equalShapes(a.shape, b.shape) && !isSuffix(a.shape, b.shape) {
-		return nil, fmt.Errorf("%v and %v can't be added: shapes are neither the same nor is the second a bias of the first", a, b)
-	}
-	return a.shape, wantFloat(in)
-}
-
 func (add) forward(c *cell) {
 	a, b := c.in[0].value, c.in[1].value
-	if len(a) == len(b) {
-		kernels.Add(c.value, a, b)
-		return
-	}
-	copy(c.value, a)
-	kernels.AddBias(c.value, b)
+	c.stretches(func(r stretch) {
+		y, a, b := r.in(c.value), r.of(0, a), r.of(1, b)
+		if r.still[0] {
+			a, b = b, a
+		}
+		if len(b) == len(y) {
+			kernels.Add(y, a, b)
+			return
+		}
+		for i, v := range a {
+			y[i] = v + b[0]
+		}
+	})
 }
 
 func (add) backward(c *cell) {
-	pass(c.in[0], c.grad)
-	b := c.in[1]
-	switch {
-	case !b.wanted:
-	case len(b.grad) == len(c.grad):
-		pass(b, c.grad)
-	default:
-		kernels.SumRows(b.grad, c.grad, b.adds())
+	for side, in := range c.in {
+		switch {
+		case !in.wanted:
+		case equalShapes(in.shape, c.shape):
+			pass(in, c.grad)
+		case isSuffix(c.node.shape, in.node.shape):
+			kernels.SumRows(in.grad, c.grad, in.adds())
+		default:
+			addStretches(c, side, 1)
+		}
 	}
 }
 

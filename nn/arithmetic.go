@@ -2,33 +2,59 @@ package nn
 
 import "github.com/gofleet/gofleet/internal/kernels"
 
-// Multiply is a·b, element by element, of two nodes of the same shape.
+// Multiply is a·b, element by element, of shapes that are repeated as [Add] does.
 func Multiply(a, b *Node) *Node { return apply("", multiply{}, a, b) }
 
-// Divide is a/b, element by element, of two nodes of the same shape.
+// Divide is a/b, element by element, of shapes that are repeated as [Add] does.
 func Divide(a, b *Node) *Node { return apply("", divide{}, a, b) }
 
-// Subtract is a − b, element by element, of two nodes of the same shape.
+// Subtract is a − b, element by element, of shapes that are repeated as [Add] does.
 func Subtract(a, b *Node) *Node { return apply("", subtract{}, a, b) }
 
 // Scale is scale·x + bias, element by element, with numbers that are not trained.
 func Scale(x *Node, scale, bias float32) *Node { return apply("", scaled{Scale: scale, Bias: bias}, x) }
 
-// pairwise is the part that functions of two elements have in common.
-type pairwise struct{}
-
-func (pairwise) infer(in []*Node) ([]int, error) { return in[0].shape, sameShape(in) }
-
 type multiply struct{ pairwise }
 
 func (multiply) kind() string { return "multiply" }
 
-func (multiply) forward(c *cell) { kernels.Mul(c.value, c.in[0].value, c.in[1].value) }
+func (multiply) forward(c *cell) {
+	a, b := c.in[0].value, c.in[1].value
+	c.stretches(func(r stretch) {
+		y, a, b := r.in(c.value), r.of(0, a), r.of(1, b)
+		if r.still[0] {
+			a, b = b, a
+		}
+		if len(b) == len(y) {
+			kernels.Mul(y, a, b)
+			return
+		}
+		for i, v := range a {
+			y[i] = v * b[0]
+		}
+	})
+}
 
 func (multiply) backward(c *cell) {
-	a, b := c.in[0], c.in[1]
-	addProduct(a, c.grad, b.value)
-	addProduct(b, c.grad, a.value)
+	for side, x := range c.in {
+		if !x.wanted {
+			continue
+		}
+		dx, other := x.sum(), c.in[1-side].value
+		c.stretches(func(r stretch) {
+			to, dy, factor := r.of(side, dx), r.in(c.grad), r.of(1-side, other)
+			switch {
+			case r.still[side]:
+				to[0] += kernels.Dot(dy, factor)
+			case r.still[1-side]:
+				kernels.Axpy(factor[0], dy, to)
+			default:
+				for i, f := range factor {
+					to[i] += dy[i] * f
+				}
+			}
+		})
+	}
 }
 
 // addProduct adds dy·factor to the gradient of x.
@@ -46,26 +72,52 @@ type divide struct{ pairwise }
 
 func (divide) kind() string { return "divide" }
 
+// pairs calls f for every element of the value, with where its inputs are.
+func (c *cell) pairs(f func(i, a, b int)) {
+	c.stretches(func(r stretch) {
+		a, b := r.from[0], r.from[1]
+		for i := r.at; i < r.at+r.n; i++ {
+			f(i, a, b)
+			if !r.still[0] {
+				a++
+			}
+			if !r.still[1] {
+				b++
+			}
+		}
+	})
+}
+
 func (divide) forward(c *cell) {
-	a, b := c.in[0].value, c.in[1].value
-	for i := range c.value {
-		c.value[i] = a[i] / b[i]
-	}
+	x, by := c.in[0].value, c.in[1].value
+	c.stretches(func(r stretch) {
+		y, a, b := r.in(c.value), r.of(0, x), r.of(1, by)
+		switch {
+		case r.still[0]:
+			for i, v := range b {
+				y[i] = a[0] / v
+			}
+		case r.still[1]:
+			for i, v := range a {
+				y[i] = v / b[0]
+			}
+		default:
+			for i, v := range a {
+				y[i] = v / b[i]
+			}
+		}
+	})
 }
 
 func (divide) backward(c *cell) {
-	a, b := c.in[0], c.in[1]
-	if a.wanted {
-		dx := a.sum()
-		for i, g := range c.grad {
-			dx[i] += g / b.value[i]
-		}
+	x, by := c.in[0], c.in[1]
+	if x.wanted {
+		dx := x.sum()
+		c.pairs(func(i, a, b int) { dx[a] += c.grad[i] / by.value[b] })
 	}
-	if b.wanted {
-		dx := b.sum()
-		for i, g := range c.grad {
-			dx[i] -= g * c.value[i] / b.value[i]
-		}
+	if by.wanted {
+		db := by.sum()
+		c.pairs(func(i, _, b int) { db[b] -= c.grad[i] * c.value[i] / by.value[b] })
 	}
 }
 
@@ -75,17 +127,33 @@ func (subtract) kind() string  { return "subtract" }
 func (subtract) overwritable() {}
 
 func (subtract) forward(c *cell) {
-	a, b := c.in[0].value, c.in[1].value
-	for i := range c.value {
-		c.value[i] = a[i] - b[i]
-	}
+	x, less := c.in[0].value, c.in[1].value
+	c.stretches(func(r stretch) {
+		y, a, b := r.in(c.value), r.of(0, x), r.of(1, less)
+		switch {
+		case r.still[0]:
+			for i, v := range b {
+				y[i] = a[0] - v
+			}
+		case r.still[1]:
+			for i, v := range a {
+				y[i] = v - b[0]
+			}
+		default:
+			for i, v := range a {
+				y[i] = v - b[i]
+			}
+		}
+	})
 }
 
 func (subtract) backward(c *cell) {
-	pass(c.in[0], c.grad)
-	if b := c.in[1]; b.wanted {
-		kernels.Axpy(-1, c.grad, b.sum())
+	if a := c.in[0]; equalShapes(a.shape, c.shape) {
+		pass(a, c.grad)
+	} else {
+		addStretches(c, 0, 1)
 	}
+	addStretches(c, 1, -1)
 }
 
 type scaled struct {

@@ -30,7 +30,7 @@
 //     with one set of parameters
 //   - functions: [ReLU], [LeakyReLU], [ELU], [GELU], [Swish], [Softplus], [Tanh], [Sigmoid], [Softmax], [LogSoftmax], [Clip], [Scale]
 //   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [Max], [Concat], [Reshape],
-//     [Cast], [Detach]
+//     [Expand], [Cast], [Detach]
 //   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
 //     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
 //     classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]
@@ -186,6 +186,7 @@ package nn
 //
 // Arithmetic:
 //
+//	broadcast.go   shapes that are repeated to fit each other, Expand
 //	add.go         sums, with biases
 //	arithmetic.go  products, quotients, differences, Scale
 //	matmul.go      matrix products

@@ -47,11 +47,14 @@ func TestGoldenGenerator(t *testing.T) {
 
 func goldenDir() string { return cmp.Or(os.Getenv("GOLDEN_DIR"), "testdata") }
 
-// readGolden reads a file of numbers that PaddlePaddle computed, from GOLDEN_DIR when it is set and has the file.
+// goldenFiles have golden numbers of ops: more_ops.json has what ops.json leaves out, and torch_ops.json what PyTorch computed.
+var goldenFiles = []string{"ops.json", "more_ops.json", "torch_ops.json"}
+
+// readGolden reads a file of numbers that PaddlePaddle or PyTorch computed, from GOLDEN_DIR when it is set and has the file.
 func readGolden(t *testing.T, name string, v any) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(goldenDir(), name))
-	if strings.HasPrefix(name, "more_") && errors.Is(err, fs.ErrNotExist) {
+	if (strings.HasPrefix(name, "more_") || strings.HasPrefix(name, "torch_")) && errors.Is(err, fs.ErrNotExist) {
 		data, err = os.ReadFile(filepath.Join("testdata", name))
 	}
 	if err != nil {
@@ -222,7 +225,7 @@ func (c *goldenCase) pooled() *Node {
 // are less than 64 apart: the original takes those further below the largest for 64 below.)
 func TestGoldenOps(t *testing.T) {
 	seen := map[string]bool{}
-	for _, name := range []string{"ops.json", "more_ops.json"} {
+	for _, name := range goldenFiles {
 		var file struct{ Cases []goldenCase }
 		readGolden(t, name, &file)
 		for _, c := range file.Cases {
@@ -249,7 +252,7 @@ var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast", "detach"}
 // TestGoldenOpsAreAll: every op that computes with gradients has golden numbers, or a twin for the reason that ownTwins gives.
 func TestGoldenOpsAreAll(t *testing.T) {
 	seen := map[string]bool{"input": true}
-	for _, name := range []string{"ops.json", "more_ops.json"} {
+	for _, name := range goldenFiles {
 		var file struct{ Cases []goldenCase }
 		readGolden(t, name, &file)
 		for _, c := range file.Cases {
@@ -277,7 +280,7 @@ func TestGoldenFiles(t *testing.T) {
 	}
 	for _, file := range files {
 		if !slices.Contains([]string{"ops.json", "metrics.json", "curves.json", "optimizers.json", "schedules.json",
-			"more_ops.json", "more_optimizers.json", "more_schedules.json", "more_curves.json"}, filepath.Base(file)) {
+			"more_ops.json", "torch_ops.json", "more_optimizers.json", "more_schedules.json", "more_curves.json"}, filepath.Base(file)) {
 			t.Errorf("no test reads %s", file)
 		}
 	}

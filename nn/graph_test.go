@@ -41,7 +41,7 @@ func TestMistakes(t *testing.T) {
 		"clip":         {func(g *Graph) *Node { return Clip(g.Input("x", 3), 2, 1) }, []string{"clip", "2", "1"}},
 		"sum of batch": {func(g *Graph) *Node { return Sum(g.Input("x", 3), 0) }, []string{"sum", "batch"}},
 		"no axis":      {func(g *Graph) *Node { return Max(g.Input("x", 3), 2) }, []string{"max", `"x" [N 3]`, "axis 2"}},
-		"multiply":     {func(g *Graph) *Node { return Multiply(g.Input("x", 3), g.Input("y", 1)) }, []string{"multiply", `"x" [N 3]`, `"y" [N 1]`}},
+		"multiply":     {func(g *Graph) *Node { return Multiply(g.Input("x", 3), g.Input("y", 2)) }, []string{"multiply", `"x" [N 3]`, `"y" [N 2]`}},
 		"matmul":       {func(g *Graph) *Node { return MatMul(g.Input("x", 3), g.Input("y", 3)) }, []string{`"x" [N 3]`, `"y" [N 3]`}},
 		"dot":          {func(g *Graph) *Node { return Dot(g.Input("q", 3), g.Input("k", 7)) }, []string{"dot", `"q" [N 3]`, `"k" [N 7]`}},
 		"dropout":      {func(g *Graph) *Node { return Dropout(g.Input("x", 3), 1) }, []string{"dropout", "probability 1"}},
@@ -133,9 +133,9 @@ func TestMistakes(t *testing.T) {
 
 func TestMistakesFirstOneStays(t *testing.T) {
 	g := NewGraph(1)
-	Add(g.Input("a", 1), g.Input("b", 2))
+	Add(g.Input("a", 3), g.Input("b", 2))
 	first := g.Err()
-	Add(g.Input("c", 1), g.Input("d", 2))
+	Add(g.Input("c", 3), g.Input("d", 2))
 	if g.Err() != first || !strings.Contains(first.Error(), `"a"`) {
 		t.Errorf("the error is %v, after %v", g.Err(), first)
 	}

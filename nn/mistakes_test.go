@@ -48,6 +48,13 @@ func mistakes(g *Graph) []mistake {
 		try(o, x())
 	}
 	try(reshape{[]int{5}}, x(2, 3))
+	try(expand{[]int{5}}, x(2, 3))
+	try(expand{[]int{5, 3}}, x(2, 3))
+	try(expand{[]int{0, 3}}, x(1, 3))
+	try(expand{[]int{3}}, x(2, 1))
+	try(expand{[]int{2}}, x())
+	try(add{}, x(2, 3), w(3, 2, 3))
+	try(multiply{}, w(3, 2, 3), x(2, 3))
 	for _, o := range []op{crossEntropy{}, softmaxCrossEntropy{}, accuracy{K: 1}, batchAccuracy{accuracy{K: 1}}} {
 		try(o, x(3), ids(2))
 		try(o, x(3, 3), ids(1))

@@ -34,6 +34,7 @@ var recipes = map[string]recipe{
 	"multiply":                         {decode[multiply], 2, 2},
 	"divide":                           {decode[divide], 2, 2},
 	"subtract":                         {decode[subtract], 2, 2},
+	"expand":                           {decode[expand], 1, 1},
 	"scale":                            {decode[scaled], 1, 1},
 	"sum":                              {decode[sum], 1, 1},
 	"max":                              {decode[maximum], 1, 1},

@@ -18,6 +18,11 @@ func SmoothL1(pred, label *Node, delta float32) *Node {
 	return apply("", smoothL1{Delta: delta}, pred, label)
 }
 
+// compared is the part that losses have in common: a label is never repeated to fit a prediction.
+type compared struct{}
+
+func (compared) infer(in []*Node) ([]int, error) { return in[0].shape, sameShape(in) }
+
 // differences sets the value to f of pred − label.
 func (c *cell) differences(f func(d float32) float32) {
 	a, b := c.in[0].value, c.in[1].value
@@ -41,14 +46,14 @@ func (c *cell) differencesGrad(slope func(d float32) float32) {
 	}
 }
 
-type squareError struct{ pairwise }
+type squareError struct{ compared }
 
 func (squareError) kind() string { return "square_error" }
 
 func (squareError) forward(c *cell)  { c.differences(func(d float32) float32 { return d * d }) }
 func (squareError) backward(c *cell) { c.differencesGrad(func(d float32) float32 { return 2 * d }) }
 
-type absoluteError struct{ pairwise }
+type absoluteError struct{ compared }
 
 func (absoluteError) kind() string { return "absolute_error" }
 
@@ -66,7 +71,7 @@ func (absoluteError) backward(c *cell) {
 func abs(x float32) float32 { return float32(math.Abs(float64(x))) }
 
 type smoothL1 struct {
-	pairwise
+	compared
 	Delta float32 `json:"delta"`
 }
 
@@ -76,7 +81,7 @@ func (s smoothL1) infer(in []*Node) ([]int, error) {
 	if !(s.Delta > 0) {
 		return nil, fmt.Errorf("delta is %v: it must be above 0", s.Delta)
 	}
-	return s.pairwise.infer(in)
+	return s.compared.infer(in)
 }
 
 func (s smoothL1) forward(c *cell) {

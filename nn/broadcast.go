@@ -1,0 +1,212 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
+
+// mostDims is the most dimensions of a value that is computed from inputs of different shapes.
+const mostDims = 8
+
+// broadcast is the shape of a result to which a and b are repeated. Dimensions behind the batch are aligned from the
+// right, and a dimension of 1, or one that is missing, is repeated as often as the other's. The batch is never
+// repeated: an input that has it has dimensions behind it, and one without, such as a parameter, has no more dimensions
+// than the other behind the batch.
+func broadcast(a, b []int) ([]int, bool) {
+	if equalShapes(a, b) {
+		return a, true
+	}
+	restA, restB := behindBatch(a), behindBatch(b)
+	batched := len(restA) < len(a) || len(restB) < len(b)
+	if len(restA) < len(restB) {
+		a, b, restA, restB = b, a, restB, restA
+	}
+	if len(restB) == 0 || len(a) > mostDims || batched && len(restA) == len(a) && len(restA) > len(restB) {
+		return nil, false
+	}
+	rest := slices.Clone(restA)
+	for i, d := range restB {
+		at := &rest[len(rest)-len(restB)+i]
+		if *at != d && *at != 1 && d != 1 {
+			return nil, false
+		}
+		*at = max(*at, d)
+	}
+	if batched {
+		rest = append([]int{batch}, rest...)
+	}
+	return rest, true
+}
+
+// behindBatch are the dimensions of one example, or all of a shape without examples.
+func behindBatch(shape []int) []int {
+	if len(shape) > 0 && shape[0] == batch {
+		return shape[1:]
+	}
+	return shape
+}
+
+// pairwise is the part that arithmetic on two inputs has in common.
+type pairwise struct{}
+
+func (pairwise) infer(in []*Node) ([]int, error) {
+	if err := wantFloat(in); err != nil {
+		return nil, err
+	}
+	shape, ok := broadcast(in[0].shape, in[1].shape)
+	if !ok {
+		return nil, fmt.Errorf("%w: dimensions behind the batch, from the right, have to be the same or 1", differ(in))
+	}
+	return shape, nil
+}
+
+// stretch is a piece of a value along which each input either runs too, with a step of 1, or stands still.
+type stretch struct {
+	at, n int    // in the value
+	from  [2]int // where it begins in the inputs
+	still [2]bool
+}
+
+// of is the input's part of the stretch, one element where it stands still.
+func (r stretch) of(input int, x []float32) []float32 {
+	if r.still[input] {
+		return x[r.from[input] : r.from[input]+1]
+	}
+	return x[r.from[input] : r.from[input]+r.n]
+}
+
+// in is the stretch's part of the value, or of its gradient.
+func (r stretch) in(y []float32) []float32 { return y[r.at : r.at+r.n] }
+
+// group is one dimension of a value, or several that are repeated alike and lie in one piece.
+type group struct {
+	size   int
+	repeat [2]bool
+}
+
+// stretches calls f for the stretches of the value in order, which are as long as can be.
+func (c *cell) stretches(f func(r stretch)) {
+	var groups [mostDims + 1]group // the last dimensions first; equal shapes of any rank are one group
+	n := 0
+	for back := 1; back <= len(c.shape); back++ {
+		g := group{size: c.shape[len(c.shape)-back]}
+		if g.size == 1 {
+			continue
+		}
+		for i, in := range c.in {
+			g.repeat[i] = in.dimFromRight(back, len(c.shape)) == 1
+		}
+		if n > 0 && groups[n-1].repeat == g.repeat {
+			groups[n-1].size *= g.size
+			continue
+		}
+		groups[n] = g
+		n++
+	}
+	if n == 0 {
+		groups[0], n = group{size: 1}, 1
+	}
+	walk(groups[:n], f)
+}
+
+// dimFromRight is a dimension of an input of a value with so many dimensions. The batch, where the input has it, is
+// aligned with the value's.
+func (c *cell) dimFromRight(back, dims int) int {
+	batched := len(c.node.shape) > 0 && c.node.shape[0] == batch
+	switch own := len(c.shape); {
+	case batched && back == dims:
+		return c.shape[0]
+	case batched && back >= own, back > own:
+		return 1
+	default:
+		return c.shape[own-back]
+	}
+}
+
+func walk(groups []group, f func(r stretch)) {
+	r := stretch{n: groups[0].size, still: groups[0].repeat}
+	size := r.n
+	var step [mostDims + 1][2]int // of an input, for each step of a group
+	var at [mostDims + 1]int
+	length := [2]int{1, 1}
+	for i, g := range groups {
+		for side, repeated := range g.repeat {
+			if !repeated {
+				step[i][side] = length[side]
+				length[side] *= g.size
+			}
+		}
+		if i > 0 {
+			size *= g.size
+		}
+	}
+	for ; r.at < size; r.at += r.n {
+		f(r)
+		for i := 1; i < len(groups); i++ {
+			at[i]++
+			r.from[0], r.from[1] = r.from[0]+step[i][0], r.from[1]+step[i][1]
+			if at[i] < groups[i].size {
+				break
+			}
+			r.from[0], r.from[1] = r.from[0]-at[i]*step[i][0], r.from[1]-at[i]*step[i][1]
+			at[i] = 0
+		}
+	}
+}
+
+// Expand repeats x to the dimensions of one example, as arithmetic repeats its inputs: of x with shape [N 1 D],
+// Expand(x, L, D) has shape [N L D]. A node without examples, such as a parameter, is given its whole new shape.
+func Expand(x *Node, dims ...int) *Node { return apply("", expand{dims}, x) }
+
+type expand struct {
+	Dims []int `json:"dims"`
+}
+
+func (expand) kind() string { return "expand" }
+
+func (e expand) infer(in []*Node) ([]int, error) {
+	want := e.Dims
+	if len(behindBatch(in[0].shape)) < len(in[0].shape) {
+		want = append([]int{batch}, want...)
+	}
+	shape, ok := broadcast(in[0].shape, want)
+	if !ok || !equalShapes(shape, want) || slices.ContainsFunc(e.Dims, func(d int) bool { return d <= 0 }) {
+		return nil, fmt.Errorf("input %v can't be repeated to %s", in[0], shapeString(want))
+	}
+	return shape, wantFloat(in)
+}
+
+func (expand) forward(c *cell) {
+	x := c.in[0].value
+	c.stretches(func(r stretch) {
+		y, from := r.in(c.value), r.of(0, x)
+		if !r.still[0] {
+			copy(y, from)
+			return
+		}
+		for i := range y {
+			y[i] = from[0]
+		}
+	})
+}
+
+func (expand) backward(c *cell) { addStretches(c, 0, 1) }
+
+// addStretches adds the gradient times a factor to that of an input, and what comes of its repetitions up.
+func addStretches(c *cell, side int, factor float32) {
+	x := c.in[side]
+	if !x.wanted {
+		return
+	}
+	dx := x.sum()
+	c.stretches(func(r stretch) {
+		to, dy := r.of(side, dx), r.in(c.grad)
+		if r.still[side] {
+			to[0] += factor * kernels.Sum(dy)
+			return
+		}
+		kernels.Axpy(factor, dy, to)
+	})
+}

@@ -1,0 +1,207 @@
+package nn
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// sizedCase is an op at sizes that are drawn: n examples, and dimensions from 1 to 37.
+type sizedCase struct {
+	name string
+	make func(n int, d func() int) gradientCase
+}
+
+// sizedCases are ops of values of any shape. Each of them also sits, at one size, in gradientCases.
+var sizedCases = slices.Concat(broadcastCases())
+
+func init() {
+	for _, c := range sizedCases {
+		g := c.make(3, sizes(1, 4))
+		g.name = c.name
+		gradientCases = append(gradientCases, g)
+	}
+}
+
+// sizes draws dimensions up to most, of which few are large.
+func sizes(seed uint64, most int) func() int {
+	r := rand.New(rand.NewPCG(seed, 1))
+	room := most
+	return func() int {
+		d := 1 + r.IntN(room)
+		room = max(1, min(room, 2*most/d/3))
+		return d
+	}
+}
+
+// TestGradientsOfAnySize: ops have their formula's value and gradient at six sizes of a batch and dimensions from 1 to
+// 37.
+func TestGradientsOfAnySize(t *testing.T) {
+	for at, c := range sizedCases {
+		t.Run(c.name, func(t *testing.T) {
+			for i, n := range []int{1, 2, 3, 5, 8, 13} {
+				most := []int{37, 31, 17, 8, 5, 3}[i]
+				for draw := range 3 {
+					g := c.make(n, sizes(uint64(100*at+10*i+draw), most))
+					in := make([][]float64, len(g.args))
+					shapes := ""
+					for i, a := range g.args {
+						in[i] = a.draw(uint32(40 + i))
+						shapes += fmt.Sprint(" ", a.shape)
+					}
+					want := g.twin(in)
+					g.check(t, in, want, wide(uniform(7, len(want), -1, 1)), 1)
+					if t.Failed() {
+						t.Fatalf("batch of %d, shapes%s", n, shapes)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSizedOpsAllocateNothing: a step of each op, there and back, works in memory that the steps before it took.
+func TestSizedOpsAllocateNothing(t *testing.T) {
+	countsAllocations(t)
+	for _, c := range sizedCases {
+		made := c.make(3, sizes(1, 4))
+		g, feed := NewGraph(1), batchOf{}
+		nodes := make([]*Node, len(made.args))
+		for i, a := range made.args {
+			nodes[i] = a.node(g, feed, fmt.Sprintf("in%d", i), a.draw(1))
+		}
+		loss := Mean(made.build(nodes))
+		loss.Bind(still{})
+		e, ctx := NewExecutor(g), t.Context()
+		step := func() {
+			if _, err := e.Train(ctx, feed, loss); err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+		}
+		step()
+		if got := testing.AllocsPerRun(3, step); got > 0 {
+			t.Errorf("%s: a step allocates %v times", c.name, got)
+		}
+	}
+}
+
+// broadcast64 is a function of pairs of elements, of shapes that are aligned from the right, batch and all, as arrays
+// of Python are; lead says whether dimensions are added behind the batch, or in front, as a node without a batch has
+// them.
+func broadcast64(a, b []int, batchedA, batchedB bool, f func(a, b float64) float64) func([][]float64) []float64 {
+	rank := max(len(a), len(b))
+	if batchedA != batchedB {
+		rank = max(rank, min(len(a), len(b))+1)
+	}
+	align := func(shape []int, batched bool) []int {
+		s := slices.Clone(shape)
+		at := 0
+		if batched {
+			at = 1
+		}
+		for len(s) < rank {
+			s = slices.Insert(s, at, 1)
+		}
+		return s
+	}
+	a, b = align(a, batchedA), align(b, batchedB)
+	out := make([]int, rank)
+	for i := range out {
+		out[i] = max(a[i], b[i])
+	}
+	place := func(shape, index []int) int {
+		p := 0
+		for i, d := range shape {
+			p *= d
+			if d > 1 {
+				p += index[i]
+			}
+		}
+		return p
+	}
+	return func(in [][]float64) []float64 {
+		y := make([]float64, product(out))
+		for i := range y {
+			index, rest := make([]int, rank), i
+			for j := rank - 1; j >= 0; j-- {
+				index[j], rest = rest%out[j], rest/out[j]
+			}
+			y[i] = f(in[0][place(a, index)], in[1][place(b, index)])
+		}
+		return y
+	}
+}
+
+func broadcastCases() (cases []sizedCase) {
+	type shapes struct {
+		name           string
+		a, b           func(n, l, d, k int) []int
+		fixedA, fixedB bool
+	}
+	of := func(s ...int) func(n, l, d, k int) []int { // −1 … −4 stand for N, L, D, K
+		return func(n, l, d, k int) []int {
+			out := slices.Clone(s)
+			for i, v := range out {
+				if v < 0 {
+					out[i] = [...]int{n, l, d, k}[-v-1]
+				}
+			}
+			return out
+		}
+	}
+	const n, l, d, k = -1, -2, -3, -4
+	for _, s := range []shapes{
+		{"rows by weights", of(n, l, d), of(n, l, 1), false, false},
+		{"weights by rows", of(n, l, 1), of(n, l, d), false, false},
+		{"rows by a query", of(n, l, d), of(n, d), false, false},
+		{"a query by rows", of(n, 1, d), of(n, l, d), false, false},
+		{"rows by positions", of(n, l, d), of(l, d), false, true},
+		{"by a bias", of(n, l, d), of(d), false, true},
+		{"a bias by", of(d), of(n, l, d), true, false},
+		{"each by each", of(n, l, 1), of(n, 1, d), false, false},
+		{"by one number", of(n, d), of(1), false, true},
+		{"scores by a number an example", of(n, k, l, d), of(n, 1, 1, 1), false, false},
+		{"heads by a mask", of(n, k, l, d), of(n, 1, 1, d), false, false},
+		{"channels", of(n, k, l, d), of(k, 1, 1), false, true},
+		{"every other", of(n, k, 1, d), of(n, 1, l, 1), false, false},
+		{"parameters", of(l, 1), of(k, 1, d), true, true},
+	} {
+		for _, o := range []struct {
+			name  string
+			build func(a, b *Node) *Node
+			f     func(a, b float64) float64
+		}{
+			{"add", Add, func(a, b float64) float64 { return a + b }},
+			{"subtract", Subtract, func(a, b float64) float64 { return a - b }},
+			{"multiply", Multiply, func(a, b float64) float64 { return a * b }},
+			{"divide", Divide, func(a, b float64) float64 { return a / b }},
+		} {
+			cases = append(cases, sizedCase{o.name + " " + s.name, func(n int, draw func() int) gradientCase {
+				l, d, k := draw(), draw(), draw()
+				a, b := s.a(n, l, d, k), s.b(n, l, d, k)
+				args := []arg{x(a...), x(b...).between(0.5, 2)}
+				if s.fixedA {
+					args[0].kind = parameter
+				}
+				if s.fixedB {
+					args[1].kind = parameter
+				}
+				return gradientCase{o.name, args, two(o.build), broadcast64(a, b, !s.fixedA, !s.fixedB, o.f)}
+			}})
+		}
+	}
+	return append(cases, sizedCase{"expand", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		first := func(a, _ float64) float64 { return a }
+		twin := broadcast64([]int{n, 1, d}, []int{l, d}, true, false, first)
+		return gradientCase{"expand", []arg{x(n, 1, d)}, one(func(x *Node) *Node { return Expand(x, l, d) }),
+			func(in [][]float64) []float64 { return twin([][]float64{in[0], make([]float64, l*d)}) }}
+	}}, sizedCase{"expand a parameter", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		first := func(a, _ float64) float64 { return a }
+		twin := broadcast64([]int{d}, []int{l, d}, false, false, first)
+		return gradientCase{"expand", []arg{w(d)}, one(func(x *Node) *Node { return Expand(x, l, d) }),
+			func(in [][]float64) []float64 { return twin([][]float64{in[0], make([]float64, l*d)}) }}
+	}})
+}

@@ -1,0 +1,52 @@
+"""Writes torch_ops.json, golden values and gradients of ops, from PyTorch 2.6 on a CPU.
+
+    python torch_ops.py > torch_ops.json
+"""
+import json
+
+import torch
+import torch.nn.functional as F
+
+
+def u(seed, n, lo=-2.0, hi=2.0):
+    """n numbers in [lo, hi) by integer arithmetic alone, as uniform of golden_test.go draws them."""
+    v = []
+    for i in range(n):
+        h = (i * 2654435761 + seed * 2246822519 + 374761393) % 2**32
+        h = (h ^ h >> 15) * 2246822519 % 2**32
+        h = (h ^ h >> 13) * 3266489917 % 2**32
+        v.append(lo + (hi - lo) * ((h ^ h >> 16) / 2**32))
+    return torch.tensor(v, dtype=torch.float64).float()
+
+
+def x(seed, *shape, lo=-2.0, hi=2.0):
+    return u(seed, torch.Size(shape).numel(), lo, hi).reshape(shape)
+
+
+cases = []
+
+
+def add(name, f, *inputs, **attrs):
+    """A case: the op's value for the inputs, and the gradients of the sum of value × weight to those of them that are floats."""
+    ins = [t.clone().requires_grad_(t.is_floating_point()) for t in inputs]
+    out = f(*ins)
+    weight = u(3000 + len(cases), out.numel(), -1, 1)
+    (out.reshape(-1) * weight).sum().backward()
+    flat = lambda t: [float(f"{v:.9g}") for v in t.detach().reshape(-1).tolist()]
+    cases.append({
+        "name": name, "attrs": attrs,
+        "inputs": [{"shape": list(t.shape), "data": flat(t)} for t in inputs],
+        "out": {"shape": list(out.shape) or [1], "data": flat(out)}, "weight": flat(weight),
+        "grads": [flat(t.grad) if t.requires_grad else None for t in ins]})
+
+
+# Arithmetic of shapes that are repeated.
+for name, f in [("add", torch.add), ("subtract", torch.sub), ("multiply", torch.mul), ("divide", torch.div)]:
+    add("broadcast_" + name, f, x(1, 3, 4, 5), x(2, 3, 4, 1, lo=0.5))
+    add("broadcast_" + name, f, x(3, 3, 1, 5), x(4, 3, 4, 1, lo=0.5))
+add("expand", lambda t: t.expand(3, 4, 5), x(5, 3, 1, 5), dims=[4, 5])
+
+# The rest follows in the order of the package's doc.
+# END
+
+print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))
