@@ -234,7 +234,7 @@ func sums(t *testing.T, rule optimizer.Rule, seed uint64, killed bool) (values [
 		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			play := func(ctx context.Context, f *fleet.Fleet) error {
 				c := trial.NewCounter(40)
-				c.Rows.Entry = optimizer.Entry{CountFilter: 3}
+				c.Rows.Entry = optimizer.Entry{CountFilter: 4} // pushed by two workers in a round
 				return trial.Play(ctx, f, c, rule, s, func() error {
 					return c.InSession(ctx, func(session optimizer.Session) error {
 						for i := range steps {

@@ -11,8 +11,10 @@ import (
 // gradients are dropped. At most one of the policies is set; the zero value lets every id in when it is first read for
 // training or pushed.
 //
-// Counts rise with pushes, each of which counts once however often it is repeated on the way, and never with reads. A row that
-// is given explicitly, or by a checkpoint, is let in by every policy.
+// Counts rise with pushes, each of which counts once however often it is repeated on the way, and never with reads. A round, of mode sync
+// or without servers, counts as many pushes of an id as workers had it. Steps that travel as one gradient (gradient_merge,
+// MaxMergeVarNum) are one push; shows and clicks add up wherever gradients do. A row that is given explicitly, or by a checkpoint, is let
+// in by every policy.
 type Entry struct {
 	// CountFilter is the number of pushes with that id that it takes: the gradient of the last of them is the row's first.
 	// 0 and 1 let every id in.

@@ -102,6 +102,8 @@ type Rows struct {
 	// each, for a param whose Entry is a [ShowClick]; others don't read them. Without Show each id is one show, without Click
 	// there is none.
 	Show, Click []float32
+	// Pushes say how many workers' gradients each of IDs was folded of, where a trainer has done so; nil is one each. Objectives leave it.
+	Pushes []int32
 	// Next are the ids of the batch to come, unique and strictly increasing, or nil when it is not known. A trainer may fetch
 	// them early.
 	Next []uint64

@@ -79,7 +79,7 @@ func (a *Accumulator) addRows(e int, r *optimizer.Rows, n float32) error {
 		rows.Clicks = a.clicks
 	}
 	both, factors := [2]Rows{*sum, rows}, [2]float32{1, n}
-	sum.Set(a.folder.Fold(p.Dim(), both[:], factors[:], strategy.WeightSamples))
+	sum.Set(a.folder.Fold(p, both[:], factors[:], strategy.WeightSamples))
 	return nil
 }
 

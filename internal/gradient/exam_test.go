@@ -236,7 +236,7 @@ func round(params []*optimizer.Param, w strategy.Weighting, pushes []Step) Step 
 			}
 		}
 		if FoldDense(all.Dense[i], dense, factors); p.Embedding {
-			all.Rows[e] = new(Folder).Fold(p.Dim(), rows, factors, w)
+			all.Rows[e] = new(Folder).Fold(p, rows, factors, w)
 			e++
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -27,7 +28,7 @@ func TestVectorsOfTheOriginal(t *testing.T) {
 		if got := step(dense[0]); got != c.dense {
 			t.Errorf("weighting %q: dense %v, want %v", c.weighting, got, c.dense)
 		}
-		rows := new(Folder).Fold(1, []Rows{{}, {IDs: []uint64{7}, G: []float32{0.4}}}, factors, c.weighting)
+		rows := new(Folder).Fold(rowsOfWidth(1), []Rows{{}, {IDs: []uint64{7}, G: []float32{0.4}}}, factors, c.weighting)
 		if got := step(rows.G[0]); got != c.row {
 			t.Errorf("weighting %q: row %v, want %v", c.weighting, got, c.row)
 		}
@@ -75,7 +76,9 @@ func TestFoldAgainstMap(t *testing.T) {
 			}
 		}
 		factors := Factors(nil, weighting, samples)
-		got := f.Fold(dim, members, factors, weighting)
+		p := rowsOfWidth(dim)
+		p.Entry = rapid.SampledFrom([]optimizer.Entry{{}, {CountFilter: 2}, {ShowClick: optimizer.ShowClick{Threshold: 1}}}).Draw(t, "entry")
+		got := f.Fold(p, members, factors, weighting)
 		sums, pushes := map[uint64][]float64{}, map[uint64]float64{}
 		for m, r := range members {
 			for i, id := range r.IDs {
@@ -95,7 +98,10 @@ func TestFoldAgainstMap(t *testing.T) {
 		if len(got.IDs) != len(sums) || !slices.IsSorted(got.IDs) {
 			t.Fatalf("ids %v, want the %d of the map in order", got.IDs, len(sums))
 		}
-		checkClicks(t, members, got)
+		checkClicks(t, p, members, got)
+		if has := len(got.Pushes) > 0; has != (p.Entry.CountFilter > 1 && len(got.IDs) > 0) {
+			t.Fatalf("pushes of %d rows, entry %+v: %v", len(got.IDs), p.Entry, got.Pushes)
+		}
 		for i, id := range got.IDs {
 			for d := range dim {
 				want := sums[id][d]
@@ -106,15 +112,22 @@ func TestFoldAgainstMap(t *testing.T) {
 					t.Fatalf("row %d: got %v, want %v", id, got.G[i*dim:][:dim], want)
 				}
 			}
+			if got.Pushes != nil && float64(got.Pushes[i]) != pushes[id] {
+				t.Fatalf("row %d is folded of %d pushes, want %v", id, got.Pushes[i], pushes[id])
+			}
 		}
 	})
 }
 
+// rowsOfWidth is an embedding.
+func rowsOfWidth(dim int) *optimizer.Param {
+	return &optimizer.Param{Name: "rows", Shape: []int{0, dim}, Embedding: true}
+}
+
 // checkClicks holds a fold's shows and clicks to a map's.
-func checkClicks(t *rapid.T, members []Rows, got Rows) {
-	said, sums := false, map[uint64][2]float32{}
+func checkClicks(t *rapid.T, p *optimizer.Param, members []Rows, got Rows) {
+	said, sums := p.Entry.Counts(), map[uint64][2]float32{}
 	for _, r := range members {
-		said = said || len(r.Clicks) > 0
 		for i, id := range r.IDs {
 			n := [2]float32{1, 0}
 			if r.Clicks != nil {
@@ -124,7 +137,7 @@ func checkClicks(t *rapid.T, members []Rows, got Rows) {
 		}
 	}
 	if said && len(got.Clicks) != 2*len(got.IDs) || !said && got.Clicks != nil {
-		t.Fatalf("%d counts of %d rows (somebody counts: %t)", len(got.Clicks), len(got.IDs), said)
+		t.Fatalf("%d counts of %d rows (the entry counts: %t)", len(got.Clicks), len(got.IDs), said)
 	}
 	for i, id := range got.IDs {
 		if said && [2]float32(got.Clicks[2*i:]) != sums[id] {
@@ -146,9 +159,10 @@ func TestFoldAllocatesOnlyToGrow(t *testing.T) {
 		return members
 	}
 	var f Folder
+	p := rowsOfWidth(4)
 	large, small, factors := round(100), round(50), []float32{0.5, 0.5}
-	f.Fold(4, large, factors, strategy.WeightSamples)
-	if n := testing.AllocsPerRun(20, func() { f.Fold(4, small, factors, strategy.WeightSamples) }); n != 0 {
+	f.Fold(p, large, factors, strategy.WeightSamples)
+	if n := testing.AllocsPerRun(20, func() { f.Fold(p, small, factors, strategy.WeightSamples) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -172,7 +186,7 @@ func TestFoldOfManyRows(t *testing.T) {
 		}
 	}
 	var f Folder
-	got := f.Fold(dim, members, factors, strategy.WeightSamples)
+	got := f.Fold(rowsOfWidth(dim), members, factors, strategy.WeightSamples)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), got.IDs); diff != "" {
 		t.Fatal(diff)
 	}
@@ -199,9 +213,10 @@ func BenchmarkFold(b *testing.B) {
 				factors[m] = 1 / float32(n)
 			}
 			var f Folder
-			f.Fold(dim, members, factors, strategy.WeightSamples)
+			p := rowsOfWidth(dim)
+			f.Fold(p, members, factors, strategy.WeightSamples)
 			for b.Loop() {
-				f.Fold(dim, members, factors, strategy.WeightSamples)
+				f.Fold(p, members, factors, strategy.WeightSamples)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*ids), "ns/row")
 		})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -22,14 +23,21 @@ type Folder struct {
 	pushes []int32 // by row of out: how many members had it so far
 }
 
-// Fold sums the members' rows by id, in the members' order, each with its factor. Shows and clicks are sums whatever the
-// factors; where no member says anything of them, the result says nothing either.
-func (f *Folder) Fold(dim int, members []Rows, factors []float32, w strategy.Weighting) Rows {
-	counted := slices.ContainsFunc(members, func(r Rows) bool { return len(r.Clicks) > 0 })
-	f.out.Clicks = nil
+// Fold sums the members' rows of an embedding by id, in the members' order, each with its factor. Where its entry counts shows and clicks,
+// or pushes, the result has their sums, whatever the factors.
+func (f *Folder) Fold(p *optimizer.Param, members []Rows, factors []float32, w strategy.Weighting) Rows {
+	f.fold(p.Dim(), p.Entry.Counts(), members, factors, w)
+	if p.Entry.CountFilter > 1 {
+		f.out.Pushes = f.pushes
+	}
+	return f.out
+}
+
+func (f *Folder) fold(dim int, counted bool, members []Rows, factors []float32, w strategy.Weighting) {
+	f.out.Clicks, f.out.Pushes = nil, nil
 	if len(members) == 2 && !counted && w != strategy.WeightPushes {
 		f.foldTwo(dim, members, factors)
-		return f.out
+		return
 	}
 	f.place(dim, members, counted)
 	for end := 0; end < len(f.out.IDs); {
@@ -41,7 +49,6 @@ func (f *Folder) Fold(dim int, members []Rows, factors []float32, w strategy.Wei
 	if w == strategy.WeightPushes {
 		f.divide(dim)
 	}
-	return f.out
 }
 
 // foldBlock is how many rows of the result all members are added to before the next: few enough to stay in a core's cache.
@@ -117,7 +124,7 @@ func (f *Folder) divide(dim int) {
 // can foresee.
 func (f *Folder) foldTwo(dim int, members []Rows, factors []float32) {
 	n := len(members[0].IDs) + len(members[1].IDs)
-	f.out.IDs, f.out.G = slices.Grow(f.out.IDs[:0], n), slices.Grow(f.out.G[:0], n*dim)
+	f.out.IDs, f.out.G, f.pushes = slices.Grow(f.out.IDs[:0], n), slices.Grow(f.out.G[:0], n*dim), slices.Grow(f.pushes[:0], n)
 	a, b := members[0].IDs, members[1].IDs
 	var at [2]int
 	for at[0] < len(a) && at[1] < len(b) {
@@ -128,6 +135,7 @@ func (f *Folder) foldTwo(dim int, members []Rows, factors []float32) {
 		at[m]++
 		if x == y {
 			addScaled(row, members[1].G[at[1]*dim:], factors[1])
+			f.pushes[len(f.pushes)-1]++
 			at[1]++
 		}
 	}
@@ -141,7 +149,7 @@ func (f *Folder) foldTwo(dim int, members []Rows, factors []float32) {
 // add is the row of one more id, which holds anything.
 func (f *Folder) add(id uint64, dim int) []float32 {
 	start := len(f.out.G)
-	f.out.IDs = append(f.out.IDs, id)
+	f.out.IDs, f.pushes = append(f.out.IDs, id), append(f.pushes, 1)
 	f.out.G = f.out.G[:start+dim]
 	return f.out.G[start:]
 }

@@ -46,6 +46,6 @@ func (m *Merger) Add(to *Step, s Step) {
 			factors = [2]float32{1, 1}
 		}
 		m.both = [2]Rows{to.Rows[e], s.Rows[e]}
-		to.Rows[e].Set(m.folder.Fold(p.Dim(), m.both[:], factors[:], strategy.WeightSamples))
+		to.Rows[e].Set(m.folder.Fold(p, m.both[:], factors[:], strategy.WeightSamples))
 	}
 }

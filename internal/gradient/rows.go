@@ -12,6 +12,8 @@ type Rows struct {
 	G   []float32
 	// Clicks are two numbers for each id, how often it was shown and clicked; nil is one show of each and no click.
 	Clicks []float32
+	// Pushes are those that each row was folded of, where the table counts them; nil is one each. A copy by Set is one push.
+	Pushes []int32
 }
 
 // Slice is the rows [from, to) of them, each of width dim.
@@ -44,11 +46,12 @@ func (r *Rows) Want(ids []uint64, dim int) {
 	r.G = slices.Grow(r.G[:0], len(ids)*dim)[:len(ids)*dim]
 }
 
-// Into makes o's ids, gradients, shows and clicks these, for a table in this process: ids and gradients in r's memory, shows and
-// clicks in o's.
+// Into makes o's ids, gradients, shows, clicks and pushes these, for a table in this process: shows and clicks in o's memory, all else in
+// r's.
 func (r Rows) Into(o *optimizer.Rows) {
 	o.IDs, o.G = r.IDs, r.G
 	o.Show, o.Click = r.AppendClicks(o.Show[:0], o.Click[:0])
+	o.Pushes = r.Pushes
 }
 
 // AppendClicks appends shows and clicks to slices of their own; both are nil where nothing is said of them.

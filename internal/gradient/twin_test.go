@@ -14,6 +14,7 @@ type plain struct {
 	g       map[place][]float64
 	clicks  map[place][2]float64
 	said    map[place]bool // something is said of shows and clicks of the rows of that step
+	counted map[place]bool // the row's entry counts them
 }
 
 // place is a variable, or a row of an embedding.
@@ -24,7 +25,7 @@ type place struct {
 }
 
 func newPlain(samples int) plain {
-	return plain{samples, map[place][]float64{}, map[place][2]float64{}, map[place]bool{}}
+	return plain{samples, map[place][]float64{}, map[place][2]float64{}, map[place]bool{}, map[place]bool{}}
 }
 
 // plainOf is a training step, without what is frozen. counted says that each row is a show though the step says nothing.
@@ -47,7 +48,8 @@ func plainOf(params []*optimizer.Param, st *optimizer.Step, counted bool) plain 
 			if r.Click != nil {
 				n[1] = float64(r.Click[i])
 			}
-			s.said[at] = r.Param.Entry.Counts() && (counted || r.Show != nil || r.Click != nil)
+			s.counted[at] = r.Param.Entry.Counts()
+			s.said[at] = s.counted[at] && (counted || r.Show != nil || r.Click != nil)
 			s.g[at], s.clicks[at] = widened(r.G[i*r.Param.Dim():][:r.Param.Dim()]), n
 		}
 	}
@@ -62,10 +64,10 @@ func widened(g []float32) []float64 {
 	return wide
 }
 
-// together is Σ weight·g over steps; each row's is divided by the number of steps that have it, if means says so. Where no step says
-// anything of an embedding's shows and clicks, the result says nothing either, and each row is one show as in any step.
+// together is Σ weight·g over steps; each row's is divided by the number of steps that have it, if means says so. Shows and clicks are
+// summed, where entries count them: a step that says nothing is one show of each of its rows.
 func together(all []plain, weight func(step int, at place) float64, means bool) plain {
-	sum, has, said := newPlain(0), map[place]float64{}, map[string]bool{}
+	sum, has := newPlain(0), map[place]float64{}
 	for step, s := range all {
 		sum.samples += s.samples
 		for at, g := range s.g {
@@ -78,13 +80,10 @@ func together(all []plain, weight func(step int, at place) float64, means bool) 
 			n := sum.clicks[at]
 			sum.clicks[at] = [2]float64{n[0] + s.clicks[at][0], n[1] + s.clicks[at][1]}
 			has[at]++
-			said[at.param] = said[at.param] || s.said[at]
+			sum.said[at], sum.counted[at] = s.counted[at], s.counted[at]
 		}
 	}
 	for at, g := range sum.g {
-		if sum.said[at] = said[at.param]; !said[at.param] {
-			sum.clicks[at] = [2]float64{1, 0}
-		}
 		for i := range g {
 			if means && at.row {
 				g[i] /= has[at]

@@ -60,7 +60,7 @@ func (m *merger) merge(ctx context.Context, g *collective.Group, p collective.Pa
 		for i := range members {
 			column[i] = members[i][e]
 		}
-		m.folder[e].Fold(param.Dim(), column, factors, m.weigh).Into(&m.out[e])
+		m.folder[e].Fold(param, column, factors, m.weigh).Into(&m.out[e])
 	}
 	return m.out, nil
 }

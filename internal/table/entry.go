@@ -53,9 +53,9 @@ func (t *Sparse) waits(s *shard, c *call, it item) {
 	s.waiting.put(it.id, s.waiting.get(it.id).pushed(c, it), s.mayWait())
 }
 
-// pushed is what is known of an id after one more push.
+// pushed is what is known of an id after one more push, or as many as it was folded of.
 func (w waiter) pushed(c *call, it item) waiter {
-	w.pushes, w.seen = w.pushes+1, c.clock|changed
+	w.pushes, w.seen = w.pushes+uint32(c.pushes(it)), c.clock|changed
 	w.add(c.marks(it))
 	return w
 }

@@ -91,7 +91,7 @@ func TestProbability(t *testing.T) {
 func TestShowClick(t *testing.T) {
 	table := entryTable(t, 0, optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 1.5}})
 	push := func(show, click float32) Result {
-		res, err := table.PushClicks([]uint64{7}, []float32{1}, Clicks{[]float32{show}, []float32{click}}, 1)
+		res, err := table.PushClicks([]uint64{7}, []float32{1}, Clicks{Show: []float32{show}, Click: []float32{click}}, 1)
 		check(t, err)
 		return res
 	}

@@ -69,7 +69,7 @@ func (n *naive) read(id uint64) *Row {
 }
 
 // pushed is the row that a push of an id changes, if any.
-func (n *naive) pushed(id uint64, show, click float32, res *Result) *Row {
+func (n *naive) pushed(id uint64, show, click float32, pushes int32, res *Result) *Row {
 	score := func(show, click float32) float32 { return float32(n.param.Entry.ShowClick.Score(show, click)) }
 	if r := n.rows[id]; r != nil {
 		r.Show, r.Click, r.Delta = r.Show+show, r.Click+click, r.Delta+score(show, click)
@@ -80,7 +80,7 @@ func (n *naive) pushed(id uint64, show, click float32, res *Result) *Row {
 		w = &Row{}
 	}
 	before := score(w.Show, w.Click)
-	w.Updates++
+	w.Updates += uint32(pushes)
 	w.Seen = n.clock
 	w.Show, w.Click = w.Show+show, w.Click+click
 	e := n.param.Entry
@@ -152,7 +152,11 @@ func (n *naive) push(ids []uint64, g []float32, c Clicks, step int64) (res Resul
 		if c.Click != nil {
 			click = c.Click[i]
 		}
-		r := n.pushed(id, show, click, &res)
+		pushes := int32(1)
+		if c.Pushes != nil {
+			pushes = c.Pushes[i]
+		}
+		r := n.pushed(id, show, click, pushes, &res)
 		if r == nil {
 			continue
 		}

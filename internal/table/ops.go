@@ -46,6 +46,14 @@ func (c *call) marks(it item) marks {
 	return m
 }
 
+// pushes is how many an item was folded of.
+func (c *call) pushes(it item) int32 {
+	if c.clicks.Pushes == nil {
+		return 1
+	}
+	return c.clicks.Pushes[it.at]
+}
+
 func (t *Sparse) pullBlock(s *shard, c *call, b *block) {
 	s.image.keep(t, b)
 	for i, it := range b.items {

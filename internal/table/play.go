@@ -11,7 +11,7 @@ import (
 
 // played is what is known of a push that is played.
 type played struct {
-	refused []uint64 // ascending
+	refused []uint64 // ascending, as often as they were pushed
 }
 
 // Play is the push that had that result: ids in refused, ascending, get no row. It needs no watch: every one takes note.
@@ -30,8 +30,8 @@ func (t *Sparse) Play(ids []uint64, g []float32, n Clicks, step int64, refused [
 
 // enterAgain is enter for a push that is played.
 func (t *Sparse) enterAgain(s *shard, c *call, it item) *header {
-	if _, refused := slices.BinarySearch(c.played.refused, it.id); refused {
-		if t.counts {
+	if at, refused := slices.BinarySearch(c.played.refused, it.id); refused {
+		for ; t.counts && at < len(c.played.refused) && c.played.refused[at] == it.id; at++ {
 			t.waits(s, c, it)
 		}
 		return nil
@@ -72,6 +72,8 @@ func (t *Sparse) refused(c *call, it item) {
 		if c.res.Refused == nil {
 			c.res.Refused = new([]uint64)
 		}
-		*c.res.Refused = append(*c.res.Refused, it.id)
+		for range c.pushes(it) {
+			*c.res.Refused = append(*c.res.Refused, it.id)
+		}
 	}
 }

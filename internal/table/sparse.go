@@ -62,13 +62,17 @@ type Result struct {
 	Born    int // rows made because they were missing
 	Waiting int // ids that the param's Entry keeps out, so far or for good: their gradients were dropped
 	Full    int // ids that have no row because MaxBytes is reached: their gradients were dropped
-	// Refused are the ids that are counted in Waiting and Full, in no particular order, if there are any and the table is Telling.
+	// Refused are the ids that are counted in Waiting and Full, as often as they were pushed, in no particular order, if there are any and
+	// the table is Telling.
 	Refused *[]uint64
 }
 
-// Clicks say how often each id of a push was shown and clicked, len(ids) numbers each, for a param that lets ids in by that.
-// Nil is one show of each, and no click.
-type Clicks struct{ Show, Click []float32 }
+// Clicks say how often each id of a push was shown and clicked, and how many pushes it is folded of, len(ids) numbers each, for a param
+// that lets ids in by that. Nil is one show of each, no click, and one push.
+type Clicks struct {
+	Show, Click []float32
+	Pushes      []int32
+}
 
 // NewSparse returns an empty table for an embedding. A nil rule makes a table of which only values are set and read.
 func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, error) {
@@ -160,6 +164,9 @@ func (t *Sparse) pushClicks(ids []uint64, g []float32, n Clicks, step int64, do 
 }
 
 func (t *Sparse) checkClicks(ids int, n Clicks) error {
+	if n.Pushes != nil && len(n.Pushes) != ids {
+		return fmt.Errorf("%w: push of %q: %d counts of pushes for %d ids", ErrShape, t.param.Name, len(n.Pushes), ids)
+	}
 	if err := t.checkCount("show", ids, n.Show); err != nil {
 		return err
 	}

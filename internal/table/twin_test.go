@@ -139,6 +139,9 @@ func (m *machine) counts(n int) (c Clicks) {
 	if rapid.Bool().Draw(m.T, "says clicks") {
 		c.Click = number.Draw(m.T, "click")
 	}
+	if rapid.Bool().Draw(m.T, "says pushes") {
+		c.Pushes = rapid.SliceOfN(rapid.Int32Range(1, 3), n, n).Draw(m.T, "pushes")
+	}
 	return c
 }
 

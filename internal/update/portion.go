@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -44,10 +45,10 @@ func (p *portion) take(round []*Push, ids []uint64, k, n int) {
 }
 
 // fold sums the members' rows; those of a round of one are the worker's own.
-func (p *portion) fold(factors []float32, w strategy.Weighting) {
+func (p *portion) fold(of *optimizer.Param, factors []float32, w strategy.Weighting) {
 	p.rows = p.members[0]
 	if len(p.members) > 1 {
-		p.rows = p.folder.Fold(p.dim, p.members, factors, w)
+		p.rows = p.folder.Fold(of, p.members, factors, w)
 	}
 }
 
@@ -57,7 +58,7 @@ func (p *portion) apply(t *Tables, u *Update) (err error) {
 	if len(p.rows.IDs) == 0 {
 		return nil
 	}
-	var clicks table.Clicks
+	clicks := table.Clicks{Pushes: p.rows.Pushes}
 	clicks.Show, clicks.Click = p.rows.AppendClicks(p.show[:0], p.click[:0])
 	if clicks.Show != nil {
 		p.show, p.click = clicks.Show, clicks.Click

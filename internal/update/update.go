@@ -13,7 +13,11 @@ func (t *Tables) Apply(u *Update) (dropped int, err error) {
 	c := scratches.Get().(*scratch)
 	defer c.release()
 	c.begin(t, u)
-	if err := c.each(func(c *scratch, p *portion) error { p.fold(c.factors, c.t.o.Weighting); return nil }); err != nil {
+	err = c.each(func(c *scratch, p *portion) error {
+		p.fold(t.layout.Params[p.param], c.factors, t.o.Weighting)
+		return nil
+	})
+	if err != nil {
 		return 0, err
 	}
 	dense, err := c.compensate(c.foldDense())

@@ -206,7 +206,7 @@ func (s *session) push(r optimizer.Rows, number int64) error {
 	if err != nil || rows.Rule() == nil {
 		return err
 	}
-	res, err := rows.PushClicks(r.IDs, r.G, table.Clicks{Show: r.Show, Click: r.Click}, number)
+	res, err := rows.PushClicks(r.IDs, r.G, table.Clicks{Show: r.Show, Click: r.Click, Pushes: r.Pushes}, number)
 	s.dropped += res.Waiting + res.Full
 	return err
 }

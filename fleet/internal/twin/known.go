@@ -1,7 +1,5 @@
 package twin
 
-import "slices"
-
 // Known is a defect that is known: a program that has it may differ from the twin. Who mends it removes its line.
 type Known struct {
 	Name string
@@ -12,16 +10,7 @@ type Known struct {
 }
 
 // Defects are those known today.
-var Defects = []Known{
-	{
-		"CountFilter counts a round once, however many workers pushed the id",
-		"testdata/known/countfilter.json",
-		func(p Program) bool {
-			counts := func(t Table) bool { return t.Count > 1 }
-			return p.Legs[0].Workers > 1 && slices.ContainsFunc(p.Net.Tables, counts)
-		},
-	},
-}
+var Defects []Known
 
 // KnownOf are the names of known defects that a program may show.
 func KnownOf(p Program) (names []string) {
