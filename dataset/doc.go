@@ -80,9 +80,9 @@
 //	  set_filelist, load_into_memory, release_memory              SetFileList, LoadIntoMemory, ReleaseMemory
 //	  preload_into_memory, wait_preload_done                      PreloadIntoMemory, WaitPreloadDone
 //	  local_shuffle, global_shuffle(fleet)                        LocalShuffle(seed), GlobalShuffle(ctx, f, seed)
-//	  get_memory_data_size(fleet)                                 MemoryDataSize; of all workers, fleet.UtilBase.AllReduceInts
+//	  get_memory_data_size(fleet)                                 MemoryDataSize; of all workers, fleet.Fleet.AllReduceInts
 //	MultiSlotDataGenerator                                        MultiSlotDataGenerator
-//	fleet.split_files, util.get_file_shard                        FileShard, fleet.UtilBase.GetFileShard
+//	fleet.split_files, util.get_file_shard                        FileShard, GetFileShard of package fleet/paddle
 //	exe.train_from_dataset, infer_from_dataset                    Executor.TrainFrom and Eval of package nn
 package dataset
 

@@ -135,7 +135,7 @@ func (d *InMemoryDataset) Rows() *Dataset {
 	return d.shuffled
 }
 
-// MemoryDataSize is the number of rows in memory, of this worker alone; fleet.UtilBase.AllReduceInts adds up those of all.
+// MemoryDataSize is the number of rows in memory, of this worker alone; fleet.Fleet.AllReduceInts adds up those of all.
 func (d *InMemoryDataset) MemoryDataSize() int {
 	if d.loaded == nil {
 		return 0

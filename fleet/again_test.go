@@ -61,7 +61,7 @@ func TestASecondLifeMakesItsCollectivesAgain(t *testing.T) {
 
 // collectives are those of a worker, which in its second life misses the large one.
 func collectives(ctx context.Context, f *fleet.Fleet, c *trial.Counter, life int) error {
-	sum, err := f.Util().AllReduce(ctx, []float64{float64(1 + f.WorkerIndex())}, fleet.Sum)
+	sum, err := f.AllReduce(ctx, []float64{float64(1 + f.WorkerIndex())}, fleet.Sum)
 	if err != nil || len(sum) != 1 || sum[0] != 3 {
 		return fmt.Errorf("the sum is %v, want 3: %w", sum, err)
 	}

@@ -48,7 +48,7 @@ func TestClose(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("a simulation with a timeout of 30s took %v", took)
 	}
-	alone, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+	alone, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

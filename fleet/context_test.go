@@ -29,27 +29,19 @@ func (lateRole) Resolve(ctx context.Context) (rolemaker.Identity, error) {
 // TestInitEndsWithItsContext: who waits for the other processes of an MPI job waits no longer than its context.
 func TestInitEndsWithItsContext(t *testing.T) {
 	stop := errors.New("interrupted")
-	for name, call := range map[string]func(context.Context) error{
-		"NewContext": func(ctx context.Context) error {
-			_, err := fleet.NewContext(ctx, lateRole{}, fleet.Options{})
-			return err
-		},
-		"InitContext": func(ctx context.Context) error { _, err := fleet.InitContext(ctx, lateRole{}); return err },
-	} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		failed := make(chan error, 1)
-		go func() { failed <- call(ctx) }()
-		cancel(stop)
-		if err := <-failed; !errors.Is(err, stop) || !strings.HasPrefix(err.Error(), "fleet: ") {
-			t.Errorf("%s: got %v, want %v", name, err, stop)
-		}
-		if _, err := fleet.NewContext(ctx, rolemaker.Local{}, fleet.Options{}); !errors.Is(err, stop) {
-			t.Errorf("a role that nobody waits for: got %v, want %v", err, stop)
-		}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	failed := make(chan error, 1)
+	go func() { _, err := fleet.New(ctx, lateRole{}, fleet.Options{}); failed <- err }()
+	cancel(stop)
+	if err := <-failed; !errors.Is(err, stop) || !strings.HasPrefix(err.Error(), "fleet: ") {
+		t.Errorf("got %v, want %v", err, stop)
 	}
-	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
-	defer cancel()
-	if _, err := fleet.InitContext(late, lateRole{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{}); !errors.Is(err, stop) {
+		t.Errorf("a role that nobody waits for: got %v, want %v", err, stop)
+	}
+	late, end := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer end()
+	if _, err := fleet.New(late, lateRole{}, fleet.Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a deadline that is over: %v", err)
 	}
 }

@@ -3,8 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"io"
-	"iter"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -15,14 +13,9 @@ import (
 var standard atomic.Pointer[Fleet]
 
 // Init makes a fleet with default options for the role that rm gives this process, nil to look at the environment, and makes
-// it the default one. Calling it again replaces the default.
+// it the default one. Calling it again replaces the default. [New] takes a context and options.
 func Init(rm rolemaker.RoleMaker) (*Fleet, error) {
-	return InitContext(context.Background(), rm)
-}
-
-// InitContext is [Init] that gives up when ctx ends, as [NewContext] does.
-func InitContext(ctx context.Context, rm rolemaker.RoleMaker) (*Fleet, error) {
-	f, err := NewContext(ctx, rm, Options{})
+	f, err := New(context.Background(), rm, Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -30,13 +23,13 @@ func InitContext(ctx context.Context, rm rolemaker.RoleMaker) (*Fleet, error) {
 	return f, nil
 }
 
-// Default is the fleet that Init or InitContext made. Before Init it is this process alone, so that a program that never calls Init still
+// Default is the fleet that Init made. Before Init it is this process alone, so that a program that never calls Init still
 // trains; where the environment names a job, it refuses to, since every process of the job would train by itself.
 func Default() *Fleet {
 	if f := standard.Load(); f != nil {
 		return f
 	}
-	f, err := New(rolemaker.Local{}, Options{})
+	f, err := New(context.Background(), rolemaker.Local{}, Options{})
 	if err != nil {
 		panic("fleet: a local role is always valid: " + err.Error())
 	}
@@ -72,11 +65,6 @@ func InitServer(ctx context.Context, dir string, params ...string) error {
 	return Default().InitServer(ctx, dir, params...)
 }
 
-// Restore calls [Fleet.Restore] on the default fleet.
-func Restore(ctx context.Context, dir string, o RestoreOptions) error {
-	return Default().Restore(ctx, dir, o)
-}
-
 // RunServer calls [Fleet.RunServer] on the default fleet.
 func RunServer(ctx context.Context) error { return Default().RunServer(ctx) }
 
@@ -99,43 +87,6 @@ func SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) erro
 	return Default().SaveInferenceModel(ctx, dir, m)
 }
 
-// SaveModel calls [Fleet.SaveModel] on the default fleet.
-func SaveModel(ctx context.Context, dir string, o SaveOptions) (Saved, error) {
-	return Default().SaveModel(ctx, dir, o)
-}
-
-// Shrink calls [Fleet.Shrink] on the default fleet.
-func Shrink(ctx context.Context, o ShrinkOptions) (map[string]Shrunk, error) {
-	return Default().Shrink(ctx, o)
-}
-
-// SetRate calls [Fleet.SetRate] on the default fleet.
-func SetRate(ctx context.Context, rate float64) error { return Default().SetRate(ctx, rate) }
-
-// SetRateFactor calls [Fleet.SetRateFactor] on the default fleet.
-func SetRateFactor(ctx context.Context, factor float64) error {
-	return Default().SetRateFactor(ctx, factor)
-}
-
-// RateFactor calls [Fleet.RateFactor] on the default fleet.
-func RateFactor(ctx context.Context) (float64, error) { return Default().RateFactor(ctx) }
-
-// LoadModel calls [Fleet.LoadModel] on the default fleet.
-func LoadModel(ctx context.Context, dir string, params ...string) error {
-	return Default().LoadModel(ctx, dir, params...)
-}
-
-// Rows calls [Fleet.Rows] on the default fleet.
-func Rows(ctx context.Context, name string) iter.Seq2[Row, error] { return Default().Rows(ctx, name) }
-
-// ExportText calls [Fleet.ExportText] on the default fleet.
-func ExportText(ctx context.Context, name string, w io.Writer) error {
-	return Default().ExportText(ctx, name, w)
-}
-
-// Explain calls [Fleet.Explain] on the default fleet.
-func Explain(ids map[string]int) (*Explanation, error) { return Default().Explain(ids) }
-
 // IsWorker calls [Fleet.IsWorker] on the default fleet.
 func IsWorker() bool { return Default().IsWorker() }
 
@@ -145,26 +96,11 @@ func IsServer() bool { return Default().IsServer() }
 // IsFirstWorker calls [Fleet.IsFirstWorker] on the default fleet.
 func IsFirstWorker() bool { return Default().IsFirstWorker() }
 
-// IsLocal calls [Fleet.IsLocal] on the default fleet.
-func IsLocal() bool { return Default().IsLocal() }
-
-// IsCollective calls [Fleet.IsCollective] on the default fleet.
-func IsCollective() bool { return Default().IsCollective() }
-
 // WorkerIndex calls [Fleet.WorkerIndex] on the default fleet.
 func WorkerIndex() int { return Default().WorkerIndex() }
 
 // WorkerNum calls [Fleet.WorkerNum] on the default fleet.
 func WorkerNum() int { return Default().WorkerNum() }
 
-// ServerIndex calls [Fleet.ServerIndex] on the default fleet.
-func ServerIndex() int { return Default().ServerIndex() }
-
 // ServerNum calls [Fleet.ServerNum] on the default fleet.
 func ServerNum() int { return Default().ServerNum() }
-
-// ServerEndpoints calls [Fleet.ServerEndpoints] on the default fleet.
-func ServerEndpoints() []string { return Default().ServerEndpoints() }
-
-// WorkerEndpoints calls [Fleet.WorkerEndpoints] on the default fleet.
-func WorkerEndpoints() []string { return Default().WorkerEndpoints() }

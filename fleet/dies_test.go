@@ -45,7 +45,7 @@ const deathSteps, deathAfter = 120, 5
 // deathModes are the presets of all modes; in geo workers meet servers more often, since between exchanges they miss nobody.
 func deathModes(t *testing.T) (all []strategy.Strategy) {
 	for _, m := range strategy.Modes() {
-		s, err := strategy.Factory(string(m))
+		s, err := strategy.Named(string(m))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,9 +46,9 @@
 //
 // # Between steps
 //
-// [Fleet.Util] has what workers do together beside training: all-reduce, all-gather, barrier, and shares of files. Package
-// fleet/metrics has the metrics of all workers' examples: each examines the model on its rows, with an executor that only evaluates and
-// is no training thread, and all are told the same number.
+// Workers have [Fleet.AllReduce], [Fleet.AllGather] and [Fleet.BarrierWorker] beside training. Package fleet/metrics has the metrics of all
+// workers' examples: each worker evaluates the model on its rows, with an executor of its own that does not train, and all get the same
+// number.
 //
 // [Fleet.SetRate] sets the learning rate of a job that trains, by worker 0 for all, as [optimizer.ReduceOnPlateau] or a person says.
 //
@@ -71,50 +71,13 @@
 //
 // # Many fleets
 //
-// What a training program calls of [Fleet] is a package function too, over a default instance that [Init] makes: fleet.IsServer().
-// Programs with one fleet may use them; tests, which hold many, pass *Fleet around.
+// The calls of a small program are package functions too, over a default instance that [Init] makes: fleet.IsServer(). [New] makes others,
+// with a context and options; tests, which hold many, pass *Fleet around.
 //
-// # For those who come from Fleet
+// # For users of PaddlePaddle's Fleet
 //
-// The examples of this package are the programs of Fleet's documentation. Calls that wait take a context, and all return errors.
-//
-//	init(role), init(is_collective=True)           Init(role), Init(rolemaker.Collective{}); nil looks at the environment;
-//	                                               InitContext gives up with its context
-//	PaddleCloudRoleMaker, UserDefinedRoleMaker,    PaddleCloud, UserDefined and MPISymmetric of package rolemaker
-//	MPISymetricRoleMaker
-//	distributed_optimizer(opt, strategy)           DistributedOptimizer(rule, strategy), then Minimize(loss), on every role
-//	grad_clip=ClipGradByValue, ClipGradByNorm,     ClipByValue, ClipByNorm, ClipByGlobalNorm around the rule; in mode sync they clip
-//	ClipGradByGlobalNorm                           the mean of all workers' gradients, there each worker clips its own: see
-//	                                               "Where clips act" of package optimizer
-//	ParamAttr(need_clip=False)                     Except of the clips by norm
-//	DistributedStrategy, StrategyFactory,          package strategy, whose documentation has each of their options
-//	DistributeTranspilerConfig
-//	is_worker, worker_index, worker_num, …         IsWorker, WorkerIndex, WorkerNum, …
-//	exe.run(startup_program)                       nothing: InitWorker brings the first weights
-//	exe.run(main_program, feed, fetch_list)        Executor.Train(ctx, batch, fetches...) of package nn
-//	loader.start(), EOFException, reset()          for batch, err := range rows.Epoch(n).Batches(size), of package dataset
-//	train_from_dataset(thread=n)                   Executor.TrainFrom and TrainThreads of package nn
-//	optimizer.set_lr(rate), ReduceOnPlateau        SetRate(ctx, rate), optimizer.ReduceOnPlateau; worker 0 sets it for all
-//	init_server(dir, var_names)                    InitServer(ctx, dir, params...), or Restore, which is the same call on every role
-//	run_server, init_worker, stop_worker,          RunServer, InitWorker, StopWorker, BarrierWorker
-//	barrier_worker
-//	save_persistables(exe, dir)                    SavePersistables(ctx, dir)
-//	save_inference_model(exe, dir, feeds, targets) SaveInferenceModel(ctx, dir, nn.Inference(targets...))
-//	save_persistables(exe, dir, mode=0, 1, 2, 3)   SaveModel(ctx, dir, SaveOptions{Mode: …}): 0 SaveAll, 1 SaveDelta and 2 SaveBase, for
-//	base_threshold, delta_threshold,               serving, 3 SaveBatch, at a day's end; its options. nn.Load(base, deltas...) reads them
-//	delta_keep_days
-//	save_one_table(id, dir), save_dense_params     SavePersistables(ctx, dir, params...)
-//	load_model(dir), load_one_table(id, dir)       LoadModel(ctx, dir, params...), by a worker while servers run, or on each server
-//	                                               before it serves
-//	a sparse table's text files                    ExportText, Rows; other formats in package optimizer/weights
-//	parameters of a Paddle model                   weights.SaveModel, of package optimizer/weights, and Restore
-//	DistributedInfer                               nothing: Executor.Eval sees the servers' weights and gives missing rows no life
-//	shrink                                         Shrink
-//	util.all_reduce, all_gather, barrier,          Util().AllReduce, …; among workers, since servers hold nothing to add up
-//	get_file_shard, print_on_rank
-//	metrics.auc, acc, mae, mse, rmse, sum, …       package fleet/metrics, of what Executor.Histogram and its kin have counted
-//	static.accuracy, static.auc                    nn.BatchAccuracy; nn.AUC and nn.SlidingAUC
-//	fleetrun, python -m paddle.distributed.launch  fleetrun, with the same flags
+// The examples of this package are the programs of Fleet's documentation. Package fleet/paddle has a table of its words and what stands for
+// each here, with the few that are functions there.
 //
 // The package knows nothing of neural networks or files of data: whatever implements [optimizer.Objective] can be minimised.
 package fleet
@@ -139,7 +102,7 @@ package fleet
 //	close.go    its end after a failure
 //	trainer.go  what an objective is bound to
 //	session.go  the order of a training thread's calls
-//	util.go     what workers do together between steps
+//	collectives.go     what workers do together between steps
 //	reduce.go   sums, largest and smallest numbers of all workers
 //	statistics.go  what each computes of its own batches, and all take the mean of
 //

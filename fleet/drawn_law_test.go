@@ -52,7 +52,7 @@ func TestAnyJob(t *testing.T) {
 func (d drawn) refusal(t *testing.T) (reason error) {
 	t.Helper()
 	for i, rm := range d.roles() {
-		f, err := fleet.New(rm, fleet.Options{Transport: transport.NewMemory()})
+		f, err := fleet.New(t.Context(), rm, fleet.Options{Transport: transport.NewMemory()})
 		if err != nil {
 			t.Fatal(err)
 		}

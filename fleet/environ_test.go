@@ -18,7 +18,7 @@ func TestMistypedVariables(t *testing.T) {
 	for name, meant := range map[string]string{"FLEET_TOKENS": "FLEET_TOKEN", "FLEET_INSECUR": "FLEET_INSECURE", "FLEET_TLSDIR": "FLEET_TLS_DIR"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "1")
-			_, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+			_, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
 			if err == nil || !strings.Contains(err.Error(), name+" is set, which nothing reads: "+meant+" is meant?") {
 				t.Errorf("error %v", err)
 			}
@@ -35,7 +35,7 @@ func TestStrangeVariables(t *testing.T) {
 	t.Setenv("FLEET_TELEMETRY", "on")
 	fleet.WarnAgain()
 	for range 2 {
-		if _, err := fleet.New(rolemaker.Local{}, o); err != nil {
+		if _, err := fleet.New(t.Context(), rolemaker.Local{}, o); err != nil {
 			t.Fatal(err)
 		}
 	}

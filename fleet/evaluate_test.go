@@ -22,7 +22,7 @@ func TestASecondExecutorEvaluates(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s on %d servers", m, servers), func(t *testing.T) {
-				s, err := strategy.Factory(string(m))
+				s, err := strategy.Named(string(m))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -63,7 +63,7 @@ func trainAndExamine(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, r
 			if err != nil {
 				return err
 			}
-			both, err := f.Util().AllReduceInts(ctx, append(pos, neg...), fleet.Sum)
+			both, err := f.AllReduceInts(ctx, append(pos, neg...), fleet.Sum)
 			if err != nil {
 				return err
 			}

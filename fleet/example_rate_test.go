@@ -15,7 +15,7 @@ import (
 
 // The rate was chosen too large. It falls when the loss has not.
 func ExampleFleet_SetRate() {
-	f, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+	f, err := fleet.New(context.Background(), rolemaker.Local{}, fleet.Options{})
 	if err == nil {
 		err = trainDown(context.Background(), f)
 	}

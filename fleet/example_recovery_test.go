@@ -24,7 +24,7 @@ func Example_survive() {
 	}
 	defer os.RemoveAll(dir)
 	for attempt := range 2 {
-		f, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+		f, err := fleet.New(context.Background(), rolemaker.Local{}, fleet.Options{})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 // An id gets its row when clicks bring its score to 2: the label says what was clicked. At the end of a day scores decay, and
 // rows go whose score has become too low.
 func ExampleFleet_Shrink() {
-	f, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+	f, err := fleet.New(context.Background(), rolemaker.Local{}, fleet.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

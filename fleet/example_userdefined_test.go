@@ -50,7 +50,7 @@ func Example_userDefined() {
 }
 
 func userDefined(ctx context.Context, id int, role rolemaker.Role, options fleet.Options, out io.Writer) error {
-	f, err := fleet.New(rolemaker.UserDefined{
+	f, err := fleet.New(ctx, rolemaker.UserDefined{
 		CurrentID:       id,
 		Role:            role,
 		WorkerNum:       3,

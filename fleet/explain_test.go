@@ -21,7 +21,7 @@ import (
 
 func ExampleFleet_Explain() {
 	role := rolemaker.UserDefined{Role: rolemaker.Worker, WorkerNum: 4, ServerEndpoints: []string{"a:1", "b:1"}}
-	f, err := fleet.New(role, fleet.Options{Transport: transport.NewMemory()})
+	f, err := fleet.New(context.Background(), role, fleet.Options{Transport: transport.NewMemory()})
 	if err != nil {
 		log.Fatal(err)
 	}

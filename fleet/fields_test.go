@@ -225,7 +225,7 @@ func TestEveryFleetOptionActs(t *testing.T) {
 		},
 		"Placements": func(t *testing.T, x trial.Trial) {
 			x.Strategy = strategy.Strategy{Mode: x.Mode, Placement: "LastServer"}
-			f, err := fleet.New(x.Worker(), fleet.Options{Transport: transport.NewMemory()})
+			f, err := fleet.New(t.Context(), x.Worker(), fleet.Options{Transport: transport.NewMemory()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Fleet is this process's place in a training job. It is made by [Init] or [New], or their forms with a context; its methods may be called
+// Fleet is this process's place in a training job. It is made by [Init] or [New]; its methods may be called
 // from any goroutine, in the order that the package's doc shows.
 type Fleet struct {
 	id      rolemaker.Identity
@@ -79,14 +79,9 @@ var (
 // New makes a fleet for the role that rm gives this process; nil looks at the environment: PADDLE_* variables, then MPI or
 // Slurm with more than one rank, then this process alone. A variable whose name is nearly that of one that gofleet reads is an error.
 //
-// Processes of an MPI or Slurm job meet to find out where each is, which takes until the last has started: New waits for
-// [strategy.DefaultStartTimeout]. [NewContext] waits as long as its context says.
-func New(rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
-	return NewContext(context.Background(), rm, o)
-}
-
-// NewContext is [New] that gives up when ctx ends. The deadline of ctx takes the place of New's; one without a deadline has New's.
-func NewContext(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
+// Processes of an MPI or Slurm job find out where each is, which takes until the last has started: New waits for
+// [strategy.DefaultStartTimeout], or as long as ctx says.
+func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("fleet: finding this process's role: %w", context.Cause(ctx))
 	}

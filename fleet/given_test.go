@@ -81,7 +81,7 @@ func TestGivenValuesAreSaved(t *testing.T) {
 // TestWhatCantBeSavedIsToldAtMinimize: training goes on, with a warning before it begins.
 func TestWhatCantBeSavedIsToldAtMinimize(t *testing.T) {
 	var log strings.Builder
-	f, err := fleet.New(nil, fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	f, err := fleet.New(t.Context(), nil, fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

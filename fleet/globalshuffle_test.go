@@ -38,7 +38,7 @@ func TestGlobalShuffleOnAJob(t *testing.T) {
 	paths := hundredRows(t)
 	for _, workers := range []int{1, 2, 3} {
 		meeting(t, workers, func(ctx context.Context, f *fleet.Fleet) error {
-			mine, err := f.Util().GetFileShard(paths)
+			mine, err := dataset.FileShard(paths, f.WorkerIndex(), f.WorkerNum())
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func TestGlobalShuffleOnAJob(t *testing.T) {
 						rows = append(rows, float64(x))
 					}
 				}
-				all, failed := f.Util().AllGather(ctx, rows)
+				all, failed := f.AllGather(ctx, rows)
 				err = errors.Join(err, failed)
 				together := slices.Concat(all...)
 				if slices.Sort(together); len(together) != 100 || together[0] != 0 || len(slices.Compact(together)) != 100 {

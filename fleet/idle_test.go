@@ -32,7 +32,7 @@ func TestAWorkerWithoutFiles(t *testing.T) {
 			g := nn.NewGraph(1)
 			loss := nn.Mean(nn.SquareError(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{}), g.Input("y", 1)))
 			return trial.PlayGraph(ctx, f, loss, optimizer.SGD{LR: 0.1}, s, func(exe *nn.Executor) error {
-				mine, err := f.Util().GetFileShard(paths)
+				mine, err := dataset.FileShard(paths, f.WorkerIndex(), f.WorkerNum())
 				if err != nil {
 					return err
 				}

@@ -199,7 +199,7 @@ func (j *joined) between(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, e
 		err = errors.Join(err, f.BarrierWorker(ctx))
 	}
 	if own.Among {
-		_, failed := f.Util().AllReduceInts(ctx, []int64{1}, fleet.Sum)
+		_, failed := f.AllReduceInts(ctx, []int64{1}, fleet.Sum)
 		err = errors.Join(err, failed)
 	}
 	if err == nil && e+1 == j.Save {

@@ -86,7 +86,7 @@ func TestServersComeBack(t *testing.T) {
 	for _, mode := range strategy.Modes() {
 		trial.EachSeed(t, 6, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
-				s, err := strategy.Factory(string(mode))
+				s, err := strategy.Named(string(mode))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -820,7 +820,7 @@ func TestALateSave(t *testing.T) {
 func TestEverythingDies(t *testing.T) {
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
-			s, err := strategy.Factory(string(mode))
+			s, err := strategy.Named(string(mode))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -870,7 +870,7 @@ func TestEverythingDies(t *testing.T) {
 func TestAllWorkersDie(t *testing.T) {
 	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
 		t.Run(string(mode), func(t *testing.T) {
-			s, err := strategy.Factory(string(mode))
+			s, err := strategy.Named(string(mode))
 			if err != nil {
 				t.Fatal(err)
 			}

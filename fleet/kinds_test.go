@@ -57,7 +57,7 @@ func callEnded(ctx context.Context, t *testing.T, f *fleet.Fleet, dir string) er
 	}
 	_, err := f.Shrink(ended, fleet.ShrinkOptions{Unseen: 1})
 	refused("Shrink", err)
-	_, err = f.Util().AllReduce(ended, []float64{1}, fleet.Sum)
+	_, err = f.AllReduce(ended, []float64{1}, fleet.Sum)
 	refused("AllReduce", err)
 	_, err = f.AllGatherBytes(ended, nil)
 	refused("AllGatherBytes", err)
@@ -77,7 +77,7 @@ func goesOn(ctx context.Context, t *testing.T, f *fleet.Fleet, o *trial.Toy) err
 	if rate, err := f.RateFactor(ctx); rate != 1 || err != nil {
 		t.Errorf("a factor of %v, error %v", rate, err)
 	}
-	sum, err := f.Util().AllReduce(ctx, []float64{1}, fleet.Sum)
+	sum, err := f.AllReduce(ctx, []float64{1}, fleet.Sum)
 	if err == nil && sum[0] != float64(f.WorkerNum()) {
 		t.Errorf("%d workers add up to %v", f.WorkerNum(), sum)
 	}

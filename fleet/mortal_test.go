@@ -62,7 +62,7 @@ func drawMortal(seed trial.Seed, dir string) *mortal {
 	r := rand.New(rand.NewPCG(seed.N, 4))
 	modes := strategy.Modes()
 	m := &mortal{seed: seed, servers: 1 + r.IntN(3), workers: 1 + r.IntN(3), steps: mortalSteps, faults: r.IntN(2) == 0, blows: map[string][]blow{}}
-	s, err := strategy.Factory(string(modes[r.IntN(len(modes))]))
+	s, err := strategy.Named(string(modes[r.IntN(len(modes))]))
 	if err != nil {
 		panic(err)
 	}

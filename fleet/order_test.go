@@ -46,7 +46,7 @@ func member(t *testing.T, role rolemaker.Role, local, minimized bool) *fleet.Fle
 	if local {
 		rm = rolemaker.Local{}
 	}
-	f, err := fleet.New(rm, fleet.Options{Transport: transport.NewMemory()})
+	f, err := fleet.New(t.Context(), rm, fleet.Options{Transport: transport.NewMemory()})
 	if err != nil {
 		t.Fatal(err)
 	}

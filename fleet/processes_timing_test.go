@@ -114,7 +114,7 @@ func runTraffic(ctx context.Context, out io.Writer) error {
 	if err := json.Unmarshal([]byte(os.Getenv(trafficVariable)), &tr); err != nil {
 		return err
 	}
-	f, err := fleet.New(nil, fleet.Options{Logger: slog.New(slog.DiscardHandler)})
+	f, err := fleet.New(ctx, nil, fleet.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

@@ -410,7 +410,7 @@ func TestRateThatOneServerHeard(t *testing.T) {
 						return err
 					}
 					<-dead
-					if _, err := f.Util().AllGather(ctx, nil); err != nil { // waits until worker 0 is out of the job
+					if _, err := f.AllGather(ctx, nil); err != nil { // waits until worker 0 is out of the job
 						return err
 					}
 					if err := c.Train(ctx, 2); err != nil {

@@ -88,7 +88,7 @@ func TestRunningServersLoad(t *testing.T) {
 		for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP} {
 			for _, who := range []int{0, 1} {
 				t.Run(fmt.Sprintf("%s/%s/%d", filepath.Base(dir), mode, who), func(t *testing.T) {
-					s, err := strategy.Factory(string(mode))
+					s, err := strategy.Named(string(mode))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -182,7 +182,7 @@ func TestLoadsBesideTraining(t *testing.T) {
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP} {
 		trial.EachSeed(t, 3, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
-				s, err := strategy.Factory(string(mode))
+				s, err := strategy.Named(string(mode))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -242,7 +242,7 @@ func TestRestoreRefuses(t *testing.T) {
 // alone is a process alone that minimises a loss by SGD.
 func alone(t *testing.T, loss *nn.Node) *fleet.Fleet {
 	t.Helper()
-	f, err := fleet.New(nil, fleet.Options{})
+	f, err := fleet.New(t.Context(), nil, fleet.Options{})
 	if err == nil {
 		err = trial.Minimize(f, loss, optimizer.SGD{LR: 0.1}, strategy.Sync())
 	}

@@ -147,7 +147,7 @@ func (b broken) Write([]byte) (int, error) { return 0, b.err }
 
 // The vectors of words, or of users and items, for whatever searches them.
 func ExampleFleet_ExportText() {
-	f, err := fleet.New(rolemaker.Local{}, fleet.Options{})
+	f, err := fleet.New(context.Background(), rolemaker.Local{}, fleet.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -224,7 +224,7 @@ func TestShrinkRefuses(t *testing.T) {
 			})
 		})
 	}
-	f, err := fleet.New(nil, fleet.Options{})
+	f, err := fleet.New(t.Context(), nil, fleet.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestThreadsOfOneWorker(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s on %d servers", m, servers), func(t *testing.T) {
-				s, err := strategy.Factory(string(m))
+				s, err := strategy.Named(string(m))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -66,16 +66,16 @@
 // Where the network is the bottleneck, Payload sends gradients in half or a quarter of the bytes; see [Payload] for what that
 // costs in precision. GradientMerge and, in geo, KSteps send them more rarely.
 //
-// # For those who come from Fleet
+// # For users of PaddlePaddle's Fleet
 //
-// The presets of StrategyFactory, and a_sync with a_sync_configs of DistributedStrategy. [FromASync] takes the two as they are, and so
-// does a file: {"a_sync": true, "a_sync_configs": {"k_steps": 100}}.
+// The presets of StrategyFactory, and a_sync with a_sync_configs of DistributedStrategy. A file may have the two as they are, and FromASync
+// of package fleet/paddle takes them: {"a_sync": true, "a_sync_configs": {"k_steps": 100}}.
 //
 //	create_sync_strategy()                     a_sync=False                 Sync()
 //	create_async_strategy()                    a_sync=True                  Async()
 //	create_half_async_strategy()               -                            HalfAsync()
 //	create_geo_strategy(update_frequency=k)    a_sync=True, k_steps=k       Geo(k)
-//	-                                          auto=True                    Auto(…)
+//	-                                          auto=True                    Auto(…), of package fleet/paddle
 //
 // The fields of DistributeTranspilerConfig:
 //

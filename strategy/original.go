@@ -48,7 +48,7 @@ var without = map[string][]string{
 	"what a graph computes is decided when it is built: leave it out": {"build_strategy", "execution_strategy", "find_unused_parameters",
 		"without_graph_optimization", "semi_auto", "auto_search"},
 	"a job has the roles it was started with: leave it out":                            {"elastic"},
-	"that is strategy.Auto, which every process must call with the same figures":       {"auto"},
+	"that is paddle.Auto, which every process must call with the same figures":         {"auto"},
 	"the settings of rules are those of package optimizer":                             {"lars_configs", "lamb_configs", "adam_d2sum"},
 	"there are servers and workers, no coordinators: leave it out":                     {"is_fl_ps_mode", "with_coordinator"},
 	"tables are described by nn.EmbeddingOptions, or by optimizer.Param: leave it out": {"downpour_table_param", "trainer_desc_configs"},
@@ -124,7 +124,7 @@ func setMode(found map[string]json.RawMessage, aSync json.RawMessage) error {
 	if err := errors.Join(decodeField("a_sync", aSync, &on), decodeField("k_steps", found["k_steps"], &k)); err != nil {
 		return err
 	}
-	preset, err := FromASync(on, k)
+	preset, err := fromASync(on, k)
 	if err != nil {
 		return err
 	}
@@ -142,4 +142,19 @@ func decodeField(name string, value json.RawMessage, to any) error {
 		return explain(name, value, err)
 	}
 	return nil
+}
+
+// fromASync is the strategy that a_sync and k_steps of the original's DistributedStrategy stand for: sync if aSync is false,
+// else async if k is 0, else geo.
+func fromASync(aSync bool, k int) (Strategy, error) {
+	switch {
+	case k < 0 || !aSync && k > 0:
+		return Strategy{}, fmt.Errorf("strategy: a_sync %t with k_steps %d; k_steps is 0 in sync, and 0 (async) or "+
+			"above (geo) in a_sync", aSync, k)
+	case !aSync:
+		return Sync(), nil
+	case k > 0:
+		return Geo(k), nil
+	}
+	return Async(), nil
 }

@@ -128,34 +128,6 @@ func SSP(staleness int) Strategy { return Strategy{Mode: ModeSSP, Staleness: sta
 // Geo is training on the workers, which exchange what has changed every k steps. The rule must be plain gradient descent.
 func Geo(k int) Strategy { return Strategy{Mode: ModeGeo, KSteps: k} }
 
-// AutoKSteps is the KSteps that the original chooses by itself.
-const AutoKSteps = 800
-
-// Auto chooses between geo and async as the original does: geo with [AutoKSteps] if the rule is plain gradient descent and
-// five times the bytes of a worker's model fit into the free bytes of its memory, async otherwise. Every process of a job
-// must come to the same choice.
-func Auto(plainSGD bool, modelBytes, freeBytes int64) Strategy {
-	if plainSGD && modelBytes <= freeBytes/5 {
-		return Geo(AutoKSteps)
-	}
-	return Async()
-}
-
-// FromASync is the strategy that a_sync and k_steps of the original's DistributedStrategy stand for: sync if aSync is false,
-// else async if k is 0, else geo.
-func FromASync(aSync bool, k int) (Strategy, error) {
-	switch {
-	case k < 0 || !aSync && k > 0:
-		return Strategy{}, fmt.Errorf("strategy: a_sync %t with k_steps %d; k_steps is 0 in sync, and 0 (async) or "+
-			"above (geo) in a_sync", aSync, k)
-	case !aSync:
-		return Sync(), nil
-	case k > 0:
-		return Geo(k), nil
-	}
-	return Async(), nil
-}
-
 // Async is training without rounds: a server applies each gradient when it arrives and answers with the newest parameters. No worker
 // waits for another; gradients miss the updates that others have made since their parameters were pulled.
 //
@@ -178,9 +150,8 @@ func FromASync(aSync bool, k int) (Strategy, error) {
 // fleet.Counts has the staleness that was measured.
 func Async() Strategy { return Strategy{Mode: ModeAsync} }
 
-// Factory is the preset of that name: "sync", "async", "half_async", "ssp" or "geo". create_geo_strategy's
-// update_frequency is KSteps.
-func Factory(name string) (Strategy, error) {
+// Named is the preset of that name, as a flag -mode has it: "sync", "async", "half_async", "ssp" or "geo".
+func Named(name string) (Strategy, error) {
 	if slices.Contains(Modes(), Mode(name)) {
 		return Strategy{Mode: Mode(name)}, nil
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestPresets(t *testing.T) {
 	for name, want := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async(), "half_async": strategy.HalfAsync(), "ssp": strategy.SSP(0), "geo": strategy.Geo(0)} {
-		got, err := strategy.Factory(name)
+		got, err := strategy.Named(name)
 		if err != nil || got != want {
 			t.Errorf("preset %q is %v, error %v; want %v", name, got, err, want)
 		}
@@ -24,8 +24,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-func TestFactoryNamesThePresets(t *testing.T) {
-	_, err := strategy.Factory("gossip")
+func TestNamedNamesThePresets(t *testing.T) {
+	_, err := strategy.Named("gossip")
 	if err == nil || !strings.Contains(err.Error(), `"gossip"`) || !strings.Contains(err.Error(), `"sync", "async"`) {
 		t.Errorf("error %v", err)
 	}
@@ -109,36 +109,4 @@ func ExamplePayload() {
 	// Output:
 	// bfloat16 float32
 	// strategy: payload is "int4"; it can be "float32", "float16", "bfloat16" or "int8"
-}
-
-func TestFromASync(t *testing.T) {
-	for _, tt := range []struct {
-		aSync bool
-		k     int
-		want  strategy.Strategy
-	}{{false, 0, strategy.Sync()}, {true, 0, strategy.Async()}, {true, 100, strategy.Geo(100)}} {
-		if got, err := strategy.FromASync(tt.aSync, tt.k); err != nil || got != tt.want {
-			t.Errorf("a_sync %t, k_steps %d: %v, %v", tt.aSync, tt.k, got, err)
-		}
-	}
-	for _, bad := range []struct {
-		aSync bool
-		k     int
-	}{{false, 1}, {true, -1}, {false, -1}} {
-		if got, err := strategy.FromASync(bad.aSync, bad.k); err == nil {
-			t.Errorf("a_sync %t, k_steps %d: %v", bad.aSync, bad.k, got)
-		}
-	}
-}
-
-func TestAuto(t *testing.T) {
-	for _, tt := range []struct {
-		plain       bool
-		model, free int64
-		want        strategy.Strategy
-	}{{true, 100, 500, strategy.Geo(800)}, {true, 100, 499, strategy.Async()}, {false, 100, 1 << 40, strategy.Async()}} {
-		if got := strategy.Auto(tt.plain, tt.model, tt.free); got != tt.want {
-			t.Errorf("%+v: %v", tt, got)
-		}
-	}
 }

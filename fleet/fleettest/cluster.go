@@ -88,7 +88,7 @@ func (c Cluster) each(t testing.TB, ctx context.Context, program Program, done f
 	c.Endpoints = c.endpoints()
 	var fleets []*fleet.Fleet
 	for _, rm := range c.roles() {
-		f, err := fleet.New(rm, c.Options)
+		f, err := fleet.New(ctx, rm, c.Options)
 		if err != nil {
 			return err
 		}

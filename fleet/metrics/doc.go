@@ -1,7 +1,7 @@
 // Package metrics is what all workers of a job have measured together.
 //
 // Each function takes what this worker has counted since it began to count, adds up what all have, and gives every worker the same
-// number, to the bit. It is a collective: every worker calls it, in the same order as its other collectives; see [fleet.UtilBase].
+// number, to the bit. It is a collective: every worker calls it, in the same order as its other collectives; see [fleet.Fleet.AllReduce].
 //
 //	pos, neg, err := exe.Histogram(net.AUC)              // scores of this worker's test rows, by bucket and label
 //	auc, err := metrics.AUC(ctx, f, pos, neg)            // of all workers' test rows

@@ -15,17 +15,17 @@ var ErrNothing = errors.New("metrics: no worker has seen an example")
 
 // Sum adds the workers' x, element by element.
 func Sum(ctx context.Context, f *fleet.Fleet, x ...float64) ([]float64, error) {
-	return f.Util().AllReduce(ctx, x, fleet.Sum)
+	return f.AllReduce(ctx, x, fleet.Sum)
 }
 
 // Max is the largest of the workers' x, element by element.
 func Max(ctx context.Context, f *fleet.Fleet, x ...float64) ([]float64, error) {
-	return f.Util().AllReduce(ctx, x, fleet.Max)
+	return f.AllReduce(ctx, x, fleet.Max)
 }
 
 // Min is the smallest of the workers' x, element by element.
 func Min(ctx context.Context, f *fleet.Fleet, x ...float64) ([]float64, error) {
-	return f.Util().AllReduce(ctx, x, fleet.Min)
+	return f.AllReduce(ctx, x, fleet.Min)
 }
 
 // MAE is the mean absolute error. absErr is the sum of |prediction − label| over the n examples of this worker.
@@ -46,7 +46,7 @@ func RMSE(ctx context.Context, f *fleet.Fleet, sqrErr float64, n int64) (float64
 
 // Acc is the part of examples that were predicted right. correct of the total examples of this worker were.
 func Acc(ctx context.Context, f *fleet.Fleet, correct, total int64) (float64, error) {
-	all, err := f.Util().AllReduceInts(ctx, []int64{correct, total}, fleet.Sum)
+	all, err := f.AllReduceInts(ctx, []int64{correct, total}, fleet.Sum)
 	if err != nil {
 		return 0, err
 	}
@@ -83,7 +83,7 @@ func addUp(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (p, n []int64,
 	if len(pos) != len(neg) {
 		return nil, nil, fmt.Errorf("metrics: %d buckets of positive labels and %d of negative ones", len(pos), len(neg))
 	}
-	both, err := f.Util().AllReduceInts(ctx, append(append([]int64{}, pos...), neg...), fleet.Sum)
+	both, err := f.AllReduceInts(ctx, append(append([]int64{}, pos...), neg...), fleet.Sum)
 	if err != nil {
 		return nil, nil, err
 	}

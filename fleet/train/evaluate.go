@@ -38,7 +38,7 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 	if err != nil {
 		return nil, err
 	}
-	all, err := f.Util().AllReduce(ctx, sums, fleet.Sum)
+	all, err := f.AllReduce(ctx, sums, fleet.Sum)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 func TestHooksOutliveAWorker(t *testing.T) {
 	for _, mode := range strategy.Modes() {
 		for dies := range 2 {
-			s, err := strategy.Factory(string(mode))
+			s, err := strategy.Named(string(mode))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -97,7 +97,7 @@ func (r *Run) exchange(ctx context.Context, mine word) (words []word, at []int, 
 	if err != nil {
 		return nil, nil, err
 	}
-	stopped := r.Fleet.Util().Stopped()
+	stopped := r.Fleet.Stopped()
 	r.gone = nil
 	for i, b := range all {
 		if b == nil && !slices.Contains(stopped, i) {

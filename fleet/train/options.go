@@ -136,7 +136,7 @@ func (c *Options) Check() error {
 func (c *Options) Strategy() (strategy.Strategy, error) {
 	s, err := strategy.Strategy{}, error(nil)
 	if c.Mode != "" {
-		s, err = strategy.Factory(c.Mode)
+		s, err = strategy.Named(c.Mode)
 	}
 	if err != nil {
 		return s, fmt.Errorf("train: -mode=%s: %w", c.Mode, err)

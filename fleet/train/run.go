@@ -142,7 +142,7 @@ func (r *Run) begin(ctx context.Context) (err error) {
 	if r.stock = own; j.Sharded {
 		r.stock = stock{Rows: -1} // until all have said what they have
 	}
-	r.late = r.Fleet.Util().CatchUp() > 0
+	r.late = r.Fleet.CatchUp() > 0
 	if err := r.resume(); err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Da
 			return nil, err
 		}
 	}
-	least, err := r.Fleet.Util().AllReduceInts(ctx, []int64{int64(r.share)}, fleet.Min)
+	least, err := r.Fleet.AllReduceInts(ctx, []int64{int64(r.share)}, fleet.Min)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func TestEvaluationIsNoMember(t *testing.T) {
 	for _, m := range strategy.Modes() {
 		t.Run(string(m), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, err := strategy.Factory(string(m))
+				s, err := strategy.Named(string(m))
 				check(t, err)
 				j := newJob(t, 2, 1, s)
 				j.serve(0, 1)

@@ -31,7 +31,7 @@ func Another(f *fleet.Fleet, net transport.Transport) (*fleet.Fleet, error) {
 	if f.IsServer() {
 		role.Role, role.CurrentID = rolemaker.Server, f.ServerIndex()
 	}
-	return fleet.New(role, fleet.Options{Transport: net})
+	return fleet.New(context.Background(), role, fleet.Options{Transport: net})
 }
 
 // Cable is one role's way to the network; pulled, nothing of it gets through but what reaches an endpoint that is left, as when

@@ -20,7 +20,7 @@ func Jobs(t testing.TB) map[string]Job {
 	t.Helper()
 	all := map[string]Job{"alone": {Cluster(0, 1), strategy.Sync()}, "collective": {Cluster(0, 2), strategy.Sync()}}
 	for _, mode := range strategy.Modes() {
-		s, err := strategy.Factory(string(mode))
+		s, err := strategy.Named(string(mode))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,8 @@ var (
 func (x Trial) Refusal(t *testing.T) error {
 	t.Helper()
 	x.Strategy.Mode = x.Mode
-	f, err := fleet.New(x.Worker(), fleet.Options{Transport: transport.NewMemory(), Placements: []placement.Policy{LastServer{}}})
+	o := fleet.Options{Transport: transport.NewMemory(), Placements: []placement.Policy{LastServer{}}}
+	f, err := fleet.New(t.Context(), x.Worker(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -255,7 +255,7 @@ func (o *operator) failed(start int, err error) {
 func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name string) error {
 	p := &life{dead: make(chan struct{}), cable: &trial.Cable{Transport: gated{o.network, name, o.gates}}}
 	ctx, p.end = context.WithCancel(ctx)
-	f, err := fleet.New(m, fleet.Options{Transport: p.cable, Logger: o.r.logger()})
+	f, err := fleet.New(ctx, m, fleet.Options{Transport: p.cable, Logger: o.r.logger()})
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (r *run) remains(ctx context.Context, i int, l Leg) error {
 	if err != nil {
 		return err
 	}
-	f, err := fleet.New(rolemaker.Local{}, fleet.Options{Logger: r.logger()})
+	f, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{Logger: r.logger()})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -27,36 +26,36 @@ func meeting(t *testing.T, workers int, work func(ctx context.Context, f *fleet.
 	}
 }
 
-func TestUtilReduces(t *testing.T) {
+func TestCollectivesReduce(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		meeting(t, workers, func(ctx context.Context, f *fleet.Fleet) error {
-			u, i, n := f.Util(), f.WorkerIndex(), workers
+			i, n := f.WorkerIndex(), workers
 			for range 2 { // the same calls again are another meeting
 				mine := []float64{float64(i), -0.5, 1e100}
-				sum, err := u.AllReduce(ctx, mine, fleet.Sum)
+				sum, err := f.AllReduce(ctx, mine, fleet.Sum)
 				if want := []float64{float64(n * (n - 1) / 2), -0.5 * float64(n), float64(n) * 1e100}; err != nil || !reflect.DeepEqual(sum, want) {
 					t.Errorf("sum %v, error %v, want %v", sum, err, want)
 				}
 				if mine[0] != float64(i) {
 					t.Error("the caller's values were changed")
 				}
-				largest, err := u.AllReduce(ctx, mine, fleet.Max)
+				largest, err := f.AllReduce(ctx, mine, fleet.Max)
 				if err != nil || largest[0] != float64(n-1) {
 					t.Errorf("max %v, error %v", largest, err)
 				}
-				ints, err := u.AllReduceInts(ctx, []int64{int64(i), 1<<53 + 1}, fleet.Min)
+				ints, err := f.AllReduceInts(ctx, []int64{int64(i), 1<<53 + 1}, fleet.Min)
 				if err != nil || ints[0] != 0 || ints[1] != 1<<53+1 {
 					t.Errorf("min %v, error %v", ints, err)
 				}
-				all, err := u.AllGather(ctx, make([]float64, i))
+				all, err := f.AllGather(ctx, make([]float64, i))
 				if err != nil || len(all) != n || len(all[n-1]) != n-1 || all[0] == nil {
 					t.Errorf("gathered %v, error %v", all, err)
 				}
-				if err := u.Barrier(ctx); err != nil {
+				if err := f.BarrierWorker(ctx); err != nil {
 					return err
 				}
 			}
-			if _, err := u.AllReduce(ctx, nil, "mean"); err == nil || !strings.Contains(err.Error(), `op is "mean"; it can be "sum"`) {
+			if _, err := f.AllReduce(ctx, nil, "mean"); err == nil || !strings.Contains(err.Error(), `op is "mean"; it can be "sum"`) {
 				t.Errorf("an unknown op: %v", err)
 			}
 			return nil
@@ -69,7 +68,7 @@ func TestUtilMeetsBetweenEpochs(t *testing.T) {
 	for _, servers := range []int{0, 2} {
 		x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Sync(), To: 3, Ahead: true}
 		x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
-			sum, err := f.Util().AllReduceInts(ctx, []int64{1}, fleet.Sum)
+			sum, err := f.AllReduceInts(ctx, []int64{1}, fleet.Sum)
 			if err != nil || sum[0] != 3 {
 				return fmt.Errorf("sum %v: %w", sum, err)
 			}
@@ -83,24 +82,24 @@ func TestUtilMeetsBetweenEpochs(t *testing.T) {
 // a result, and the same calls work afterwards.
 func TestDifferentCollectivesAreRefused(t *testing.T) {
 	sum := func(ctx context.Context, f *fleet.Fleet) error {
-		_, err := f.Util().AllReduce(ctx, []float64{7, 2}, fleet.Sum)
+		_, err := f.AllReduce(ctx, []float64{7, 2}, fleet.Sum)
 		return err
 	}
 	others := map[string]func(ctx context.Context, f *fleet.Fleet) error{
 		"AllReduceInts (sum of 2 values)": func(ctx context.Context, f *fleet.Fleet) error {
-			_, err := f.Util().AllReduceInts(ctx, []int64{7, 2}, fleet.Sum)
+			_, err := f.AllReduceInts(ctx, []int64{7, 2}, fleet.Sum)
 			return err
 		},
 		"AllReduce (max of 2 values)": func(ctx context.Context, f *fleet.Fleet) error {
-			_, err := f.Util().AllReduce(ctx, []float64{7, 2}, fleet.Max)
+			_, err := f.AllReduce(ctx, []float64{7, 2}, fleet.Max)
 			return err
 		},
 		"AllReduce (sum of 3 values)": func(ctx context.Context, f *fleet.Fleet) error {
-			_, err := f.Util().AllReduce(ctx, []float64{7, 2, 1}, fleet.Sum)
+			_, err := f.AllReduce(ctx, []float64{7, 2, 1}, fleet.Sum)
 			return err
 		},
 		"AllGather": func(ctx context.Context, f *fleet.Fleet) error {
-			_, err := f.Util().AllGather(ctx, []float64{7, 2})
+			_, err := f.AllGather(ctx, []float64{7, 2})
 			return err
 		},
 		"BarrierWorker": func(ctx context.Context, f *fleet.Fleet) error { return f.BarrierWorker(ctx) },
@@ -129,7 +128,7 @@ func TestDifferentCollectivesAreRefused(t *testing.T) {
 
 func TestUtilAtTheWrongTime(t *testing.T) {
 	for role, err := range (fleettest.Cluster{Servers: 1, Workers: 1}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-		_, err := f.Util().AllGather(ctx, nil)
+		_, err := f.AllGather(ctx, nil)
 		return err
 	}) {
 		want := fleet.ErrOrder
@@ -141,52 +140,11 @@ func TestUtilAtTheWrongTime(t *testing.T) {
 		}
 	}
 	for role, err := range (fleettest.Cluster{Workers: 2}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-		_, err := f.Util().AllReduce(ctx, nil, fleet.Sum)
+		_, err := f.AllReduce(ctx, nil, fleet.Sum)
 		return err
 	}) {
 		if !errors.Is(err, fleet.ErrOrder) {
 			t.Errorf("%s: %v", role, err)
 		}
 	}
-}
-
-func TestGetFileShard(t *testing.T) {
-	files := []string{"a", "b", "c", "d", "e"}
-	for _, c := range []struct {
-		files   int
-		workers int
-		want    []string
-	}{
-		{5, 2, []string{"abc", "de"}}, {2, 3, []string{"a", "b", ""}}, {0, 1, []string{""}}, {5, 5, []string{"a", "b", "c", "d", "e"}},
-	} {
-		for i, want := range c.want {
-			f, err := fleet.New(rolemaker.UserDefined{CurrentID: i, WorkerNum: c.workers, ServerEndpoints: []string{"a:1"}}, fleet.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := f.Util().GetFileShard(files[:c.files])
-			if err != nil || strings.Join(got, "") != want {
-				t.Errorf("%d files, worker %d of %d: %v, error %v, want %s", c.files, i, c.workers, got, err, want)
-			}
-		}
-	}
-	f, err := fleet.New(rolemaker.UserDefined{Role: rolemaker.Server, WorkerNum: 1, ServerEndpoints: []string{"a:1"}}, fleet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Util().GetFileShard(files); !errors.Is(err, fleet.ErrRole) {
-		t.Errorf("a server's files: %v", err)
-	}
-}
-
-// Worker 0 of a job, and one that is alone, prints.
-func ExampleUtilBase_PrintOnRank() {
-	f, err := fleet.New(rolemaker.Local{}, fleet.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	f.Util().PrintOnRank("on 0", 0)
-	f.Util().PrintOnRank("on 1", 1)
-	// Output: on 0
 }
