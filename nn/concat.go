@@ -3,61 +3,105 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Concat joins nodes of shape [N a], [N b] and so on along the second dimension, to [N a+b…].
+// Concat joins nodes along their last dimension: [N a], [N b] and so on to [N a+b…], [N L a] and [N L b] to [N L a+b].
+// Their other dimensions are the same.
 func Concat(in ...*Node) *Node { return apply("", concat{}, in...) }
 
-type concat struct{}
+// ConcatAxis joins nodes along an axis, counted with the batch as 0: of [N L D] and [N K D], ConcatAxis(1, a, b) has
+// shape [N L+K D].
+func ConcatAxis(axis int, in ...*Node) *Node {
+	if axis == 0 {
+		axis = -1 // refused, where 0 would be the last
+	}
+	return apply("", concat{Axis: axis}, in...)
+}
+
+// Stack joins nodes of the same shape along a new axis, counted with the batch as 0: of two of shape [N D], Stack(1, a,
+// b) has shape [N 2 D].
+func Stack(axis int, in ...*Node) *Node {
+	rows := make([]*Node, len(in))
+	for i, x := range in {
+		if x == nil || x.bad || axis < 1 || axis > len(x.shape) {
+			return ConcatAxis(axis, in...)
+		}
+		rows[i] = Reshape(x, behindBatch(slices.Insert(slices.Clone(x.shape), axis, 1))...)
+	}
+	return ConcatAxis(axis, rows...)
+}
+
+type concat struct {
+	Axis int `json:"axis,omitempty"` // 0 is the last
+}
 
 func (concat) kind() string  { return "concat" }
 func (concat) overwritable() {}
 
-func (concat) infer(in []*Node) ([]int, error) {
+// axis is the one of an input along which it is joined.
+func (o concat) axis(dims int) int {
+	if o.Axis == 0 {
+		return dims - 1
+	}
+	return o.Axis
+}
+
+func (o concat) infer(in []*Node) ([]int, error) {
 	if len(in) == 0 {
 		return nil, errors.New("nothing to join")
 	}
 	if err := wantFloat(in); err != nil {
 		return nil, err
 	}
-	shape := []int{in[0].shape[0], 0}
-	for _, n := range in {
-		if len(n.shape) != 2 || n.shape[0] != shape[0] {
-			return nil, fmt.Errorf("inputs %v and %v don't fit: two dimensions are needed, the first the same", in[0], n)
+	axis := o.axis(len(in[0].shape))
+	if axis < 1 || axis >= len(in[0].shape) {
+		return nil, fmt.Errorf("input %v can't be joined along axis %d: there are those behind the batch, which is axis 0", in[0], axis)
+	}
+	shape := slices.Clone(in[0].shape)
+	for _, n := range in[1:] {
+		if len(n.shape) != len(shape) || !equalShapes(without(n.shape, axis), without(shape, axis)) {
+			return nil, fmt.Errorf("inputs %v and %v don't fit: all dimensions but the one that is joined, axis %d, have to be the same",
+				in[0], n, axis)
 		}
-		shape[1] += n.shape[1]
+		shape[axis] += n.shape[axis]
 	}
 	return shape, nil
 }
 
-func (concat) forward(c *cell) {
-	width, at := c.cols(), 0
+// without is a shape without an axis.
+func without(shape []int, axis int) []int {
+	return slices.Delete(slices.Clone(shape), axis, axis+1)
+}
+
+func (o concat) forward(c *cell) {
+	width, at := product(c.shape[o.axis(len(c.shape)):]), 0
 	for _, in := range c.in {
-		cols := in.cols()
-		for i := range c.rows() {
+		cols := product(in.shape[o.axis(len(c.shape)):])
+		for i := 0; i*width < len(c.value); i++ {
 			copy(c.value[i*width+at:], in.value[i*cols:(i+1)*cols])
 		}
 		at += cols
 	}
 }
 
-func (concat) backward(c *cell) {
-	at := 0
+func (o concat) backward(c *cell) {
+	width, at := product(c.shape[o.axis(len(c.shape)):]), 0
 	for _, in := range c.in {
+		cols := product(in.shape[o.axis(len(c.shape)):])
 		if in.wanted {
-			part(in, c, at)
+			part(in.grad, cols, c.grad[at:], width, in.adds())
 		}
-		at += in.cols()
+		at += cols
 	}
 }
 
-// part gives one input its columns of the gradient, which begin at a column.
-func part(in, c *cell, at int) {
-	width, cols, add := c.cols(), in.cols(), in.adds()
-	for i := range c.rows() {
-		dx, dy := in.grad[i*cols:(i+1)*cols], c.grad[i*width+at:i*width+at+cols]
+// part gives an input, in rows of cols, the beginnings of rows of a gradient.
+func part(dx []float32, cols int, grad []float32, width int, add bool) {
+	for i := 0; i*cols < len(dx); i++ {
+		dx, dy := dx[i*cols:(i+1)*cols], grad[i*width:i*width+cols]
 		if add {
 			kernels.Add(dx, dx, dy)
 		} else {

@@ -29,8 +29,8 @@
 //   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [Dropout]; [Shared] applies layers to several inputs
 //     with one set of parameters
 //   - functions: [ReLU], [LeakyReLU], [ELU], [GELU], [Swish], [Softplus], [Tanh], [Sigmoid], [Softmax], [LogSoftmax], [Clip], [Scale]
-//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [Max], [Concat], [Reshape],
-//     [Expand], [Cast], [Detach]
+//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [Max], [Cast], [Detach]
+//   - shapes: [Concat], [ConcatAxis], [Stack], [Split], [Slice], [Gather], [Transpose], [Reshape], [Expand]
 //   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
 //     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
 //     classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]
@@ -193,7 +193,9 @@ package nn
 //	dot.go         a query with each of its candidates
 //	cosine.go      cosine similarity
 //	reduce.go      Sum and Max along an axis
-//	concat.go      examples side by side
+//	concat.go      values side by side, Stack
+//	slice.go       parts of a value, Gather
+//	transpose.go   axes in another order
 //	reshape.go     other dimensions
 //	cast.go        another type
 //	detach.go      what no gradient passes

@@ -16,7 +16,7 @@ type op interface {
 }
 
 // inPlacer is an op that may overwrite its input's value and gradient with its own: elementwise, and its backward reads
-// only its own output.
+// only its own output, or nothing.
 type inPlacer interface{ inPlace() }
 
 // overwritable is an op whose backward does not read its own output, so that the node after it may overwrite it.

@@ -12,6 +12,7 @@ type reshape struct {
 
 func (reshape) kind() string  { return "reshape" }
 func (reshape) overwritable() {}
+func (reshape) inPlace()      {}
 
 func (r reshape) infer(in []*Node) ([]int, error) {
 	x := in[0]

@@ -14,7 +14,7 @@ type sizedCase struct {
 }
 
 // sizedCases are ops of values of any shape. Each of them also sits, at one size, in gradientCases.
-var sizedCases = slices.Concat(broadcastCases())
+var sizedCases = slices.Concat(broadcastCases(), shapeCases)
 
 func init() {
 	for _, c := range sizedCases {
@@ -204,4 +204,115 @@ func broadcastCases() (cases []sizedCase) {
 		return gradientCase{"expand", []arg{w(d)}, one(func(x *Node) *Node { return Expand(x, l, d) }),
 			func(in [][]float64) []float64 { return twin([][]float64{in[0], make([]float64, l*d)}) }}
 	}})
+}
+
+// moved64 is a value of a shape whose elements are those of the first input at the places that source names.
+func moved64(shape []int, source func(at []int) int) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		y := make([]float64, product(shape))
+		for i := range y {
+			y[i] = in[0][source(indexOf(shape, i))]
+		}
+		return y
+	}
+}
+
+// indexOf is the index along each axis of element i of a shape.
+func indexOf(shape []int, i int) []int {
+	at := make([]int, len(shape))
+	for j := len(shape) - 1; j >= 0; j-- {
+		at[j], i = i%shape[j], i/shape[j]
+	}
+	return at
+}
+
+// joined64 is the twin of joining two values of three axes along one of them.
+func joined64(a, b []int, axis int) func([][]float64) []float64 {
+	shape := slices.Clone(a)
+	shape[axis] += b[axis]
+	return func(in [][]float64) []float64 {
+		y := make([]float64, product(shape))
+		for i := range y {
+			at, of, from := indexOf(shape, i), a, in[0]
+			if at[axis] >= a[axis] {
+				at[axis] -= a[axis]
+				of, from = b, in[1]
+			}
+			y[i] = from[(at[0]*of[1]+at[1])*of[2]+at[2]]
+		}
+		return y
+	}
+}
+
+var shapeCases = []sizedCase{
+	{"slice", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		from, to := l/3, l/3+(l-l/3+1)/2
+		return gradientCase{"slice", []arg{x(n, l, d)}, one(func(x *Node) *Node { return Slice(x, 1, from, to) }),
+			moved64([]int{n, to - from, d}, func(at []int) int { return (at[0]*l+from+at[1])*d + at[2] })}
+	}},
+	{"slice of the last axis", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"slice", []arg{x(n, l, d)}, one(func(x *Node) *Node { return Slice(x, 2, d-1, d) }),
+			moved64([]int{n, l, 1}, func(at []int) int { return (at[0]*l+at[1])*d + d - 1 })}
+	}},
+	{"pieces joined the other way round", func(n int, draw func() int) gradientCase {
+		a, b := draw(), draw()
+		swap := func(x *Node) *Node { p := Split(x, 1, a, b); return Concat(p[1], p[0]) }
+		return gradientCase{"split", []arg{x(n, a+b)}, one(swap), moved64([]int{n, a + b}, func(at []int) int {
+			return at[0]*(a+b) + (at[1]+a)%(a+b)
+		})}
+	}},
+	{"concat of the last axis", func(n int, draw func() int) gradientCase {
+		l, a, b := draw(), draw(), draw()
+		return gradientCase{"concat", []arg{x(n, l, a), x(n, l, b)}, two(func(a, b *Node) *Node { return Concat(a, b) }),
+			joined64([]int{n, l, a}, []int{n, l, b}, 2)}
+	}},
+	{"concat of the middle axis", func(n int, draw func() int) gradientCase {
+		d, a, b := draw(), draw(), draw()
+		return gradientCase{"concat", []arg{x(n, a, d), x(n, b, d)}, two(func(a, b *Node) *Node { return ConcatAxis(1, a, b) }),
+			joined64([]int{n, a, d}, []int{n, b, d}, 1)}
+	}},
+	{"stack", func(n int, draw func() int) gradientCase {
+		d := draw()
+		return gradientCase{"stack", []arg{x(n, d), x(n, d)}, two(func(a, b *Node) *Node { return Stack(1, a, b) }),
+			joined64([]int{n, 1, d}, []int{n, 1, d}, 1)}
+	}},
+	{"stack behind", func(n int, draw func() int) gradientCase {
+		d := draw()
+		return gradientCase{"stack", []arg{x(n, d), x(n, d)}, two(func(a, b *Node) *Node { return Stack(2, a, b) }),
+			joined64([]int{n, d, 1}, []int{n, d, 1}, 2)}
+	}},
+	{"transpose", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"transpose", []arg{x(n, l, d)}, one(func(x *Node) *Node { return Transpose(x, 0, 2, 1) }),
+			moved64([]int{n, d, l}, func(at []int) int { return (at[0]*l+at[2])*d + at[1] })}
+	}},
+	{"transpose of heads", func(n int, draw func() int) gradientCase {
+		l, h, d := draw(), draw(), draw()
+		return gradientCase{"transpose", []arg{x(n, l, h, d)}, one(func(x *Node) *Node { return Transpose(x, 0, 2, 1, 3) }),
+			moved64([]int{n, h, l, d}, func(at []int) int { return ((at[0]*l+at[2])*h+at[1])*d + at[3] })}
+	}},
+	{"transpose of a parameter", func(_ int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"transpose", []arg{w(l, d)}, one(func(x *Node) *Node { return Transpose(x, 1, 0) }),
+			moved64([]int{d, l}, func(at []int) int { return at[1]*d + at[0] })}
+	}},
+	{"gather", func(n int, draw func() int) gradientCase {
+		l, d, k := draw(), draw(), draw()
+		return gradientCase{"gather", []arg{x(n, l, d), {labels, []int{n, k}, 0, float64(l)}}, two(Gather), func(in [][]float64) []float64 {
+			return moved64([]int{n, k, d}, func(at []int) int { return (at[0]*l+int(in[1][at[0]*k+at[1]]))*d + at[2] })(in)
+		}}
+	}},
+	{"gather of one position", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"gather", []arg{x(n, l, d), {labels, []int{n}, 0, float64(l)}}, two(Gather), func(in [][]float64) []float64 {
+			return moved64([]int{n, d}, func(at []int) int { return (at[0]*l+int(in[1][at[0]]))*d + at[1] })(in)
+		}}
+	}},
+	{"reshape in place", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"reshape", []arg{x(n, l*d)}, one(func(x *Node) *Node { return ReLU(Reshape(Scale(x, 2, 0), l, d)) }),
+			map1(func(x float64) float64 { return max(2*x, 0) })}
+	}},
 }

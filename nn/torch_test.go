@@ -6,6 +6,13 @@ import "maps"
 var torchOps = map[string]func(*goldenCase) *Node{
 	"broadcast_add": both(Add), "broadcast_subtract": both(Subtract), "broadcast_multiply": both(Multiply), "broadcast_divide": both(Divide),
 	"expand": func(c *goldenCase) *Node { return Expand(c.batched(0), c.ints("dims")...) },
+	"slice": func(c *goldenCase) *Node {
+		return Slice(c.batched(0), int(c.attr("axis")), int(c.attr("begin")), int(c.attr("end")))
+	},
+	"concat_axis": func(c *goldenCase) *Node { return ConcatAxis(int(c.attr("axis")), c.batched(0), c.batched(1)) },
+	"stack":       func(c *goldenCase) *Node { return Stack(int(c.attr("axis")), c.batched(0), c.batched(1)) },
+	"transpose":   func(c *goldenCase) *Node { return Transpose(c.batched(0), c.ints("axes")...) },
+	"gather":      func(c *goldenCase) *Node { return Gather(c.batched(0), c.ids(1)) },
 }
 
 func init() { maps.Copy(goldenOps, torchOps) }

@@ -47,6 +47,15 @@ for name, f in [("add", torch.add), ("subtract", torch.sub), ("multiply", torch.
 add("expand", lambda t: t.expand(3, 4, 5), x(5, 3, 1, 5), dims=[4, 5])
 
 # The rest follows in the order of the package's doc.
+add("slice", lambda t: t[:, 1:3], x(6, 3, 4, 5), axis=1, begin=1, end=3)
+add("slice", lambda t: t[..., 2:], x(7, 2, 3, 5), axis=2, begin=2, end=5)
+add("concat_axis", lambda a, b: torch.cat([a, b], 1), x(8, 2, 3, 4), x(9, 2, 1, 4), axis=1)
+add("concat_axis", lambda a, b: torch.cat([a, b], 2), x(10, 2, 3, 4), x(11, 2, 3, 2), axis=2)
+add("stack", lambda a, b: torch.stack([a, b], 1), x(12, 3, 4), x(13, 3, 4), axis=1)
+add("transpose", lambda t: t.permute(0, 2, 1), x(14, 2, 3, 4), axes=[0, 2, 1])
+add("transpose", lambda t: t.permute(0, 2, 1, 3), x(15, 2, 3, 4, 2), axes=[0, 2, 1, 3])
+index = torch.tensor([[0, 2, 2], [3, 1, 0]])
+add("gather", lambda t, i: torch.take_along_dim(t, i[:, :, None], 1), x(16, 2, 4, 3), index)
 # END
 
 print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))

@@ -1,0 +1,92 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
+
+// Transpose puts the axes of x, counted with the batch as 0, into another order, in which the batch stays the first: of
+// x with shape [N L H D], Transpose(x, 0, 2, 1, 3) has shape [N H L D].
+func Transpose(x *Node, axes ...int) *Node { return apply("", transpose{axes}, x) }
+
+type transpose struct {
+	Axes []int `json:"axes"`
+}
+
+func (transpose) kind() string  { return "transpose" }
+func (transpose) overwritable() {}
+
+func (t transpose) infer(in []*Node) ([]int, error) {
+	x := in[0]
+	all := slices.Sorted(slices.Values(t.Axes))
+	for i, axis := range all {
+		if i != axis {
+			all = nil
+			break
+		}
+	}
+	if len(all) != len(x.shape) || len(all) > mostDims || x.shape[0] == batch && t.Axes[0] != 0 {
+		return nil, fmt.Errorf("%v is no order of the axes of %v in which the batch is the first", t.Axes, x)
+	}
+	shape := make([]int, len(all))
+	for i, axis := range t.Axes {
+		shape[i] = x.shape[axis]
+	}
+	return shape, wantFloat(in)
+}
+
+// rows calls f for each piece of the value, n elements from at on, with where the first of them is in the input, and
+// the distance of these.
+func (t transpose) rows(c *cell, f func(at, n, from, stride int)) {
+	var stride, index [mostDims]int
+	last, in := len(t.Axes)-1, c.in[0].shape
+	for i, axis := range t.Axes {
+		stride[i] = product(in[axis+1:])
+	}
+	n, from := c.shape[last], 0
+	for at := 0; at < len(c.value); at += n {
+		f(at, n, from, stride[last])
+		for i := last - 1; i >= 0; i-- {
+			index[i]++
+			from += stride[i]
+			if index[i] < c.shape[i] {
+				break
+			}
+			from -= index[i] * stride[i]
+			index[i] = 0
+		}
+	}
+}
+
+func (t transpose) forward(c *cell) {
+	x := c.in[0].value
+	t.rows(c, func(at, n, from, stride int) {
+		y := c.value[at : at+n]
+		if stride == 1 {
+			copy(y, x[from:])
+			return
+		}
+		for i := range y {
+			y[i] = x[from+i*stride]
+		}
+	})
+}
+
+func (t transpose) backward(c *cell) {
+	if !c.in[0].wanted {
+		return
+	}
+	dx := c.in[0].sum()
+	t.rows(c, func(at, n, from, stride int) {
+		dy := c.grad[at : at+n]
+		if stride == 1 {
+			kernels.Add(dx[from:from+n], dx[from:from+n], dy)
+			return
+		}
+		for i, g := range dy {
+			dx[from+i*stride] += g
+		}
+	})
+}
