@@ -26,7 +26,8 @@ type base struct {
 	Key       *roster.Generation `json:"key,omitempty"`
 	Processes []uint64           `json:"processes,omitempty"` // of other servers, on server 0
 	From      source             `json:"from,omitzero"`
-	State     *machines          `json:"state,omitempty"` // nil where no worker has joined
+	// State is all facts, by key; nil where no worker has joined.
+	State map[string]json.RawMessage `json:"state,omitempty"`
 }
 
 // source is what tables were filled from; the zero value is nothing.
@@ -40,28 +41,25 @@ type source struct {
 
 // machines are the state of a server beside its tables.
 type machines struct {
-	Published bool          `json:"published"`
-	Origin    string        `json:"origin,omitempty"`
-	Told      string        `json:"told,omitempty"`
-	Progress  wire.Progress `json:"progress,omitzero"` // what the job went on from when it was started
-	Mode      mode.State    `json:"mode"`
-	Counts    []mode.Round  `json:"counts"`
-	Roster    roster.Saved  `json:"roster"`
-	Stopping  []uint32      `json:"stopping"`
-	Coming    []rateRecord  `json:"coming,omitempty"`
-	// Factors are those that updates are made with; a checkpoint has what is coming as well, as if it counted at once.
-	Factors []wire.RateFactor `json:"factors,omitempty"`
-	Gathers []gatherRecord    `json:"gathers,omitempty"`
-	Silent  uint64            `json:"silent,omitempty"` // collectives before these
-	Norms   []wire.Norms      `json:"norms,omitempty"`
-	Period  *cut.Period       `json:"period,omitempty"`
-	Ended   []period          `json:"ended,omitempty"`
+	Published bool           `json:"published"`
+	Origin    string         `json:"origin,omitempty"`
+	Told      string         `json:"told,omitempty"`
+	Progress  wire.Progress  `json:"progress,omitzero"` // what the job went on from when it was started
+	Mode      mode.State     `json:"mode"`
+	Counts    []mode.Round   `json:"counts"`
+	Roster    roster.Saved   `json:"roster"`
+	Stopping  []uint32       `json:"stopping"`
+	Gathers   []gatherRecord `json:"gathers,omitempty"`
+	Silent    uint64         `json:"silent,omitempty"` // collectives before these
+	Norms     []wire.Norms   `json:"norms,omitempty"`
+	Period    *cut.Period    `json:"period,omitempty"`
+	Ended     []period       `json:"ended,omitempty"`
 	// Generation is that of the last model for serving: a checkpoint that is begun from by another job says none.
 	Generation string `json:"generation,omitempty"`
 }
 
 // base is this server's now, with tables from that source.
-func (c *returning) base(from source, state *machines) base {
+func (c *returning) base(from source, state map[string]json.RawMessage) base {
 	b := base{Job: c.job(), Server: c.config.Index, Process: c.servers.process, Key: c.st.generation.Load(), From: from, State: state}
 	if c.config.Index == 0 {
 		b.Processes = c.servers.processes
@@ -82,11 +80,36 @@ func (c *returning) machines() *machines {
 		Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(), Stopping: recovery.stopping,
 		Gathers: c.gathering.completed(), Silent: c.gathering.silent, Norms: c.deaths.clipping.completed(), Period: c.st.cut.Period(),
 		Ended: *c.ended, Generation: c.part.store.Chain().Generation}
-	m.Factors = toWire(c.part.store.Factors())
-	for _, r := range c.deaths.rates.coming {
-		m.Coming = append(m.Coming, rateRecord{Round: uint64(r.round), Factor: r.factor})
-	}
 	return m
+}
+
+// facts are the machines and what the memory has. Locked, and nothing is being applied.
+func (c *returning) facts() (map[string]json.RawMessage, error) {
+	all, err := c.memory.save()
+	if err != nil {
+		return nil, err
+	}
+	rest, err := json.Marshal(c.machines())
+	if err != nil {
+		return nil, err
+	}
+	return all, json.Unmarshal(rest, &all)
+}
+
+// resumeAll makes them what they were. Locked.
+func (c *returning) resumeAll(all map[string]json.RawMessage) error {
+	text, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	var m machines
+	if err := json.Unmarshal(text, &m); err != nil {
+		return err
+	}
+	if err := c.resume(&m); err != nil {
+		return err
+	}
+	return c.memory.resume(all)
 }
 
 // resume makes the machines what they were. Where workers train copies, all rows are new to them. Locked.
@@ -97,10 +120,6 @@ func (c *returning) resume(m *machines) error {
 	c.st.roster.Return(m.Roster, c.st.clock.Now())
 	copy(c.members.rounds.counts, m.Counts)
 	copy(c.members.recovery.stopping, m.Stopping)
-	c.part.store.SetRateFactors(fromWire(m.Factors))
-	for _, r := range m.Coming {
-		c.deaths.rates.coming = append(c.deaths.rates.coming, rateChange{mode.Round(r.Round), r.Factor})
-	}
 	c.gathering.silent = m.Silent
 	for i := range m.Gathers {
 		c.gathering.recall(&m.Gathers[i])
@@ -158,9 +177,11 @@ func (c *returning) rebase(msg *wire.Save) {
 	if !c.journal.on() || msg.Progress == nil {
 		return
 	}
-	if err := c.segment(c.base(source{Dir: msg.Dir, ID: msg.ID}, c.machines())); err != nil {
-		c.journal.failed(err)
+	state, err := c.facts()
+	if err == nil {
+		err = c.segment(c.base(source{Dir: msg.Dir, ID: msg.ID}, state))
 	}
+	c.journal.failed(err)
 }
 
 // forget removes what lies before a whole checkpoint, and is not needed any more. The disk may be slow: the lock is not held.

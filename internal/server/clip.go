@@ -93,7 +93,7 @@ func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gra
 	})
 	if err == nil && !l.noted {
 		l.noted = true
-		c.journal.note(event{Norms: &wire.Norms{Round: uint64(r), Sums: gradient.AppendSquares(nil, l.sums)}})
+		c.journal.note(change{Norms: &wire.Norms{Round: uint64(r), Sums: gradient.AppendSquares(nil, l.sums)}})
 		err = c.st.lock.failure
 	}
 	return l.sums, err

@@ -139,7 +139,7 @@ func (c *deaths) dying(d *roster.Death) bool {
 func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	c.journal.note(event{Fence: &l})
+	c.journal.note(change{Fence: &l})
 	c.st.roster.Fence(l.Worker, l.Life, l.Why)
 	return wire.Fenced{Published: c.st.published, Round: uint64(c.st.mode.Open()), Pushed: c.rounds.noted[l.Worker] != nil}
 }
@@ -148,7 +148,7 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	c.journal.note(event{Drop: &l})
+	c.journal.note(change{Drop: &l})
 	c.takeOut(l)
 	return wire.Dropped{Counts: uint64(c.rounds.counted(l.Worker))}
 }

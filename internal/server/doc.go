@@ -12,6 +12,7 @@
 //	reply.go      the memory of an answer
 //	peers.go      requests to other servers
 //	journal.go    what changes is recorded, before anybody is answered
+//	facts.go      what of the parts outlives a kill: each registers its own
 //	servers.go    which servers are of this generation, and whether they live
 //
 // A push:

@@ -214,7 +214,7 @@ func (j *journalsJob) check(t *testing.T, moment string, want map[string]json.Ra
 		s := j.server(t, index)
 		s.collect(rows)
 		kindsOf(t, s.returning.journal.journal, kinds)
-		text, err := s.describe()
+		text, err := s.describe(t)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,13 +274,14 @@ func (j *journalsJob) move(dir string) error {
 }
 
 // describe is all that a server has come back to.
-func (s *Server) describe() ([]byte, error) {
+func (s *Server) describe(t *testing.T) ([]byte, error) {
+	facts := s.facts(t)
 	s.st.lock.Lock()
 	defer s.st.lock.Unlock()
 	store := s.part.store
 	image := store.Image(func(string) bool { return true })
 	defer image.Close()
-	all := map[string]any{"machines": s.returning.machines(), "process": s.servers.process,
+	all := map[string]any{"machines": facts, "process": s.servers.process,
 		"processes": s.servers.processes, "generation": s.st.generation.Load(), "step": store.Step(), "factors": store.Factors(), "chain": image.Chain}
 	for _, b := range store.Blocks {
 		_, state, step := b.Values.Snapshot()

@@ -69,7 +69,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 			g.more = append(g.more, int(f.Worker))
 		}
 		if g.done { // without this worker
-			c.journal.note(event{Gathered: g.record()})
+			c.journal.note(change{Gathered: g.record()})
 		}
 		c.st.lock.broadcast()
 	}
@@ -140,7 +140,7 @@ func (c *gathering) complete(g *gathered) bool {
 		}
 		g.done = true
 		c.st.roster.Met(g.have)
-		c.journal.note(event{Gathered: g.record()})
+		c.journal.note(change{Gathered: g.record()})
 		c.release(g.n - 1)
 	}
 	return true

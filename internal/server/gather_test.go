@@ -83,9 +83,7 @@ func TestForgottenGathersAreRefused(t *testing.T) {
 		send(t, s, part(n+1, "call", data), wire.StatusOK)
 	}
 	returned := job{strategy: quick, workers: 1}.server(t)
-	if err := returned.returning.resume(s.returning.machines()); err != nil {
-		t.Fatal(err)
-	}
+	returned.resume(t, s.facts(t))
 	for n, want := range map[uint64]uint16{50: wire.StatusOK, 98: wire.StatusOK, 100: wire.StatusRefused, 102: wire.StatusRefused} {
 		for _, s := range []*Server{s, returned} {
 			send(t, s, part(n, "AllGatherBytes", []byte{}), want)

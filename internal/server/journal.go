@@ -41,14 +41,13 @@ const (
 	kindServed                          // a frame with the ids of a model for serving, and its chain
 )
 
-// event is a change that is no update: one of its fields is set.
-type event struct {
+// change is a change that is no update: one of its fields is set.
+type change struct {
 	Generation *roster.Generation `json:"generation,omitempty"`
 	Server     *wire.Report       `json:"server,omitempty"` // admitted by server 0
 	Life       *roster.SavedLife  `json:"life,omitempty"`   // given by server 0
 	Begin      *wire.Leave        `json:"begin,omitempty"`  // of a worker's life
 	Park       *parkRecord        `json:"park,omitempty"`
-	Rate       *rateRecord        `json:"rate,omitempty"`
 	Left       *wire.Leave        `json:"left,omitempty"`
 	Ends       *endRecord         `json:"ends,omitempty"`
 	Fence      *wire.Leave        `json:"fence,omitempty"`
@@ -72,13 +71,6 @@ type counting struct {
 type parkRecord struct {
 	counting
 	Round uint64 `json:"round"`
-}
-
-type rateRecord struct {
-	counting
-	Round   uint64            `json:"round"`
-	Factor  float64           `json:"factor"`
-	Factors []wire.RateFactor `json:"factors,omitempty"`
 }
 
 type endRecord struct {
@@ -139,7 +131,7 @@ func (c *journaling) on() bool { return c != nil && c.journal != nil && !c.playi
 func (c *journaling) comesBack() bool { return c != nil && c.asked }
 
 // note records an event. Locked.
-func (c *journaling) note(e event) {
+func (c *journaling) note(e change) {
 	if !c.on() {
 		return
 	}

@@ -90,7 +90,7 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	case f.Op == wire.OpJoin && c.index == 0:
 		life, err := c.st.roster.Life(int(f.Worker), process, c.st.clock.Now())
 		if err == nil {
-			c.journal.note(event{Life: &roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life}})
+			c.journal.note(change{Life: &roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life}})
 		}
 		return life, err
 	case f.Op == wire.OpJoin:
@@ -109,7 +109,7 @@ func (c *membership) begin(worker int, life uint32) error {
 	if err != nil || !began {
 		return err
 	}
-	c.journal.note(event{Begin: &wire.Leave{Worker: worker, Life: life}})
+	c.journal.note(change{Begin: &wire.Leave{Worker: worker, Life: life}})
 	c.st.leaveCut(worker)
 	c.rounds.begin(worker)
 	c.pieces.forget(worker)
@@ -191,7 +191,7 @@ func (c *membership) leave(f *wire.Frame) error {
 // stopped takes a worker out that has stopped. Locked.
 func (c *membership) stopped(worker int, life uint32) {
 	c.log.Info("worker stopped", "worker", worker)
-	c.journal.note(event{Left: &wire.Leave{Worker: worker, Life: life}})
+	c.journal.note(change{Left: &wire.Leave{Worker: worker, Life: life}})
 	c.st.roster.Leave(worker)
 	c.depart(worker, false)
 }
@@ -224,7 +224,7 @@ func (c *membership) ends(f *wire.Frame) error {
 // over takes note that a worker's life is over before its work is done. Locked.
 func (c *membership) over(worker int, msg wire.Ending) {
 	c.log.Warn("worker ends before its work is done", "worker", worker, "why", msg.Why)
-	c.journal.note(event{Ends: &endRecord{worker, msg.Why}})
+	c.journal.note(change{Ends: &endRecord{worker, msg.Why}})
 	c.st.roster.End(worker, msg.Why)
 	if msg.Back != "" {
 		c.st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"log/slog"
 	"math"
 	"slices"
@@ -18,17 +19,54 @@ import (
 // The worker tells servers in their order. If it dies between two of them, server 0 knows, and passes the factor on with the
 // order that takes the worker out of the rounds: no round that it was needed for has closed before that.
 type rates struct {
-	st      *state
-	store   *table.Store
-	rounds  bool
-	journal *journaling
-	log     *slog.Logger
-	coming  []rateChange // that rounds to come begin with, in their order
+	st     *state
+	store  *table.Store
+	rounds bool
+	chosen event[rateRecord]
+	log    *slog.Logger
+	coming []rateChange // that rounds to come begin with, in their order
 }
 
 type rateChange struct {
 	round  mode.Round
 	factor float64
+}
+
+// rateRecord is a factor, as a worker has set it; without rounds with all factors that updates are made with from then on.
+type rateRecord struct {
+	counting
+	Round   uint64            `json:"round"`
+	Factor  float64           `json:"factor"`
+	Factors []wire.RateFactor `json:"factors,omitempty"`
+}
+
+// register has the factors outlive a kill: those that updates are made with, and those that wait for their rounds.
+func (c *rates) register(m *memory) {
+	addFact(m, "coming", func() (all []rateRecord) {
+		for _, r := range c.coming {
+			all = append(all, rateRecord{Round: uint64(r.round), Factor: r.factor})
+		}
+		return all
+	}, func(all []rateRecord) error {
+		for _, r := range all {
+			c.coming = append(c.coming, rateChange{mode.Round(r.Round), r.Factor})
+		}
+		return nil
+	})
+	addFact(m, "factors", func() []wire.RateFactor { return toWire(c.store.Factors()) }, func(all []wire.RateFactor) error {
+		c.store.SetRateFactors(fromWire(all))
+		return nil
+	})
+	c.chosen = addEvent(m, "rate", func(_ context.Context, r rateRecord) error {
+		c.set(mode.Round(r.Round), r.Factor)
+		if r.Factors != nil {
+			c.store.SetRateFactors(fromWire(r.Factors))
+		}
+		if r.Seq > 0 {
+			c.st.roster.Recount(r.Worker, r.Life, r.SavedRequest, false)
+		}
+		return nil
+	})
 }
 
 // handle sets the factor, once however often the request arrives, or says which it is.
@@ -76,14 +114,11 @@ func (c *rates) set(round mode.Round, factor float64) {
 
 // record has the journal know of a factor; without rounds with the update that it counts from. Locked.
 func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
-	if !c.journal.on() {
-		return
-	}
-	r := &rateRecord{counting: counting{int(f.Worker), f.Life, as.Saved()}, Round: f.Round, Factor: factor}
+	r := rateRecord{counting: counting{int(f.Worker), f.Life, as.Saved()}, Round: f.Round, Factor: factor}
 	if !c.rounds {
 		r.Factors = toWire(c.store.Factors())
 	}
-	c.journal.note(event{Rate: r})
+	c.chosen.note(r)
 }
 
 // begin sets the factor that the update of a round is made with. Locked.

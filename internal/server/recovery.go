@@ -54,7 +54,7 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *reply) error {
 	}
 	if msg.Yours = c.lowest(int(f.Worker)); msg.Yours && msg.Last {
 		c.stopping[f.Worker] = f.Life
-		c.journal.note(event{Stopping: &wire.Leave{Worker: int(f.Worker), Life: f.Life}})
+		c.journal.note(change{Stopping: &wire.Leave{Worker: int(f.Worker), Life: f.Life}})
 	}
 	msg.Yours = msg.Yours && !(msg.Ends && c.st.roster.Ended(int(f.Worker)))
 	return r.JSON(msg)
@@ -103,7 +103,7 @@ func (c *recovery) place(f *wire.Frame, msg *wire.Save, r *reply) error {
 		clear(c.places) // server 0 takes one save at a time: others are over
 		c.places[msg.ID] = dir
 		c.st.lock.Lock()
-		c.journal.note(event{Made: dir})
+		c.journal.note(change{Made: dir})
 		c.st.lock.Unlock()
 	}
 	return r.JSON(wire.Save{ID: msg.ID, Dir: dir})

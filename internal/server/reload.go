@@ -132,7 +132,7 @@ func (c *reloading) take(msg *wire.Load) error {
 		return err
 	}
 	c.put(n)
-	c.journal.note(event{Load: &n.from})
+	c.journal.note(change{Load: &n.from})
 	c.tell(n)
 	return nil
 }

@@ -30,6 +30,7 @@ import (
 // returning has the states that a server comes back to: what a segment of its journal begins from, and what it plays.
 type returning struct {
 	config    Config
+	memory    *memory
 	st        *state
 	part      *part
 	members   *membership
@@ -122,7 +123,7 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	defer c.st.lock.Unlock()
 	c.identify(b)
 	if b.State != nil {
-		if err := c.resume(b.State); err != nil {
+		if err := c.resumeAll(b.State); err != nil {
 			return 0, err
 		}
 	}
@@ -153,7 +154,10 @@ func (c *returning) identify(b base) {
 
 func (c *returning) play(ctx context.Context, kind journal.Kind, body []byte) error {
 	if kind == kindEvent {
-		var e event
+		if played, err := c.memory.playEvent(ctx, body); played {
+			return err
+		}
+		var e change
 		if err := json.Unmarshal(body, &e); err != nil {
 			return err
 		}
@@ -181,7 +185,7 @@ func (c *returning) play(ctx context.Context, kind journal.Kind, body []byte) er
 }
 
 // event makes a change anew.
-func (c *returning) event(ctx context.Context, e *event) error {
+func (c *returning) event(ctx context.Context, e *change) error {
 	now := c.st.clock.Now()
 	switch {
 	case e.Generation != nil:
@@ -196,8 +200,6 @@ func (c *returning) event(ctx context.Context, e *event) error {
 		_, err := c.st.mode.Park(e.Park.Worker, mode.Round(e.Park.Round))
 		c.count(e.Park.counting, false)
 		return err
-	case e.Rate != nil:
-		c.rate(e.Rate)
 	case e.Left != nil:
 		c.st.roster.Leave(e.Left.Worker)
 		c.members.depart(e.Left.Worker, false)
@@ -230,17 +232,6 @@ func (c *returning) event(ctx context.Context, e *event) error {
 // count has a request count in its worker's window.
 func (c *returning) count(q counting, push bool) {
 	c.st.roster.Recount(q.Worker, q.Life, q.SavedRequest, push)
-}
-
-// rate makes a factor on learning rates count as it did.
-func (c *returning) rate(r *rateRecord) {
-	c.deaths.rates.set(mode.Round(r.Round), r.Factor)
-	if r.Factors != nil {
-		c.part.store.SetRateFactors(fromWire(r.Factors))
-	}
-	if r.Seq > 0 {
-		c.count(r.counting, false)
-	}
 }
 
 // shrink ends a period of the tables again.

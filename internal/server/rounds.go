@@ -54,7 +54,7 @@ func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request)
 	if err != nil {
 		return wire.Refuse(wire.StatusStale, "%v", err)
 	}
-	c.journal.note(event{Park: &parkRecord{counting{worker, life, as.Saved()}, uint64(r)}})
+	c.journal.note(change{Park: &parkRecord{counting{worker, life, as.Saved()}, uint64(r)}})
 	as.Apply(0, 0, 0) // before others are woken: a cut may wait for it
 	c.st.roster.Window(worker).Accept(as)
 	c.close(apply)

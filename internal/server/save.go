@@ -318,7 +318,7 @@ func (c *saving) endPeriod(msg *wire.Save) (freed wire.Freed, err error) {
 		record.Dropped = append(record.Dropped, t.Dropped())
 	}
 	c.st.lock.Lock()
-	c.journal.note(event{Shrink: record})
+	c.journal.note(change{Shrink: record})
 	remember(c.ended, record.period)
 	c.st.lock.Unlock()
 	if err == nil {
@@ -392,7 +392,7 @@ func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	c.st.lock.Lock()
 	c.st.cut.Committed(step, msg.Freed, err)
 	if err == nil && msg.Shrink != nil {
-		c.journal.note(event{Period: c.st.cut.Period()})
+		c.journal.note(change{Period: c.st.cut.Period()})
 	}
 	c.st.lock.broadcast()
 	c.st.lock.Unlock()

@@ -126,7 +126,7 @@ type training struct {
 func (s *Server) connectTraining(traits mode.Traits, journal *journaling) training {
 	c, st, part := s.c, s.st, s.part
 	t := training{
-		rates:   &rates{st: st, store: part.store, rounds: traits.Rounds, journal: journal, log: s.log},
+		rates:   &rates{st: st, store: part.store, rounds: traits.Rounds, log: s.log},
 		changed: &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)},
 		delays:  &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats, pulled: make([][]float32, c.Workers)},
 	}
@@ -171,12 +171,21 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 
 	reloading := &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, journal: journal, log: s.log}
-	s.returning = &returning{config: c, st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
+	s.returning = &returning{config: c, memory: s.register(journal, t), st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
 		journal: journal, reloading: reloading, ended: s.saving.ended, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase, s.saving.forget, s.saving.size = s.returning.rebase, s.returning.forget, &s.returning.growth.part
 	s.recovery.another.taken = s.returning.begins
 	s.answer(t, members, frozen, gathering, journal)
+}
+
+// register has each part say what of it outlives a kill. What comes back does so in this order.
+func (s *Server) register(j *journaling, t training) *memory {
+	m := newMemory(j)
+	for _, part := range []interface{ register(*memory) }{t.rates} {
+		part.register(m)
+	}
+	return m
 }
 
 // answer has the door give each request to the part that answers it.

@@ -207,7 +207,7 @@ func (c *servers) begin(ctx context.Context, answer wire.Reported) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	g := &roster.Generation{Number: answer.Generation, Key: answer.Key, Fingerprint: c.fingerprint.Sum()}
-	c.journal.note(event{Generation: g})
+	c.journal.note(change{Generation: g})
 	c.st.generation.Store(g)
 	if failure != nil {
 		c.st.lock.fail(failure)
@@ -303,7 +303,7 @@ func (c *servers) introduce(msg *wire.Report) error {
 		return c.st.lock.failure
 	}
 	c.processes[msg.Server] = msg.Process
-	c.journal.note(event{Server: &wire.Report{Server: msg.Server, Process: msg.Process}})
+	c.journal.note(change{Server: &wire.Report{Server: msg.Server, Process: msg.Process}})
 	return nil
 }
 

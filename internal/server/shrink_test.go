@@ -72,9 +72,7 @@ func TestAPeriodOfANameEndsOnce(t *testing.T) {
 		t.Fatalf("periods have dropped %v and %v", first, second)
 	}
 	returned := newServer(t, strategy.Async())
-	if err := returned.returning.resume(s.returning.machines()); err != nil {
-		t.Fatal(err)
-	}
+	returned.resume(t, s.facts(t))
 	for _, s := range []*Server{s, returned} {
 		clock := s.part.store.Tables[0].Clock()
 		again := []wire.Freed{end(s, "c", "p1"), end(s, "d", "p2"), end(s, "e", "p1")}

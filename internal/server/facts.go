@@ -1,0 +1,140 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// memory is what of a server outlives its process, beside the tables. Each part registers its own share, in its own file:
+//
+//   - A fact is state. The base of a segment has all facts, and a process that comes back resumes them in the order of registration.
+//   - An event is a decision. The part notes it before anybody is answered, and a process
+//     that comes back plays all since the base, in their order.
+//
+// An event is a decision and not a fact: what follows from it in several parts is one record, so that the torn end of a journal never has
+// half of it. Only the registration of how it is played gives the handle that notes it.
+type memory struct {
+	journal *journaling
+	facts   []fact
+	events  map[string]func(context.Context, json.RawMessage) error
+}
+
+func newMemory(j *journaling) *memory {
+	return &memory{journal: j, events: map[string]func(context.Context, json.RawMessage) error{}}
+}
+
+// fact is a registered fact. Both functions are called locked, while nothing is being applied.
+type fact struct {
+	key    string
+	save   func() any // nil where there is nothing to save
+	resume func(json.RawMessage) error
+}
+
+// addFact registers state that is saved under a key, which never changes. A zero value is not written, and resumed like any other: the
+// tables may have been filled from a checkpoint since the state was made.
+func addFact[T any](m *memory, key string, save func() T, resume func(T) error) {
+	m.facts = append(m.facts, fact{key: key,
+		save: func() any {
+			v := save()
+			if reflect.ValueOf(&v).Elem().IsZero() {
+				return nil
+			}
+			return v
+		},
+		resume: func(text json.RawMessage) error {
+			v, err := parsed[T](text)
+			if err != nil {
+				return err
+			}
+			return resume(v)
+		}})
+}
+
+// addValue registers a field that is state as it is.
+func addValue[T any](m *memory, key string, v *T) {
+	addFact(m, key, func() T { return *v }, func(then T) error {
+		*v = then
+		return nil
+	})
+}
+
+// event notes decisions of one kind.
+type event[T any] struct {
+	journal *journaling
+	key     string
+}
+
+// addEvent registers decisions that are recorded under a key, which never changes, and how one is made again. play is called locked.
+func addEvent[T any](m *memory, key string, play func(context.Context, T) error) event[T] {
+	m.events[key] = func(ctx context.Context, text json.RawMessage) error {
+		v, err := parsed[T](text)
+		if err != nil {
+			return err
+		}
+		return play(ctx, v)
+	}
+	return event[T]{m.journal, key}
+}
+
+// note records a decision. Locked.
+func (e event[T]) note(v T) {
+	if !e.journal.on() {
+		return
+	}
+	body, err := json.Marshal(map[string]T{e.key: v})
+	if err == nil {
+		err = e.journal.journal.Append(kindEvent, body)
+	}
+	e.journal.failed(err)
+}
+
+// save is all facts, by key. Locked, and nothing is being applied.
+func (m *memory) save() (map[string]json.RawMessage, error) {
+	all := make(map[string]json.RawMessage, len(m.facts))
+	for _, f := range m.facts {
+		v := f.save()
+		if v == nil {
+			continue
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("the journal's %q: %w", f.key, err)
+		}
+		all[f.key] = text
+	}
+	return all, nil
+}
+
+// resume makes all facts what was saved. Locked.
+func (m *memory) resume(all map[string]json.RawMessage) error {
+	for _, f := range m.facts {
+		if err := f.resume(all[f.key]); err != nil {
+			return fmt.Errorf("the journal's %q: %w", f.key, err)
+		}
+	}
+	return nil
+}
+
+// playEvent makes a decision again, if it is registered. Locked.
+func (m *memory) playEvent(ctx context.Context, body []byte) (played bool, err error) {
+	var e map[string]json.RawMessage
+	if err := json.Unmarshal(body, &e); err != nil {
+		return true, err
+	}
+	for key, text := range e {
+		if play := m.events[key]; play != nil {
+			return true, play(ctx, text)
+		}
+	}
+	return false, nil
+}
+
+// parsed is the value in a text, or the zero value where there is no text.
+func parsed[T any](text json.RawMessage) (v T, err error) {
+	if len(text) > 0 {
+		err = json.Unmarshal(text, &v)
+	}
+	return v, err
+}
