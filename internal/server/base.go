@@ -11,7 +11,6 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/files"
-	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -51,7 +50,6 @@ type machines struct {
 	Stopping  []uint32       `json:"stopping"`
 	Gathers   []gatherRecord `json:"gathers,omitempty"`
 	Silent    uint64         `json:"silent,omitempty"` // collectives before these
-	Norms     []wire.Norms   `json:"norms,omitempty"`
 	Period    *cut.Period    `json:"period,omitempty"`
 	Ended     []period       `json:"ended,omitempty"`
 	// Generation is that of the last model for serving: a checkpoint that is begun from by another job says none.
@@ -78,7 +76,7 @@ func (c *returning) machines() *machines {
 	loading, recovery := c.members.loading, c.members.recovery
 	m := &machines{Published: c.st.published, Origin: loading.origin, Told: loading.from, Progress: recovery.progress,
 		Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(), Stopping: recovery.stopping,
-		Gathers: c.gathering.completed(), Silent: c.gathering.silent, Norms: c.deaths.clipping.completed(), Period: c.st.cut.Period(),
+		Gathers: c.gathering.completed(), Silent: c.gathering.silent, Period: c.st.cut.Period(),
 		Ended: *c.ended, Generation: c.part.store.Chain().Generation}
 	return m
 }
@@ -123,11 +121,6 @@ func (c *returning) resume(m *machines) error {
 	c.gathering.silent = m.Silent
 	for i := range m.Gathers {
 		c.gathering.recall(&m.Gathers[i])
-	}
-	for i := range m.Norms {
-		if err := c.deaths.clipping.recall(&m.Norms[i]); err != nil {
-			return err
-		}
 	}
 	chain := c.part.store.Chain()
 	chain.Generation = m.Generation
@@ -267,16 +260,6 @@ func (c *gathering) completed() (all []gatherRecord) {
 	for _, n := range c.order {
 		if g := c.byNumber[n]; g.done && g.err == nil {
 			all = append(all, *g.record())
-		}
-	}
-	return all
-}
-
-// completed are the sums of rounds that every server has sent. Locked.
-func (c *clipping) completed() (all []wire.Norms) {
-	for _, r := range c.norms.order {
-		if l := c.norms.byRound[r]; l.noted {
-			all = append(all, wire.Norms{Round: uint64(r), Sums: gradient.AppendSquares(nil, l.sums)})
 		}
 	}
 	return all

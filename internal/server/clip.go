@@ -20,15 +20,44 @@ import (
 // The one exception is a worker's death, when a round may close on some servers alone; package roster says how, and norms
 // what follows.
 type clipping struct {
-	st      *state
-	peers   *peers
-	journal *journaling
+	st     *state
+	peers  *peers
+	summed event[wire.Norms]
 	// by is the rule's clip, nil where servers have nothing to clip: workers have, or the rule does not.
 	by     optimizer.NormClipper
 	params int
 	norms  norms           // server 0's
 	life   context.Context // ends when the server closes or the job fails
 	limit  time.Duration   // of a wait for the others
+}
+
+// register has the sums outlive a kill that every server has sent: one that missed them asks again.
+func (c *clipping) register(m *memory) {
+	addFact(m, "norms", func() (all []wire.Norms) {
+		for _, r := range c.norms.order {
+			if l := c.norms.byRound[r]; l.noted {
+				all = append(all, l.saved(r))
+			}
+		}
+		return all
+	}, func(all []wire.Norms) error {
+		for _, n := range all {
+			if err := c.recall(n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.summed = addEvent(m, "norms", func(_ context.Context, n wire.Norms) error { return c.recall(n) })
+}
+
+// recall has the sums of a round that every server has sent. Locked.
+func (c *clipping) recall(n wire.Norms) error {
+	sums, err := gradient.ParseSquares(n.Sums, c.params)
+	if err != nil {
+		return err
+	}
+	return c.norms.recall(mode.Round(n.Round), sums)
 }
 
 // clipOf is the clip that servers apply under a rule: in modes without rounds workers have limited what they push.
@@ -93,7 +122,7 @@ func (c *clipping) gather(r mode.Round, from int, own []gradient.Squares) ([]gra
 	})
 	if err == nil && !l.noted {
 		l.noted = true
-		c.journal.note(change{Norms: &wire.Norms{Round: uint64(r), Sums: gradient.AppendSquares(nil, l.sums)}})
+		c.summed.note(l.saved(r))
 		err = c.st.lock.failure
 	}
 	return l.sums, err

@@ -54,7 +54,6 @@ type change struct {
 	Drop       *wire.Leave        `json:"drop,omitempty"`
 	Stopping   *wire.Leave        `json:"stopping,omitempty"` // the life that saves a last time
 	Gathered   *gatherRecord      `json:"gathered,omitempty"`
-	Norms      *wire.Norms        `json:"norms,omitempty"`
 	Shrink     *shrinkRecord      `json:"shrink,omitempty"`
 	Period     *cut.Period        `json:"period,omitempty"` // committed by server 0
 	Load       *loadRecord        `json:"load,omitempty"`

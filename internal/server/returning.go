@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/files"
-	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/journal"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
@@ -213,8 +212,6 @@ func (c *returning) event(ctx context.Context, e *change) error {
 		c.members.recovery.stopping[e.Stopping.Worker] = e.Stopping.Life
 	case e.Gathered != nil:
 		c.gathering.recall(e.Gathered)
-	case e.Norms != nil:
-		return c.deaths.clipping.recall(e.Norms)
 	case e.Shrink != nil:
 		return c.shrink(e.Shrink)
 	case e.Made != "":
@@ -315,23 +312,6 @@ func (c *gathering) recall(r *gatherRecord) {
 	g.data, g.more, g.have, g.done, g.forgotten = r.Data, r.More, r.Have, true, r.Forgotten
 	copy(g.lives, r.Lives)
 	c.release(r.N - 1)
-}
-
-// recall has the sums of a round that every server has sent. Locked.
-func (c *clipping) recall(n *wire.Norms) error {
-	sums, err := gradient.ParseSquares(n.Sums, c.params)
-	if err != nil {
-		return err
-	}
-	l, err := c.norms.of(mode.Round(n.Round), c.params)
-	if err != nil {
-		return err
-	}
-	l.sums, l.noted = sums, true
-	for i := range l.have {
-		l.have[i], c.norms.at[i] = true, max(c.norms.at[i], mode.Round(n.Round))
-	}
-	return nil
 }
 
 // put makes frozen values those of the tables. Locked.

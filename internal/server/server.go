@@ -88,7 +88,7 @@ func New(c Config) (*Server, error) {
 		durably: c.Strategy.Recovery.Journal == strategy.JournalMachine, log: s.log}
 	peers := &peers{st: s.st, index: c.Index, endpoints: c.Endpoints, transport: c.Transport,
 		timeout: c.Strategy.WorkerTimeout.Std(), away: c.Strategy.ServerTimeout().Std(), lost: make([]bool, len(c.Endpoints))}
-	s.clipping = &clipping{st: s.st, peers: peers, journal: journal, by: clip, params: len(c.Layout.Params),
+	s.clipping = &clipping{st: s.st, peers: peers, by: clip, params: len(c.Layout.Params),
 		norms: newNorms(len(c.Endpoints)),
 		life:  life, limit: c.Strategy.WaitTimeout.Std()}
 	s.differences = &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
@@ -182,7 +182,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 // register has each part say what of it outlives a kill. What comes back does so in this order.
 func (s *Server) register(j *journaling, t training) *memory {
 	m := newMemory(j)
-	for _, part := range []interface{ register(*memory) }{t.rates} {
+	for _, part := range []interface{ register(*memory) }{t.rates, s.clipping} {
 		part.register(m)
 	}
 	return m
