@@ -40,18 +40,16 @@ type source struct {
 
 // machines are the state of a server beside its tables.
 type machines struct {
-	Published bool           `json:"published"`
-	Origin    string         `json:"origin,omitempty"`
-	Told      string         `json:"told,omitempty"`
-	Progress  wire.Progress  `json:"progress,omitzero"` // what the job went on from when it was started
-	Mode      mode.State     `json:"mode"`
-	Counts    []mode.Round   `json:"counts"`
-	Roster    roster.Saved   `json:"roster"`
-	Stopping  []uint32       `json:"stopping"`
-	Gathers   []gatherRecord `json:"gathers,omitempty"`
-	Silent    uint64         `json:"silent,omitempty"` // collectives before these
-	Period    *cut.Period    `json:"period,omitempty"`
-	Ended     []period       `json:"ended,omitempty"`
+	Published bool          `json:"published"`
+	Origin    string        `json:"origin,omitempty"`
+	Told      string        `json:"told,omitempty"`
+	Progress  wire.Progress `json:"progress,omitzero"` // what the job went on from when it was started
+	Mode      mode.State    `json:"mode"`
+	Counts    []mode.Round  `json:"counts"`
+	Roster    roster.Saved  `json:"roster"`
+	Stopping  []uint32      `json:"stopping"`
+	Period    *cut.Period   `json:"period,omitempty"`
+	Ended     []period      `json:"ended,omitempty"`
 	// Generation is that of the last model for serving: a checkpoint that is begun from by another job says none.
 	Generation string `json:"generation,omitempty"`
 }
@@ -76,8 +74,8 @@ func (c *returning) machines() *machines {
 	loading, recovery := c.members.loading, c.members.recovery
 	m := &machines{Published: c.st.published, Origin: loading.origin, Told: loading.from, Progress: recovery.progress,
 		Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(), Stopping: recovery.stopping,
-		Gathers: c.gathering.completed(), Silent: c.gathering.silent, Period: c.st.cut.Period(),
-		Ended: *c.ended, Generation: c.part.store.Chain().Generation}
+		Period: c.st.cut.Period(),
+		Ended:  *c.ended, Generation: c.part.store.Chain().Generation}
 	return m
 }
 
@@ -118,10 +116,6 @@ func (c *returning) resume(m *machines) error {
 	c.st.roster.Return(m.Roster, c.st.clock.Now())
 	copy(c.members.rounds.counts, m.Counts)
 	copy(c.members.recovery.stopping, m.Stopping)
-	c.gathering.silent = m.Silent
-	for i := range m.Gathers {
-		c.gathering.recall(&m.Gathers[i])
-	}
 	chain := c.part.store.Chain()
 	chain.Generation = m.Generation
 	c.part.store.SetChain(chain)
@@ -254,13 +248,3 @@ func (c *returning) newest() (number int, b base, err error) {
 
 // errNoJournal says that there is nothing to come back to.
 var errNoJournal = errors.New("there is no journal")
-
-// completed are the collectives that are over. Locked.
-func (c *gathering) completed() (all []gatherRecord) {
-	for _, n := range c.order {
-		if g := c.byNumber[n]; g.done && g.err == nil {
-			all = append(all, *g.record())
-		}
-	}
-	return all
-}

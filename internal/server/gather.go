@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // forgotten.
 type gathering struct {
 	st       *state
-	journal  *journaling
+	ended    event[gatherRecord]
 	byNumber map[uint64]*gathered
 	order    []uint64
 	past     uint64 // the highest that is over and not in byNumber
@@ -39,12 +40,58 @@ type gathered struct {
 	released, forgotten bool
 }
 
+// gatherRecord is a collective that is over.
+type gatherRecord struct {
+	N     uint64   `json:"n"`
+	Call  string   `json:"call"`
+	First int      `json:"first"`
+	Data  [][]byte `json:"data"`
+	More  []int    `json:"more,omitempty"`
+	Have  []bool   `json:"have"`
+	Lives []uint32 `json:"lives,omitempty"`
+
+	Forgotten bool `json:"forgotten,omitempty"` // what was brought
+}
+
 const (
 	// keepGathers is how many collectives are remembered; a worker has one under way at a time.
 	keepGathers = 256
 	// keepGathered is how many bytes of what was brought to those that are released; of one that brought more than a quarter of it, none.
 	keepGathered = 1 << 20
 )
+
+// register has the collectives that are over outlive a kill.
+func (c *gathering) register(m *memory) {
+	addValue(m, "silent", &c.silent)
+	addFact(m, "gathers", func() (all []gatherRecord) {
+		for _, n := range c.order {
+			if g := c.byNumber[n]; g.done && g.err == nil {
+				all = append(all, g.record())
+			}
+		}
+		return all
+	}, func(all []gatherRecord) error {
+		for i := range all {
+			c.recall(&all[i])
+		}
+		return nil
+	})
+	c.ended = addEvent(m, "gathered", func(_ context.Context, r gatherRecord) error {
+		c.recall(&r)
+		return nil
+	})
+}
+
+// recall has a collective that is over. Locked.
+func (c *gathering) recall(r *gatherRecord) {
+	if len(c.order) == 0 {
+		c.past = r.N - 1
+	}
+	g := c.of(r.N, r.Call, r.First)
+	g.data, g.more, g.have, g.done, g.forgotten = r.Data, r.More, r.Have, true, r.Forgotten
+	copy(g.lives, r.Lives)
+	c.release(r.N - 1)
+}
 
 // handle collects a worker's blob and answers when all have come.
 func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
@@ -69,7 +116,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 			g.more = append(g.more, int(f.Worker))
 		}
 		if g.done { // without this worker
-			c.journal.note(change{Gathered: g.record()})
+			c.ended.note(g.record())
 		}
 		c.st.lock.broadcast()
 	}
@@ -140,7 +187,7 @@ func (c *gathering) complete(g *gathered) bool {
 		}
 		g.done = true
 		c.st.roster.Met(g.have)
-		c.journal.note(change{Gathered: g.record()})
+		c.ended.note(g.record())
 		c.release(g.n - 1)
 	}
 	return true
@@ -184,6 +231,12 @@ func (c *gathering) release(n uint64) {
 			}
 		}
 	}
+}
+
+// record is a collective as the journal has it. Locked.
+func (g *gathered) record() gatherRecord {
+	return gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have, Lives: g.lives,
+		Forgotten: g.forgotten}
 }
 
 // size is how much was brought, as far as it is here.

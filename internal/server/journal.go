@@ -53,7 +53,6 @@ type change struct {
 	Fence      *wire.Leave        `json:"fence,omitempty"`
 	Drop       *wire.Leave        `json:"drop,omitempty"`
 	Stopping   *wire.Leave        `json:"stopping,omitempty"` // the life that saves a last time
-	Gathered   *gatherRecord      `json:"gathered,omitempty"`
 	Shrink     *shrinkRecord      `json:"shrink,omitempty"`
 	Period     *cut.Period        `json:"period,omitempty"` // committed by server 0
 	Load       *loadRecord        `json:"load,omitempty"`
@@ -75,18 +74,6 @@ type parkRecord struct {
 type endRecord struct {
 	Worker int    `json:"worker"`
 	Why    string `json:"why"`
-}
-
-type gatherRecord struct {
-	N     uint64   `json:"n"`
-	Call  string   `json:"call"`
-	First int      `json:"first"`
-	Data  [][]byte `json:"data"`
-	More  []int    `json:"more,omitempty"`
-	Have  []bool   `json:"have"`
-	Lives []uint32 `json:"lives,omitempty"`
-
-	Forgotten bool `json:"forgotten,omitempty"` // what was brought
 }
 
 // period is one of this server's tables that has ended: its name, by which it is known again when a cut is made anew, and what was dropped.

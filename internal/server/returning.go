@@ -34,7 +34,6 @@ type returning struct {
 	part      *part
 	members   *membership
 	deaths    *deaths
-	gathering *gathering
 	servers   *servers
 	journal   *journaling
 	growth    *growth
@@ -210,8 +209,6 @@ func (c *returning) event(ctx context.Context, e *change) error {
 		c.deaths.takeOut(*e.Drop)
 	case e.Stopping != nil:
 		c.members.recovery.stopping[e.Stopping.Worker] = e.Stopping.Life
-	case e.Gathered != nil:
-		c.gathering.recall(e.Gathered)
 	case e.Shrink != nil:
 		return c.shrink(e.Shrink)
 	case e.Made != "":
@@ -295,23 +292,6 @@ func appliedOf(f *wire.Frame, r *updateRecord) (a update.Applied, err error) {
 func (c *returning) frozenOf(f *wire.Frame) ([]float32, error) {
 	w, _, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
 	return w, err
-}
-
-// record is a collective as the journal has it. Locked.
-func (g *gathered) record() *gatherRecord {
-	return &gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have, Lives: g.lives,
-		Forgotten: g.forgotten}
-}
-
-// recall has a collective that is over. Locked.
-func (c *gathering) recall(r *gatherRecord) {
-	if len(c.order) == 0 {
-		c.past = r.N - 1
-	}
-	g := c.of(r.N, r.Call, r.First)
-	g.data, g.more, g.have, g.done, g.forgotten = r.Data, r.More, r.Have, true, r.Forgotten
-	copy(g.lives, r.Lives)
-	c.release(r.N - 1)
 }
 
 // put makes frozen values those of the tables. Locked.

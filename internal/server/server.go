@@ -160,7 +160,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
 		rule: c.Rule, servers: len(c.Endpoints), ended: new([]period), journal: journal,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
-	gathering := &gathering{st: st, journal: journal, byNumber: map[uint64]*gathered{}}
+	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
 		recovery: s.recovery, gathering: gathering, journal: journal, index: c.Index, back: c.Strategy.GoesBack(),
 		differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
@@ -171,7 +171,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 
 	reloading := &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, journal: journal, log: s.log}
-	s.returning = &returning{config: c, memory: s.register(journal, t), st: st, part: part, members: members, deaths: s.deaths, gathering: gathering, servers: s.servers,
+	s.returning = &returning{config: c, memory: s.register(journal, t, gathering), st: st, part: part, members: members, deaths: s.deaths, servers: s.servers,
 		journal: journal, reloading: reloading, ended: s.saving.ended, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase, s.saving.forget, s.saving.size = s.returning.rebase, s.returning.forget, &s.returning.growth.part
@@ -180,9 +180,9 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 }
 
 // register has each part say what of it outlives a kill. What comes back does so in this order.
-func (s *Server) register(j *journaling, t training) *memory {
+func (s *Server) register(j *journaling, t training, g *gathering) *memory {
 	m := newMemory(j)
-	for _, part := range []interface{ register(*memory) }{t.rates, s.clipping} {
+	for _, part := range []interface{ register(*memory) }{t.rates, s.clipping, g} {
 		part.register(m)
 	}
 	return m
