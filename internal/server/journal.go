@@ -52,11 +52,9 @@ type change struct {
 	Ends       *endRecord         `json:"ends,omitempty"`
 	Fence      *wire.Leave        `json:"fence,omitempty"`
 	Drop       *wire.Leave        `json:"drop,omitempty"`
-	Stopping   *wire.Leave        `json:"stopping,omitempty"` // the life that saves a last time
 	Shrink     *shrinkRecord      `json:"shrink,omitempty"`
 	Period     *cut.Period        `json:"period,omitempty"` // committed by server 0
 	Load       *loadRecord        `json:"load,omitempty"`
-	Made       string             `json:"made,omitempty"` // directory for a checkpoint, by server 0
 }
 
 // counting names a worker's request that counts.

@@ -27,6 +27,8 @@ type recovery struct {
 	steps    uint64            // the most that a thread has made in it, where the job has another number of workers; else 0
 	shares   int               // workers that it is of, on server 0, where the job has another number; else 0
 	journal  *journaling
+	stops    event[wire.Leave] // the life that saves a last time
+	made     event[string]     // a directory for a checkpoint
 	log      *slog.Logger
 
 	another another
@@ -45,6 +47,23 @@ type wish struct {
 	whole  int    // that were wanted, and have been saved
 }
 
+// register has outlive a kill who saves a last time, which directories are the job's, and what it went on from when it was started.
+func (c *recovery) register(m *memory) {
+	addValue(m, "progress", &c.progress)
+	addFact(m, "stopping", func() []uint32 { return c.stopping }, func(then []uint32) error {
+		copy(c.stopping, then)
+		return nil
+	})
+	c.stops = addEvent(m, "stopping", func(_ context.Context, l wire.Leave) error {
+		c.stopping[l.Worker] = l.Life
+		return nil
+	})
+	c.made = addEvent(m, "made", func(_ context.Context, dir string) error {
+		c.series.Own(dir)
+		return nil
+	})
+}
+
 // saver answers a worker that asks whether it is the one that saves.
 func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *reply) error {
 	c.st.lock.Lock()
@@ -54,7 +73,7 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *reply) error {
 	}
 	if msg.Yours = c.lowest(int(f.Worker)); msg.Yours && msg.Last {
 		c.stopping[f.Worker] = f.Life
-		c.journal.note(change{Stopping: &wire.Leave{Worker: int(f.Worker), Life: f.Life}})
+		c.stops.note(wire.Leave{Worker: int(f.Worker), Life: f.Life})
 	}
 	msg.Yours = msg.Yours && !(msg.Ends && c.st.roster.Ended(int(f.Worker)))
 	return r.JSON(msg)
@@ -103,7 +122,7 @@ func (c *recovery) place(f *wire.Frame, msg *wire.Save, r *reply) error {
 		clear(c.places) // server 0 takes one save at a time: others are over
 		c.places[msg.ID] = dir
 		c.st.lock.Lock()
-		c.journal.note(change{Made: dir})
+		c.made.note(dir)
 		c.st.lock.Unlock()
 	}
 	return r.JSON(wire.Save{ID: msg.ID, Dir: dir})

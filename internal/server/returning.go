@@ -207,12 +207,8 @@ func (c *returning) event(ctx context.Context, e *change) error {
 		c.st.roster.Fence(e.Fence.Worker, e.Fence.Life, e.Fence.Why)
 	case e.Drop != nil:
 		c.deaths.takeOut(*e.Drop)
-	case e.Stopping != nil:
-		c.members.recovery.stopping[e.Stopping.Worker] = e.Stopping.Life
 	case e.Shrink != nil:
 		return c.shrink(e.Shrink)
-	case e.Made != "":
-		c.members.recovery.series.Own(e.Made)
 	case e.Period != nil:
 		c.st.cut.Recall(e.Period)
 	case e.Load != nil:

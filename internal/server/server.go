@@ -182,7 +182,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 // register has each part say what of it outlives a kill. What comes back does so in this order.
 func (s *Server) register(j *journaling, t training, g *gathering) *memory {
 	m := newMemory(j)
-	for _, part := range []interface{ register(*memory) }{t.rates, s.clipping, g} {
+	for _, part := range []interface{ register(*memory) }{s.recovery, t.rates, s.clipping, g} {
 		part.register(m)
 	}
 	return m
