@@ -40,14 +40,11 @@ type source struct {
 
 // machines are the state of a server beside its tables.
 type machines struct {
-	Published bool         `json:"published"`
-	Origin    string       `json:"origin,omitempty"`
-	Told      string       `json:"told,omitempty"`
-	Mode      mode.State   `json:"mode"`
-	Counts    []mode.Round `json:"counts"`
-	Roster    roster.Saved `json:"roster"`
-	Period    *cut.Period  `json:"period,omitempty"`
-	Ended     []period     `json:"ended,omitempty"`
+	Mode   mode.State   `json:"mode"`
+	Counts []mode.Round `json:"counts"`
+	Roster roster.Saved `json:"roster"`
+	Period *cut.Period  `json:"period,omitempty"`
+	Ended  []period     `json:"ended,omitempty"`
 	// Generation is that of the last model for serving: a checkpoint that is begun from by another job says none.
 	Generation string `json:"generation,omitempty"`
 }
@@ -69,9 +66,7 @@ func (c *returning) job() string {
 
 // machines are this server's now. Locked, and nothing is being applied.
 func (c *returning) machines() *machines {
-	loading := c.members.loading
-	m := &machines{Published: c.st.published, Origin: loading.origin, Told: loading.from,
-		Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(),
+	m := &machines{Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(),
 		Period: c.st.cut.Period(),
 		Ended:  *c.ended, Generation: c.part.store.Chain().Generation}
 	return m
@@ -108,8 +103,6 @@ func (c *returning) resumeAll(all map[string]json.RawMessage) error {
 
 // resume makes the machines what they were. Where workers train copies, all rows are new to them. Locked.
 func (c *returning) resume(m *machines) error {
-	c.st.published = m.Published
-	c.members.loading.origin, c.members.loading.from = m.Origin, m.Told
 	c.st.mode.Resume(m.Mode)
 	c.st.roster.Return(m.Roster, c.st.clock.Now())
 	copy(c.members.rounds.counts, m.Counts)

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"github.com/gofleet/gofleet/internal/journal"
+	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // memory is what of a server outlives its process, beside the tables. Each part registers its own share, in its own file:
 //
 //   - A fact is state. The base of a segment has all facts, and a process that comes back resumes them in the order of registration.
-//   - An event is a decision. The part notes it before anybody is answered, and a process
+//   - An event is a small decision, a record one with weights or rows. The part notes it before anybody is answered, and a process
 //     that comes back plays all since the base, in their order.
 //
 // An event is a decision and not a fact: what follows from it in several parts is one record, so that the torn end of a journal never has
@@ -19,10 +22,12 @@ type memory struct {
 	journal *journaling
 	facts   []fact
 	events  map[string]func(context.Context, json.RawMessage) error
+	records map[journal.Kind]func(*wire.Frame) error
 }
 
 func newMemory(j *journaling) *memory {
-	return &memory{journal: j, events: map[string]func(context.Context, json.RawMessage) error{}}
+	return &memory{journal: j, events: map[string]func(context.Context, json.RawMessage) error{},
+		records: map[journal.Kind]func(*wire.Frame) error{}}
 }
 
 // fact is a registered fact. Both functions are called locked, while nothing is being applied.
@@ -90,6 +95,28 @@ func (e event[T]) note(v T) {
 	e.journal.failed(err)
 }
 
+// record notes decisions of one kind that are frames.
+type record struct {
+	journal *journaling
+	kind    journal.Kind
+}
+
+// addRecord registers decisions that are recorded as frames of a kind, and how one is made again. play is called locked.
+func addRecord(m *memory, kind journal.Kind, play func(*wire.Frame) error) record {
+	m.records[kind] = play
+	return record{m.journal, kind}
+}
+
+// note records the frame that fill makes. Locked.
+func (r record) note(fill func(*wire.Builder)) {
+	if r.journal.on() {
+		r.journal.failed(r.append(fill))
+	}
+}
+
+// append is note where the journal is on, and the caller has the error to end the job with.
+func (r record) append(fill func(*wire.Builder)) error { return r.journal.append(r.kind, fill) }
+
 // save is all facts, by key. Locked, and nothing is being applied.
 func (m *memory) save() (map[string]json.RawMessage, error) {
 	all := make(map[string]json.RawMessage, len(m.facts))
@@ -115,6 +142,14 @@ func (m *memory) resume(all map[string]json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// playRecord makes the decision of a frame again, if its kind is registered. Locked.
+func (m *memory) playRecord(kind journal.Kind, f *wire.Frame) (played bool, err error) {
+	if play := m.records[kind]; play != nil {
+		return true, play(f)
+	}
+	return false, nil
 }
 
 // playEvent makes a decision again, if it is registered. Locked.

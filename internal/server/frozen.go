@@ -15,8 +15,19 @@ type frozen struct {
 	st   *state
 	part *part
 	// known are the params, by index, of which server 0 has a worker's values or a checkpoint's.
-	known      map[int]bool
-	journaling *journaling
+	known map[int]bool
+	saved record // the values of the worker that saves
+}
+
+// register has the values of a worker that saves outlive a kill, before a checkpoint has them.
+func (c *frozen) register(m *memory) {
+	c.saved = addRecord(m, kindFrozen, func(f *wire.Frame) error {
+		w, _, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
+		if err != nil {
+			return err
+		}
+		return c.put(w)
+	})
 }
 
 // handleKeep takes a piece of the values of the worker that saves: they count when its part of the checkpoint is written.
@@ -38,8 +49,16 @@ func (c *frozen) set(w []float32) error {
 	if len(w) == 0 {
 		return nil
 	}
-	c.journaling.frame(kindFrozen, func(b *wire.Builder) { b.Dense(w) })
+	c.saved.note(func(b *wire.Builder) { b.Dense(w) })
 	return c.put(w)
+}
+
+// put makes frozen values those of the tables. Locked.
+func (c *frozen) put(w []float32) error {
+	return c.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
+		c.known[b.Param] = true
+		return values.Set(w[b.At:][:b.Size])
+	})
 }
 
 // loaded notes which params have come from a checkpoint: those that are not absent from it. Locked.

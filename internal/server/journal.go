@@ -54,7 +54,6 @@ type change struct {
 	Drop       *wire.Leave        `json:"drop,omitempty"`
 	Shrink     *shrinkRecord      `json:"shrink,omitempty"`
 	Period     *cut.Period        `json:"period,omitempty"` // committed by server 0
-	Load       *loadRecord        `json:"load,omitempty"`
 }
 
 // counting names a worker's request that counts.
@@ -87,13 +86,6 @@ type shrinkRecord struct {
 	Dropped [][]uint64  `json:"dropped"` // rows, by table
 }
 
-// loadRecord is what the tables became while the job ran: that directory's, of those params, which was then what Origin says.
-type loadRecord struct {
-	Dir    string   `json:"dir"`
-	Params []string `json:"params,omitempty"`
-	Origin string   `json:"origin"`
-}
-
 // updateRecord is an update beside its gradient.
 type updateRecord struct {
 	Step    int64      `json:"step"`
@@ -124,13 +116,6 @@ func (c *journaling) note(e change) {
 		err = c.journal.Append(kindEvent, body)
 	}
 	c.failed(err)
-}
-
-// frame records a frame. Locked.
-func (c *journaling) frame(kind journal.Kind, fill func(*wire.Builder)) {
-	if c.on() {
-		c.failed(c.append(kind, fill))
-	}
 }
 
 // append records a frame that fill makes.

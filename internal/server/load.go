@@ -20,17 +20,25 @@ import (
 // one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: those that params begin with are
 // given by the server's own process, and all others are created when they are first touched, equal everywhere.
 type loading struct {
-	st      *state
-	part    *part
-	frozen  *frozen
-	rule    optimizer.Rule
-	log     *slog.Logger
-	journal *journaling
+	st     *state
+	part   *part
+	frozen *frozen
+	rule   optimizer.Rule
+	log    *slog.Logger
+	frame  record // of first weights
 	// from is the directory that the tables were filled from, and what of it, and origin what was found there.
 	from, origin string
 	// loaded are the dense blocks that a checkpoint of some params filled: who publishes leaves them as they are.
 	loaded map[*table.Dense]bool
 	pieces []int // by worker: of the dense weights that it has published
+}
+
+// register has the first weights outlive a kill, and what is said of where they are from.
+func (c *loading) register(m *memory) {
+	addValue(m, "published", &c.st.published)
+	addValue(m, "origin", &c.origin)
+	addValue(m, "told", &c.from)
+	c.frame = addRecord(m, kindPublish, c.take)
 }
 
 // restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
@@ -104,7 +112,7 @@ func (c *loading) handle(f *wire.Frame) error {
 	if err := c.take(f); err != nil {
 		return err
 	}
-	c.journal.frame(kindPublish, func(b *wire.Builder) { c.again(b, f) })
+	c.frame.note(func(b *wire.Builder) { c.again(b, f) })
 	return nil
 }
 

@@ -25,7 +25,7 @@ type reloading struct {
 	frozen   *frozen
 	delays   *delays
 	recovery *recovery
-	journal  *journaling
+	loads    event[loadRecord]
 	log      *slog.Logger
 }
 
@@ -37,6 +37,16 @@ type beside struct {
 	store *table.Store
 	found checkpoint.Manifest
 }
+
+// loadRecord is what the tables became: that directory's, of those params, which was then what Origin says.
+type loadRecord struct {
+	Dir    string   `json:"dir"`
+	Params []string `json:"params,omitempty"`
+	Origin string   `json:"origin"`
+}
+
+// register has loads outlive a kill, which are made again from their directories.
+func (c *reloading) register(m *memory) { c.loads = addEvent(m, "load", c.again) }
 
 // handle reads, takes, or ends the cut.
 func (c *reloading) handle(f *wire.Frame, msg *wire.Load, r *reply) error {
@@ -132,7 +142,7 @@ func (c *reloading) take(msg *wire.Load) error {
 		return err
 	}
 	c.put(n)
-	c.journal.note(change{Load: &n.from})
+	c.loads.note(n.from)
 	c.tell(n)
 	return nil
 }
@@ -181,7 +191,7 @@ func (c *reloading) tell(n *beside) {
 }
 
 // again makes a load that the process before this one has made. Locked.
-func (c *reloading) again(ctx context.Context, r *loadRecord) error {
+func (c *reloading) again(ctx context.Context, r loadRecord) error {
 	n := c.readFrom(ctx, r.Dir, r.Params)
 	if n.err == nil && n.from.Origin != r.Origin {
 		n.err = fmt.Errorf("%s has %s now, and the job has loaded %s", r.Dir, n.from.Origin, r.Origin)

@@ -11,9 +11,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/journal"
-	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
-	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
@@ -28,19 +26,18 @@ import (
 
 // returning has the states that a server comes back to: what a segment of its journal begins from, and what it plays.
 type returning struct {
-	config    Config
-	memory    *memory
-	st        *state
-	part      *part
-	members   *membership
-	deaths    *deaths
-	servers   *servers
-	journal   *journaling
-	growth    *growth
-	reloading *reloading
-	ended     *[]period // of the tables, the last ones
-	from      source    // of the tables
-	log       *slog.Logger
+	config  Config
+	memory  *memory
+	st      *state
+	part    *part
+	members *membership
+	deaths  *deaths
+	servers *servers
+	journal *journaling
+	growth  *growth
+	ended   *[]period // of the tables, the last ones
+	from    source    // of the tables
+	log     *slog.Logger
 }
 
 // comeBack opens the journal of this server, where the strategy asks for one, and comes back to the state that it has. returned is false
@@ -159,23 +156,18 @@ func (c *returning) play(ctx context.Context, kind journal.Kind, body []byte) er
 		if err := json.Unmarshal(body, &e); err != nil {
 			return err
 		}
-		return c.event(ctx, &e)
+		return c.event(&e)
 	}
 	var f wire.Frame
 	if err := f.Parse(body); err != nil {
 		return err
 	}
+	if played, err := c.memory.playRecord(kind, &f); played {
+		return err
+	}
 	switch kind {
 	case kindUpdate:
 		return c.update(&f)
-	case kindPublish:
-		return c.members.loading.take(&f)
-	case kindFrozen:
-		w, err := c.frozenOf(&f)
-		if err != nil {
-			return err
-		}
-		return c.members.loading.frozen.put(w)
 	case kindServed:
 		return c.served(&f)
 	}
@@ -183,7 +175,7 @@ func (c *returning) play(ctx context.Context, kind journal.Kind, body []byte) er
 }
 
 // event makes a change anew.
-func (c *returning) event(ctx context.Context, e *change) error {
+func (c *returning) event(e *change) error {
 	now := c.st.clock.Now()
 	switch {
 	case e.Generation != nil:
@@ -211,8 +203,6 @@ func (c *returning) event(ctx context.Context, e *change) error {
 		return c.shrink(e.Shrink)
 	case e.Period != nil:
 		c.st.cut.Recall(e.Period)
-	case e.Load != nil:
-		return c.reloading.again(ctx, e.Load)
 	default:
 		return errors.New("an event of which nothing is known: it was written by another build")
 	}
@@ -282,18 +272,4 @@ func appliedOf(f *wire.Frame, r *updateRecord) (a update.Applied, err error) {
 		}
 	}
 	return a, nil
-}
-
-// frozenOf are the frozen dense values in a frame.
-func (c *returning) frozenOf(f *wire.Frame) ([]float32, error) {
-	w, _, _, err := c.part.dense(f, c.part.frozenFloats(), new([]float32))
-	return w, err
-}
-
-// put makes frozen values those of the tables. Locked.
-func (c *frozen) put(w []float32) error {
-	return c.part.eachFrozen(func(b layout.Block, values *table.Dense) error {
-		c.known[b.Param] = true
-		return values.Set(w[b.At:][:b.Size])
-	})
 }

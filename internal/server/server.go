@@ -147,8 +147,8 @@ func (s *Server) connectTraining(traits mode.Traits, journal *journaling) traini
 func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	c, st, part := s.c, s.st, s.part
 	t := s.connectTraining(traits, journal)
-	frozen := &frozen{st: st, part: part, known: map[int]bool{}, journaling: journal}
-	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule, log: s.log, journal: journal,
+	frozen := &frozen{st: st, part: part, known: map[int]bool{}}
+	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule, log: s.log,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
 	s.recovery = &recovery{st: st, life: s.clipping.life, index: c.Index,
@@ -170,26 +170,26 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		beat: c.Strategy.HeartbeatInterval.Std(), log: s.log}
 
 	reloading := &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
-		recovery: s.recovery, journal: journal, log: s.log}
-	s.returning = &returning{config: c, memory: s.register(journal, t, gathering), st: st, part: part, members: members, deaths: s.deaths, servers: s.servers,
-		journal: journal, reloading: reloading, ended: s.saving.ended, log: s.log,
+		recovery: s.recovery, log: s.log}
+	s.returning = &returning{config: c, memory: s.register(journal, t, gathering, reloading), st: st, part: part, members: members, deaths: s.deaths, servers: s.servers,
+		journal: journal, ended: s.saving.ended, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase, s.saving.forget, s.saving.size = s.returning.rebase, s.returning.forget, &s.returning.growth.part
 	s.recovery.another.taken = s.returning.begins
-	s.answer(t, members, frozen, gathering, journal)
+	s.answer(t, members, frozen, gathering, reloading, journal)
 }
 
 // register has each part say what of it outlives a kill. What comes back does so in this order.
-func (s *Server) register(j *journaling, t training, g *gathering) *memory {
+func (s *Server) register(j *journaling, t training, g *gathering, r *reloading) *memory {
 	m := newMemory(j)
-	for _, part := range []interface{ register(*memory) }{s.recovery, t.rates, s.clipping, g} {
+	for _, part := range []interface{ register(*memory) }{s.loading, s.loading.frozen, s.recovery, t.rates, s.clipping, g, r} {
 		part.register(m)
 	}
 	return m
 }
 
 // answer has the door give each request to the part that answers it.
-func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, journal *journaling) {
+func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, reloading *reloading, journal *journaling) {
 	s.door.handlers = []handler{
 		wire.OpHello:     journal.recorded(control(members.join)),
 		wire.OpJoin:      journal.recorded(control(members.join)),
@@ -217,7 +217,7 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpReport:    journal.recorded(control(s.servers.handle)),
 		wire.OpServe:     journal.recorded(control(s.saving.serve)),
 		wire.OpBatch:     journal.recorded(s.saving.checked(s.saving.batch)),
-		wire.OpLoad:      journal.recorded(control(s.returning.reloading.handle)),
+		wire.OpLoad:      journal.recorded(control(reloading.handle)),
 	}
 }
 
