@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -43,10 +42,6 @@ type machines struct {
 	Mode   mode.State   `json:"mode"`
 	Counts []mode.Round `json:"counts"`
 	Roster roster.Saved `json:"roster"`
-	Period *cut.Period  `json:"period,omitempty"`
-	Ended  []period     `json:"ended,omitempty"`
-	// Generation is that of the last model for serving: a checkpoint that is begun from by another job says none.
-	Generation string `json:"generation,omitempty"`
 }
 
 // base is this server's now, with tables from that source.
@@ -66,9 +61,7 @@ func (c *returning) job() string {
 
 // machines are this server's now. Locked, and nothing is being applied.
 func (c *returning) machines() *machines {
-	m := &machines{Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save(),
-		Period: c.st.cut.Period(),
-		Ended:  *c.ended, Generation: c.part.store.Chain().Generation}
+	m := &machines{Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save()}
 	return m
 }
 
@@ -106,11 +99,6 @@ func (c *returning) resume(m *machines) error {
 	c.st.mode.Resume(m.Mode)
 	c.st.roster.Return(m.Roster, c.st.clock.Now())
 	copy(c.members.rounds.counts, m.Counts)
-	chain := c.part.store.Chain()
-	chain.Generation = m.Generation
-	c.part.store.SetChain(chain)
-	c.st.cut.Recall(m.Period)
-	*c.ended = m.Ended
 	for w := range c.config.Workers {
 		if _, lives := c.st.roster.Living(w); lives {
 			if err := c.members.changed.begin(w); err != nil {

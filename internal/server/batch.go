@@ -85,7 +85,7 @@ func (c *saving) tell(f *wire.Frame, msg *wire.Save) error {
 	if err := c.st.cut.Ended(msg.ID, c.part.store.Step(), msg.Freed); err != nil {
 		return err
 	}
-	c.journal.note(change{Period: c.st.cut.Period()})
+	c.committed.note(c.st.cut.Period())
 	c.st.lock.broadcast()
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/journal"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/update"
@@ -52,8 +51,6 @@ type change struct {
 	Ends       *endRecord         `json:"ends,omitempty"`
 	Fence      *wire.Leave        `json:"fence,omitempty"`
 	Drop       *wire.Leave        `json:"drop,omitempty"`
-	Shrink     *shrinkRecord      `json:"shrink,omitempty"`
-	Period     *cut.Period        `json:"period,omitempty"` // committed by server 0
 }
 
 // counting names a worker's request that counts.
@@ -71,19 +68,6 @@ type parkRecord struct {
 type endRecord struct {
 	Worker int    `json:"worker"`
 	Why    string `json:"why"`
-}
-
-// period is one of this server's tables that has ended: its name, by which it is known again when a cut is made anew, and what was dropped.
-type period struct {
-	Name  string     `json:"name,omitempty"`
-	Freed wire.Freed `json:"freed,omitzero"`
-}
-
-// shrinkRecord is the end of a period of this server's tables.
-type shrinkRecord struct {
-	period
-	How     wire.Shrink `json:"how"`
-	Dropped [][]uint64  `json:"dropped"` // rows, by table
 }
 
 // updateRecord is an update beside its gradient.

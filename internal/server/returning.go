@@ -35,8 +35,7 @@ type returning struct {
 	servers *servers
 	journal *journaling
 	growth  *growth
-	ended   *[]period // of the tables, the last ones
-	from    source    // of the tables
+	from    source // of the tables
 	log     *slog.Logger
 }
 
@@ -168,8 +167,6 @@ func (c *returning) play(ctx context.Context, kind journal.Kind, body []byte) er
 	switch kind {
 	case kindUpdate:
 		return c.update(&f)
-	case kindServed:
-		return c.served(&f)
 	}
 	return fmt.Errorf("a record of kind %d: it was written by another build", kind)
 }
@@ -199,10 +196,6 @@ func (c *returning) event(e *change) error {
 		c.st.roster.Fence(e.Fence.Worker, e.Fence.Life, e.Fence.Why)
 	case e.Drop != nil:
 		c.deaths.takeOut(*e.Drop)
-	case e.Shrink != nil:
-		return c.shrink(e.Shrink)
-	case e.Period != nil:
-		c.st.cut.Recall(e.Period)
 	default:
 		return errors.New("an event of which nothing is known: it was written by another build")
 	}
@@ -212,12 +205,6 @@ func (c *returning) event(e *change) error {
 // count has a request count in its worker's window.
 func (c *returning) count(q counting, push bool) {
 	c.st.roster.Recount(q.Worker, q.Life, q.SavedRequest, push)
-}
-
-// shrink ends a period of the tables again.
-func (c *returning) shrink(r *shrinkRecord) error {
-	remember(c.ended, r.period)
-	return c.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
 }
 
 // update applies an update again.

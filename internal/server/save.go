@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -24,21 +26,53 @@ import (
 //
 // Pushes wait until an image of the tables is taken, which is as fast as locking each shard once, and go on while it is written.
 type saving struct {
-	st       *state
-	part     *part
-	frozen   *frozen
-	rates    *rates
-	recovery *recovery
-	rule     optimizer.Rule
-	servers  int
-	journal  *journaling
-	tracker  *checkpoint.Tracker
-	rebase   func(*wire.Save) // begins the journal anew at the cut of a checkpoint; locked
-	forget   func()           // removes what of the journal lies before the last whole one
-	size     *atomic.Int64    // of the last part of a whole checkpoint
-	ended    *[]period        // the last ones
-	under    sync.WaitGroup   // parts that are being written
-	log      *slog.Logger
+	st        *state
+	part      *part
+	frozen    *frozen
+	rates     *rates
+	recovery  *recovery
+	rule      optimizer.Rule
+	servers   int
+	journal   *journaling
+	tracker   *checkpoint.Tracker
+	rebase    func(*wire.Save) // begins the journal anew at the cut of a checkpoint; locked
+	forget    func()           // removes what of the journal lies before the last whole one
+	size      *atomic.Int64    // of the last part of a whole checkpoint
+	ended     []period         // the last ones
+	shrunk    event[shrinkRecord]
+	committed event[*cut.Period] // committed by server 0
+	served    record             // rows, in a model
+	under     sync.WaitGroup     // parts that are being written
+	log       *slog.Logger
+}
+
+// period is one of this server's tables that has ended: its name, by which it is known again when a cut is made anew, and what was dropped.
+type period struct {
+	Name  string     `json:"name,omitempty"`
+	Freed wire.Freed `json:"freed,omitzero"`
+}
+
+// shrinkRecord is the end of a period of this server's tables.
+type shrinkRecord struct {
+	period
+	How     wire.Shrink `json:"how"`
+	Dropped [][]uint64  `json:"dropped"` // rows, by table
+}
+
+// register has ends of periods outlive a kill, and what was served.
+func (c *saving) register(m *memory) {
+	addValue(m, "ended", &c.ended)
+	c.shrunk = addEvent(m, "shrink", func(_ context.Context, r shrinkRecord) error {
+		c.remember(r.period)
+		return c.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
+	})
+	recall := func(p *cut.Period) error {
+		c.st.cut.Recall(p)
+		return nil
+	}
+	addFact(m, "period", c.st.cut.Period, recall)
+	c.committed = addEvent(m, "period", func(_ context.Context, p *cut.Period) error { return recall(p) })
+	c.registerServing(m)
 }
 
 // checked is a handler of messages whose names were looked at.
@@ -313,13 +347,13 @@ func (c *saving) endPeriod(msg *wire.Save) (freed wire.Freed, err error) {
 	for _, t := range done {
 		freed.Rows, freed.Waiting = append(freed.Rows, t.Rows), append(freed.Waiting, t.Waiting)
 	}
-	record := &shrinkRecord{How: *msg.Shrink, period: period{msg.Period, freed}}
+	r := shrinkRecord{How: *msg.Shrink, period: period{msg.Period, freed}}
 	for _, t := range c.part.store.Tables {
-		record.Dropped = append(record.Dropped, t.Dropped())
+		r.Dropped = append(r.Dropped, t.Dropped())
 	}
 	c.st.lock.Lock()
-	c.journal.note(change{Shrink: record})
-	remember(c.ended, record.period)
+	c.shrunk.note(r)
+	c.remember(r.period)
 	c.st.lock.Unlock()
 	if err == nil {
 		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
@@ -331,18 +365,18 @@ func (c *saving) endPeriod(msg *wire.Save) (freed wire.Freed, err error) {
 func (c *saving) hasEnded(name string) (freed wire.Freed, has bool) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	i := slices.IndexFunc(*c.ended, func(p period) bool { return p.Name == name })
+	i := slices.IndexFunc(c.ended, func(p period) bool { return p.Name == name })
 	if name == "" || i < 0 {
 		return freed, false
 	}
-	return (*c.ended)[i].Freed, true
+	return c.ended[i].Freed, true
 }
 
 // remember adds a period that has ended. Each worker may still end another than the last.
-func remember(ended *[]period, p period) {
-	*ended = append(*ended, p)
-	if n := len(*ended) - rememberedPeriods; n > 0 {
-		*ended = slices.Delete(*ended, 0, n)
+func (c *saving) remember(p period) {
+	c.ended = append(c.ended, p)
+	if n := len(c.ended) - rememberedPeriods; n > 0 {
+		c.ended = slices.Delete(c.ended, 0, n)
 	}
 }
 
@@ -392,7 +426,7 @@ func (c *saving) commit(f *wire.Frame, msg *wire.Save, _ *reply) error {
 	c.st.lock.Lock()
 	c.st.cut.Committed(step, msg.Freed, err)
 	if err == nil && msg.Shrink != nil {
-		c.journal.note(change{Period: c.st.cut.Period()})
+		c.committed.note(c.st.cut.Period())
 	}
 	c.st.lock.broadcast()
 	c.st.lock.Unlock()

@@ -158,7 +158,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.servers.recovery = s.recovery
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
-		rule: c.Rule, servers: len(c.Endpoints), ended: new([]period), journal: journal,
+		rule: c.Rule, servers: len(c.Endpoints), journal: journal,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
@@ -172,7 +172,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	reloading := &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, log: s.log}
 	s.returning = &returning{config: c, memory: s.register(journal, t, gathering, reloading), st: st, part: part, members: members, deaths: s.deaths, servers: s.servers,
-		journal: journal, ended: s.saving.ended, log: s.log,
+		journal: journal, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase, s.saving.forget, s.saving.size = s.returning.rebase, s.returning.forget, &s.returning.growth.part
 	s.recovery.another.taken = s.returning.begins
@@ -182,7 +182,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 // register has each part say what of it outlives a kill. What comes back does so in this order.
 func (s *Server) register(j *journaling, t training, g *gathering, r *reloading) *memory {
 	m := newMemory(j)
-	for _, part := range []interface{ register(*memory) }{s.loading, s.loading.frozen, s.recovery, t.rates, s.clipping, g, r} {
+	for _, part := range []interface{ register(*memory) }{s.loading, s.loading.frozen, s.recovery, t.rates, s.clipping, g, s.saving, r} {
 		part.register(m)
 	}
 	return m

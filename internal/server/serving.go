@@ -16,6 +16,17 @@ type selection struct {
 	tables []table.Served
 }
 
+// registerServing has what was served outlive a kill.
+func (c *saving) registerServing(m *memory) {
+	addFact(m, "generation", func() string { return c.part.store.Chain().Generation }, func(then string) error {
+		chain := c.part.store.Chain()
+		chain.Generation = then
+		c.part.store.SetChain(chain)
+		return nil
+	})
+	c.served = addRecord(m, kindServed, c.again)
+}
+
 // serve lists what a model for serving takes, for scans of the cut; or, when the model is whole, has it count as served. Until then nothing
 // has changed: a worker that ends before leaves everything as it was. One that ends between two servers leaves these at other chains, and
 // the next delta is refused.
@@ -29,7 +40,7 @@ func (c *saving) serve(f *wire.Frame, msg *wire.Serve, r *reply) error {
 	err := error(nil)
 	switch {
 	case msg.Now != nil:
-		err = c.served(msg.ID, table.Chain(*msg.Now))
+		err = c.serves(msg.ID, table.Chain(*msg.Now))
 	case msg.Before != nil:
 		err = c.before(msg.ID, table.Chain(*msg.Before))
 	case msg.Select != nil:
@@ -92,9 +103,9 @@ func (c *saving) list(id string, n *selection) error {
 	return nil
 }
 
-// served has what was selected count as served, once. Locked, but not while it does: pushes wait for the cut, also for one that is given up
+// serves has what was selected count as served, once. Locked, but not while it does: pushes wait for the cut, also for one that is given up
 // meanwhile.
-func (c *saving) served(id string, now table.Chain) error {
+func (c *saving) serves(id string, now table.Chain) error {
 	another := func() string { return "for the rows of a model for serving to be marked" }
 	if err := c.st.lock.await(func() bool { return !c.st.cut.Marking(id) }, another); err != nil {
 		return err
@@ -126,7 +137,7 @@ func (c *saving) served(id string, now table.Chain) error {
 // mark has rows count as served. The error is the journal's.
 func (c *saving) mark(all []table.Served, now table.Chain) (lost error) {
 	if c.journal.on() {
-		lost = c.journal.append(kindServed, func(b *wire.Builder) {
+		lost = c.served.append(func(b *wire.Builder) {
 			_ = b.JSON(wire.Chain(now)) // of words and a number
 			for i, t := range all {
 				b.IDs(uint32(i), t.Rows)
@@ -138,8 +149,8 @@ func (c *saving) mark(all []table.Served, now table.Chain) (lost error) {
 	return lost
 }
 
-// served has what is in a frame count as served again. Locked.
-func (c *returning) served(f *wire.Frame) error {
+// again has what is in a frame count as served again. Locked.
+func (c *saving) again(f *wire.Frame) error {
 	var now wire.Chain
 	if err := f.JSON(&now); err != nil {
 		return err
