@@ -22,11 +22,24 @@ type deaths struct {
 	rounds     *rounds
 	rates      *rates
 	clipping   *clipping
-	journal    *journaling
+	fences     event[wire.Leave]
+	drops      event[wire.Leave]
 	torn       bool          // the mode has rounds, which a death can tear
 	back       bool          // no worker goes on without the others
 	beat       time.Duration // how often a worker shows that it lives
 	log        *slog.Logger
+}
+
+// register has outlive a kill that a worker was fenced off, and that it was taken out.
+func (c *deaths) register(m *memory) {
+	c.fences = addEvent(m, "fence", func(_ context.Context, l wire.Leave) error {
+		c.st.roster.Fence(l.Worker, l.Life, l.Why)
+		return nil
+	})
+	c.drops = addEvent(m, "drop", func(_ context.Context, l wire.Leave) error {
+		c.takeOut(l)
+		return nil
+	})
 }
 
 // watch looks for silence until ctx ends.
@@ -139,7 +152,7 @@ func (c *deaths) dying(d *roster.Death) bool {
 func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	c.journal.note(change{Fence: &l})
+	c.fences.note(l)
 	c.st.roster.Fence(l.Worker, l.Life, l.Why)
 	return wire.Fenced{Published: c.st.published, Round: uint64(c.st.mode.Open()), Pushed: c.rounds.noted[l.Worker] != nil}
 }
@@ -148,7 +161,7 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 func (c *deaths) dropOff(l wire.Leave) wire.Dropped {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	c.journal.note(change{Drop: &l})
+	c.drops.note(l)
 	c.takeOut(l)
 	return wire.Dropped{Counts: uint64(c.rounds.counted(l.Worker))}
 }

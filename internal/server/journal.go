@@ -49,8 +49,6 @@ type change struct {
 	Park       *parkRecord        `json:"park,omitempty"`
 	Left       *wire.Leave        `json:"left,omitempty"`
 	Ends       *endRecord         `json:"ends,omitempty"`
-	Fence      *wire.Leave        `json:"fence,omitempty"`
-	Drop       *wire.Leave        `json:"drop,omitempty"`
 }
 
 // counting names a worker's request that counts.

@@ -192,10 +192,6 @@ func (c *returning) event(e *change) error {
 		c.members.depart(e.Left.Worker, false)
 	case e.Ends != nil:
 		c.st.roster.End(e.Ends.Worker, e.Ends.Why)
-	case e.Fence != nil:
-		c.st.roster.Fence(e.Fence.Worker, e.Fence.Life, e.Fence.Why)
-	case e.Drop != nil:
-		c.deaths.takeOut(*e.Drop)
 	default:
 		return errors.New("an event of which nothing is known: it was written by another build")
 	}

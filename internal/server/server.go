@@ -166,7 +166,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
 	s.servers.members = members
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
-		journal: journal, torn: traits.Rounds, back: c.Strategy.GoesBack(),
+		torn: traits.Rounds, back: c.Strategy.GoesBack(),
 		beat: c.Strategy.HeartbeatInterval.Std(), log: s.log}
 
 	reloading := &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
@@ -182,7 +182,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 // register has each part say what of it outlives a kill. What comes back does so in this order.
 func (s *Server) register(j *journaling, t training, g *gathering, r *reloading) *memory {
 	m := newMemory(j)
-	for _, part := range []interface{ register(*memory) }{s.loading, s.loading.frozen, s.recovery, t.rates, s.clipping, g, s.saving, r} {
+	for _, part := range []interface{ register(*memory) }{s.loading, s.loading.frozen, s.recovery, t.rates, s.clipping, g, s.saving, r, s.deaths} {
 		part.register(m)
 	}
 	return m
