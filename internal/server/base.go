@@ -10,7 +10,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
-	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -37,13 +36,6 @@ type source struct {
 	What checkpoint.Selection `json:"what,omitzero"`
 }
 
-// machines are the state of a server beside its tables.
-type machines struct {
-	Mode   mode.State   `json:"mode"`
-	Counts []mode.Round `json:"counts"`
-	Roster roster.Saved `json:"roster"`
-}
-
 // base is this server's now, with tables from that source.
 func (c *returning) base(from source, state map[string]json.RawMessage) base {
 	b := base{Job: c.job(), Server: c.config.Index, Process: c.servers.process, Key: c.st.generation.Load(), From: from, State: state}
@@ -57,56 +49,6 @@ func (c *returning) base(from source, state map[string]json.RawMessage) base {
 func (c *returning) job() string {
 	of := &c.config
 	return fmt.Sprintf("%016x %d workers, server %d of %d", of.Fingerprint.Sum(), of.Workers, of.Index, len(of.Endpoints))
-}
-
-// machines are this server's now. Locked, and nothing is being applied.
-func (c *returning) machines() *machines {
-	m := &machines{Mode: c.st.mode.State(), Counts: c.members.rounds.counts, Roster: c.st.roster.Save()}
-	return m
-}
-
-// facts are the machines and what the memory has. Locked, and nothing is being applied.
-func (c *returning) facts() (map[string]json.RawMessage, error) {
-	all, err := c.memory.save()
-	if err != nil {
-		return nil, err
-	}
-	rest, err := json.Marshal(c.machines())
-	if err != nil {
-		return nil, err
-	}
-	return all, json.Unmarshal(rest, &all)
-}
-
-// resumeAll makes them what they were. Locked.
-func (c *returning) resumeAll(all map[string]json.RawMessage) error {
-	text, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	var m machines
-	if err := json.Unmarshal(text, &m); err != nil {
-		return err
-	}
-	if err := c.resume(&m); err != nil {
-		return err
-	}
-	return c.memory.resume(all)
-}
-
-// resume makes the machines what they were. Where workers train copies, all rows are new to them. Locked.
-func (c *returning) resume(m *machines) error {
-	c.st.mode.Resume(m.Mode)
-	c.st.roster.Return(m.Roster, c.st.clock.Now())
-	copy(c.members.rounds.counts, m.Counts)
-	for w := range c.config.Workers {
-		if _, lives := c.st.roster.Living(w); lives {
-			if err := c.members.changed.begin(w); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // begun begins the journal of a server that has not come back.
@@ -142,7 +84,7 @@ func (c *returning) rebase(msg *wire.Save) {
 	if !c.journal.on() || msg.Progress == nil {
 		return
 	}
-	state, err := c.facts()
+	state, err := c.memory.save()
 	if err == nil {
 		err = c.segment(c.base(source{Dir: msg.Dir, ID: msg.ID}, state))
 	}

@@ -113,7 +113,7 @@ func (s *Server) facts(t testing.TB) map[string]json.RawMessage {
 	t.Helper()
 	s.st.lock.Lock()
 	defer s.st.lock.Unlock()
-	all, err := s.returning.facts()
+	all, err := s.returning.memory.save()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (s *Server) resume(t testing.TB, all map[string]json.RawMessage) {
 	t.Helper()
 	s.st.lock.Lock()
 	defer s.st.lock.Unlock()
-	if err := s.returning.resumeAll(all); err != nil {
+	if err := s.returning.memory.resume(all); err != nil {
 		t.Fatal(err)
 	}
 }

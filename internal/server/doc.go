@@ -24,6 +24,7 @@
 //	norms.go      the sums of squares of a round's gradient, of which every server has a part
 //	clip.go       how servers bring them together, for rules that clip by norm
 //	rounds.go     noted gradients become updates
+//	recording.go  an update as the journal has it
 //	changed.go    which rows others have changed since a worker asked (mode geo)
 //	delay.go      which weights a worker has, for delay compensation
 //	foresight.go  which answers have foreseen weights

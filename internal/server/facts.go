@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/journal"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -136,6 +137,11 @@ func (m *memory) save() (map[string]json.RawMessage, error) {
 
 // resume makes all facts what was saved. Locked.
 func (m *memory) resume(all map[string]json.RawMessage) error {
+	for key := range all {
+		if !slices.ContainsFunc(m.facts, func(f fact) bool { return f.key == key }) {
+			return fmt.Errorf("a fact %q, of which nothing is known: it was written by another build", key)
+		}
+	}
 	for _, f := range m.facts {
 		if err := f.resume(all[f.key]); err != nil {
 			return fmt.Errorf("the journal's %q: %w", f.key, err)
@@ -144,26 +150,33 @@ func (m *memory) resume(all map[string]json.RawMessage) error {
 	return nil
 }
 
-// playRecord makes the decision of a frame again, if its kind is registered. Locked.
-func (m *memory) playRecord(kind journal.Kind, f *wire.Frame) (played bool, err error) {
-	if play := m.records[kind]; play != nil {
-		return true, play(f)
+// play makes the decision of a record again. Locked.
+func (m *memory) play(ctx context.Context, kind journal.Kind, body []byte) error {
+	if kind == kindEvent {
+		return m.playEvent(ctx, body)
 	}
-	return false, nil
+	play := m.records[kind]
+	if play == nil {
+		return fmt.Errorf("a record of kind %d: it was written by another build", kind)
+	}
+	var f wire.Frame
+	if err := f.Parse(body); err != nil {
+		return err
+	}
+	return play(&f)
 }
 
-// playEvent makes a decision again, if it is registered. Locked.
-func (m *memory) playEvent(ctx context.Context, body []byte) (played bool, err error) {
+func (m *memory) playEvent(ctx context.Context, body []byte) error {
 	var e map[string]json.RawMessage
 	if err := json.Unmarshal(body, &e); err != nil {
-		return true, err
+		return err
 	}
 	for key, text := range e {
 		if play := m.events[key]; play != nil {
-			return true, play(ctx, text)
+			return play(ctx, text)
 		}
 	}
-	return false, nil
+	return fmt.Errorf("an event %.80s, of which nothing is known: it was written by another build", body)
 }
 
 // parsed is the value in a text, or the zero value where there is no text.

@@ -1,13 +1,10 @@
 package server
 
 import (
-	"encoding/json"
 	"log/slog"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/journal"
-	"github.com/gofleet/gofleet/internal/roster"
-	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -33,72 +30,18 @@ type journaling struct {
 
 // The kinds of records.
 const (
-	kindEvent   journal.Kind = 1 + iota // JSON of an event
+	kindEvent   journal.Kind = 1 + iota // JSON of a small decision, under its key
 	kindUpdate                          // a frame: what was applied, and an updateRecord
 	kindPublish                         // the frame that worker 0 sent
 	kindFrozen                          // a frame with the frozen dense values
 	kindServed                          // a frame with the ids of a model for serving, and its chain
 )
 
-// change is a change that is no update: one of its fields is set.
-type change struct {
-	Generation *roster.Generation `json:"generation,omitempty"`
-	Server     *wire.Report       `json:"server,omitempty"` // admitted by server 0
-	Life       *roster.SavedLife  `json:"life,omitempty"`   // given by server 0
-	Begin      *wire.Leave        `json:"begin,omitempty"`  // of a worker's life
-	Park       *parkRecord        `json:"park,omitempty"`
-	Left       *wire.Leave        `json:"left,omitempty"`
-	Ends       *endRecord         `json:"ends,omitempty"`
-}
-
-// counting names a worker's request that counts.
-type counting struct {
-	Worker int    `json:"worker"`
-	Life   uint32 `json:"life"`
-	roster.SavedRequest
-}
-
-type parkRecord struct {
-	counting
-	Round uint64 `json:"round"`
-}
-
-type endRecord struct {
-	Worker int    `json:"worker"`
-	Why    string `json:"why"`
-}
-
-// updateRecord is an update beside its gradient.
-type updateRecord struct {
-	Step    int64      `json:"step"`
-	Round   uint64     `json:"round"`
-	Pushes  []pushed   `json:"pushes"`
-	Refused [][]uint64 `json:"refused,omitempty"` // by section of rows
-}
-
-// pushed is a push of an update.
-type pushed struct {
-	counting
-	Round uint64 `json:"round"`
-}
-
 // on says whether what changes is recorded: not what is played.
 func (c *journaling) on() bool { return c != nil && c.journal != nil && !c.playing }
 
 // comesBack says whether a server that ends can be started again where it was, which holds for all servers of a job or for none.
 func (c *journaling) comesBack() bool { return c != nil && c.asked }
-
-// note records an event. Locked.
-func (c *journaling) note(e change) {
-	if !c.on() {
-		return
-	}
-	body, err := json.Marshal(e)
-	if err == nil {
-		err = c.journal.Append(kindEvent, body)
-	}
-	c.failed(err)
-}
 
 // append records a frame that fill makes.
 func (c *journaling) append(kind journal.Kind, fill func(*wire.Builder)) error {
@@ -110,37 +53,6 @@ func (c *journaling) append(kind journal.Kind, fill func(*wire.Builder)) error {
 	b.Reset(wire.Header{Op: wire.OpStep})
 	fill(b)
 	return c.journal.Append(kind, b.Parts()...)
-}
-
-// update records an update, and waits until it survives what the journal is to survive.
-func (c *journaling) update(u *closing, a update.Applied) error {
-	if err := c.append(kindUpdate, func(b *wire.Builder) { fillUpdate(b, u, a) }); err != nil {
-		return c.lost(err)
-	}
-	return c.durable()
-}
-
-// fillUpdate puts an update into a frame.
-func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
-	r := updateRecord{Step: a.Step, Round: uint64(u.round)}
-	for _, p := range u.pushes {
-		q := p.request.Saved()
-		q.Outcome = wire.Outcome{Applied: uint32(max(p.count()-a.Dropped, 0)), Dropped: uint64(min(p.count(), a.Dropped))}
-		r.Pushes = append(r.Pushes, pushed{counting{p.worker, p.life, q}, uint64(p.round)})
-	}
-	if a.Dropped > 0 {
-		for _, rows := range a.Rows {
-			r.Refused = append(r.Refused, rows.Refused)
-		}
-	}
-	_ = b.JSON(r) // of numbers
-	b.Dense(a.Dense)
-	for _, rows := range a.Rows {
-		b.Rows(uint32(rows.Embedding), rows.IDs, rows.G)
-		if rows.Clicks != nil {
-			b.Clicks(uint32(rows.Embedding), rows.Clicks)
-		}
-	}
 }
 
 // durable waits until all that was recorded survives what the journal is to survive.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,12 +24,54 @@ type membership struct {
 	loading     *loading
 	recovery    *recovery
 	gathering   *gathering
-	journal     *journaling
+	lives       event[roster.SavedLife] // given by server 0
+	begins      event[wire.Leave]       // a worker's life
+	leaves      event[wire.Leave]
+	ends        event[endRecord]
 	index       int
 	back        bool // no worker goes on without the others
 	differences *differences
 	ended       chan struct{} // has something when a worker has said that it ends; deaths looks then
 	log         *slog.Logger
+}
+
+// endRecord is a worker's life that ends before its work is done.
+type endRecord struct {
+	Worker int    `json:"worker"`
+	Why    string `json:"why"`
+}
+
+// register has outlive a kill who is in the job, with what counts of what each has sent. Where workers train copies, all rows are new to
+// them.
+func (c *membership) register(m *memory) {
+	addFact(m, "roster", c.st.roster.Save, c.resume)
+	c.lives = addEvent(m, "life", func(_ context.Context, l roster.SavedLife) error {
+		c.st.roster.Recall(l, c.st.clock.Now())
+		return nil
+	})
+	c.begins = addEvent(m, "begin", func(_ context.Context, l wire.Leave) error { return c.begin(l.Worker, l.Life) })
+	c.leaves = addEvent(m, "left", func(_ context.Context, l wire.Leave) error {
+		c.st.roster.Leave(l.Worker)
+		c.depart(l.Worker, false)
+		return nil
+	})
+	c.ends = addEvent(m, "ends", func(_ context.Context, e endRecord) error {
+		c.st.roster.End(e.Worker, e.Why)
+		return nil
+	})
+}
+
+// resume makes the roster what it was. Locked.
+func (c *membership) resume(then roster.Saved) error {
+	c.st.roster.Return(then, c.st.clock.Now())
+	for w := range c.st.roster.Workers() {
+		if _, lives := c.st.roster.Living(w); lives {
+			if err := c.changed.begin(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // join begins a life of a worker: on server 0 the next one, elsewhere the life that server 0 gave.
@@ -90,7 +133,7 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	case f.Op == wire.OpJoin && c.index == 0:
 		life, err := c.st.roster.Life(int(f.Worker), process, c.st.clock.Now())
 		if err == nil {
-			c.journal.note(change{Life: &roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life}})
+			c.lives.note(roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life})
 		}
 		return life, err
 	case f.Op == wire.OpJoin:
@@ -109,7 +152,7 @@ func (c *membership) begin(worker int, life uint32) error {
 	if err != nil || !began {
 		return err
 	}
-	c.journal.note(change{Begin: &wire.Leave{Worker: worker, Life: life}})
+	c.begins.note(wire.Leave{Worker: worker, Life: life})
 	c.st.leaveCut(worker)
 	c.rounds.begin(worker)
 	c.pieces.forget(worker)
@@ -171,7 +214,7 @@ func (c *membership) leave(f *wire.Frame) error {
 	_, early := f.Blob()
 	switch {
 	case early:
-		return c.ends(f)
+		return c.early(f)
 	case f.Seq > 0 || f.Samples > 0 || len(f.Sections) > 0:
 		return wire.Refuse(wire.StatusRefused, "worker %d says that it has stopped, in a frame that has more than that", f.Worker)
 	}
@@ -191,7 +234,7 @@ func (c *membership) leave(f *wire.Frame) error {
 // stopped takes a worker out that has stopped. Locked.
 func (c *membership) stopped(worker int, life uint32) {
 	c.log.Info("worker stopped", "worker", worker)
-	c.journal.note(change{Left: &wire.Leave{Worker: worker, Life: life}})
+	c.leaves.note(wire.Leave{Worker: worker, Life: life})
 	c.st.roster.Leave(worker)
 	c.depart(worker, false)
 }
@@ -209,10 +252,10 @@ func (c *membership) left(all []uint32) {
 	}
 }
 
-// ends takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for it; servers
+// early takes note that a worker ends before its work is done. Server 0 declares it dead, at once if others wait for it; servers
 // that end don't wait for it. What has all roles go back does so here too: who sees the worker's death alone would end as if nothing were
 // lost. Locked.
-func (c *membership) ends(f *wire.Frame) error {
+func (c *membership) early(f *wire.Frame) error {
 	var msg wire.Ending
 	if err := f.JSON(&msg); err != nil {
 		return err
@@ -224,7 +267,7 @@ func (c *membership) ends(f *wire.Frame) error {
 // over takes note that a worker's life is over before its work is done. Locked.
 func (c *membership) over(worker int, msg wire.Ending) {
 	c.log.Warn("worker ends before its work is done", "worker", worker, "why", msg.Why)
-	c.journal.note(change{Ends: &endRecord{worker, msg.Why}})
+	c.ends.note(endRecord{worker, msg.Why})
 	c.st.roster.End(worker, msg.Why)
 	if msg.Back != "" {
 		c.st.lock.fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))

@@ -63,7 +63,7 @@ func (c *rates) register(m *memory) {
 			c.store.SetRateFactors(fromWire(r.Factors))
 		}
 		if r.Seq > 0 {
-			c.st.roster.Recount(r.Worker, r.Life, r.SavedRequest, false)
+			r.count(c.st.roster, false)
 		}
 		return nil
 	})

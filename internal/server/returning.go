@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/journal"
-	"github.com/gofleet/gofleet/internal/mode"
-	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -31,7 +28,6 @@ type returning struct {
 	st      *state
 	part    *part
 	members *membership
-	deaths  *deaths
 	servers *servers
 	journal *journaling
 	growth  *growth
@@ -117,7 +113,7 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	defer c.st.lock.Unlock()
 	c.identify(b)
 	if b.State != nil {
-		if err := c.resumeAll(b.State); err != nil {
+		if err := c.memory.resume(b.State); err != nil {
 			return 0, err
 		}
 	}
@@ -129,7 +125,7 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return c.play(ctx, kind, body)
+		return c.memory.play(ctx, kind, body)
 	})
 	c.part.store.SetStep(c.part.store.Last())
 	c.part.updates.SetVersion(c.journal.journal.Last() * wire.Incarnation)
@@ -144,115 +140,4 @@ func (c *returning) identify(b base) {
 	if b.Key != nil {
 		c.st.generation.Store(b.Key)
 	}
-}
-
-func (c *returning) play(ctx context.Context, kind journal.Kind, body []byte) error {
-	if kind == kindEvent {
-		if played, err := c.memory.playEvent(ctx, body); played {
-			return err
-		}
-		var e change
-		if err := json.Unmarshal(body, &e); err != nil {
-			return err
-		}
-		return c.event(&e)
-	}
-	var f wire.Frame
-	if err := f.Parse(body); err != nil {
-		return err
-	}
-	if played, err := c.memory.playRecord(kind, &f); played {
-		return err
-	}
-	switch kind {
-	case kindUpdate:
-		return c.update(&f)
-	}
-	return fmt.Errorf("a record of kind %d: it was written by another build", kind)
-}
-
-// event makes a change anew.
-func (c *returning) event(e *change) error {
-	now := c.st.clock.Now()
-	switch {
-	case e.Generation != nil:
-		c.st.generation.Store(e.Generation)
-	case e.Server != nil:
-		c.servers.processes[e.Server.Server] = e.Server.Process
-	case e.Life != nil:
-		c.st.roster.Recall(*e.Life, now)
-	case e.Begin != nil:
-		return c.members.begin(e.Begin.Worker, e.Begin.Life)
-	case e.Park != nil:
-		_, err := c.st.mode.Park(e.Park.Worker, mode.Round(e.Park.Round))
-		c.count(e.Park.counting, false)
-		return err
-	case e.Left != nil:
-		c.st.roster.Leave(e.Left.Worker)
-		c.members.depart(e.Left.Worker, false)
-	case e.Ends != nil:
-		c.st.roster.End(e.Ends.Worker, e.Ends.Why)
-	default:
-		return errors.New("an event of which nothing is known: it was written by another build")
-	}
-	return nil
-}
-
-// count has a request count in its worker's window.
-func (c *returning) count(q counting, push bool) {
-	c.st.roster.Recount(q.Worker, q.Life, q.SavedRequest, push)
-}
-
-// update applies an update again.
-func (c *returning) update(f *wire.Frame) error {
-	var r updateRecord
-	if err := f.JSON(&r); err != nil {
-		return err
-	}
-	a, err := appliedOf(f, &r)
-	if err != nil {
-		return err
-	}
-	c.deaths.rates.begin(mode.Round(r.Round))
-	c.part.store.AdvanceTo(r.Step)
-	if err := c.part.updates.Play(a); err != nil {
-		return err
-	}
-	c.part.store.Finish(r.Step)
-	on := c.part.updates.Changed()
-	for _, q := range r.Pushes {
-		q.Outcome.On = on
-		c.count(q.counting, true)
-		c.st.mode.Played([]int{q.Worker}, mode.Round(q.Round))
-		c.members.rounds.counts[q.Worker] = mode.Round(r.Round) + 1
-	}
-	return nil
-}
-
-// appliedOf is the gradient in the frame of an update.
-func appliedOf(f *wire.Frame, r *updateRecord) (a update.Applied, err error) {
-	a.Step = r.Step
-	for _, sec := range f.Sections {
-		switch sec.Kind {
-		case wire.KindDense:
-			a.Dense, err = sec.Dense()
-		case wire.KindRows:
-			rows := update.AppliedRows{Embedding: int(sec.Param)}
-			if n := len(a.Rows); n < len(r.Refused) {
-				rows.Refused = r.Refused[n]
-			}
-			if rows.IDs, err = sec.IDs(nil); err == nil {
-				rows.G, err = sec.Rows()
-			}
-			a.Rows = append(a.Rows, rows)
-		case wire.KindClicks:
-			if len(a.Rows) > 0 {
-				a.Rows[len(a.Rows)-1].Clicks, err = sec.Clicks()
-			}
-		}
-		if err != nil {
-			return a, err
-		}
-	}
-	return a, nil
 }

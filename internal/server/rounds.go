@@ -22,6 +22,8 @@ type rounds struct {
 	rates    *rates
 	clipping *clipping
 	journal  *journaling
+	parks    event[parkRecord]
+	updates  record
 	noted    []*push      // by worker: its gradient for the open round, until an update takes it
 	counts   []mode.Round // by worker: the round after the last whose update had a gradient of it; in modes with rounds
 	closings sync.Pool
@@ -54,7 +56,7 @@ func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request)
 	if err != nil {
 		return wire.Refuse(wire.StatusStale, "%v", err)
 	}
-	c.journal.note(change{Park: &parkRecord{counting{worker, life, as.Saved()}, uint64(r)}})
+	c.parks.note(parkRecord{counting{worker, life, as.Saved()}, uint64(r)})
 	as.Apply(0, 0, 0) // before others are woken: a cut may wait for it
 	c.st.roster.Window(worker).Accept(as)
 	c.close(apply)
@@ -126,7 +128,7 @@ func (c *rounds) take(workers []int) *closing {
 		u.what.Sum = func(own []gradient.Squares) ([]gradient.Squares, error) { return c.clipping.sum(round, own) }
 	}
 	if c.journal.on() {
-		u.what.Record = func(a update.Applied) error { return c.journal.update(u, a) }
+		u.what.Record = func(a update.Applied) error { return c.record(u, a) }
 	}
 	c.st.applying++
 	return u

@@ -162,7 +162,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
-		recovery: s.recovery, gathering: gathering, journal: journal, index: c.Index, back: c.Strategy.GoesBack(),
+		recovery: s.recovery, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(),
 		differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
 	s.servers.members = members
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
@@ -171,7 +171,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 
 	reloading := &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, log: s.log}
-	s.returning = &returning{config: c, memory: s.register(journal, t, gathering, reloading), st: st, part: part, members: members, deaths: s.deaths, servers: s.servers,
+	s.returning = &returning{config: c, memory: s.register(journal, t, gathering, reloading), st: st, part: part, members: members, servers: s.servers,
 		journal: journal, log: s.log,
 		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
 	s.saving.rebase, s.saving.forget, s.saving.size = s.returning.rebase, s.returning.forget, &s.returning.growth.part
@@ -182,7 +182,8 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 // register has each part say what of it outlives a kill. What comes back does so in this order.
 func (s *Server) register(j *journaling, t training, g *gathering, r *reloading) *memory {
 	m := newMemory(j)
-	for _, part := range []interface{ register(*memory) }{s.loading, s.loading.frozen, s.recovery, t.rates, s.clipping, g, s.saving, r, s.deaths} {
+	for _, part := range []interface{ register(*memory) }{s.servers, s.loading, s.loading.frozen, s.recovery, s.rounds,
+		s.deaths.membership, s.deaths, t.rates, s.clipping, g, s.saving, r} {
 		part.register(m)
 	}
 	return m

@@ -40,11 +40,25 @@ type servers struct {
 	differences *differences
 	pace        time.Duration // of heartbeats
 	journal     *journaling
+	generations event[*roster.Generation]
+	admits      event[wire.Report] // a process, by server 0
 	log         *slog.Logger
 	// processes are, on server 0, those that it has admitted, 0 for none.
 	processes []uint64
 	// ended are the servers that have said so.
 	ended []bool
+}
+
+// register has the servers of the job outlive a kill.
+func (c *servers) register(m *memory) {
+	c.generations = addEvent(m, "generation", func(_ context.Context, g *roster.Generation) error {
+		c.st.generation.Store(g)
+		return nil
+	})
+	c.admits = addEvent(m, "server", func(_ context.Context, r wire.Report) error {
+		c.processes[r.Server] = r.Process
+		return nil
+	})
 }
 
 // watch keeps in touch with server 0, or as server 0 with all others, until ctx ends.
@@ -207,7 +221,7 @@ func (c *servers) begin(ctx context.Context, answer wire.Reported) error {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	g := &roster.Generation{Number: answer.Generation, Key: answer.Key, Fingerprint: c.fingerprint.Sum()}
-	c.journal.note(change{Generation: g})
+	c.generations.note(g)
 	c.st.generation.Store(g)
 	if failure != nil {
 		c.st.lock.fail(failure)
@@ -303,7 +317,7 @@ func (c *servers) introduce(msg *wire.Report) error {
 		return c.st.lock.failure
 	}
 	c.processes[msg.Server] = msg.Process
-	c.journal.note(change{Server: &wire.Report{Server: msg.Server, Process: msg.Process}})
+	c.admits.note(wire.Report{Server: msg.Server, Process: msg.Process})
 	return nil
 }
 

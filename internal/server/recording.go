@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/update"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// An update is one decision of many: the rules have got a gradient, pushes count in their workers' windows, and the mode goes on. All of it
+// is one record.
+
+// counting names a worker's request that counts.
+type counting struct {
+	Worker int    `json:"worker"`
+	Life   uint32 `json:"life"`
+	roster.SavedRequest
+}
+
+// count has the request count in its worker's window again. Locked.
+func (q *counting) count(r *roster.Roster, push bool) {
+	r.Recount(q.Worker, q.Life, q.SavedRequest, push)
+}
+
+type parkRecord struct {
+	counting
+	Round uint64 `json:"round"`
+}
+
+// updateRecord is an update beside its gradient.
+type updateRecord struct {
+	Step    int64      `json:"step"`
+	Round   uint64     `json:"round"`
+	Pushes  []pushed   `json:"pushes"`
+	Refused [][]uint64 `json:"refused,omitempty"` // by section of rows
+}
+
+// pushed is a push of an update.
+type pushed struct {
+	counting
+	Round uint64 `json:"round"`
+}
+
+// register has outlive a kill how far workers are in the rounds, and what of theirs is in the tables.
+func (c *rounds) register(m *memory) {
+	addFact(m, "mode", func() *mode.State { // of which also a zero value is written
+		now := c.st.mode.State()
+		return &now
+	}, func(then *mode.State) error {
+		if then == nil {
+			return errors.New("nothing is said of it")
+		}
+		c.st.mode.Resume(*then)
+		return nil
+	})
+	addFact(m, "counts", func() []mode.Round { return c.counts }, func(then []mode.Round) error {
+		copy(c.counts, then)
+		return nil
+	})
+	c.parks = addEvent(m, "park", func(_ context.Context, p parkRecord) error {
+		_, err := c.st.mode.Park(p.Worker, mode.Round(p.Round))
+		p.count(c.st.roster, false)
+		return err
+	})
+	c.updates = addRecord(m, kindUpdate, c.play)
+}
+
+// record records an update, and waits until it survives what the journal is to survive.
+func (c *rounds) record(u *closing, a update.Applied) error {
+	if err := c.updates.append(func(b *wire.Builder) { fillUpdate(b, u, a) }); err != nil {
+		return c.journal.lost(err)
+	}
+	return c.journal.durable()
+}
+
+// fillUpdate puts an update into a frame.
+func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
+	r := updateRecord{Step: a.Step, Round: uint64(u.round)}
+	for _, p := range u.pushes {
+		q := p.request.Saved()
+		q.Outcome = wire.Outcome{Applied: uint32(max(p.count()-a.Dropped, 0)), Dropped: uint64(min(p.count(), a.Dropped))}
+		r.Pushes = append(r.Pushes, pushed{counting{p.worker, p.life, q}, uint64(p.round)})
+	}
+	if a.Dropped > 0 {
+		for _, rows := range a.Rows {
+			r.Refused = append(r.Refused, rows.Refused)
+		}
+	}
+	_ = b.JSON(r) // of numbers
+	b.Dense(a.Dense)
+	for _, rows := range a.Rows {
+		b.Rows(uint32(rows.Embedding), rows.IDs, rows.G)
+		if rows.Clicks != nil {
+			b.Clicks(uint32(rows.Embedding), rows.Clicks)
+		}
+	}
+}
+
+// play makes an update again.
+func (c *rounds) play(f *wire.Frame) error {
+	var r updateRecord
+	if err := f.JSON(&r); err != nil {
+		return err
+	}
+	a, err := appliedOf(f, &r)
+	if err != nil {
+		return err
+	}
+	c.rates.begin(mode.Round(r.Round))
+	c.part.store.AdvanceTo(r.Step)
+	if err := c.part.updates.Play(a); err != nil {
+		return err
+	}
+	c.part.store.Finish(r.Step)
+	on := c.part.updates.Changed()
+	for _, q := range r.Pushes {
+		q.Outcome.On = on
+		q.count(c.st.roster, true)
+		c.st.mode.Played([]int{q.Worker}, mode.Round(q.Round))
+		c.counts[q.Worker] = mode.Round(r.Round) + 1
+	}
+	return nil
+}
+
+// appliedOf is the gradient in the frame of an update.
+func appliedOf(f *wire.Frame, r *updateRecord) (a update.Applied, err error) {
+	a.Step = r.Step
+	for _, sec := range f.Sections {
+		switch sec.Kind {
+		case wire.KindDense:
+			a.Dense, err = sec.Dense()
+		case wire.KindRows:
+			rows := update.AppliedRows{Embedding: int(sec.Param)}
+			if n := len(a.Rows); n < len(r.Refused) {
+				rows.Refused = r.Refused[n]
+			}
+			if rows.IDs, err = sec.IDs(nil); err == nil {
+				rows.G, err = sec.Rows()
+			}
+			a.Rows = append(a.Rows, rows)
+		case wire.KindClicks:
+			if len(a.Rows) > 0 {
+				a.Rows[len(a.Rows)-1].Clicks, err = sec.Clicks()
+			}
+		}
+		if err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
