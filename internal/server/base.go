@@ -1,12 +1,12 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
@@ -36,23 +36,42 @@ type source struct {
 	What checkpoint.Selection `json:"what,omitzero"`
 }
 
+// identity is which process a server is, which a process that comes back goes on as; and on server 0, which others it has admitted, 0 for
+// none.
+type identity struct {
+	process   uint64
+	processes []uint64
+}
+
+// segments are those of the journal, each with the base that it begins from.
+type segments struct {
+	st       *state
+	index    int
+	job      string // and the place in it that the journal is good for
+	identity *identity
+	memory   *memory
+	journal  *journaling
+	from     source       // of the tables
+	size     atomic.Int64 // bytes of the part of the last whole checkpoint
+	log      *slog.Logger
+}
+
+func newSegments(c Config, st *state, id *identity, j *journaling, log *slog.Logger) *segments {
+	job := fmt.Sprintf("%016x %d workers, server %d of %d", c.Fingerprint.Sum(), c.Workers, c.Index, len(c.Endpoints))
+	return &segments{st: st, index: c.Index, job: job, identity: id, memory: newMemory(j), journal: j, log: log}
+}
+
 // base is this server's now, with tables from that source.
-func (c *returning) base(from source, state map[string]json.RawMessage) base {
-	b := base{Job: c.job(), Server: c.config.Index, Process: c.servers.process, Key: c.st.generation.Load(), From: from, State: state}
-	if c.config.Index == 0 {
-		b.Processes = c.servers.processes
+func (c *segments) base(from source, state map[string]json.RawMessage) base {
+	b := base{Job: c.job, Server: c.index, Process: c.identity.process, Key: c.st.generation.Load(), From: from, State: state}
+	if c.index == 0 {
+		b.Processes = c.identity.processes
 	}
 	return b
 }
 
-// job names the job and the place in it that a journal is good for.
-func (c *returning) job() string {
-	of := &c.config
-	return fmt.Sprintf("%016x %d workers, server %d of %d", of.Fingerprint.Sum(), of.Workers, of.Index, len(of.Endpoints))
-}
-
 // begun begins the journal of a server that has not come back.
-func (c *returning) begun() error {
+func (c *segments) begun() error {
 	if c.journal.on() && len(c.journal.journal.Segments()) > 0 {
 		return nil
 	}
@@ -60,39 +79,39 @@ func (c *returning) begun() error {
 }
 
 // begins begins a segment with what the tables were filled from, before any worker has joined.
-func (c *returning) begins() error {
+func (c *segments) begins() error {
 	if !c.journal.on() {
 		return nil
 	}
-	return c.segment(c.base(c.from, nil))
+	return c.begin(c.base(c.from, nil))
 }
 
-// segment begins a segment of the journal.
-func (c *returning) segment(b base) error {
+// begin begins a segment of the journal.
+func (c *segments) begin(b base) error {
 	head, err := json.Marshal(b)
 	if err == nil {
 		err = c.journal.journal.Next(head)
 	}
 	if err != nil {
-		return fmt.Errorf("server %d: %w", c.config.Index, err)
+		return fmt.Errorf("server %d: %w", c.index, err)
 	}
 	return nil
 }
 
 // rebase begins a segment at the cut of a checkpoint, which still holds pushes, and whose parts are to be written. Locked.
-func (c *returning) rebase(msg *wire.Save) {
+func (c *segments) rebase(msg *wire.Save) {
 	if !c.journal.on() || msg.Progress == nil {
 		return
 	}
 	state, err := c.memory.save()
 	if err == nil {
-		err = c.segment(c.base(source{Dir: msg.Dir, ID: msg.ID}, state))
+		err = c.begin(c.base(source{Dir: msg.Dir, ID: msg.ID}, state))
 	}
 	c.journal.failed(err)
 }
 
 // forget removes what lies before a whole checkpoint, and is not needed any more. The disk may be slow: the lock is not held.
-func (c *returning) forget() {
+func (c *segments) forget() {
 	if !c.journal.on() {
 		return
 	}
@@ -116,32 +135,9 @@ func (f source) whole() error {
 	return err
 }
 
-// fill fills the tables from what the segment of a journal begins from.
-func (c *returning) fill(ctx context.Context, b base) error {
-	f := b.From
-	if f.Dir == "" {
-		return c.members.loading.begin(ctx)
-	}
-	if f.ID != "" {
-		if err := f.whole(); err != nil {
-			return err
-		}
-		c.members.recovery.series.GoOn(f.Dir)
-	}
-	m, err := c.members.loading.fill(ctx, f.Dir, f.What, f.Told)
-	if err == nil && m.Progress != nil {
-		c.members.recovery.progress = wire.Progress(*m.Progress)
-	}
-	if err == nil && f.ID != "" {
-		c.members.recovery.base = wire.Base{Name: filepath.Base(f.Dir), ID: f.ID}
-		c.members.recovery.goOn(f.Dir, m.Positions)
-	}
-	return err
-}
-
 // newest is the newest segment that a process can begin from. Of reasons why there is none, that something can't be read counts most: it
 // may be read later.
-func (c *returning) newest() (number int, b base, err error) {
+func (c *segments) newest() (number int, b base, err error) {
 	err = errNoJournal
 	for _, seg := range slices.Backward(c.journal.journal.Segments()) {
 		var b base
@@ -151,8 +147,8 @@ func (c *returning) newest() (number int, b base, err error) {
 		}
 		switch {
 		case why != nil:
-		case b.Job != c.job():
-			why = fmt.Errorf("it is of another job (%s), and this is %s", b.Job, c.job())
+		case b.Job != c.job:
+			why = fmt.Errorf("it is of another job (%s), and this is %s", b.Job, c.job)
 		case b.From.ID != "":
 			why = b.From.whole()
 		}

@@ -70,7 +70,7 @@ func TestMachinesComeBack(t *testing.T) {
 	}
 	s := job{strategy: strategy.Sync(), workers: 3, rule: optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 1}, Norm: 1},
 		endpoints: []string{"server-0:1", "server-1:1", "server-2:1"}}.server(t)
-	for _, f := range s.returning.memory.facts {
+	for _, f := range s.segments.memory.facts {
 		if samples[f.key] == nil {
 			t.Errorf("fact %q has no sample", f.key)
 		}
@@ -113,7 +113,7 @@ func (s *Server) facts(t testing.TB) map[string]json.RawMessage {
 	t.Helper()
 	s.st.lock.Lock()
 	defer s.st.lock.Unlock()
-	all, err := s.returning.memory.save()
+	all, err := s.segments.memory.save()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (s *Server) resume(t testing.TB, all map[string]json.RawMessage) {
 	t.Helper()
 	s.st.lock.Lock()
 	defer s.st.lock.Unlock()
-	if err := s.returning.memory.resume(all); err != nil {
+	if err := s.segments.memory.resume(all); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -155,7 +155,7 @@ func TestWhatServersDecideIsPlayed(t *testing.T) {
 		t.Fatal(returned, err)
 	}
 	before := s.facts(t)
-	if err := s.returning.segment(s.returning.base(s.returning.from, before)); err != nil {
+	if err := s.segments.begin(s.segments.base(s.segments.from, before)); err != nil {
 		t.Fatal(err)
 	}
 	s.deaths.fenceOff(wire.Leave{Worker: 0, Life: 1, Why: "silent"})
@@ -172,7 +172,7 @@ func TestWhatServersDecideIsPlayed(t *testing.T) {
 	if cmp.Equal(want, unpacked(t, before)) {
 		t.Fatal("nothing was decided")
 	}
-	s.returning.journal.journal.Close()
+	s.segments.journal.journal.Close()
 	again := j.server(t)
 	if returned, err := again.returning.comeBack(t.Context()); !returned || err != nil {
 		t.Fatal(returned, err)

@@ -12,6 +12,7 @@
 //	reply.go      the memory of an answer
 //	peers.go      requests to other servers
 //	journal.go    what changes is recorded, before anybody is answered
+//	base.go       what a segment of the journal begins from
 //	facts.go      what of the parts outlives a kill: each registers its own
 //	servers.go    which servers are of this generation, and whether they live
 //
@@ -54,7 +55,6 @@
 //	members.go    they join, live, leave
 //	deaths.go     and die
 //	gather.go     barriers and reductions, on server 0
-//	base.go       what a segment of the journal begins from
 //	growth.go     a journal that has become large has a checkpoint saved
 //	returning.go  a server that is started again comes back to where its journal ends
 //	handle.go     a request in, a reply out

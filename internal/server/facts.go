@@ -31,6 +31,13 @@ func newMemory(j *journaling) *memory {
 		records: map[journal.Kind]func(*wire.Frame) error{}}
 }
 
+// register has each part register its share. What comes back does so in this order.
+func (m *memory) register(parts ...interface{ register(*memory) }) {
+	for _, p := range parts {
+		p.register(m)
+	}
+}
+
 // fact is a registered fact. Both functions are called locked, while nothing is being applied.
 type fact struct {
 	key    string

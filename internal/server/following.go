@@ -21,8 +21,7 @@ type loader func(ctx context.Context, dir string) (checkpoint.Manifest, error)
 
 // another is how to begin from another checkpoint.
 type another struct {
-	load     loader       // nil where the job has none of its own
-	taken    func() error // what to do then
+	load     loader // nil where the job has none of its own
 	patience time.Duration
 }
 
@@ -59,7 +58,7 @@ func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
 			why = err
 		}
 		if err == nil {
-			return peer.Done, c.another.taken()
+			return peer.Done, c.segments.begins()
 		}
 		return peer.Pause, why
 	})

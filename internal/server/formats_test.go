@@ -213,7 +213,7 @@ func (j *journalsJob) check(t *testing.T, moment string, want map[string]json.Ra
 	for index := range j.Servers {
 		s := j.server(t, index)
 		s.collect(rows)
-		kindsOf(t, s.returning.journal.journal, kinds)
+		kindsOf(t, s.segments.journal.journal, kinds)
 		text, err := s.describe(t)
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -15,8 +14,8 @@ type growth struct {
 	journal  *journaling
 	servers  *servers
 	recovery *recovery
-	part     atomic.Int64 // bytes of the last checkpoint's part
-	asked    int          // the segment that a checkpoint was asked for
+	segments *segments
+	asked    int // the segment that a checkpoint was asked for
 }
 
 // leastJournal is how large a segment may be however small checkpoints are; else it may be twice as large as the last one's part.
@@ -56,7 +55,7 @@ func (c *growth) ask(ctx context.Context) error {
 // due says, once for a segment, that it is larger than it should be.
 func (c *growth) due(least int64) bool {
 	all := c.journal.journal.Segments()
-	if len(all) == 0 || all[len(all)-1].Number == c.asked || c.journal.journal.Size() <= max(least, 2*c.part.Load()) {
+	if len(all) == 0 || all[len(all)-1].Number == c.asked || c.journal.journal.Size() <= max(least, 2*c.segments.size.Load()) {
 		return false
 	}
 	c.asked = all[len(all)-1].Number

@@ -13,14 +13,14 @@ func TestLargeJournals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	c := &growth{journal: &journaling{journal: j}}
+	c := &growth{journal: &journaling{journal: j}, segments: new(segments)}
 	step := func(bytes int, want bool) {
 		t.Helper()
 		if err := j.Append(kindEvent, make([]byte, bytes)); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.due(10_000); got != want {
-			t.Errorf("a segment of %d bytes, and checkpoints of %d: due %t", j.Size(), c.part.Load(), got)
+			t.Errorf("a segment of %d bytes, and checkpoints of %d: due %t", j.Size(), c.segments.size.Load(), got)
 		}
 	}
 	if c.due(10_000) {
@@ -30,7 +30,7 @@ func TestLargeJournals(t *testing.T) {
 		if err := j.Next(nil); err != nil {
 			t.Fatal(err)
 		}
-		c.part.Store(part)
+		c.segments.size.Store(part)
 		step(5_000, false)
 		step(10_000, part == 0)
 		step(30_000, part > 0)

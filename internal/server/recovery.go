@@ -27,6 +27,7 @@ type recovery struct {
 	steps    uint64            // the most that a thread has made in it, where the job has another number of workers; else 0
 	shares   int               // workers that it is of, on server 0, where the job has another number; else 0
 	journal  *journaling
+	segments *segments
 	stops    event[wire.Leave] // the life that saves a last time
 	made     event[string]     // a directory for a checkpoint
 	log      *slog.Logger

@@ -21,18 +21,15 @@ import (
 // In rounds the tables come to the very bits that they had, since updates follow each other. Elsewhere updates were applied beside each
 // other, and are played one after the other: in an order in which they could have come.
 
-// returning has the states that a server comes back to: what a segment of its journal begins from, and what it plays.
+// returning has what a server comes back by.
 type returning struct {
-	config  Config
-	memory  *memory
-	st      *state
-	part    *part
-	members *membership
-	servers *servers
-	journal *journaling
-	growth  *growth
-	from    source // of the tables
-	log     *slog.Logger
+	config   Config
+	st       *state
+	part     *part
+	loading  *loading
+	recovery *recovery
+	segments *segments
+	log      *slog.Logger
 }
 
 // comeBack opens the journal of this server, where the strategy asks for one, and comes back to the state that it has. returned is false
@@ -48,7 +45,7 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("server %d: %w", c.config.Index, err)
 	}
-	c.journal.journal = j
+	c.segments.journal.journal = j
 	if len(j.Segments()) == 0 {
 		return false, nil
 	}
@@ -63,7 +60,7 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 		return false, fmt.Errorf("server %d: the journal %s stays, and can't be read now: %w: start this server again when it can; to "+
 			"give up what lies behind the last checkpoint, remove %[2]s.*", c.config.Index, filepath.Join(o.JournalDir, name), err)
 	case err != nil:
-		c.journal.void()
+		c.segments.journal.void()
 		j.Close()
 		return false, fmt.Errorf("server %d: %w: %w", c.config.Index, ErrNoReturn, err)
 	}
@@ -102,7 +99,7 @@ const lockPatience = 10 * time.Second
 
 // playAll comes to the state that the journal has.
 func (c *returning) playAll(ctx context.Context) (records int, err error) {
-	from, b, err := c.newest()
+	from, b, err := c.segments.newest()
 	if err != nil {
 		return 0, err
 	}
@@ -112,32 +109,56 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	c.identify(b)
+	memory, recorded := c.segments.memory, c.segments.journal
 	if b.State != nil {
-		if err := c.memory.resume(b.State); err != nil {
+		if err := memory.resume(b.State); err != nil {
 			return 0, err
 		}
 	}
-	c.journal.playing = true
-	defer func() { c.journal.playing = false }()
+	recorded.playing = true
+	defer func() { recorded.playing = false }()
 	c.st.returned = true
-	err = c.journal.journal.Play(from, func(kind journal.Kind, body []byte) error {
+	err = recorded.journal.Play(from, func(kind journal.Kind, body []byte) error {
 		records++
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return c.memory.play(ctx, kind, body)
+		return memory.play(ctx, kind, body)
 	})
 	c.part.store.SetStep(c.part.store.Last())
-	c.part.updates.SetVersion(c.journal.journal.Last() * wire.Incarnation)
+	c.part.updates.SetVersion(recorded.journal.Last() * wire.Incarnation)
 	c.st.roster.Awake(c.st.clock.Now())
 	return records, err
 }
 
 // identify makes this process the one that a journal is of. Locked.
 func (c *returning) identify(b base) {
-	c.servers.process = b.Process
-	copy(c.servers.processes, b.Processes)
+	c.segments.identity.process = b.Process
+	copy(c.segments.identity.processes, b.Processes)
 	if b.Key != nil {
 		c.st.generation.Store(b.Key)
 	}
+}
+
+// fill fills the tables from what the segment of a journal begins from.
+func (c *returning) fill(ctx context.Context, b base) error {
+	f := b.From
+	if f.Dir == "" {
+		return c.loading.begin(ctx)
+	}
+	if f.ID != "" {
+		if err := f.whole(); err != nil {
+			return err
+		}
+		c.recovery.series.GoOn(f.Dir)
+	}
+	m, err := c.loading.fill(ctx, f.Dir, f.What, f.Told)
+	if err == nil && m.Progress != nil {
+		c.recovery.progress = wire.Progress(*m.Progress)
+	}
+	if err == nil && f.ID != "" {
+		c.recovery.base = wire.Base{Name: filepath.Base(f.Dir), ID: f.ID}
+		c.recovery.goOn(f.Dir, m.Positions)
+	}
+	return err
 }

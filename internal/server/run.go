@@ -31,10 +31,10 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("server %d: %w", s.c.Index, err)
 	}
 	defer s.recovery.release()
-	if err := s.returning.begun(); err != nil {
+	if err := s.segments.begun(); err != nil {
 		return err
 	}
-	if !s.returning.journal.on() || s.lockstep() { // else nothing is lost
+	if !s.segments.journal.on() || s.lockstep() { // else nothing is lost
 		longer, release := s.stopping.outlast(ctx)
 		defer release()
 		ctx = longer
@@ -50,7 +50,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.deaths.watch(watchCtx) })
 	watching.Go(func() { s.servers.watch(watchCtx) })
-	watching.Go(func() { s.returning.growth.watch(watchCtx) })
+	watching.Go(func() { s.growth.watch(watchCtx) })
 
 	err = s.awaitEnd(ctx, served)
 	stopWatching()
@@ -106,21 +106,21 @@ func (s *Server) farewell(err error) {
 
 // leavesJournal says whether a server that ends can be started again where it is. Locked.
 func (s *Server) leavesJournal(err error) bool {
-	return err != nil && s.returning.journal.on() && s.st.lock.failure == nil && !s.st.done()
+	return err != nil && s.segments.journal.on() && s.st.lock.failure == nil && !s.st.done()
 }
 
 // endJournal closes the journal of a server that has ended, and removes one that nobody will come back to.
 func (s *Server) endJournal() {
-	if !s.returning.journal.on() {
+	if !s.segments.journal.on() {
 		return
 	}
 	s.st.lock.Lock()
 	over := s.forGood()
 	s.st.lock.Unlock()
 	if over {
-		s.returning.journal.void()
+		s.segments.journal.void()
 	}
-	s.returning.journal.journal.Close()
+	s.segments.journal.journal.Close()
 }
 
 // forGood says whether nobody can go on from where a server has ended: the job was done, everybody goes back, or none of those who go in

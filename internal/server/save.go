@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
@@ -35,10 +34,8 @@ type saving struct {
 	servers   int
 	journal   *journaling
 	tracker   *checkpoint.Tracker
-	rebase    func(*wire.Save) // begins the journal anew at the cut of a checkpoint; locked
-	forget    func()           // removes what of the journal lies before the last whole one
-	size      *atomic.Int64    // of the last part of a whole checkpoint
-	ended     []period         // the last ones
+	segments  *segments
+	ended     []period // the last ones
 	shrunk    event[shrinkRecord]
 	committed event[*cut.Period] // committed by server 0
 	served    record             // rows, in a model
@@ -269,11 +266,11 @@ func (c *saving) take(msg *wire.Save) {
 		return
 	}
 	part := c.partOf(msg)
-	c.rebase(msg)
+	c.segments.rebase(msg)
 	c.st.cut.Imaged(msg.ID)
 	c.st.lock.broadcast()
 	c.under.Go(func() {
-		c.forget()
+		c.segments.forget()
 		c.write(msg, part, image)
 	})
 }
@@ -313,7 +310,7 @@ func (c *saving) write(msg *wire.Save, part wire.Part, image checkpoint.Image) {
 	if err == nil {
 		c.log.Info("wrote checkpoint", "dir", msg.Dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)
 		if msg.Base == "" {
-			c.size.Store(p.Bytes)
+			c.segments.size.Store(p.Bytes)
 		}
 	}
 	part.File, part.Bytes, part.Sum, part.Rows = p.File, p.Bytes, p.Sum, p.Rows

@@ -56,6 +56,8 @@ type Server struct {
 	servers   *servers
 	stopping  *stopping
 	door      *door
+	segments  *segments
+	growth    *growth
 	returning *returning
 	// differences are shared by those who admit workers and servers.
 	differences *differences
@@ -92,14 +94,12 @@ func New(c Config) (*Server, error) {
 		norms: newNorms(len(c.Endpoints)),
 		life:  life, limit: c.Strategy.WaitTimeout.Std()}
 	s.differences = &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
-	s.servers = &servers{st: s.st, peers: peers, journal: journal, index: c.Index, process: cmp.Or(c.Process, random()),
-		fingerprint: c.Fingerprint, differences: s.differences,
-		pace: c.Strategy.HeartbeatInterval.Std(), processes: make([]uint64, len(c.Endpoints)), ended: make([]bool, len(c.Endpoints)),
-		log: s.log}
+	id := &identity{process: cmp.Or(c.Process, random()), processes: make([]uint64, len(c.Endpoints))}
 	if c.Index == 0 {
-		g := roster.NewGeneration(s.servers.process, c.Fingerprint.Sum())
+		g := roster.NewGeneration(id.process, c.Fingerprint.Sum())
 		s.st.generation.Store(&g)
 	}
+	s.segments = newSegments(c, s.st, id, journal, s.log)
 	s.connect(traits, journal)
 	return s, nil
 }
@@ -131,8 +131,7 @@ func (s *Server) connectTraining(traits mode.Traits, journal *journaling) traini
 		delays:  &delays{on: c.Strategy.DelayCompensation != 0, floats: part.floats, pulled: make([][]float32, c.Workers)},
 	}
 	s.rounds = newRounds(st, part, t.rates, s.clipping, journal)
-	summing := newSumming(st, part, c.Strategy, traits.Rounds)
-	summing.note = s.rounds.push
+	summing := newSumming(st, part, c.Strategy, traits.Rounds, s.rounds.push)
 	t.pieces = &pieces{st: st, part: part, summing: summing, stages: make([]map[uint64]*stage, c.Workers)}
 	foresight := newForesight(c.Strategy, c.Workers, part.floats)
 	t.pushing = &pushing{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays}
@@ -153,44 +152,35 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	keep := c.Strategy.Recovery
 	s.recovery = &recovery{st: st, life: s.clipping.life, index: c.Index,
 		series:   &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
-		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, log: s.log,
+		stopping: make([]uint32, c.Workers), places: map[string]string{}, journal: journal, segments: s.segments, log: s.log,
 		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
-	s.servers.recovery = s.recovery
-	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
-		rule: c.Rule, servers: len(c.Endpoints), journal: journal,
+		rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
 		recovery: s.recovery, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(),
 		differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
-	s.servers.members = members
+	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members, identity: s.segments.identity,
+		journal: journal, index: c.Index, fingerprint: c.Fingerprint, differences: s.differences,
+		pace: c.Strategy.HeartbeatInterval.Std(), ended: make([]bool, len(c.Endpoints)), log: s.log}
+	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
 		torn: traits.Rounds, back: c.Strategy.GoesBack(),
 		beat: c.Strategy.HeartbeatInterval.Std(), log: s.log}
 
 	reloading := &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, log: s.log}
-	s.returning = &returning{config: c, memory: s.register(journal, t, gathering, reloading), st: st, part: part, members: members, servers: s.servers,
-		journal: journal, log: s.log,
-		growth: &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery}}
-	s.saving.rebase, s.saving.forget, s.saving.size = s.returning.rebase, s.returning.forget, &s.returning.growth.part
-	s.recovery.another.taken = s.returning.begins
+	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
+	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery, segments: s.segments, log: s.log}
+	s.segments.memory.register(s.servers, s.loading, frozen, s.recovery, s.rounds, members, s.deaths, t.rates, s.clipping, gathering,
+		s.saving, reloading)
 	s.answer(t, members, frozen, gathering, reloading, journal)
 }
 
-// register has each part say what of it outlives a kill. What comes back does so in this order.
-func (s *Server) register(j *journaling, t training, g *gathering, r *reloading) *memory {
-	m := newMemory(j)
-	for _, part := range []interface{ register(*memory) }{s.servers, s.loading, s.loading.frozen, s.recovery, s.rounds,
-		s.deaths.membership, s.deaths, t.rates, s.clipping, g, s.saving, r} {
-		part.register(m)
-	}
-	return m
-}
-
 // answer has the door give each request to the part that answers it.
-func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, reloading *reloading, journal *journaling) {
+func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, reloading *reloading,
+	journal *journaling) {
 	s.door.handlers = []handler{
 		wire.OpHello:     journal.recorded(control(members.join)),
 		wire.OpJoin:      journal.recorded(control(members.join)),
@@ -279,8 +269,8 @@ func (s *Server) Return(ctx context.Context) (returned bool, err error) {
 
 // Release lets go of the journal of a server that will not run.
 func (s *Server) Release() {
-	if s.returning.journal.on() {
-		s.returning.journal.journal.Close()
+	if s.segments.journal.on() {
+		s.segments.journal.journal.Close()
 	}
 }
 
@@ -292,7 +282,7 @@ func (s *Server) Store() *table.Store { return s.part.store }
 
 // Restore fills the tables from a checkpoint, which any number of servers may have written, or from a saved model.
 func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
-	s.returning.from = source{Dir: dir, Told: checkpoint.From(dir, what), What: what}
+	s.segments.from = source{Dir: dir, Told: checkpoint.From(dir, what), What: what}
 	return s.loading.restore(ctx, dir, what)
 }
 
@@ -301,7 +291,7 @@ func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Select
 func (s *Server) Resume(ctx context.Context, told string) (found bool, err error) {
 	found, err = s.recovery.resume(ctx, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
 		m, err := s.loading.fill(ctx, dir, checkpoint.Selection{}, told)
-		s.returning.from = source{Dir: dir, Told: told, ID: m.ID}
+		s.segments.from = source{Dir: dir, Told: told, ID: m.ID}
 		return m, err
 	})
 	if !found {
@@ -314,6 +304,6 @@ func (s *Server) Resume(ctx context.Context, told string) (found bool, err error
 
 // Begin gives the tables the rows that their params begin with.
 func (s *Server) Begin(ctx context.Context) error {
-	s.returning.from = source{}
+	s.segments.from = source{}
 	return s.loading.begin(ctx)
 }

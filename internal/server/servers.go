@@ -30,12 +30,12 @@ import (
 // A server that comes back with another number has lost its weights, and so has a server 0 whose generation is another. Then the job can't
 // go on, which each server tells whoever asks it for anything until its farewell ends.
 type servers struct {
-	st          *state
-	peers       *peers
-	recovery    *recovery
-	members     *membership
-	index       int
-	process     uint64
+	st       *state
+	peers    *peers
+	recovery *recovery
+	members  *membership
+	index    int
+	*identity
 	fingerprint layout.Fingerprint
 	differences *differences
 	pace        time.Duration // of heartbeats
@@ -43,8 +43,6 @@ type servers struct {
 	generations event[*roster.Generation]
 	admits      event[wire.Report] // a process, by server 0
 	log         *slog.Logger
-	// processes are, on server 0, those that it has admitted, 0 for none.
-	processes []uint64
 	// ended are the servers that have said so.
 	ended []bool
 }

@@ -50,10 +50,10 @@ type addend struct {
 	err      error
 }
 
-func newSumming(st *state, p *part, s strategy.Strategy, rounds bool) *summing {
+func newSumming(st *state, p *part, s strategy.Strategy, rounds bool, note func(*push, mode.Round)) *summing {
 	large := wire.Float32.DenseSize(p.floats) > s.MaxFrame-wire.FrameOverhead
 	return &summing{st: st, part: p, weighting: s.Weighting, on: rounds && large && s.Payload == strategy.PayloadFloat32,
-		waiting: make([]*addend, st.roster.Workers())}
+		note: note, waiting: make([]*addend, st.roster.Workers())}
 }
 
 // again tells a worker to send its gradient from its first piece on.
