@@ -28,8 +28,9 @@
 //   - tables: [Embedding], and [EmbeddingPool] for slots, with padding ids; weights of any shape: [Graph.Parameter]
 //   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [Dropout]; [Shared] applies layers to several inputs
 //     with one set of parameters
-//   - functions: [ReLU], [LeakyReLU], [ELU], [GELU], [Swish], [Softplus], [Tanh], [Sigmoid], [Softmax], [LogSoftmax], [Clip], [Scale]
-//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [Max], [Cast], [Detach]
+//   - functions: [ReLU], [LeakyReLU], [ELU], [PReLU], [Dice], [GELU], [Swish], [SiLU], [Softplus], [Tanh], [Sigmoid], [Softmax],
+//     [LogSoftmax], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
+//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [MeanAxis], [Max], [Cast], [Detach]
 //   - shapes: [Concat], [ConcatAxis], [Stack], [Split], [Slice], [Gather], [Transpose], [Reshape], [Expand]
 //   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
 //     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
@@ -177,11 +178,13 @@ package nn
 // Functions of one element:
 //
 //	activation.go  ReLU, Tanh, Sigmoid
+//	formulas.go    Log, Exp, Sqrt, Abs, Square, Pow
 //	pointwise.go   the loop of functions without a kernel, as the next are
 //	leaky.go       LeakyReLU, ELU
 //	gelu.go        GELU
 //	swish.go       Swish
 //	softplus.go    Softplus
+//	prelu.go       PReLU, Dice, whose slopes are trained
 //	clip.go        Clip
 //
 // Arithmetic:
@@ -192,7 +195,7 @@ package nn
 //	matmul.go      matrix products
 //	dot.go         a query with each of its candidates
 //	cosine.go      cosine similarity
-//	reduce.go      Sum and Max along an axis
+//	reduce.go      Sum, MeanAxis and Max along an axis
 //	concat.go      values side by side, Stack
 //	slice.go       parts of a value, Gather
 //	transpose.go   axes in another order

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -59,7 +60,7 @@ func kindsOfPackage(t *testing.T) (kinds []string) {
 			}
 		}
 	}
-	return kinds
+	return append(kinds, slices.Sorted(maps.Keys(formulas))...)
 }
 
 // kindsCompared are the ops in the graphs of gradientCases.

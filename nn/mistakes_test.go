@@ -2,6 +2,8 @@ package nn
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -101,6 +103,14 @@ func mistakes(g *Graph) []mistake {
 	try(transpose{[]int{0, 1, 1}}, x(2, 2))
 	try(transpose{}, x(2))
 	try(transpose{[]int{0, 1}}, ids(2))
+	for _, name := range slices.Sorted(maps.Keys(formulas)) {
+		try(formula{name: name}, ids(2))
+	}
+	try(pow{}, ids(2))
+	try(prelu{}, x(2), w(3))
+	try(prelu{}, x(1), w(3))
+	try(prelu{}, x(), w(1))
+	try(prelu{}, x(3), w(2, 3))
 	try(gather{}, x(2), x(2))
 	try(gather{}, x(), ids(2))
 	try(gather{}, ids(2), ids(2))

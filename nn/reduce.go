@@ -3,6 +3,8 @@ package nn
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
 )
 
 // Sum adds up along an axis, counted with the batch as 0, which goes away: of x with shape [N F D], Sum(x, 1) has shape [N D].
@@ -11,6 +13,15 @@ func Sum(x *Node, axis int) *Node { return apply("", sum{axisOp{Axis: axis}}, x)
 
 // Max takes the largest element along an axis, which goes away as with [Sum]. All that are equal to the largest get its gradient.
 func Max(x *Node, axis int) *Node { return apply("", maximum{axisOp{Axis: axis}}, x) }
+
+// MeanAxis is the mean along an axis, which goes away as with [Sum].
+func MeanAxis(x *Node, axis int) *Node {
+	y := Sum(x, axis)
+	if y.bad {
+		return y
+	}
+	return Scale(y, 1/float32(x.shape[axis]), 0)
+}
 
 // axisOp is the part that reductions along an axis have in common.
 type axisOp struct {
@@ -48,13 +59,19 @@ func (sum) overwritable() {}
 
 func (o sum) forward(c *cell) {
 	x, n := c.in[0].value, c.in[0].shape[o.Axis]
-	o.lanes(c, func(out, begin, stride int) {
-		var s float32
-		for j := range n {
-			s += x[begin+j*stride]
+	if width := product(c.in[0].shape[o.Axis+1:]); width > 1 { // n rows are added up, again and again
+		for i := range len(c.value) / width {
+			kernels.SumRows(c.value[i*width:(i+1)*width], x[i*n*width:(i+1)*n*width], false)
 		}
-		c.value[out] = s
-	})
+		return
+	}
+	for i := range c.value {
+		var s float32
+		for _, v := range x[i*n : (i+1)*n] {
+			s += v
+		}
+		c.value[i] = s
+	}
 }
 
 func (o sum) backward(c *cell) {
@@ -62,11 +79,17 @@ func (o sum) backward(c *cell) {
 		return
 	}
 	dx, n := c.in[0].sum(), c.in[0].shape[o.Axis]
-	o.lanes(c, func(out, begin, stride int) {
-		for j := range n {
-			dx[begin+j*stride] += c.grad[out]
+	if width := product(c.in[0].shape[o.Axis+1:]); width > 1 {
+		for i := range len(c.grad) / width {
+			kernels.AddBias(dx[i*n*width:(i+1)*n*width], c.grad[i*width:(i+1)*width])
 		}
-	})
+		return
+	}
+	for i, g := range c.grad {
+		for j := range n {
+			dx[i*n+j] += g
+		}
+	}
 }
 
 type maximum struct{ axisOp }

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -14,7 +15,7 @@ type sizedCase struct {
 }
 
 // sizedCases are ops of values of any shape. Each of them also sits, at one size, in gradientCases.
-var sizedCases = slices.Concat(broadcastCases(), shapeCases)
+var sizedCases = slices.Concat(broadcastCases(), shapeCases, formulaCases())
 
 func init() {
 	for _, c := range sizedCases {
@@ -315,4 +316,109 @@ var shapeCases = []sizedCase{
 		return gradientCase{"reshape", []arg{x(n, l*d)}, one(func(x *Node) *Node { return ReLU(Reshape(Scale(x, 2, 0), l, d)) }),
 			map1(func(x float64) float64 { return max(2*x, 0) })}
 	}},
+}
+
+// formulaCases are functions of one element, and what adds up.
+func formulaCases() (cases []sizedCase) {
+	for _, f := range []struct {
+		name   string
+		lo, hi float64
+		build  func(*Node) *Node
+		twin   func(float64) float64
+	}{
+		{"log", 0.1, 9, Log, math.Log},
+		{"log1p", -0.5, 9, Log1p, math.Log1p},
+		{"exp", -5, 5, Exp, math.Exp},
+		{"sqrt", 0.1, 9, Sqrt, math.Sqrt},
+		{"abs", -2, 2, Abs, math.Abs},
+		{"square", -2, 2, Square, func(x float64) float64 { return x * x }},
+		{"cube", -2, 2, func(x *Node) *Node { return Pow(x, 3) }, func(x float64) float64 { return x * x * x }},
+		{"power", 0.1, 3, func(x *Node) *Node { return Pow(x, -1.5) }, func(x float64) float64 { return math.Pow(x, -1.5) }},
+		{"silu", -4, 4, SiLU, func(x float64) float64 { return x * sigmoid64(x) }},
+	} {
+		cases = append(cases, sizedCase{f.name, func(n int, draw func() int) gradientCase {
+			return gradientCase{f.name, []arg{x(n, draw(), draw()).between(f.lo, f.hi)}, one(f.build), map1(f.twin)}
+		}})
+	}
+	return append(cases, sizedCase{"prelu", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		slopes := []arg{x(n, l, d), w(d)}
+		return gradientCase{"prelu", slopes, two(func(x, s *Node) *Node { return apply("", prelu{}, x, s) }),
+			broadcast64([]int{n, l, d}, []int{d}, true, false, func(x, s float64) float64 { return max(x, 0) + s*min(x, 0) })}
+	}}, sizedCase{"prelu of channels", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		slopes := []arg{x(n, l, d, 2), w(l, 1, 1)}
+		return gradientCase{"prelu", slopes, two(func(x, s *Node) *Node { return apply("", prelu{}, x, s) }),
+			broadcast64([]int{n, l, d, 2}, []int{l, 1, 1}, true, false, func(x, s float64) float64 { return max(x, 0) + s*min(x, 0) })}
+	}}, sizedCase{"sum", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"sum", []arg{x(n, l, d)}, one(func(x *Node) *Node { return Sum(x, 1) }), summed64(l, d, 1)}
+	}}, sizedCase{"mean along an axis", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"mean", []arg{x(n, l, d)}, one(func(x *Node) *Node { return MeanAxis(x, 1) }), summed64(l, d, 1/float64(l))}
+	}}, sizedCase{"mean along the last axis", func(n int, draw func() int) gradientCase {
+		l, d := draw(), draw()
+		return gradientCase{"mean", []arg{x(n, l, d)}, one(func(x *Node) *Node { return MeanAxis(x, 2) }),
+			rowwise(d, func(row []float64) []float64 { return []float64{dot64(row, ones64(d)) / float64(d)} })}
+	}})
+}
+
+func ones64(n int) []float64 { return slices.Repeat([]float64{1}, n) }
+
+// summed64 adds up l rows of d of each example, times a factor.
+func summed64(l, d int, factor float64) func([][]float64) []float64 {
+	return rowwise(l*d, func(rows []float64) []float64 {
+		y := make([]float64, d)
+		for i, v := range rows {
+			y[i%d] += factor * v
+		}
+		return y
+	})
+}
+
+// TestDice: training normalises by the batch, an evaluation by the averages that training has moved, whatever rows are
+// beside.
+func TestDice(t *testing.T) {
+	for _, positions := range []int{0, 4} {
+		g := NewGraph(1)
+		shape := []int{8, 3}
+		if positions > 0 {
+			shape = []int{8, positions, 3}
+		}
+		y := Dice(g.Input("x", shape[1:]...))
+		loss := Mean(Multiply(y, y))
+		minimise(t, loss, 0)
+		v := uniform(5, product(shape), -3, 3)
+		e := NewExecutor(g)
+		feed := batchOf{"x": floats(shape, v...)}
+		var moved [2][3]float64 // mean and variance after one step from 0 and 1
+		want := make([]float64, len(v))
+		for unit := range 3 {
+			var of []float64
+			for i := unit; i < len(v); i += 3 {
+				of = append(of, float64(v[i]))
+			}
+			mean := dot64(of, ones64(len(of))) / float64(len(of))
+			for i, n := range normal64(of, 1e-9) {
+				want[3*i+unit] = of[i] * sigmoid64(n)
+				moved[1][unit] += (of[i] - mean) * (of[i] - mean) / float64(len(of)) * 0.1
+			}
+			moved[0][unit] = mean * 0.1
+			moved[1][unit] += 0.9
+		}
+		if err := near(must(t, e, feed, y)[0].Float32s(), narrow(want), 1e-5, 1e-6); err != nil {
+			t.Errorf("training: %v", err)
+		}
+		out, err := e.Eval(t.Context(), feed, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range v {
+			n := (float64(x) - moved[0][i%3]) / math.Sqrt(moved[1][i%3]+1e-9)
+			want[i] = float64(x) * sigmoid64(n)
+		}
+		if err := near(out[0].Float32s(), narrow(want), 1e-5, 1e-6); err != nil {
+			t.Errorf("evaluation: %v", err)
+		}
+	}
 }

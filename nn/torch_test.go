@@ -12,7 +12,12 @@ var torchOps = map[string]func(*goldenCase) *Node{
 	"concat_axis": func(c *goldenCase) *Node { return ConcatAxis(int(c.attr("axis")), c.batched(0), c.batched(1)) },
 	"stack":       func(c *goldenCase) *Node { return Stack(int(c.attr("axis")), c.batched(0), c.batched(1)) },
 	"transpose":   func(c *goldenCase) *Node { return Transpose(c.batched(0), c.ints("axes")...) },
-	"gather":      func(c *goldenCase) *Node { return Gather(c.batched(0), c.ids(1)) },
+	"log":         unary(Log), "log1p": unary(Log1p), "exp": unary(Exp), "sqrt": unary(Sqrt), "abs": unary(Abs), "square": unary(Square),
+	"silu": unary(SiLU), "pow": func(c *goldenCase) *Node { return Pow(c.batched(0), c.attr32("power")) },
+	"prelu":          func(c *goldenCase) *Node { return apply("", prelu{}, c.batched(0), c.fixed(1)) },
+	"prelu_channels": func(c *goldenCase) *Node { return apply("", prelu{}, c.batched(0), Reshape(c.fixed(1), 3, 1, 1)) },
+	"mean_axis1":     unary(func(x *Node) *Node { return MeanAxis(x, 1) }),
+	"gather":         func(c *goldenCase) *Node { return Gather(c.batched(0), c.ids(1)) },
 }
 
 func init() { maps.Copy(goldenOps, torchOps) }

@@ -56,6 +56,13 @@ add("transpose", lambda t: t.permute(0, 2, 1), x(14, 2, 3, 4), axes=[0, 2, 1])
 add("transpose", lambda t: t.permute(0, 2, 1, 3), x(15, 2, 3, 4, 2), axes=[0, 2, 1, 3])
 index = torch.tensor([[0, 2, 2], [3, 1, 0]])
 add("gather", lambda t, i: torch.take_along_dim(t, i[:, :, None], 1), x(16, 2, 4, 3), index)
+for name, f in [("log", torch.log), ("log1p", torch.log1p), ("exp", torch.exp), ("sqrt", torch.sqrt), ("square", torch.square),
+                ("abs", torch.abs), ("silu", F.silu)]:
+    add(name, f, x(17, 3, 4, lo=-2 if name in ("abs", "exp", "silu") else 0.1))
+add("pow", lambda t: t ** 2.5, x(18, 3, 4, lo=0.1), power=2.5)
+add("prelu", lambda t, s: F.prelu(t, s), x(19, 3, 4), x(20, 4, lo=0.1))
+add("prelu_channels", lambda t, s: F.prelu(t, s), x(21, 2, 3, 2, 2), x(22, 3, lo=0.1))
+add("mean_axis1", lambda t: t.mean(1), x(23, 2, 3, 4))
 # END
 
 print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))
