@@ -16,11 +16,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
+	"gorgonia.org/tensor"
 )
 
 // TestServingFollowsAJobThatGoesBack: a job is killed three times behind models that no checkpoint knows of, twice
@@ -446,6 +448,40 @@ func TestDeltasOfAnotherModel(t *testing.T) {
 				}
 				_, err := nn.Load(at("base"), at("delta"))
 				return err
+			})
+		})
+	}
+}
+
+// TestDeltasOfAnotherFormat: a delta whose lines are read in another way than the base's is refused when it is saved.
+func TestDeltasOfAnotherFormat(t *testing.T) {
+	for _, servers := range []int{0, 1} {
+		dir := t.TempDir()
+		fleettest.Cluster{Servers: servers, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+			g := nn.NewGraph(1)
+			out := nn.Embedding(g.IDs("ids", 1), nn.EmbeddingOptions{Name: "rows", Dim: 1})
+			model := nn.Inference(out)
+			lines := func(missing string) optimizer.Model {
+				return model.WithFormat(dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Ints("ids"), Missing: missing}}})
+			}
+			if err := trial.Minimize(f, nn.Mean(out), optimizer.SGD{LR: 1}, strategy.Async()); err != nil {
+				return err
+			}
+			return trial.Begin(ctx, f, "", func() error {
+				exe := nn.NewExecutor(g)
+				save := func(name string, mode fleet.SaveMode, m optimizer.Model) error {
+					_, err := exe.Train(ctx, map[string]*tensor.Dense{"ids": nn.Ints([]int64{1, 2}, 1)})
+					return errors.Join(err, f.BarrierWorker(ctx), failed(f.SaveModel(ctx, filepath.Join(dir, name), fleet.SaveOptions{Mode: mode, Model: m})))
+				}
+				if err := save("base", fleet.SaveBase, lines("1")); err != nil {
+					return err
+				}
+				for what, m := range map[string]optimizer.Model{"another": lines("2"), "no": model} {
+					if err := save("other", fleet.SaveDelta, m); err == nil || !strings.Contains(err.Error(), "feeds or format are others") {
+						t.Errorf("%d servers, a delta with %s format: %v", servers, what, err)
+					}
+				}
+				return errors.Join(save("delta", fleet.SaveDelta, lines("1")), exe.Close(ctx))
 			})
 		})
 	}

@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/lz4"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/gofleet/gofleet/dataset"
 )
@@ -89,18 +91,21 @@ func TestPagesThatAreReadWrong(t *testing.T) {
 	for i := range 20 { // of the pages of n, behind those of b
 		packed[len(packed)/2+i] ^= 0x55
 	}
+	hadoop := written(t, rows, 500, other, parquet.Compression(oldLz4{&parquet.Lz4Raw}))
 	for name, c := range map[string]struct {
 		file   []byte
 		column string
 		want   string
 	}{
+		"lz4 of old":          {hadoop, "n", "column \"n\": decompressing data page v2: unsupported compression codec: LZ4 (not all"},
 		"runs, pages 1":       {written(t, rows, 500, runs, other, parquet.DataPageVersion(1)), "b", `f: column "b" holds booleans encoded as RLE`},
 		"runs, pages 2":       {written(t, rows, 100, runs, other, parquet.DataPageVersion(2)), "b", `f: column "b" holds booleans encoded as RLE`},
 		"runs, not asked for": {written(t, rows, 500, runs, other), "n", "[0 1 2 "},
 		"runs of the library": {written(t, rows, 500, runs), "b", "[1 0 0 1 "},
 		"bits":                {written(t, rows, 500, other), "b", "[1 0 0 1 "},
 		"none":                {written[flag](t, nil, 1, runs, other), "b", "no rows"},
-		"lz4":                 {packed, "n", "write it with zstd, snappy or gzip"},
+		"lz4":                 {packed, "n", "column \"n\""},
+		"lz4, what to do":     {packed, "n", "write it with zstd, snappy or gzip"},
 	} {
 		d := fromFS(fstest.MapFS{"f": {Data: c.file}}, dataset.CSVColumn{Column: dataset.Ints("x"), Fields: []string{c.column}})
 		if got := outcome(t.Context(), d); !strings.Contains(got, c.want) {
@@ -108,6 +113,11 @@ func TestPagesThatAreReadWrong(t *testing.T) {
 		}
 	}
 }
+
+// oldLz4 names its pages as those of the codec LZ4, which LZ4_RAW has replaced.
+type oldLz4 struct{ *lz4.Codec }
+
+func (oldLz4) CompressionCodec() format.CompressionCodec { return format.Lz4 }
 
 // fromFS is a dataset of the file f.
 func fromFS(files fstest.MapFS, column dataset.CSVColumn) *dataset.Dataset {

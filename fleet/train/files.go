@@ -62,25 +62,25 @@ func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err erro
 func shared(paths, tests []string) string {
 	train, _ := listed(paths)
 	test, _ := listed(tests)
-	real := func(path string) string {
-		path, err := filepath.EvalSymlinks(path)
+	known := map[string]bool{}
+	again(known, train)
+	return again(known, test)
+}
+
+// again notes the files of names, and is the first that was known before, under whatever name, or "".
+func again(known map[string]bool, names []string) (first string) {
+	for _, name := range names {
+		path, err := filepath.EvalSymlinks(name)
 		if err != nil { // such as a pipe's, which is read once
-			return ""
+			continue
 		}
 		path, _ = filepath.Abs(path)
-		return path
-	}
-	known := map[string]bool{}
-	for _, name := range train {
-		known[real(name)] = true
-	}
-	delete(known, "")
-	for _, name := range test {
-		if known[real(name)] {
-			return name
+		if known[path] && first == "" {
+			first = name
 		}
+		known[path] = true
 	}
-	return ""
+	return first
 }
 
 // listed are the files at paths.
@@ -99,6 +99,9 @@ func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, erro
 	files, err := listed(paths)
 	if err != nil {
 		return nil, err
+	}
+	if twice := again(map[string]bool{}, files); twice != "" {
+		slog.Warn("train: a file is named twice, and its rows count twice", "file", twice, "paths", strings.Join(paths, ", "))
 	}
 	rows, err := dataset.FromFiles(f.Format, files...).Load(ctx)
 	if errors.Is(err, dataset.ErrBadLine) {

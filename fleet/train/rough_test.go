@@ -2,6 +2,8 @@ package train_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +11,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -103,5 +107,49 @@ func TestTheLastLineIsTheResult(t *testing.T) {
 	})
 	if !strings.HasSuffix(said, "it was good\nsaved "+dir+"\n") || !strings.Contains(said, "epoch 1/1  worker 0  ") {
 		t.Errorf("worker 0 said\n%s", said)
+	}
+}
+
+// TestFewerRowsThanWorkers: a worker without a share of the rows ends the job with what to do.
+func TestFewerRowsThanWorkers(t *testing.T) {
+	for _, servers := range []int{0, 1} {
+		for role, err := range (fleettest.Cluster{Servers: servers, Workers: 3}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			j := job(train.Options{Mode: "sync"})
+			j.Data, j.Stdout = data(2, 0), io.Discard
+			_, err := j.Run(ctx, f)
+			return err
+		}) {
+			if want := "2 rows for 3 workers"; strings.HasPrefix(role, "worker") && (err == nil || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), "no more than 2 workers")) {
+				t.Errorf("%d servers, %s: %v, want %q", servers, role, err, want)
+			}
+		}
+	}
+}
+
+// TestAFileThatIsNamedTwice is a warning, by whatever name it comes again.
+func TestAFileThatIsNamedTwice(t *testing.T) {
+	dir := t.TempDir()
+	one, two, link := filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(t.TempDir(), "link")
+	err := errors.Join(os.WriteFile(one, []byte("x\n1\n2\n"), 0o600), os.WriteFile(two, []byte("x\n3\n"), 0o600), os.Symlink(one, link))
+	if err != nil {
+		t.Fatal(err)
+	}
+	format := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Ints("x")}}}
+	for _, c := range []struct {
+		paths, test []string
+		want        int
+	}{
+		{[]string{dir}, nil, 0}, {[]string{one, two}, nil, 0}, {[]string{dir, one}, nil, 1}, {[]string{one, link}, nil, 1},
+		{[]string{two}, []string{one, link}, 1},
+	} {
+		said := logged(t, func() {
+			if _, _, err := (train.Files{Format: format, Paths: c.paths, Test: c.test}).Load(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		if n := strings.Count(said, "named twice"); n != c.want {
+			t.Errorf("%q and %q: %d warnings, want %d: %s", c.paths, c.test, n, c.want, said)
+		}
 	}
 }

@@ -98,8 +98,14 @@ func (r *Run) deal(ctx context.Context, rows *dataset.Dataset) (mine *dataset.Da
 	mine = r.mine(rows)
 	r.share, _ = mine.Len()
 	r.all, _ = rows.Len()
-	r.least = r.all / r.Fleet.WorkerNum()
+	workers := r.Fleet.WorkerNum()
+	r.least = r.all / workers
 	unknown := r.all == 0
+	if r.least == 0 && !unknown && !r.Job.Sharded {
+		_ = r.Fleet.BarrierWorker(ctx) // none ends before all know why
+		return nil, fmt.Errorf("train: epoch %d has %d rows for %d workers, each of which trains on a share of them: give the job "+
+			"more rows, or start no more than %d workers", r.Epoch+1, r.all, workers, r.all)
+	}
 	if r.Job.Sharded {
 		if r.all = max(0, r.stock.Rows); r.Job.Rows != nil {
 			r.all = 0 // what others choose of theirs, nobody knows
