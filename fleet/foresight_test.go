@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
@@ -40,6 +41,34 @@ func TestForesight(t *testing.T) {
 			trial.Cluster(2, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
 				o := trial.NewCounter(4)
 				return trial.Play(ctx, f, o, c.rule, c.s, func() error { return turns().play(ctx, f, o, c.carry) })
+			})
+		})
+	}
+}
+
+// TestWhoWaitedHasWhatItWaitedFor: in ssp a step begins with the pushes of the slowest worker without which it may not
+// begin, also those that came while the answer to its own push waited, foreseen or not.
+func TestWhoWaitedHasWhatItWaitedFor(t *testing.T) {
+	for _, bound := range []int{0, 2} {
+		trial.Cluster(2, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+			o := trial.NewCounter(4)
+			return o.Play(ctx, f, strategy.SSP(bound), func() error {
+				return o.InSession(ctx, func(s optimizer.Session) error {
+					for i := range 8 {
+						if err := s.Begin(ctx, o.Step()); err != nil {
+							return err
+						}
+						if least := i + max(0, i-bound); o.W.W[0] < float32(least) {
+							return fmt.Errorf("worker %d begins step %d, %d ahead at most, on %v pushes, want %d at least",
+								f.WorkerIndex(), i, bound, o.W.W[0], least)
+						}
+						time.Sleep(time.Duration(f.WorkerIndex()) * time.Second) // worker 1 is the slower one
+						if err := s.End(ctx, o.Step()); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
 			})
 		})
 	}

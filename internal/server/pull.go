@@ -15,6 +15,7 @@ type reading struct {
 	maxFrame int
 	// foreseeing says that answers to pushes have foreseen weights, so that a version does not say which weights a worker has.
 	foreseeing bool
+	bounded    bool                // an answer waits for others' pushes, and has to have them
 	scanned    map[uint32][]uint64 // ids of tables whose rows are being scanned, by param
 }
 
@@ -69,11 +70,11 @@ func (c *reading) parseIDs(a *asked, sec wire.Section) (err error) {
 // The version is read before the weights. An update that comes between makes weights newer than their version says, so that
 // they are sent once more with the next answer; the other way round a worker would believe that it has an update which it
 // lacks. After a push the weights may be there already, as momentum will have moved them; their version is that of the update
-// that left them.
+// that left them. Where a push has waited for others since, these count more than what it foresaw.
 func (c *reading) pull(f *wire.Frame, r *reply, peek bool) error {
 	version := c.part.updates.Version()
 	r.Header().Version = version
-	if r.ahead.Version > 0 {
+	if r.ahead.Version > 0 && (r.ahead.Version == version || !c.bounded) {
 		r.Header().Version = r.ahead.Version
 		r.Dense(r.ahead.Dense)
 	} else if f.Version != wire.NoDense && (f.Version != version || peek && c.foreseeing) { // what the sender has may be foreseen

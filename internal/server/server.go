@@ -136,7 +136,7 @@ func (s *Server) connectTraining(traits mode.Traits, journal *journaling) traini
 	foresight := newForesight(c.Strategy, c.Workers, part.floats)
 	t.pushing = &pushing{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays}
 	t.reading = &reading{st: st, part: part, changed: t.changed, delays: t.delays, maxFrame: c.Strategy.MaxFrame,
-		foreseeing: foresight.on, scanned: map[uint32][]uint64{}}
+		foreseeing: foresight.on, bounded: traits.Lockstep, scanned: map[uint32][]uint64{}}
 	t.steps = &steps{st: st, pieces: t.pieces, pushing: t.pushing, reading: t.reading, foresight: foresight,
 		pushes: sync.Pool{New: func() any { return new(push) }}}
 	return t
