@@ -13,9 +13,14 @@ func (p Program) Differences(saw Seen) (all []string) {
 	exact := p.Model(saw, 0, picks)
 	one, other := p.Model(saw, 1, picks), p.Model(saw, 2, picks)
 	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	lost := 0
 	for _, name := range exact.order {
 		want := exact.of[name]
 		got, ok := saw.of[name]
+		if !ok && p.dies(name) {
+			lost++
+			continue
+		}
 		if !ok || len(got) != len(want) {
 			note("%s: %v, want %v", name, short(got), short(want))
 			continue
@@ -29,6 +34,9 @@ func (p Program) Differences(saw Seen) (all []string) {
 		}
 	}
 	last := len(p.Legs) - 1
+	if kills := p.Legs[last].kills("worker"); lost > kills {
+		note("nobody saw %d steps of workers, of which %d died", lost, kills)
+	}
 	if l := p.Legs[last]; l.counted() {
 		return append(all, p.ledger(saw, last)...)
 	}
@@ -38,6 +46,24 @@ func (p Program) Differences(saw Seen) (all []string) {
 		}
 	}
 	return all
+}
+
+// dies says whether a sight is of a step whose worker may have died when it had trained it.
+func (p Program) dies(name string) bool {
+	last := p.Legs[len(p.Legs)-1]
+	at, _, _ := strings.Cut(name, " ")
+	return last.mortal() && strings.HasSuffix(name, " trains on") &&
+		slices.ContainsFunc(last.Calls, func(c Call) bool { return c.At == at })
+}
+
+// kills counts the processes of a kind that are killed.
+func (l Leg) kills(kind string) (n int) {
+	for _, s := range l.Strikes {
+		if s.Kind == "kill" && strings.HasPrefix(s.Role, kind) {
+			n++
+		}
+	}
+	return n
 }
 
 // unseen says whether a sight is of a leg of which the model knows the ledger alone.

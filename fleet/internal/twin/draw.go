@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -12,6 +13,9 @@ func Draw(seed uint64) Program {
 	r := rand.New(rand.NewPCG(seed, 17))
 	p := Program{Seed: seed, Samples: 8 + r.IntN(25), Net: drawNet(r)}
 	d := drawer{Rand: r, p: &p, workers: pick(r, 1, 1, 2, 2, 3)}
+	if often(r, 3) { // blocks of few elements, in all legs: restarts cut them elsewhere
+		d.block = pick(r, 1, 1, 2, 3, 7)
+	}
 	d.rules = d.drawRules()
 	for range 1 + r.IntN(3) {
 		d.leg()
@@ -33,6 +37,7 @@ type drawer struct {
 	p       *Program
 	workers int
 	rules   Rules
+	block   int // the size of blocks, 0 where each leg has its own
 	saved   []saved
 	epochs  []Call // trained so far
 }
@@ -127,6 +132,36 @@ func (d *drawer) rule(row bool) Rule {
 	return r
 }
 
+// renumbered are the same rules with other rates, schedules and bounds: a checkpoint's state is theirs too.
+func (d *drawer) renumbered(r Rules) Rules {
+	by, again := map[string]Rule{}, func(r Rule) Rule {
+		if other := d.rule(false); !r.Dense {
+			r.LR, r.Schedule, r.L1, r.L2, r.Max = other.LR, other.Schedule, other.L1, other.L2, other.Max
+		}
+		return r
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.By)) {
+		if by[name] = r.By[name]; name != ledgerName {
+			by[name] = again(r.By[name])
+		}
+	}
+	r.All, r.By, r.Norm = again(r.All), by, pick(d.Rand, 0.05, 0.5, 5)
+	return r
+}
+
+// others says whether some param's state is of another rule there: a checkpoint is refused then.
+func (r Rules) others(than Rules, n Net) bool {
+	return slices.ContainsFunc(n.params(), func(name string) bool { return r.Of(name).name() != than.Of(name).name() })
+}
+
+// name is the rule's, as its state has it.
+func (r Rule) name() string {
+	if r.Centered {
+		return r.Kind + " centered"
+	}
+	return r.Kind
+}
+
 // descent makes all rules plain gradient descent, as geo wants them.
 func (r Rules) descent() Rules {
 	plain := func(r Rule) Rule {
@@ -156,6 +191,9 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 		s.GradientMerge = strategy.GradientMerge{KSteps: 2 + d.IntN(2), Sum: often(d.Rand, 2)}
 	}
 	if servers == 0 {
+		if d.workers > 1 && often(d.Rand, 6) {
+			s.FuseGradSizeInMB = 1
+		}
 		return s
 	}
 	if often(d.Rand, 2) {
@@ -166,6 +204,9 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 		s.SmallBlocks, s.MinBlockSize = true, pick(d.Rand, 1, 2, 3, 7)
 	case 1:
 		s.NoSlice = often(d.Rand, 2)
+	}
+	if d.block > 0 {
+		s.SmallBlocks, s.MinBlockSize, s.NoSlice = true, d.block, false
 	}
 	if s.Mode == strategy.ModeSync && often(d.Rand, 5) {
 		s.Codec = pick(d.Rand, strategy.Codecs()...)
@@ -181,7 +222,7 @@ func (d *drawer) asynchronous() strategy.Strategy {
 	if len(d.p.Net.tables()) > 0 && often(d.Rand, 6) {
 		return strategy.Strategy{Mode: strategy.ModeAsync, DelayCompensation: pick(d.Rand, 0.3, 1)}
 	}
-	s := strategy.Strategy{NoForesight: true}
+	s := strategy.Strategy{NoForesight: often(d.Rand, 2)}
 	s.Mode = pick(d.Rand, strategy.ModeAsync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP)
 	switch s.Mode {
 	case strategy.ModeSSP:
@@ -196,6 +237,9 @@ func (d *drawer) asynchronous() strategy.Strategy {
 				s.Merge = pick(d.Rand, "", "", strategy.MergeMean, strategy.MergeSum)
 				s.SendWaitTimes = d.IntN(3)
 			}
+		}
+		if often(d.Rand, 4) {
+			s.ThreadPoolSize, s.SendQueueSize = 2+d.IntN(2), max(s.SendQueueSize, 2)
 		}
 		if often(d.Rand, 4) {
 			s.IndependentRecvThread = true

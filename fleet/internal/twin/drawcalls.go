@@ -7,7 +7,7 @@ import (
 
 // leg draws the next leg.
 func (d *drawer) leg() {
-	l := Leg{Workers: d.workers, Servers: d.IntN(4), Rules: d.rules}
+	l := Leg{Workers: d.workers, Servers: d.servers(), Rules: d.rules}
 	l.Strategy = d.strategy(l.Servers)
 	switch {
 	case l.copies():
@@ -33,6 +33,9 @@ func (d *drawer) leg() {
 	}
 	d.p.Legs = append(d.p.Legs, l)
 }
+
+// servers draws how many servers a leg has.
+func (d *drawer) servers() int { return pick(d.Rand, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 5) }
 
 // part puts a barrier between looks and an epoch that another worker may begin meanwhile.
 func (l Leg) part(n Net) (calls []Call) {
@@ -86,6 +89,11 @@ func (d *drawer) from(l Leg) From {
 	if f.How == "restore" && often(d.Rand, 5) {
 		f.WeightsOnly = true
 		d.rules = d.drawRules()
+		f.Refused = !last.model && d.rules.others(last.rules, d.p.Net)
+		return f
+	}
+	if often(d.Rand, 6) {
+		d.rules = d.renumbered(last.rules)
 		return f
 	}
 	if d.rules = last.rules; last.model {

@@ -9,7 +9,7 @@ import (
 
 // mortal draws a last leg whose processes die.
 func (d *drawer) mortal() {
-	l := Leg{Workers: d.workers, Servers: d.IntN(4), Rules: d.rules}
+	l := Leg{Workers: d.workers, Servers: d.servers(), Rules: d.rules}
 	l.Every = time.Duration(200+d.IntN(4000)) * time.Millisecond
 	l.Strategy = d.strategy(l.Servers)
 	if l.copies() {
@@ -33,6 +33,13 @@ func (d *drawer) mortal() {
 	l.Strategy.Recovery.Deltas = pick(d.Rand, 0, 0, 2)
 	if l.Servers > 0 && often(d.Rand, 4) {
 		l.Strategy.Recovery.Journal = strategy.JournalProcess
+	}
+	if often(d.Rand, 3) {
+		s := &l.Strategy
+		s.WorkerTimeout = strategy.Duration(pick(d.Rand, 5*time.Second, 10*time.Second, time.Minute))
+		s.HeartbeatInterval = s.WorkerTimeout / strategy.Duration(2+d.IntN(8))
+		s.StartTimeout = strategy.Duration(pick(d.Rand, time.Minute, 3*time.Minute, 10*time.Minute))
+		s.WaitTimeout = strategy.Duration(pick(d.Rand, time.Minute, 15*time.Minute, time.Hour))
 	}
 	for range 1 + d.IntN(3) {
 		c := Call{Do: train, Batches: d.deal()}

@@ -44,6 +44,9 @@ func (p Program) ledger(saw Seen, leg int) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%.3g counts of samples are missing, may be %v", less, may))
 		}
 		may = 0
+		if l.Servers > 1 { // an exchange that came to some servers alone is made again by the next life
+			may = float64(l.kills("worker") * l.Strategy.KSteps * most)
+		}
 	}
 	if more > may+0.01 {
 		wrong = append(wrong, fmt.Sprintf("samples have counted %.3g times too often, may be %v", more, may))

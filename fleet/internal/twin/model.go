@@ -53,14 +53,15 @@ type model struct {
 	l     Leg
 	now   *state
 	steps []int64 // pushes of each worker
+	rows  []int64 // rows of these
 }
 
 func (m *model) leg(i int, l Leg) {
 	if l.counted() {
 		return // the ledger judges it
 	}
-	m.l, m.now, m.steps = l, newState(m.p, m.noise), make([]int64, l.Workers)
-	m.now.quiet = l.Servers == 0
+	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise), make([]int64, l.Workers), make([]int64, l.Workers)
+	m.now.quiet = l.kind() == "collective"
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
@@ -78,6 +79,25 @@ func (m *model) leg(i int, l Leg) {
 	}
 	for w, n := range m.steps {
 		m.saw.see([]float64{float64(n)}, "%s worker %d steps", l.End, w)
+		m.saw.see([]float64{float64(m.rows[w])}, "%s worker %d pushes rows", l.End, w)
+	}
+	for _, t := range m.p.Net.tables() {
+		held := []float64{float64(len(m.now.rows[t.Name])), float64(len(m.now.waiting[t.Name])), float64(m.now.dropped[t.Name])}
+		if l.Servers > 0 {
+			m.saw.see(held, "%s servers hold of %s", l.End, t.Name)
+			continue
+		}
+		for w := range l.Workers {
+			m.saw.see(held, "%s worker %d holds of %s", l.End, w, t.Name)
+		}
+	}
+}
+
+// pushed counts a push of a worker.
+func (m *model) pushed(worker int, g *gradient) {
+	m.steps[worker]++
+	for _, rows := range g.rows {
+		m.rows[worker] += int64(len(rows))
 	}
 }
 
@@ -188,8 +208,9 @@ func (m *model) train(at string, c Call) {
 				}
 			}
 			if len(several) > 0 {
-				pushes = append(pushes, push{merged(several, m.l.Strategy.GradientMerge.Sum), w})
-				m.steps[w]++
+				g := merged(several, m.l.Strategy.GradientMerge.Sum)
+				pushes = append(pushes, push{g, w})
+				m.pushed(w, g)
 			}
 		}
 		if len(pushes) == 0 {

@@ -17,6 +17,12 @@ var options = map[string]func(s strategy.Strategy) bool{
 	"NoForesight":              func(s strategy.Strategy) bool { return s.NoForesight },
 	"Merge":                    func(s strategy.Strategy) bool { return s.Merge != "" },
 	"MaxMergeVarNum":           func(s strategy.Strategy) bool { return s.MaxMergeVarNum > 1 },
+	"ThreadPoolSize":           func(s strategy.Strategy) bool { return s.ThreadPoolSize > 1 },
+	"HeartbeatInterval":        func(s strategy.Strategy) bool { return s.HeartbeatInterval > 0 },
+	"WorkerTimeout":            func(s strategy.Strategy) bool { return s.WorkerTimeout > 0 },
+	"StartTimeout":             func(s strategy.Strategy) bool { return s.StartTimeout > 0 },
+	"WaitTimeout":              func(s strategy.Strategy) bool { return s.WaitTimeout > 0 },
+	"FuseGradSizeInMB":         func(s strategy.Strategy) bool { return s.FuseGradSizeInMB > 0 },
 	"SendQueueSize":            func(s strategy.Strategy) bool { return s.SendQueueSize > 1 },
 	"SendWaitTimes":            func(s strategy.Strategy) bool { return s.SendWaitTimes > 0 },
 	"IndependentRecvThread":    func(s strategy.Strategy) bool { return s.IndependentRecvThread },
@@ -29,17 +35,11 @@ var options = map[string]func(s strategy.Strategy) bool{
 
 // left are the fields that are not drawn, each with the reason.
 var left = map[string]string{
-	"GeoRest":           "it has no twin yet",
-	"ThreadPoolSize":    "it has no twin yet",
-	"Payload":           "rounded gradients have no twin yet",
-	"NotFinite":         "no gradient is infinite yet",
-	"HeartbeatInterval": "nobody dies yet",
-	"WorkerTimeout":     "nobody dies yet",
-	"StartTimeout":      "nobody is late yet",
-	"WaitTimeout":       "nobody is late yet",
-	"FuseGradSizeInMB":  "models are smaller than a megabyte",
-	"LocalSGD":          "copies have no twin yet",
-	"AdaptiveLocalSGD":  "copies have no twin yet",
+	"GeoRest":          "it has no twin yet",
+	"Payload":          "rounded gradients have no twin yet",
+	"NotFinite":        "no gradient is infinite yet",
+	"LocalSGD":         "copies have no twin yet",
+	"AdaptiveLocalSGD": "copies have no twin yet",
 }
 
 // Options are the names of the fields that are drawn, and of those that are not.

@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -99,24 +100,26 @@ func (o *ordered) read(p *Program, at string, batch []int) reading {
 
 // meet replays what happened since all met last.
 func (o *ordered) meet(m *model) {
-	units := o.units(m.l)
-	for ; o.applied < o.until(units); o.applied++ {
+	pushed, units := o.pushes(m.l)
+	for until := o.until(pushed, units); o.applied < until; o.applied++ {
 		e := o.events[o.applied]
 		var together []*gradient
 		var last step
-		for n := 0; n < e.samples && len(units[e.worker]) > 0; units[e.worker] = units[e.worker][1:] {
-			u := units[e.worker][0]
+		for _, u := range pushed[e] {
 			last = u
 			clip(m.l.Rules, u.gradient)
 			m.now.roughen(u.gradient)
 			m.now.compensate(u, m.l.Strategy.DelayCompensation)
-			together, n = append(together, u.gradient), n+u.samples
+			together = append(together, u.gradient)
 			m.steps[e.worker]++
 		}
 		if len(together) > 0 {
+			for _, rows := range merged(together, true).rows {
+				m.rows[e.worker] += int64(len(rows))
+			}
 			m.now.applyPush(m.l, together)
 			o.own[e.worker] = append(o.own[e.worker], o.applied+1)
-			o.pushed(last, o.applied+1)
+			o.has(last, o.applied+1)
 		}
 		m.now.born(e)
 		o.versions = append(o.versions, m.now.clone())
@@ -135,8 +138,22 @@ func (o *ordered) meet(m *model) {
 	o.steps, o.looks, o.met = nil, nil, o.applied
 }
 
-// pushed notes that a step, and those before that were pushed with it, are in a version.
-func (o *ordered) pushed(s step, version int) {
+// pushes are the steps of each push. Pushes may overtake each other; each has the steps that come by its number.
+func (o *ordered) pushes(l Leg) (of map[*event][]step, left map[int][]step) {
+	of, left = map[*event][]step{}, o.units(l)
+	events := slices.Clone(o.events[o.applied:])
+	slices.SortStableFunc(events, func(a, b *event) int { return cmp.Compare(a.seq, b.seq) })
+	for _, e := range events {
+		for n := 0; n < e.samples && len(left[e.worker]) > 0; left[e.worker] = left[e.worker][1:] {
+			u := left[e.worker][0]
+			of[e], n = append(of[e], u), n+u.samples
+		}
+	}
+	return of, left
+}
+
+// has notes that a step, and those before that were pushed with it, are in a version.
+func (o *ordered) has(s step, version int) {
 	if o.came[s.epoch] == nil {
 		o.came[s.epoch] = map[int][]int{}
 	}
@@ -144,13 +161,19 @@ func (o *ordered) pushed(s step, version int) {
 }
 
 // until is the event behind which all steps are pushed.
-func (o *ordered) until(units map[int][]step) int {
-	for _, left := range units {
-		if len(left) > 0 {
+func (o *ordered) until(pushed map[*event][]step, left map[int][]step) int {
+	until := max(o.applied, o.last)
+	for i, e := range o.events {
+		if len(pushed[e]) > 0 {
+			until = max(until, i+1)
+		}
+	}
+	for _, steps := range left {
+		if len(steps) > 0 {
 			return len(o.events)
 		}
 	}
-	return max(o.applied, o.last)
+	return until
 }
 
 // units are the gradients that a worker hands over, by worker: of each step, or of k.
@@ -252,13 +275,20 @@ func (o *ordered) check(m *model, s *step) {
 	} else {
 		far := func(v int) (d float64) {
 			for _, name := range denseNames {
+				if m.l.foreseen(name) {
+					continue
+				}
 				d = max(d, apart(o.versions[v].vars[name].w, o.seen.of[s.at+" reads "+name]))
 			}
 			return d
 		}
 		at := m.pick(s.at+" dense", from, window[1], far)
 		for _, name := range denseNames {
-			m.saw.see(o.versions[at].vars[name].w, "%s reads %s", s.at, name)
+			w := o.versions[at].vars[name].w
+			if m.l.foreseen(name) {
+				w = s.read.vars[name]
+			}
+			m.saw.see(w, "%s reads %s", s.at, name)
 		}
 	}
 	at := m.pick(s.at+" rows", from, window[1], func(v int) (d float64) {
@@ -274,6 +304,9 @@ func (o *ordered) checkTorn(m *model, s *step, from, to int) {
 	for _, name := range denseNames {
 		w := make([]float64, m.p.Net.size(name))
 		for i := range w {
+			if w[i] = s.read.vars[name][i]; m.l.foreseen(name) {
+				continue
+			}
 			number := func(v int) float64 { return o.versions[v].vars[name].w[i] }
 			far := func(v int) float64 { return math.Abs(number(v) - o.seen.at(s.at+" reads "+name, i)) }
 			w[i] = number(m.pick(fmt.Sprintf("%s %s %d", s.at, name, i), from, to, far))
@@ -318,11 +351,19 @@ func (o *ordered) promised(l Leg, s *step) (version int) {
 	return version
 }
 
+// foreseen says whether steps may have a variable as momentum will have moved it: of it is only judged what comes of
+// gradients that were computed there.
+func (l Leg) foreseen(name string) bool {
+	inert := !slices.Contains([]string{"sgd", "adagrad", "decayed", "adadelta", "ftrl"}, l.Rules.Of(name).Kind)
+	s := l.Strategy
+	return inert && !s.NoForesight && s.DelayCompensation == 0 && (l.Workers > 1 || s.LookAhead)
+}
+
 // late is how many of its own pushes a step may miss: with rows and no option that has pushes wait none, and without
 // bound where dense weights come by themselves.
 func (l Leg) late(rows bool) int {
 	s := l.Strategy.WithDefaults()
-	waits := s.SendQueueSize > 1 || s.MaxMergeVarNum > 1 || s.LookAhead || s.MinSendGradNumBeforeRecv > 1 || !rows
+	waits := s.SendQueueSize > 1 || s.ThreadPoolSize > 1 || s.MaxMergeVarNum > 1 || s.LookAhead || s.MinSendGradNumBeforeRecv > 1 || !rows
 	switch {
 	case l.kind() != string(strategy.ModeAsync):
 		return 0

@@ -25,7 +25,11 @@ const longest = 100 * time.Hour
 func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 	run := &run{p: &p, dir: dir, saw: Seen{windows: map[string][2]int{}, orders: map[int][]*event{}}}
 	for i, l := range p.Legs {
-		run.order = nil
+		if run.order = nil; l.From.Refused {
+			if err := run.refused(t, i, l); err != nil {
+				return run.saw, fmt.Errorf("leg %d: %w", i, err)
+			}
+		}
 		if l.ordered() && !l.mortal() {
 			run.order = newOrder(p.Seed + uint64(i))
 		}
@@ -38,6 +42,16 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 		}
 	}
 	return run.saw, nil
+}
+
+// refused has a leg begin with the state of other rules, which must fail and say what helps.
+func (r *run) refused(t *testing.T, i int, l Leg) (err error) {
+	l.From.WeightsOnly, l.Calls = false, nil
+	synctest.Test(t, func(*testing.T) { err = r.leg(i, l) })
+	if err == nil || !strings.Contains(err.Error(), "WeightsOnly") {
+		return fmt.Errorf("it begins with the state of other rules: %v", err)
+	}
+	return nil
 }
 
 // run is a program on its way through the door.
@@ -102,6 +116,16 @@ func (l *lines) last(n int) string {
 func (r *run) see(values []float64, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.saw.see(values, format, args...)
+}
+
+// add adds numbers to what was seen.
+func (r *run) add(values []float64, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, v := range r.saw.of[fmt.Sprintf(format, args...)] {
+		values[i] += v
+	}
 	r.saw.see(values, format, args...)
 }
 
@@ -260,5 +284,21 @@ func (r *role) serve(ctx context.Context, from From) error {
 			return err
 		}
 	}
-	return r.f.RunServer(ctx)
+	err := r.f.RunServer(ctx)
+	if !r.l.mortal() && !r.l.copies() {
+		r.held()
+	}
+	return err
+}
+
+// held notes what the tables of this process count at a leg's end: of servers all together.
+func (r *role) held() {
+	for _, t := range r.f.Stats().Tables {
+		counts := []float64{float64(t.Rows), float64(t.Waiting), float64(t.Dropped)}
+		if r.l.Servers > 0 {
+			r.add(counts, "%s servers hold of %s", r.l.End, t.Name)
+		} else {
+			r.see(counts, "%s worker %d holds of %s", r.l.End, r.worker, t.Name)
+		}
+	}
 }

@@ -55,6 +55,8 @@ type From struct {
 	Only []string `json:",omitempty"`
 	// WeightsOnly leaves the rule's state, of "restore" alone.
 	WeightsOnly bool `json:",omitempty"`
+	// Refused says that with the rule's state it is refused, which is tried first: the leg has other rules.
+	Refused bool `json:",omitempty"`
 }
 
 // Call is what every worker does next.

@@ -201,6 +201,7 @@ var simplest = []func(*Program){
 	},
 	func(p *Program) {
 		for i := range p.Legs {
+			p.Legs[i].From.Refused = false
 			for name := range p.Legs[i].Rules.By {
 				if name != ledgerName {
 					delete(p.Legs[i].Rules.By, name)
@@ -232,6 +233,7 @@ var simplerLegs = []func(*Leg){
 // rules changes every rule but the ledger's.
 func (p *Program) rules(change func(*Rule)) {
 	for i := range p.Legs {
+		p.Legs[i].From.Refused = false
 		r := &p.Legs[i].Rules
 		change(&r.All)
 		for name, own := range r.By {
@@ -253,6 +255,7 @@ func (p *Program) names() {
 	gone := func(name string) bool { return !slices.Contains(there, name) }
 	for i := range p.Legs {
 		l := &p.Legs[i]
+		l.From.Refused = false
 		for name := range l.Rules.By {
 			if gone(name) {
 				delete(l.Rules.By, name)

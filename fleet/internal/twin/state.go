@@ -16,7 +16,7 @@ type state struct {
 	steps   int                          // updates
 	factor  float64                      // on learning rates
 	clock   int                          // periods that have ended
-	quiet   bool                         // reads bring no row to life and mark none, as in jobs without servers, where pushes alone do
+	quiet   bool                         // reads bring no row to life and mark none, as in collective jobs, where pushes alone do
 	noise   *rand.Rand                   // nil means none
 }
 

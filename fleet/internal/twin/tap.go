@@ -43,6 +43,7 @@ type sent struct {
 type event struct {
 	worker  int
 	samples int
+	seq     uint64              // of a push
 	born    map[uint32][]uint64 // by number of the param
 }
 
@@ -93,7 +94,7 @@ func (o *order) arrived(s *sent, f wire.Frame) {
 		o.events = append(o.events, s.event)
 	}
 	if f.Seq > 0 {
-		s.samples = int(f.Samples)
+		s.samples, s.seq = int(f.Samples), f.Seq
 	}
 	for _, sec := range f.Sections {
 		if sec.Kind == wire.KindIDs {

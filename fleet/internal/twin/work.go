@@ -28,8 +28,12 @@ func (r *role) work(ctx context.Context) error {
 	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
 		return err
 	}
-	if !r.l.copies() {
-		r.see([]float64{float64(r.f.Counts().Steps)}, "%s worker %d steps", at, r.worker)
+	if c := r.f.Counts(); !r.l.copies() {
+		r.see([]float64{float64(c.Steps)}, "%s worker %d steps", at, r.worker)
+		r.see([]float64{float64(c.Rows + c.Dropped)}, "%s worker %d pushes rows", at, r.worker)
+	}
+	if r.l.Servers == 0 {
+		r.held()
 	}
 	for _, exe := range r.exe {
 		if err := exe.Close(ctx); err != nil {
