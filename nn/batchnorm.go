@@ -20,6 +20,9 @@ func BatchNorm(x *Node, o NormOptions) *Node {
 		return apply("", batchNorm{}, x)
 	}
 	g, channels := x.graph, x.shape[1]
+	if o.Axis != 0 {
+		return g.newNode(o.Name, batchNorm{}).spoil(fmt.Errorf("Axis is %d, but batch norm is over the batch: leave it out", o.Axis))
+	}
 	o = o.withDefaults(g, "batch_norm")
 	scale, shift := g.scaleAndShift(o.Name, channels)
 	mean := g.dense(o.Name+".w_1", []int{channels}, nil, true)

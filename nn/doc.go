@@ -26,11 +26,11 @@
 //
 //   - feeds: [Graph.Input], [Graph.IDs], and [Graph.Slot] for any number of ids an example
 //   - tables: [Embedding], and [EmbeddingPool] for slots, with padding ids; weights of any shape: [Graph.Parameter]
-//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [Dropout]; [Shared] applies layers to several inputs
+//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [GroupNorm], [Dropout]; [Shared] applies layers to several inputs
 //     with one set of parameters
 //   - functions: [ReLU], [LeakyReLU], [ELU], [PReLU], [Dice], [GELU], [Swish], [SiLU], [Softplus], [Tanh], [Sigmoid], [Softmax],
-//     [LogSoftmax], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
-//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [Dot], [CosineSimilarity], [Sum], [MeanAxis], [Max], [Cast], [Detach]
+//     [MaskedSoftmax], [LogSoftmax], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
+//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [MatMulT], [Dot], [CosineSimilarity], [Sum], [MeanAxis], [Max], [Cast], [Detach]
 //   - shapes: [Concat], [ConcatAxis], [Stack], [Split], [Slice], [Gather], [Transpose], [Reshape], [Expand]
 //   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
 //     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
@@ -172,6 +172,7 @@ package nn
 //	batchnorm.go      every channel's mean and variance over the batch
 //	batchnormrows.go  the same for one number a channel
 //	layernorm.go      every example's
+//	groupnorm.go      that of groups of an example's channels
 //	dropout.go        elements set to 0 while training
 //	shared.go         layers with one set of parameters for several inputs
 //
@@ -192,7 +193,7 @@ package nn
 //	broadcast.go   shapes that are repeated to fit each other, Expand
 //	add.go         sums, with biases
 //	arithmetic.go  products, quotients, differences, Scale
-//	matmul.go      matrix products
+//	matmul.go      matrix products, and those of each example
 //	dot.go         a query with each of its candidates
 //	cosine.go      cosine similarity
 //	reduce.go      Sum, MeanAxis and Max along an axis
@@ -207,6 +208,7 @@ package nn
 //
 //	mean.go                 the number to minimise
 //	softmax.go              a distribution
+//	maskedsoftmax.go        over some places
 //	logsoftmax.go           its logarithm
 //	logloss.go              of binary labels
 //	bce.go                  cross-entropy of binary labels, from probabilities or logits

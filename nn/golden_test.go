@@ -174,7 +174,7 @@ var goldenOps = map[string]func(*goldenCase) *Node{
 	"bce_with_logits":            func(c *goldenCase) *Node { return Mean(BinaryCrossEntropyWithLogits(c.batched(0), c.fed(1))) },
 	"softmax_with_cross_entropy": func(c *goldenCase) *Node { return SoftmaxWithCrossEntropy(c.batched(0), c.ids(1)) },
 	"layer_norm": func(c *goldenCase) *Node {
-		return apply("", layerNorm{c.attr32("epsilon")}, c.batched(0), c.fixed(1), c.fixed(2))
+		return apply("", layerNorm{Epsilon: c.attr32("epsilon")}, c.batched(0), c.fixed(1), c.fixed(2))
 	},
 	"cosine_similarity": both(CosineSimilarity),
 	"batch_norm_train": func(c *goldenCase) *Node {

@@ -209,7 +209,7 @@ var gradientCases = []gradientCase{
 			}
 			return y
 		}},
-	{"layer_norm", []arg{x(4, 3, 2), w(6), w(6)}, func(in []*Node) *Node { return apply("", layerNorm{1e-3}, in...) },
+	{"layer_norm", []arg{x(4, 3, 2), w(6), w(6)}, func(in []*Node) *Node { return apply("", layerNorm{Epsilon: 1e-3}, in...) },
 		func(in [][]float64) []float64 {
 			var y []float64
 			for r := range 4 {

@@ -46,7 +46,7 @@ func TestMistakes(t *testing.T) {
 		"dot":          {func(g *Graph) *Node { return Dot(g.Input("q", 3), g.Input("k", 7)) }, []string{"dot", `"q" [N 3]`, `"k" [N 7]`}},
 		"dropout":      {func(g *Graph) *Node { return Dropout(g.Input("x", 3), 1) }, []string{"dropout", "probability 1"}},
 		"layer norm": {func(g *Graph) *Node {
-			return apply("", layerNorm{1e-5}, g.Input("x", 3), g.Parameter(ParameterOptions{Name: "s"}, 4), g.Parameter(ParameterOptions{}, 3))
+			return apply("", layerNorm{Epsilon: 1e-5}, g.Input("x", 3), g.Parameter(ParameterOptions{Name: "s"}, 4), g.Parameter(ParameterOptions{}, 3))
 		}, []string{"layer_norm", `"s" [4]`, `"x" [N 3]`}},
 		"top 0":        {func(g *Graph) *Node { return TopK(g.Input("p", 3), g.IDs("y", 1), 0) }, []string{"accuracy", "k is 0"}},
 		"no size":      {func(g *Graph) *Node { return Linear(g.Input("x", 3), 0, LinearOptions{Name: "fc1"}) }, []string{`"fc1.w_0"`, "[3 0]"}},

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
@@ -19,10 +20,13 @@ type LinearOptions struct {
 	BiasInit optimizer.Initializer
 	// NoBias leaves the bias out.
 	NoBias bool
+	// PerPosition makes the layer act on the last dimension of x alone, at each position: of x with shape [N L in] it
+	// gives [N L size]. So PyTorch's Linear and Keras' Dense do, and the original's fc with a larger num_flatten_dims.
+	PerPosition bool
 }
 
-// Linear is a fully connected layer, Act(x·W + b) of shape [N size]. Dimensions of x behind the first are flattened to in; W
-// is a parameter of shape [in size], b one of shape [size].
+// Linear is a fully connected layer, Act(x·W + b) of shape [N size]. Dimensions of x behind the first are flattened to
+// in, unless it acts per position; W is a parameter of shape [in size], b one of shape [size].
 func Linear(x *Node, size int, o LinearOptions) *Node {
 	if x == nil || x.bad {
 		return apply("", linear{}, x)
@@ -31,11 +35,12 @@ func Linear(x *Node, size int, o LinearOptions) *Node {
 	if name == "" {
 		name = g.free("fc")
 	}
-	in := []*Node{x, g.dense(name+".w_0", []int{x.perExample(), size}, defaultInit(o.Init), false)}
+	l := linear{PerPosition: o.PerPosition}
+	in := []*Node{x, g.dense(name+".w_0", []int{l.width(x), size}, defaultInit(o.Init), false)}
 	if !o.NoBias {
 		in = append(in, g.dense(name+".b_0", []int{size}, o.BiasInit, false))
 	}
-	y := apply(name, linear{}, in...)
+	y := apply(name, l, in...)
 	if o.Act != nil {
 		y = o.Act(y)
 	}
@@ -43,20 +48,40 @@ func Linear(x *Node, size int, o LinearOptions) *Node {
 }
 
 // linear is x·W, plus a bias when there is a third input.
-type linear struct{}
+type linear struct {
+	PerPosition bool `json:"per_position,omitempty"`
+}
 
 func (linear) kind() string { return "linear" }
 
-func (linear) infer(in []*Node) ([]int, error) {
+// width is the number of elements of x that are multiplied by one column of weights.
+func (l linear) width(x *Node) int {
+	if l.PerPosition && len(x.shape) > 0 {
+		return x.shape[len(x.shape)-1]
+	}
+	return x.perExample()
+}
+
+func (l linear) infer(in []*Node) ([]int, error) {
 	if err := wantFloat(in); err != nil {
 		return nil, err
 	}
 	x, w := in[0], in[1]
-	if len(w.shape) != 2 || x.perExample() != w.shape[0] {
-		return nil, fmt.Errorf("input %v has %d numbers an example, weights %v don't fit", x, x.perExample(), w)
+	if l.PerPosition && len(x.shape) < 2 {
+		return nil, fmt.Errorf("input %v has no positions: shape [N … in] is needed", x)
+	}
+	if len(w.shape) != 2 || l.width(x) != w.shape[0] {
+		of := "an example"
+		if l.PerPosition {
+			of = "a position"
+		}
+		return nil, fmt.Errorf("input %v has %d numbers %s, weights %v don't fit", x, l.width(x), of, w)
 	}
 	if len(in) > 2 && !equalShapes(in[2].shape, w.shape[1:]) {
 		return nil, fmt.Errorf("bias %v does not fit weights %v", in[2], w)
+	}
+	if l.PerPosition {
+		return append(slices.Clone(x.shape[:len(x.shape)-1]), w.shape[1]), nil
 	}
 	return []int{x.shape[0], w.shape[1]}, nil
 }
@@ -68,7 +93,7 @@ const mostCombined = 3
 
 func (linear) forward(c *cell) {
 	x, w := c.in[0], c.in[1]
-	switch rows := c.rows(); {
+	switch rows := len(c.value) / w.shape[1]; {
 	case w.finite && w.shape[1] > 1 && rows <= mostCombined: // as a request to a model that is served
 		in, out := w.shape[0], w.shape[1]
 		for i := range rows {
@@ -77,7 +102,7 @@ func (linear) forward(c *cell) {
 	case w.packed != nil && w.shape[1] > 1:
 		kernels.GemmPacked(rows, x.value, w.packed(), c.value)
 	default:
-		kernels.Gemm(false, false, c.rows(), w.shape[1], w.shape[0], x.value, w.value, c.value, false)
+		kernels.Gemm(false, false, rows, w.shape[1], w.shape[0], x.value, w.value, c.value, false)
 	}
 	if len(c.in) > 2 {
 		kernels.AddBias(c.value, c.in[2].value)
@@ -86,7 +111,7 @@ func (linear) forward(c *cell) {
 
 func (linear) backward(c *cell) {
 	x, w := c.in[0], c.in[1]
-	n, in, out := c.rows(), w.shape[0], w.shape[1]
+	n, in, out := len(c.value)/w.shape[1], w.shape[0], w.shape[1]
 	if len(c.in) > 2 && c.in[2].wanted {
 		kernels.SumRows(c.in[2].grad, c.grad, c.in[2].adds())
 	}

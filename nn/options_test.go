@@ -43,8 +43,10 @@ var options = []struct {
 	{ConvOptions{Kernel: 2}, ConvOptions{Kernel: 2, Stride: -1}, layer(func(x *Node, o any) *Node { return Conv2D(x, 2, o.(ConvOptions)) })},
 	{PoolOptions{Kernel: 2}, PoolOptions{Kernel: 3, Stride: 1, Padding: 1}, layer(func(x *Node, o any) *Node { return MaxPool2D(weighted(x), o.(PoolOptions)) })},
 	{PoolOptions{Kernel: 2}, PoolOptions{Kernel: 3, Stride: 1, Padding: 1}, layer(func(x *Node, o any) *Node { return AvgPool2D(weighted(x), o.(PoolOptions)) })},
-	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5}, layer(func(x *Node, o any) *Node { return BatchNorm(x, o.(NormOptions)) })},
-	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5}, layer(func(x *Node, o any) *Node { return LayerNorm(x, o.(NormOptions)) })},
+	{LinearOptions{}, LinearOptions{PerPosition: true}, layer(func(x *Node, o any) *Node { return Linear(x, 3, o.(LinearOptions)) })},
+	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5, Axis: 3}, layer(func(x *Node, o any) *Node { return GroupNorm(x, 1, o.(NormOptions)) })},
+	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5, Axis: 3}, layer(func(x *Node, o any) *Node { return BatchNorm(x, o.(NormOptions)) })},
+	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5, Axis: 3}, layer(func(x *Node, o any) *Node { return LayerNorm(x, o.(NormOptions)) })},
 	{ParameterOptions{}, ParameterOptions{Name: "p", Init: optimizer.Constant{Value: 0.5}, Frozen: true},
 		layer(func(x *Node, o any) *Node { return Add(weighted(x), x.graph.Parameter(o.(ParameterOptions), 4, 4)) })},
 

@@ -13,7 +13,7 @@ func passes(o op, input int) bool {
 	switch o.(type) {
 	case metric, detach, cast:
 		return false
-	case comparer:
+	case comparer, maskedSoftmax:
 		return input == 0
 	}
 	return true

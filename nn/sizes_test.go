@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // sizedCase is an op at sizes that are drawn: n examples, and dimensions from 1 to 37.
@@ -15,7 +17,7 @@ type sizedCase struct {
 }
 
 // sizedCases are ops of values of any shape. Each of them also sits, at one size, in gradientCases.
-var sizedCases = slices.Concat(broadcastCases(), shapeCases, formulaCases())
+var sizedCases = slices.Concat(broadcastCases(), shapeCases, formulaCases(), matrixCases)
 
 func init() {
 	for _, c := range sizedCases {
@@ -420,5 +422,109 @@ func TestDice(t *testing.T) {
 		if err := near(out[0].Float32s(), narrow(want), 1e-5, 1e-6); err != nil {
 			t.Errorf("evaluation: %v", err)
 		}
+	}
+}
+
+var matrixCases = []sizedCase{
+	{"linear per position", func(n int, draw func() int) gradientCase {
+		l, d, out := draw(), draw(), draw()
+		return gradientCase{"linear", []arg{x(n, l, d), w(d, out), w(out)},
+			func(in []*Node) *Node { return apply("", linear{PerPosition: true}, in...) },
+			func(in [][]float64) []float64 {
+				y := matmul64(in[0], in[1], d, out)
+				for i := range y {
+					y[i] += in[2][i%out]
+				}
+				return y
+			}}
+	}},
+	{"products of matrices", func(n int, draw func() int) gradientCase {
+		m, k, p := draw(), draw(), draw()
+		return gradientCase{"matmul", []arg{x(n, m, k), x(n, k, p)}, two(MatMul), matmuls64(m, k, p)}
+	}},
+	{"products of heads", func(n int, draw func() int) gradientCase {
+		h, m, k, p := draw(), draw(), draw(), draw()
+		return gradientCase{"matmul", []arg{x(n, h, m, k), x(n, h, k, p)}, two(MatMul), matmuls64(m, k, p)}
+	}},
+	{"products with transposed matrices", func(n int, draw func() int) gradientCase {
+		m, k, p := draw(), draw(), draw()
+		return gradientCase{"matmul", []arg{x(n, m, k), x(n, p, k)}, two(MatMulT), func(in [][]float64) []float64 {
+			turned := moved64([]int{n, k, p}, func(at []int) int { return (at[0]*p+at[2])*k + at[1] })
+			return matmuls64(m, k, p)([][]float64{in[0], turned(in[1:])})
+		}}
+	}},
+	{"layer_norm per position", func(n int, draw func() int) gradientCase {
+		l, d := draw(), 1+draw()
+		return gradientCase{"layer_norm", []arg{x(n, l, d), w(d), w(d)},
+			func(in []*Node) *Node { return apply("", layerNorm{Epsilon: 0.1, Axis: 2}, in...) },
+			func(in [][]float64) []float64 {
+				y := rowwise(d, func(row []float64) []float64 { return normal64(row, 0.1) })(in)
+				for i := range y {
+					y[i] = y[i]*in[1][i%d] + in[2][i%d]
+				}
+				return y
+			}}
+	}},
+	{"layer_norm without scale", func(n int, draw func() int) gradientCase {
+		d := 1 + draw()
+		return gradientCase{"layer_norm", []arg{x(n, d)}, one(func(x *Node) *Node { return apply("", layerNorm{Epsilon: 0.1}, x) }),
+			rowwise(d, func(row []float64) []float64 { return normal64(row, 0.1) })}
+	}},
+	{"group_norm", func(n int, draw func() int) gradientCase {
+		groups, each, positions := draw(), 1+draw(), draw()
+		return gradientCase{"group_norm", []arg{x(n, groups*each, positions)},
+			one(func(x *Node) *Node { return GroupNorm(x, groups, NormOptions{Epsilon: 0.1}) }),
+			rowwise(each*positions, func(row []float64) []float64 { return normal64(row, 0.1) })}
+	}},
+	{"masked_softmax", func(n int, draw func() int) gradientCase {
+		h, l := draw(), draw()
+		return gradientCase{"masked_softmax", []arg{x(n, h, l), {labels, []int{n, l}, 0, 3}},
+			two(func(x, mask *Node) *Node { return MaskedSoftmax(x, Cast(mask, Float32)) }),
+			func(in [][]float64) []float64 {
+				y := make([]float64, n*h*l)
+				for row := range n * h {
+					sum, mask := 0.0, in[1][row/h*l:]
+					for i := range l {
+						if mask[i] != 0 {
+							y[row*l+i] = math.Exp(in[0][row*l+i])
+							sum += y[row*l+i]
+						}
+					}
+					for i := range l {
+						if mask[i] != 0 {
+							y[row*l+i] /= sum
+						}
+					}
+				}
+				return y
+			}}
+	}},
+}
+
+// matmuls64 are products of [m k] and [k p] matrices.
+func matmuls64(m, k, p int) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		var y []float64
+		for i := range len(in[0]) / (m * k) {
+			y = append(y, matmul64(in[0][i*m*k:(i+1)*m*k], in[1][i*k*p:], k, p)...)
+		}
+		return y
+	}
+}
+
+// TestMaskedSoftmaxOfNothing: where a mask leaves nothing, all is 0 and nothing gets a gradient; what it leaves out may be anything.
+func TestMaskedSoftmaxOfNothing(t *testing.T) {
+	g := NewGraph(1)
+	inf := float32(math.Inf(1))
+	x := g.Parameter(ParameterOptions{Name: "x", Init: optimizer.Assign([]float32{1, 2, inf, 3, -inf, float32(math.NaN())})}, 2, 3)
+	y := MaskedSoftmax(x, g.Parameter(ParameterOptions{Init: optimizer.Assign([]float32{1, 1, 0, 0, 0, 0}), Frozen: true}, 2, 3))
+	k := minimise(t, apply("", &weighed{[]float32{1, 2, 3, 4, 5, 6}}, y), 0)
+	first := float32(1 / (1 + math.E))
+	if err := near(must(t, NewExecutor(g), batchOf{}, y)[0].Float32s(), []float32{first, 1 - first, 0, 0, 0, 0}, 1e-6, 0); err != nil {
+		t.Error(err)
+	}
+	slope := first * (1 - first)
+	if err := near(k.gradient("x", 6), []float32{-slope, slope, 0, 0, 0, 0}, 1e-5, 1e-7); err != nil {
+		t.Errorf("gradient: %v", err)
 	}
 }

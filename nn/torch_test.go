@@ -17,7 +17,25 @@ var torchOps = map[string]func(*goldenCase) *Node{
 	"prelu":          func(c *goldenCase) *Node { return apply("", prelu{}, c.batched(0), c.fixed(1)) },
 	"prelu_channels": func(c *goldenCase) *Node { return apply("", prelu{}, c.batched(0), Reshape(c.fixed(1), 3, 1, 1)) },
 	"mean_axis1":     unary(func(x *Node) *Node { return MeanAxis(x, 1) }),
-	"gather":         func(c *goldenCase) *Node { return Gather(c.batched(0), c.ids(1)) },
+	"linear_last": func(c *goldenCase) *Node {
+		return apply("", linear{PerPosition: true}, c.batched(0), Transpose(c.fixed(1), 1, 0), c.fixed(2))
+	},
+	"matmul_batch": both(MatMul), "matmul_transposed": both(MatMulT),
+	"layer_norm_last": func(c *goldenCase) *Node {
+		return apply("", layerNorm{Epsilon: c.attr32("epsilon"), Axis: 2}, c.batched(0), c.fixed(1), c.fixed(2))
+	},
+	"group_norm": func(c *goldenCase) *Node {
+		return GroupNorm(c.batched(0), int(c.attr("groups")), NormOptions{Epsilon: c.attr32("epsilon")})
+	},
+	"masked_softmax": func(c *goldenCase) *Node {
+		mask := make([]float32, 0, 8)
+		for _, m := range c.ints("mask") {
+			mask = append(mask, float32(m))
+		}
+		c.feed["mask"] = floats([]int{2, 1, 4}, mask...)
+		return MaskedSoftmax(c.batched(0), c.g.Input("mask", 1, 4))
+	},
+	"gather": func(c *goldenCase) *Node { return Gather(c.batched(0), c.ids(1)) },
 }
 
 func init() { maps.Copy(goldenOps, torchOps) }
