@@ -26,12 +26,14 @@
 //
 //   - feeds: [Graph.Input], [Graph.IDs], and [Graph.Slot] for any number of ids an example
 //   - tables: [Embedding], and [EmbeddingPool] for slots, with padding ids; weights of any shape: [Graph.Parameter]
-//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [GroupNorm], [Dropout]; [Shared] applies layers to several inputs
-//     with one set of parameters
-//   - functions: [ReLU], [LeakyReLU], [ELU], [PReLU], [Dice], [GELU], [Swish], [SiLU], [Softplus], [Tanh], [Sigmoid], [Softmax],
-//     [MaskedSoftmax], [LogSoftmax], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
-//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], [MatMul], [MatMulT], [Dot], [CosineSimilarity], [Sum], [MeanAxis], [Max], [Cast], [Detach]
-//   - shapes: [Concat], [ConcatAxis], [Stack], [Split], [Slice], [Gather], [Transpose], [Reshape], [Expand]
+//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [GroupNorm], [Dropout];
+//     [Shared] applies layers to several inputs with one set of parameters
+//   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus], [Tanh],
+//     [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
+//   - arithmetic: [Add], [Subtract], [Multiply], [Divide], of shapes that are repeated to fit each other; [MatMul], [MatMulT],
+//     [Dot], [CosineSimilarity]
+//   - along an axis: [Sum], [MeanAxis], [Max], [Softmax], [MaskedSoftmax], [LogSoftmax]
+//   - shapes: [Concat], [ConcatAxis], [Stack], [Split], [Slice], [Gather], [Transpose], [Reshape], [Expand]; [Cast], [Detach]
 //   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
 //     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
 //     classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]

@@ -211,10 +211,10 @@ func TestInitialValues(t *testing.T) {
 
 func TestBindRefuses(t *testing.T) {
 	tests := map[string]func(g *Graph) *Node{
-		"take its Mean":                func(g *Graph) *Node { return Linear(g.Input("x", 3), 1, LinearOptions{}) },
-		"no parameter":                 func(g *Graph) *Node { return Mean(g.Input("x", 3)) },
-		"no parameter that can be":     func(g *Graph) *Node { return Mean(g.Parameter(ParameterOptions{Frozen: true}, 3)) },
-		"shapes are neither the same ": func(g *Graph) *Node { return Mean(Add(g.Input("x", 3), g.Input("y", 4))) },
+		"take its Mean":            func(g *Graph) *Node { return Linear(g.Input("x", 3), 1, LinearOptions{}) },
+		"no parameter":             func(g *Graph) *Node { return Mean(g.Input("x", 3)) },
+		"no parameter that can be": func(g *Graph) *Node { return Mean(g.Parameter(ParameterOptions{Frozen: true}, 3)) },
+		"shapes differ: ":          func(g *Graph) *Node { return Mean(Add(g.Input("x", 3), g.Input("y", 4))) },
 	}
 	for want, build := range tests {
 		g := NewGraph(1)
