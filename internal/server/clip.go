@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,22 +34,20 @@ type clipping struct {
 
 // register has the sums outlive a kill that every server has sent: one that missed them asks again.
 func (c *clipping) register(m *memory) {
-	addFact(m, "norms", func() (all []wire.Norms) {
+	tryFact(m, "norms", func() (all []wire.Norms) {
 		for _, r := range c.norms.order {
 			if l := c.norms.byRound[r]; l.noted {
 				all = append(all, l.saved(r))
 			}
 		}
 		return all
-	}, func(all []wire.Norms) error {
+	}, func(all []wire.Norms) (err error) {
 		for _, n := range all {
-			if err := c.recall(n); err != nil {
-				return err
-			}
+			err = errors.Join(err, c.recall(n))
 		}
-		return nil
+		return err
 	})
-	c.summed = addEvent(m, "norms", func(_ context.Context, n wire.Norms) error { return c.recall(n) })
+	c.summed = tryEvent(m, "norms", func(_ context.Context, n wire.Norms) error { return c.recall(n) })
 }
 
 // recall has the sums of a round that every server has sent. Locked.
@@ -57,7 +56,15 @@ func (c *clipping) recall(n wire.Norms) error {
 	if err != nil {
 		return err
 	}
-	return c.norms.recall(mode.Round(n.Round), sums)
+	l, err := c.norms.of(mode.Round(n.Round), c.params)
+	if err != nil {
+		return err
+	}
+	l.sums, l.noted = sums, true
+	for i := range l.have {
+		l.have[i], c.norms.at[i] = true, max(c.norms.at[i], mode.Round(n.Round))
+	}
+	return nil
 }
 
 // clipOf is the clip that servers apply under a rule: in modes without rounds workers have limited what they push.

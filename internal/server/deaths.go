@@ -32,14 +32,8 @@ type deaths struct {
 
 // register has outlive a kill that a worker was fenced off, and that it was taken out.
 func (c *deaths) register(m *memory) {
-	c.fences = addEvent(m, "fence", func(_ context.Context, l wire.Leave) error {
-		c.st.roster.Fence(l.Worker, l.Life, l.Why)
-		return nil
-	})
-	c.drops = addEvent(m, "drop", func(_ context.Context, l wire.Leave) error {
-		c.takeOut(l)
-		return nil
-	})
+	c.fences = addEvent(m, "fence", func(l wire.Leave) { c.st.roster.Fence(l.Worker, l.Life, l.Why) })
+	c.drops = addEvent(m, "drop", c.takeOut)
 }
 
 // watch looks for silence until ctx ends.

@@ -47,16 +47,20 @@ type fact struct {
 
 // addFact registers state that is saved under a key, which never changes. A zero value is not written, and resumed like any other: the
 // tables may have been filled from a checkpoint since the state was made.
-func addFact[T any](m *memory, key string, save func() T, resume func(T) error) {
-	m.facts = append(m.facts, fact{key: key,
-		save: func() any {
-			v := save()
-			if reflect.ValueOf(&v).Elem().IsZero() {
-				return nil
+func addFact[T any](m *memory, key string, save func() T, resume func(T)) {
+	tryFact(m, key, save, func(then T) error { resume(then); return nil })
+}
+
+// tryFact is addFact for state that may not fit.
+func tryFact[T any](m *memory, key string, save func() T, resume func(T) error) {
+	m.facts = append(m.facts, fact{key,
+		func() any {
+			if v := save(); !reflect.ValueOf(&v).Elem().IsZero() {
+				return v
 			}
-			return v
+			return nil
 		},
-		resume: func(text json.RawMessage) error {
+		func(text json.RawMessage) error {
 			v, err := parsed[T](text)
 			if err != nil {
 				return err
@@ -65,12 +69,13 @@ func addFact[T any](m *memory, key string, save func() T, resume func(T) error) 
 		}})
 }
 
-// addValue registers a field that is state as it is.
+// addValue registers a field that is state as it is, and addList one of a length that never changes.
 func addValue[T any](m *memory, key string, v *T) {
-	addFact(m, key, func() T { return *v }, func(then T) error {
-		*v = then
-		return nil
-	})
+	addFact(m, key, func() T { return *v }, func(then T) { *v = then })
+}
+
+func addList[T any](m *memory, key string, all []T) {
+	addFact(m, key, func() []T { return all }, func(then []T) { copy(all, then) })
 }
 
 // event notes decisions of one kind.
@@ -80,7 +85,12 @@ type event[T any] struct {
 }
 
 // addEvent registers decisions that are recorded under a key, which never changes, and how one is made again. play is called locked.
-func addEvent[T any](m *memory, key string, play func(context.Context, T) error) event[T] {
+func addEvent[T any](m *memory, key string, play func(T)) event[T] {
+	return tryEvent(m, key, func(_ context.Context, v T) error { play(v); return nil })
+}
+
+// tryEvent is addEvent for decisions that may fail when they are made again.
+func tryEvent[T any](m *memory, key string, play func(context.Context, T) error) event[T] {
 	m.events[key] = func(ctx context.Context, text json.RawMessage) error {
 		v, err := parsed[T](text)
 		if err != nil {

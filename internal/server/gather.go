@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,20 +69,16 @@ func (c *gathering) register(m *memory) {
 			}
 		}
 		return all
-	}, func(all []gatherRecord) error {
-		for i := range all {
-			c.recall(&all[i])
+	}, func(all []gatherRecord) {
+		for _, r := range all {
+			c.recall(r)
 		}
-		return nil
 	})
-	c.ended = addEvent(m, "gathered", func(_ context.Context, r gatherRecord) error {
-		c.recall(&r)
-		return nil
-	})
+	c.ended = addEvent(m, "gathered", c.recall)
 }
 
 // recall has a collective that is over. Locked.
-func (c *gathering) recall(r *gatherRecord) {
+func (c *gathering) recall(r gatherRecord) {
 	if len(c.order) == 0 {
 		c.past = r.N - 1
 	}

@@ -44,21 +44,11 @@ type endRecord struct {
 // register has outlive a kill who is in the job, with what counts of what each has sent. Where workers train copies, all rows are new to
 // them.
 func (c *membership) register(m *memory) {
-	addFact(m, "roster", c.st.roster.Save, c.resume)
-	c.lives = addEvent(m, "life", func(_ context.Context, l roster.SavedLife) error {
-		c.st.roster.Recall(l, c.st.clock.Now())
-		return nil
-	})
-	c.begins = addEvent(m, "begin", func(_ context.Context, l wire.Leave) error { return c.begin(l.Worker, l.Life) })
-	c.leaves = addEvent(m, "left", func(_ context.Context, l wire.Leave) error {
-		c.st.roster.Leave(l.Worker)
-		c.depart(l.Worker, false)
-		return nil
-	})
-	c.ends = addEvent(m, "ends", func(_ context.Context, e endRecord) error {
-		c.st.roster.End(e.Worker, e.Why)
-		return nil
-	})
+	tryFact(m, "roster", c.st.roster.Save, c.resume)
+	c.lives = addEvent(m, "life", func(l roster.SavedLife) { c.st.roster.Recall(l, c.st.clock.Now()) })
+	c.begins = tryEvent(m, "begin", func(_ context.Context, l wire.Leave) error { return c.begin(l.Worker, l.Life) })
+	c.leaves = addEvent(m, "left", func(l wire.Leave) { c.gone(l.Worker) })
+	c.ends = addEvent(m, "ends", func(e endRecord) { c.st.roster.End(e.Worker, e.Why) })
 }
 
 // resume makes the roster what it was. Locked.
@@ -235,6 +225,10 @@ func (c *membership) leave(f *wire.Frame) error {
 func (c *membership) stopped(worker int, life uint32) {
 	c.log.Info("worker stopped", "worker", worker)
 	c.leaves.note(wire.Leave{Worker: worker, Life: life})
+	c.gone(worker)
+}
+
+func (c *membership) gone(worker int) {
 	c.st.roster.Leave(worker)
 	c.depart(worker, false)
 }

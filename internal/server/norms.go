@@ -82,19 +82,6 @@ func (l *roundNorms) saved(r mode.Round) wire.Norms {
 	return wire.Norms{Round: uint64(r), Sums: gradient.AppendSquares(nil, l.sums)}
 }
 
-// recall makes the sums of a round those that every server had sent.
-func (n *norms) recall(r mode.Round, sums []gradient.Squares) error {
-	l, err := n.of(r, len(sums))
-	if err != nil {
-		return err
-	}
-	l.sums, l.noted = sums, true
-	for i := range l.have {
-		l.have[i], n.at[i] = true, max(n.at[i], r)
-	}
-	return nil
-}
-
 // missing are the servers whose sums of a round have not come and may come yet.
 func (n *norms) missing(r mode.Round, l *roundNorms) (servers []int) {
 	for i, have := range l.have {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"log/slog"
 	"math"
 	"slices"
@@ -47,17 +46,14 @@ func (c *rates) register(m *memory) {
 			all = append(all, rateRecord{Round: uint64(r.round), Factor: r.factor})
 		}
 		return all
-	}, func(all []rateRecord) error {
+	}, func(all []rateRecord) {
 		for _, r := range all {
 			c.coming = append(c.coming, rateChange{mode.Round(r.Round), r.Factor})
 		}
-		return nil
 	})
-	addFact(m, "factors", func() []wire.RateFactor { return toWire(c.store.Factors()) }, func(all []wire.RateFactor) error {
-		c.store.SetRateFactors(fromWire(all))
-		return nil
-	})
-	c.chosen = addEvent(m, "rate", func(_ context.Context, r rateRecord) error {
+	addFact(m, "factors", func() []wire.RateFactor { return toWire(c.store.Factors()) },
+		func(all []wire.RateFactor) { c.store.SetRateFactors(fromWire(all)) })
+	c.chosen = addEvent(m, "rate", func(r rateRecord) {
 		c.set(mode.Round(r.Round), r.Factor)
 		if r.Factors != nil {
 			c.store.SetRateFactors(fromWire(r.Factors))
@@ -65,7 +61,6 @@ func (c *rates) register(m *memory) {
 		if r.Seq > 0 {
 			r.count(c.st.roster, false)
 		}
-		return nil
 	})
 }
 

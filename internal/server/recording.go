@@ -46,7 +46,7 @@ type pushed struct {
 
 // register has outlive a kill how far workers are in the rounds, and what of theirs is in the tables.
 func (c *rounds) register(m *memory) {
-	addFact(m, "mode", func() *mode.State { // of which also a zero value is written
+	tryFact(m, "mode", func() *mode.State { // of which also a zero value is written
 		now := c.st.mode.State()
 		return &now
 	}, func(then *mode.State) error {
@@ -56,11 +56,8 @@ func (c *rounds) register(m *memory) {
 		c.st.mode.Resume(*then)
 		return nil
 	})
-	addFact(m, "counts", func() []mode.Round { return c.counts }, func(then []mode.Round) error {
-		copy(c.counts, then)
-		return nil
-	})
-	c.parks = addEvent(m, "park", func(_ context.Context, p parkRecord) error {
+	addList(m, "counts", c.counts)
+	c.parks = tryEvent(m, "park", func(_ context.Context, p parkRecord) error {
 		_, err := c.st.mode.Park(p.Worker, mode.Round(p.Round))
 		p.count(c.st.roster, false)
 		return err

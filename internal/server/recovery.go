@@ -51,18 +51,9 @@ type wish struct {
 // register has outlive a kill who saves a last time, which directories are the job's, and what it went on from when it was started.
 func (c *recovery) register(m *memory) {
 	addValue(m, "progress", &c.progress)
-	addFact(m, "stopping", func() []uint32 { return c.stopping }, func(then []uint32) error {
-		copy(c.stopping, then)
-		return nil
-	})
-	c.stops = addEvent(m, "stopping", func(_ context.Context, l wire.Leave) error {
-		c.stopping[l.Worker] = l.Life
-		return nil
-	})
-	c.made = addEvent(m, "made", func(_ context.Context, dir string) error {
-		c.series.Own(dir)
-		return nil
-	})
+	addList(m, "stopping", c.stopping)
+	c.stops = addEvent(m, "stopping", func(l wire.Leave) { c.stopping[l.Worker] = l.Life })
+	c.made = addEvent(m, "made", c.series.Own)
 }
 
 // saver answers a worker that asks whether it is the one that saves.

@@ -46,7 +46,7 @@ type loadRecord struct {
 }
 
 // register has loads outlive a kill, which are made again from their directories.
-func (c *reloading) register(m *memory) { c.loads = addEvent(m, "load", c.again) }
+func (c *reloading) register(m *memory) { c.loads = tryEvent(m, "load", c.again) }
 
 // handle reads, takes, or ends the cut.
 func (c *reloading) handle(f *wire.Frame, msg *wire.Load, r *reply) error {

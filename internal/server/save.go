@@ -59,16 +59,12 @@ type shrinkRecord struct {
 // register has ends of periods outlive a kill, and what was served.
 func (c *saving) register(m *memory) {
 	addValue(m, "ended", &c.ended)
-	c.shrunk = addEvent(m, "shrink", func(_ context.Context, r shrinkRecord) error {
+	c.shrunk = tryEvent(m, "shrink", func(_ context.Context, r shrinkRecord) error {
 		c.remember(r.period)
 		return c.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
 	})
-	recall := func(p *cut.Period) error {
-		c.st.cut.Recall(p)
-		return nil
-	}
-	addFact(m, "period", c.st.cut.Period, recall)
-	c.committed = addEvent(m, "period", func(_ context.Context, p *cut.Period) error { return recall(p) })
+	addFact(m, "period", c.st.cut.Period, c.st.cut.Recall)
+	c.committed = addEvent(m, "period", c.st.cut.Recall)
 	c.registerServing(m)
 }
 

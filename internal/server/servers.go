@@ -49,14 +49,8 @@ type servers struct {
 
 // register has the servers of the job outlive a kill.
 func (c *servers) register(m *memory) {
-	c.generations = addEvent(m, "generation", func(_ context.Context, g *roster.Generation) error {
-		c.st.generation.Store(g)
-		return nil
-	})
-	c.admits = addEvent(m, "server", func(_ context.Context, r wire.Report) error {
-		c.processes[r.Server] = r.Process
-		return nil
-	})
+	c.generations = addEvent(m, "generation", c.st.generation.Store)
+	c.admits = addEvent(m, "server", func(r wire.Report) { c.processes[r.Server] = r.Process })
 }
 
 // watch keeps in touch with server 0, or as server 0 with all others, until ctx ends.

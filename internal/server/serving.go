@@ -18,11 +18,10 @@ type selection struct {
 
 // registerServing has what was served outlive a kill.
 func (c *saving) registerServing(m *memory) {
-	addFact(m, "generation", func() string { return c.part.store.Chain().Generation }, func(then string) error {
+	addFact(m, "generation", func() string { return c.part.store.Chain().Generation }, func(then string) {
 		chain := c.part.store.Chain()
 		chain.Generation = then
 		c.part.store.SetChain(chain)
-		return nil
 	})
 	c.served = addRecord(m, kindServed, c.again)
 }
