@@ -41,7 +41,8 @@ func (m *Machine) Recall(p *Period) {
 	if len(p.Told) > 0 {
 		s.worker = p.Told[0]
 	}
-	m.saves[s.id], m.order, m.period, m.ended = s, append(m.order, s), s, p.Ended
+	m.order = append(slices.DeleteFunc(m.order, func(o *save) bool { return o.id == s.id }), s) // another worker was told of it
+	m.saves[s.id], m.period, m.ended = s, s, p.Ended
 }
 
 // name names the period that a save ends, on server 0, unless its worker knows the name from a cut that failed: for workers that end one in

@@ -74,7 +74,12 @@ func (c *gathering) register(m *memory) {
 			c.recall(r)
 		}
 	})
-	c.ended = addEvent(m, "gathered", c.recall)
+	c.ended = addEvent(m, "gathered", func(r gatherRecord) {
+		if g := c.byNumber[r.N]; g == nil || !g.done { // else another has come to it since
+			c.st.roster.Met(r.Have)
+		}
+		c.recall(r)
+	})
 }
 
 // recall has a collective that is over. Locked.

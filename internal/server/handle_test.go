@@ -32,6 +32,14 @@ type job struct {
 // server is a server of the job, joined by worker 0 alone.
 func (j job) server(t testing.TB) *Server {
 	t.Helper()
+	server := j.empty(t)
+	server.begin(t)
+	return server
+}
+
+// empty is a server of the job that nobody has joined.
+func (j job) empty(t testing.TB) *Server {
+	t.Helper()
 	if j.rule == nil {
 		j.rule = optimizer.SGD{LR: 1}
 	}
@@ -53,17 +61,22 @@ func (j job) server(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return server
+}
+
+// begin has worker 0 join, and publish the first weights.
+func (s *Server) begin(t testing.TB) {
+	t.Helper()
 	var hello wire.Builder
 	hello.Reset(wire.Header{Op: wire.OpJoin})
-	if err := hello.JSON(wire.Hello{Fingerprint: server.c.Fingerprint}); err != nil {
+	if err := hello.JSON(wire.Hello{Fingerprint: s.c.Fingerprint}); err != nil {
 		t.Fatal(err)
 	}
-	send(t, server, &hello, wire.StatusOK)
+	send(t, s, &hello, wire.StatusOK)
 	var publish wire.Builder
 	publish.Reset(wire.Header{Op: wire.OpPublish, Life: 1})
-	publish.Dense(make([]float32, server.part.floats))
-	send(t, server, &publish, wire.StatusOK)
-	return server
+	publish.Dense(make([]float32, s.part.floats))
+	send(t, s, &publish, wire.StatusOK)
 }
 
 // send gives a frame, which proves its sender if it names no job, to the handler and fails t when the answer's status is another.

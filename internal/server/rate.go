@@ -83,10 +83,10 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *reply) error {
 	if err != nil || seen {
 		return err
 	}
-	window.Accept(request)
 	c.set(mode.Round(f.Round), msg.Factor)
 	c.record(f, msg.Factor, request)
 	request.Apply(0, 0, 0)
+	window.Accept(request)
 	c.st.lock.broadcast()
 	return nil
 }

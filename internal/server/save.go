@@ -129,6 +129,9 @@ func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 		if msg.Progress != nil {
 			c.recovery.satisfied()
 		}
+		if msg.Shrink != nil {
+			c.committed.note(c.st.cut.Period()) // of which this worker knows now
+		}
 		c.st.lock.broadcast()
 		return r.JSON(answer)
 	}

@@ -58,6 +58,7 @@ type Server struct {
 	door      *door
 	segments  *segments
 	growth    *growth
+	reloading *reloading
 	returning *returning
 	// differences are shared by those who admit workers and servers.
 	differences *differences
@@ -169,18 +170,17 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		torn: traits.Rounds, back: c.Strategy.GoesBack(),
 		beat: c.Strategy.HeartbeatInterval.Std(), log: s.log}
 
-	reloading := &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
+	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, log: s.log}
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery, segments: s.segments, log: s.log}
 	s.segments.memory.register(s.servers, s.loading, frozen, s.recovery, s.rounds, members, s.deaths, t.rates, s.clipping, gathering,
-		s.saving, reloading)
-	s.answer(t, members, frozen, gathering, reloading, journal)
+		s.saving, s.reloading)
+	s.answer(t, members, frozen, gathering, journal)
 }
 
 // answer has the door give each request to the part that answers it.
-func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, reloading *reloading,
-	journal *journaling) {
+func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, journal *journaling) {
 	s.door.handlers = []handler{
 		wire.OpHello:     journal.recorded(control(members.join)),
 		wire.OpJoin:      journal.recorded(control(members.join)),
@@ -194,7 +194,7 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpRate:      journal.recorded(control(t.rates.handle)),
 		wire.OpScan:      control(t.reading.scan),
 		wire.OpGather:    journal.recorded(control(gathering.handle)),
-		wire.OpFreeze:    s.saving.checked(s.saving.freeze),
+		wire.OpFreeze:    journal.recorded(s.saving.checked(s.saving.freeze)),
 		wire.OpSave:      journal.recorded(s.saving.checked(s.saving.save)),
 		wire.OpPart:      s.saving.checked(s.saving.answer),
 		wire.OpCommit:    journal.recorded(s.saving.checked(s.saving.commit)),
@@ -208,7 +208,7 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpReport:    journal.recorded(control(s.servers.handle)),
 		wire.OpServe:     journal.recorded(control(s.saving.serve)),
 		wire.OpBatch:     journal.recorded(s.saving.checked(s.saving.batch)),
-		wire.OpLoad:      journal.recorded(control(reloading.handle)),
+		wire.OpLoad:      journal.recorded(control(s.reloading.handle)),
 	}
 }
 

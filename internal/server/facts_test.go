@@ -1,0 +1,476 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// drawn is a server whose workers do what is drawn.
+type drawn struct {
+	*Server
+	t       *testing.T
+	r       *rand.Rand
+	workers []drawnWorker
+	n       int // of what is numbered: cuts, rounds of norms, chains
+	gathers uint64
+}
+
+// drawnWorker is what a worker knows of itself.
+type drawnWorker struct {
+	life  uint32
+	seq   uint64
+	lives bool
+}
+
+// decisions are all that a server can decide, by the key of its event or the kind of its record.
+var decisions = map[string]func(*drawn){
+	"life":     (*drawn).join,
+	"begin":    (*drawn).join,
+	"park":     (*drawn).round,
+	"kind 2":   (*drawn).round, // an update
+	"rate":     (*drawn).rate,
+	"left":     func(d *drawn) { d.leave(nil) },
+	"ends":     func(d *drawn) { d.leave(&wire.Ending{Why: "it was closed"}) },
+	"fence":    (*drawn).die,
+	"drop":     (*drawn).die,
+	"stopping": func(d *drawn) { d.ask(d.lowest(), wire.OpSaver, wire.Saver{Last: true}) },
+	"gathered": (*drawn).gather,
+	"norms":    (*drawn).norms,
+	"shrink":   (*drawn).shrink,
+	"period":   (*drawn).shrink,
+	"made":     (*drawn).place,
+	"load":     (*drawn).load,
+	"kind 4":   (*drawn).frozen,
+	"kind 5":   (*drawn).serve,
+}
+
+// elsewhere are decisions that a server alone does not make, or makes before anything else, with the tests that play them.
+var elsewhere = []string{
+	"generation", "server", // TestFormatsOfJournals, TestServersComeBack (fleet)
+	"kind 3", // each drawn server begins with first weights
+}
+
+// TestWhatIsPlayedIsLive draws what a server decides, with the base of its journal in between or from before the first: one that comes back
+// has the facts of the one that lived, and where it plays from the beginning, its tables.
+func TestWhatIsPlayedIsLive(t *testing.T) {
+	kinds := map[string]int{}
+	for seed := range uint64(120) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { playDrawn(t, rand.New(rand.NewPCG(seed, 1)), kinds) })
+	}
+	for key := range decisions {
+		if kinds[key] == 0 {
+			t.Errorf("nothing drawn has made %q", key)
+		}
+	}
+}
+
+func playDrawn(t *testing.T, r *rand.Rand, kinds map[string]int) {
+	j := job{workers: 3, rule: optimizer.Adam{LR: 0.1}, strategy: []strategy.Strategy{strategy.Sync(), strategy.Async()}[r.IntN(2)],
+		more: []*optimizer.Param{{Name: "mean", Shape: []int{2}, W: make([]float32, 2), Frozen: true}}}
+	j.strategy.WaitTimeout = strategy.Duration(5 * time.Second)
+	j.strategy.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
+	d := &drawn{Server: j.empty(t), t: t, r: r, workers: make([]drawnWorker, j.workers)}
+	if returned, err := d.Return(t.Context()); returned || err != nil {
+		t.Fatal(returned, err)
+	}
+	if err := d.segments.begun(); err != nil {
+		t.Fatal(err)
+	}
+	d.begin(t)
+	d.workers[0] = drawnWorker{life: 1, lives: true}
+	for w := 1; w < j.workers; w++ {
+		d.joins(w)
+	}
+	var names []string
+	for name := range decisions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	steps := 4 + r.IntN(12)
+	base := r.IntN(2 * steps)
+	for n := range steps {
+		if n == base {
+			if err := d.segments.begin(d.segments.base(source{}, d.facts(t))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d.lowest() >= 0 {
+			decisions[names[r.IntN(len(names))]](d)
+		}
+	}
+	if d.st.lock.failure != nil {
+		t.Fatal(d.st.lock.failure)
+	}
+	want := d.known(base < steps)
+	kindsOf(t, d.segments.journal.journal, kinds)
+	d.Release()
+	again := &drawn{Server: j.empty(t), t: t}
+	if returned, err := again.Return(t.Context()); !returned || err != nil {
+		t.Fatal(returned, err)
+	}
+	defer again.Release()
+	if diff := cmp.Diff(want, again.known(base < steps)); diff != "" {
+		t.Errorf("what is known differs (-live +played):\n%s", diff)
+	}
+}
+
+// known is what a server knows: its facts, and unless these alone are asked for, what is in its tables.
+func (d *drawn) known(facts bool) (all map[string]any) {
+	d.t.Helper()
+	if all = unpacked(d.t, d.facts(d.t)); !facts {
+		text, err := d.describe(d.t)
+		if err == nil {
+			err = json.Unmarshal(text, &all)
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	forgetOn(all)
+	return all
+}
+
+// forgetOn takes out of what is known the versions of weights, which a process counts by itself, and updates that are made beside each
+// other count in another order than they were recorded in.
+func forgetOn(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "On")
+		for _, of := range v {
+			forgetOn(of)
+		}
+	case []any:
+		for _, of := range v {
+			forgetOn(of)
+		}
+	}
+}
+
+// lowest is the lowest worker that lives, -1 for none.
+func (d *drawn) lowest() int {
+	return slices.IndexFunc(d.workers, func(w drawnWorker) bool { return w.lives })
+}
+
+// some is a worker that lives, but not the last one.
+func (d *drawn) some() int {
+	var all []int
+	for i, w := range d.workers {
+		if w.lives {
+			all = append(all, i)
+		}
+	}
+	if len(all) < 2 {
+		return -1
+	}
+	return all[d.r.IntN(len(all))]
+}
+
+// header is that of a worker's next request.
+func (d *drawn) header(worker int, op wire.Op) wire.Header {
+	d.st.lock.Lock()
+	defer d.st.lock.Unlock()
+	return wire.Header{Op: op, Worker: uint32(worker), Life: d.workers[worker].life, Round: uint64(d.st.mode.Open())}
+}
+
+// numbered is header with the next number in the order of pushes, all before which are acknowledged.
+func (d *drawn) numbered(worker int, op wire.Op) wire.Header {
+	d.workers[worker].seq++
+	h := d.header(worker, op)
+	h.Seq, h.Acked = d.workers[worker].seq, d.workers[worker].seq
+	return h
+}
+
+// ask makes a request that may be refused, and has its answer.
+func (d *drawn) ask(worker int, op wire.Op, msg any) wire.Frame {
+	return d.answer(message(d.t, d.header(worker, op), msg))
+}
+
+func (d *drawn) answer(b *wire.Builder) (f wire.Frame) {
+	var reply transport.Reply
+	d.door.handle(bodyOf(d.Server, b), &reply)
+	defer reply.Done()
+	if err := f.Parse(bytes.Join(reply.Parts, nil)); err != nil {
+		d.t.Fatal(err)
+	}
+	return f
+}
+
+func (d *drawn) joins(w int) {
+	h := wire.Header{Op: wire.OpJoin, Worker: uint32(w)}
+	f := d.answer(message(d.t, h, wire.Hello{Fingerprint: d.c.Fingerprint, Process: d.r.Uint64()}))
+	if f.Status != wire.StatusOK {
+		return
+	}
+	var welcome wire.Welcome
+	if err := f.JSON(&welcome); err != nil {
+		d.t.Fatal(err)
+	}
+	d.workers[w] = drawnWorker{life: welcome.Life, lives: true}
+}
+
+// join has a process come for a worker, where one may come in another's place.
+func (d *drawn) join() {
+	if w := d.r.IntN(len(d.workers)); !d.lockstep() {
+		d.joins(w)
+	}
+}
+
+// round has every worker push, or park.
+func (d *drawn) round() {
+	var all sync.WaitGroup
+	for w, is := range d.workers {
+		if !is.lives {
+			continue
+		}
+		b := pushOf(d.Server, d.numbered(w, wire.OpStep))
+		if d.r.IntN(4) == 0 {
+			b.Header().Op = wire.OpPark
+			b.Reset(*b.Header())
+		}
+		all.Go(func() { d.answer(b) })
+	}
+	all.Wait()
+}
+
+func (d *drawn) rate() {
+	d.answer(message(d.t, d.numbered(d.lowest(), wire.OpRate), wire.Rate{Factor: 1 / float64(1+d.r.IntN(4))}))
+}
+
+// leave has a worker stop, or end early.
+func (d *drawn) leave(early *wire.Ending) {
+	w := d.some()
+	if w < 0 {
+		return
+	}
+	b := new(wire.Builder)
+	b.Reset(d.header(w, wire.OpLeave))
+	if early != nil {
+		b = message(d.t, d.header(w, wire.OpLeave), early)
+	}
+	if f := d.answer(b); f.Status != wire.StatusOK {
+		d.t.Fatal(f.Refusal())
+	}
+	d.workers[w].lives = false
+	if early != nil {
+		d.drop(w)
+	}
+}
+
+// die has server 0 take a worker out.
+func (d *drawn) die() {
+	if w := d.some(); w >= 0 {
+		d.drop(w)
+	}
+}
+
+func (d *drawn) drop(w int) {
+	l := wire.Leave{Worker: w, Life: d.workers[w].life, Why: "silent"}
+	if f := d.deaths.fenceOff(l); f.Pushed {
+		l.Forget = true
+	}
+	if d.r.IntN(3) == 0 {
+		l.Rate, l.RateRound = d.rounds.rates.latest()
+	}
+	d.deaths.dropOff(l)
+	d.workers[w].lives = false
+}
+
+func (d *drawn) gather() {
+	d.gathers++
+	var all sync.WaitGroup
+	for w, is := range d.workers {
+		if is.lives {
+			msg := wire.Gather{N: d.gathers, Call: "AllGather", Data: make([]byte, d.r.IntN(3)), More: d.r.IntN(5) == 0}
+			all.Go(func() { d.ask(w, wire.OpGather, msg) })
+		}
+	}
+	all.Wait()
+}
+
+func (d *drawn) norms() {
+	d.n++
+	d.st.lock.Lock()
+	round := d.st.mode.Open() + 1
+	d.st.lock.Unlock()
+	if _, err := d.clipping.gather(round, 0, make([]gradient.Squares, d.clipping.params)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// freeze begins a cut of the lowest worker, unless its work was done at this very step.
+func (d *drawn) freeze(msg *wire.Save) (worker int, begun bool) {
+	d.n++
+	worker, msg.ID = d.lowest(), fmt.Sprint("cut-", d.n)
+	f := d.ask(worker, wire.OpFreeze, msg)
+	var held wire.Held
+	if f.Status != wire.StatusOK || f.JSON(&held) != nil {
+		d.t.Fatal(f.Refusal())
+	}
+	msg.Steps = held.Steps
+	return worker, len(msg.Steps) > 0
+}
+
+// does fails where a request of a cut is refused.
+func (d *drawn) does(worker int, op wire.Op, msg any) wire.Frame {
+	d.t.Helper()
+	f := d.ask(worker, op, msg)
+	if f.Status != wire.StatusOK {
+		d.t.Fatal(op, f.Refusal())
+	}
+	return f
+}
+
+func (d *drawn) shrink() {
+	msg := wire.Save{Shrink: &wire.Shrink{Unseen: uint32(1 + d.r.IntN(2))}}
+	w, begun := d.freeze(&msg)
+	if !begun {
+		return
+	}
+	msg.Period = "period-" + msg.ID
+	f := d.does(w, wire.OpSave, msg)
+	if err := f.JSON(&msg.Freed); err != nil {
+		d.t.Fatal(err)
+	}
+	d.does(w, wire.OpCommit, msg)
+}
+
+// place makes the directory of a checkpoint that is given up.
+func (d *drawn) place() {
+	msg := wire.Save{Progress: &wire.Progress{}}
+	if w, begun := d.freeze(&msg); begun {
+		d.does(w, wire.OpPlace, wire.Save{ID: msg.ID})
+		d.does(w, wire.OpCommit, wire.Save{ID: msg.ID, Abandon: true})
+	}
+}
+
+// load saves a checkpoint, and has the tables become what is in it.
+func (d *drawn) load() {
+	msg := wire.Save{Dir: d.t.TempDir()}
+	w, begun := d.freeze(&msg)
+	if !begun {
+		return
+	}
+	keep := message(d.t, d.header(w, wire.OpKeep), wire.Save{ID: msg.ID})
+	keep.Dense([]float32{d.r.Float32(), 3})
+	if f := d.answer(keep); f.Status != wire.StatusOK {
+		d.t.Fatal(f.Refusal())
+	}
+	d.does(w, wire.OpSave, msg)
+	var part wire.Part
+	f := d.does(w, wire.OpPart, wire.Save{ID: msg.ID})
+	if err := f.JSON(&part); err != nil {
+		d.t.Fatal(err)
+	}
+	msg.Parts = []wire.Part{part}
+	d.does(w, wire.OpCommit, msg)
+	d.round()
+
+	read := wire.Save{Read: true}
+	d.freeze(&read)
+	d.does(w, wire.OpSave, read)
+	d.does(w, wire.OpLoad, wire.Load{ID: read.ID, Dir: msg.Dir})
+	d.does(w, wire.OpLoad, wire.Load{ID: read.ID, Take: true})
+	d.does(w, wire.OpLoad, wire.Load{ID: read.ID, End: true})
+}
+
+func (d *drawn) frozen() {
+	d.st.lock.Lock()
+	defer d.st.lock.Unlock()
+	if err := d.loading.frozen.set([]float32{d.r.Float32(), 2}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *drawn) serve() {
+	d.n++
+	d.st.lock.Lock()
+	defer d.st.lock.Unlock()
+	chain := table.Chain{Base: "base", Last: fmt.Sprint("model-", d.n), Generation: fmt.Sprint(d.r.IntN(2))}
+	if err := d.saving.mark(make([]table.Served, len(d.part.store.Tables)), chain); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// TestAllIsRegistered: each handle that a part notes decisions by was given to it by a registration, each decision has one, and the law
+// above draws it.
+func TestAllIsRegistered(t *testing.T) {
+	s := newServer(t, strategy.Async())
+	m := s.segments.memory
+	seen, handles := map[uintptr]bool{}, map[string]int{}
+	var walk func(path string, v reflect.Value)
+	walk = func(path string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if v.IsNil() || seen[v.Pointer()] || v.Elem().Kind() != reflect.Struct || v.Elem().Type().PkgPath() != reflect.TypeFor[Server]().PkgPath() {
+				return
+			}
+			seen[v.Pointer()] = true
+			walk(path, v.Elem())
+		case reflect.Struct:
+			switch name := v.Type().Name(); {
+			case strings.HasPrefix(name, "event["):
+				handles[v.FieldByName("key").String()]++
+			case name == "record":
+				handles[fmt.Sprint("kind ", v.FieldByName("kind").Uint())]++
+			default:
+				for i := range v.NumField() {
+					walk(path+"."+v.Type().Field(i).Name, v.Field(i))
+				}
+			}
+		}
+	}
+	walk("server", reflect.ValueOf(s))
+	registered := map[string]int{}
+	for key := range m.events {
+		registered[key] = 1
+	}
+	for kind := range m.records {
+		registered[fmt.Sprint("kind ", kind)] = 1
+	}
+	if diff := cmp.Diff(registered, handles); diff != "" {
+		t.Errorf("handles are not those that were registered (-registered +handles):\n%s", diff)
+	}
+	for key := range registered {
+		if decisions[key] == nil && !slices.Contains(elsewhere, key) {
+			t.Errorf("no law draws %q", key)
+		}
+	}
+	keys := map[string]bool{}
+	for _, f := range m.facts {
+		if keys[f.key] {
+			t.Errorf("fact %q is registered twice", f.key)
+		}
+		keys[f.key] = true
+	}
+}
+
+// TestWhatIsNotKnownIsRefused: a base or a record of another build, with something of which this one knows nothing, is not half taken.
+func TestWhatIsNotKnownIsRefused(t *testing.T) {
+	m := newServer(t, strategy.Async()).segments.memory
+	for what, err := range map[string]error{
+		"a fact":   m.resume(map[string]json.RawMessage{"mode": []byte("{}"), "tomorrow": []byte("1")}),
+		"an event": m.play(t.Context(), kindEvent, []byte(`{"tomorrow":{}}`)),
+		"a record": m.play(t.Context(), kindServed+1, nil),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "another build") {
+			t.Errorf("%s of another build is taken: %v", what, err)
+		}
+	}
+}
