@@ -48,6 +48,8 @@ func TestMachinesComeBack(t *testing.T) {
 			Freed: wire.Freed{Rows: []int{1}, Waiting: []int{2}}, Told: []int{1}, ID: "a", Name: "period-1", Ended: 1},
 		"ended":      []period{{Name: "period-1", Freed: wire.Freed{Rows: []int{1}, Waiting: []int{2}}}},
 		"generation": "base-2",
+		"steps":      uint64(40),
+		"loads":      wire.Loads{Frozen: 2},
 	}
 	left := []string{ // and what is in them
 		"mode.Workers.Pushes",                                                                              // sync counts none; package mode tests that ssp's come back

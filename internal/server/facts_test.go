@@ -234,7 +234,7 @@ func (d *drawn) join() {
 
 // round has every worker push, or park.
 func (d *drawn) round() {
-	var all sync.WaitGroup
+	var frames []*wire.Builder // of one round, before one of them may close it
 	for w, is := range d.workers {
 		if !is.lives {
 			continue
@@ -244,6 +244,10 @@ func (d *drawn) round() {
 			b.Header().Op = wire.OpPark
 			b.Reset(*b.Header())
 		}
+		frames = append(frames, b)
+	}
+	var all sync.WaitGroup
+	for _, b := range frames {
 		all.Go(func() { d.answer(b) })
 	}
 	all.Wait()

@@ -51,6 +51,7 @@ type wish struct {
 // register has outlive a kill who saves a last time, which directories are the job's, and what it went on from when it was started.
 func (c *recovery) register(m *memory) {
 	addValue(m, "progress", &c.progress)
+	addValue(m, "steps", &c.steps)
 	addList(m, "stopping", c.stopping)
 	c.stops = addEvent(m, "stopping", func(l wire.Leave) { c.stopping[l.Worker] = l.Life })
 	c.made = addEvent(m, "made", c.series.Own)

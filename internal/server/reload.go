@@ -45,8 +45,12 @@ type loadRecord struct {
 	Origin string   `json:"origin"`
 }
 
-// register has loads outlive a kill, which are made again from their directories.
-func (c *reloading) register(m *memory) { c.loads = tryEvent(m, "load", c.again) }
+// register has loads outlive a kill, which are made again from their directories, and how many there were: workers ask again for what they
+// have not seen.
+func (c *reloading) register(m *memory) {
+	addValue(m, "loads", &c.st.loads)
+	c.loads = tryEvent(m, "load", c.again)
+}
 
 // handle reads, takes, or ends the cut.
 func (c *reloading) handle(f *wire.Frame, msg *wire.Load, r *reply) error {
