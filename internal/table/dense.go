@@ -87,9 +87,8 @@ func (d *Dense) Set(w []float32) error { return d.whole("set", w, d.SetAt) }
 // SetAt gives explicit weights from at on. State and step stay.
 func (d *Dense) SetAt(at int, w []float32) error {
 	return d.span("set", at, w, func(c *chunk, at int, w []float32) {
-		c.Lock()
+		c.change()
 		defer c.Unlock()
-		c.keep()
 		copy(c.w[at:], w)
 	})
 }
@@ -144,14 +143,13 @@ func (d *Dense) noRule() error {
 }
 
 func (c *chunk) push(d *Dense, g, w []float32, step int64) {
-	c.Lock()
+	c.change()
 	defer c.Unlock()
 	c.update(d, g, step)
 	copy(w, c.w)
 }
 
 func (c *chunk) update(d *Dense, g []float32, step int64) {
-	c.keep()
 	if step == 0 {
 		step = c.step + 1
 	}

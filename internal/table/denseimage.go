@@ -1,6 +1,10 @@
 package table
 
-import "slices"
+import (
+	"slices"
+	"sync"
+	"time"
+)
 
 // BlockImage is a dense block in an image.
 type BlockImage struct {
@@ -17,82 +21,203 @@ func (b *BlockImage) Len() int { return b.Values.n }
 // StateLen is how many numbers of state the block has.
 func (b *BlockImage) StateLen() int { return stateLen(b.Values.rule, b.Values.n) }
 
-// EachWeight gives do the weights, piece after piece.
-func (b *BlockImage) EachWeight(do func(w []float32) error) error {
-	for i := range b.Values.chunks {
-		if err := do(b.image.take(i).w); err != nil {
+// EachWeight gives do the weights, piece after piece, each valid until it returns.
+func (b *BlockImage) EachWeight(do func(w []float32) error) error { return b.image.each(0, do) }
+
+// EachState gives do the state, piece after piece, in the order in which the rule lays out that of all weights. It comes after the weights.
+func (b *BlockImage) EachState(do func(state []float32) error) error {
+	for part := 1; part < b.image.parts; part++ {
+		if err := b.image.each(part, do); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// EachState gives do the state, piece after piece, in the order in which the rule lays out that of all weights.
-func (b *BlockImage) EachState(do func(state []float32) error) error {
-	d := b.Values
-	if len(d.chunks) == 1 {
-		return do(b.image.take(0).state)
-	}
-	slots := 0
-	if d.n > 0 {
-		slots = b.StateLen() / d.n
-	}
-	for slot := range slots {
-		for i := range d.chunks {
-			c := b.image.take(i)
-			if err := do(c.state[slot*len(c.w):][:len(c.w)]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// denseImage is a block as it was, chunk by chunk.
+// denseImage is a block as it was. It is read part by part, the weights first and then each slot of the state, and of each part chunk by
+// chunk. What is about to change and was not read is copied, and let go when it has been read.
 type denseImage struct {
 	d      *Dense
 	step   int64
-	copies []*chunkImage
+	parts  int
+	chunks []chunkImage
+	room   *room
+	buffer []float32
 }
 
-// chunkImage is a copy of a chunk, made before the chunk is changed or when it is read.
-type chunkImage struct{ w, state []float32 }
+// chunkImage is what an image knows of a chunk, guarded by the chunk's lock.
+type chunkImage struct {
+	room   *room
+	parts  int
+	read   int         // of the parts
+	copied [][]float32 // by part, of those that were to be read when the chunk changed; nil if it has not
+}
 
-func (d *Dense) image() *denseImage {
-	m := &denseImage{d: d, copies: make([]*chunkImage, len(d.chunks))}
+func (d *Dense) image(r *room) *denseImage {
+	m := &denseImage{d: d, parts: 1 + d.slotCount(), chunks: make([]chunkImage, len(d.chunks)), room: r}
 	for i := range d.chunks {
-		m.copies[i] = new(chunkImage)
+		m.chunks[i].room, m.chunks[i].parts = r, m.parts
 		c := &d.chunks[i]
 		c.Lock()
-		c.image = m.copies[i]
+		c.image = &m.chunks[i]
 		m.step = c.step
 		c.Unlock()
 	}
 	return m
 }
 
+// slotCount is how many slots of state each weight has, or 1 where the state lies in one piece.
+func (d *Dense) slotCount() int {
+	switch n := stateLen(d.rule, d.n); {
+	case n == 0 || len(d.chunks) == 1:
+		return min(n, 1)
+	default:
+		return n / d.n
+	}
+}
+
 func (m *denseImage) close() {
 	for i := range m.d.chunks {
 		c := &m.d.chunks[i]
 		c.Lock()
-		c.image = nil
+		c.image, m.chunks[i].copied = nil, nil
 		c.Unlock()
+	}
+	m.room.give(nil)
+}
+
+// each gives do a part of all chunks.
+func (m *denseImage) each(part int, do func(values []float32) error) error {
+	for i := range m.chunks {
+		for at, more := 0, true; more; at += denseChunk {
+			if more = m.copy(i, part, at); len(m.buffer) == 0 {
+				break
+			}
+			if err := do(m.buffer); err != nil {
+				return err
+			}
+		}
+		m.pass(i, part)
+	}
+	return nil
+}
+
+// copy copies some of a part of a chunk, as it was, to the buffer, and says whether more follows.
+func (m *denseImage) copy(i, part, at int) (more bool) {
+	c := &m.d.chunks[i]
+	c.RLock()
+	defer c.RUnlock()
+	from := c.part(part, m.parts)
+	if copied := m.chunks[i].copied; copied != nil {
+		from = copied[part]
+	}
+	end := min(at+denseChunk, len(from))
+	m.buffer = append(m.buffer[:0], from[at:end]...)
+	return end < len(from)
+}
+
+// pass lets a part of a chunk go, which was read.
+func (m *denseImage) pass(i, part int) {
+	c, is, freed := &m.d.chunks[i], &m.chunks[i], []float32(nil)
+	c.Lock()
+	if is.read = part + 1; is.copied != nil {
+		freed, is.copied[part] = is.copied[part], nil
+	}
+	c.Unlock()
+	m.room.give(freed)
+}
+
+// part is the weights, or a slot of the state, of a chunk that has so many parts.
+func (c *chunk) part(i, parts int) []float32 {
+	switch {
+	case i == 0:
+		return c.w
+	case parts == 2:
+		return c.state
+	}
+	return c.state[(i-1)*len(c.w):][:len(c.w)]
+}
+
+// change locks a chunk that is about to change. What an image has still to read of it is copied; when there is no room for that, the
+// change waits for whoever reads the image.
+func (c *chunk) change() {
+	for {
+		c.Lock()
+		is := c.image
+		if is == nil || is.copied != nil {
+			return
+		}
+		need := 0
+		for i := is.read; i < is.parts; i++ {
+			need += 4 * len(c.part(i, is.parts))
+		}
+		freed := is.room.take(need)
+		if freed == nil {
+			is.copied = make([][]float32, is.parts)
+			for i := is.read; i < is.parts; i++ {
+				is.copied[i] = is.room.clone(c.part(i, is.parts))
+			}
+			return
+		}
+		c.Unlock()
+		select {
+		case <-freed:
+		case <-time.After(time.Until(is.room.until)):
+		}
 	}
 }
 
-// take is the copy of a chunk.
-func (m *denseImage) take(i int) *chunkImage {
-	c := &m.d.chunks[i]
-	c.Lock()
-	defer c.Unlock()
-	c.keep()
-	return m.copies[i]
+// room bounds what an image copies of dense blocks before it is read: a gradient changes all of a variable at once, which would double
+// its memory. Changes wait for the reader where there is no room, but for no longer than patience: a disk that stands still holds up
+// nobody.
+type room struct {
+	mu    sync.Mutex
+	bytes int
+	spare [][]float32 // memory of copies that were read
+	until time.Time
+	freed chan struct{} // closed when some is given; nil where nobody waits
 }
 
-// keep copies a chunk that is about to change, if an image wants it. Locked.
-func (c *chunk) keep() {
-	if m := c.image; m != nil {
-		m.w, m.state = slices.Clone(c.w), slices.Clone(c.state)
-		c.image = nil
+const (
+	mostCopied = 16 << 20
+	patience   = 10 * time.Second
+)
+
+// take takes bytes, or is closed when it may be tried again.
+func (r *room) take(bytes int) (freed <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bytes > 0 && r.bytes+bytes > mostCopied && time.Now().Before(r.until) {
+		if r.freed == nil {
+			r.freed = make(chan struct{})
+		}
+		return r.freed
+	}
+	r.bytes += bytes
+	return nil
+}
+
+// clone is a copy, in memory that was used before if some of that size is left.
+func (r *room) clone(values []float32) []float32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last := len(r.spare) - 1; last >= 0 && cap(r.spare[last]) >= len(values) {
+		to := r.spare[last]
+		r.spare = r.spare[:last]
+		return append(to[:0], values...)
+	}
+	return slices.Clone(values)
+}
+
+// give takes the memory of a copy back, and has those who wait try again.
+func (r *room) give(copied []float32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bytes -= 4 * len(copied); len(copied) > 0 {
+		r.spare = append(r.spare, copied)
+	}
+	if r.freed != nil {
+		close(r.freed)
+		r.freed = nil
 	}
 }

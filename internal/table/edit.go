@@ -5,8 +5,7 @@ func (d *Dense) Edit(do func(at int, w, state []float32)) {
 	at := 0
 	for i := range d.chunks {
 		c := &d.chunks[i]
-		c.Lock()
-		c.keep()
+		c.change()
 		do(at, c.w, c.state)
 		c.Unlock()
 		at += len(c.w)

@@ -26,7 +26,7 @@ func (d *Dense) PushAhead(g, w []float32, step int64, updates int) error {
 	before := befores.Get().(*[]float32)
 	defer befores.Put(before)
 	return d.each("push", g, func(c *chunk, g []float32) {
-		c.Lock()
+		c.change()
 		defer c.Unlock()
 		*before = append((*before)[:0], c.w...)
 		c.update(d, g, step)

@@ -28,8 +28,7 @@ func (d *Dense) Restore(w, state []float32, step int64) error {
 	at := 0
 	for i := range d.chunks {
 		c := &d.chunks[i]
-		c.Lock()
-		c.keep()
+		c.change()
 		copy(c.w, w[at:])
 		c.initState(d.rule)
 		if len(state) > 0 {
