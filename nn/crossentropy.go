@@ -23,8 +23,10 @@ func (crossEntropy) limits(n *Node) []limit { return []limit{classLimit(n)} }
 
 // classLimit is the limit of the second input, labels, that the width of the first sets.
 func classLimit(n *Node) limit {
-	return limit{input: 1, below: int64(n.in[0].perExample()), why: fmt.Sprintf("the classes of %s", n.in[0].placed())}
+	return limit{input: 1, below: int64(last(n.in[0].shape)), why: fmt.Sprintf("the classes of %s", n.in[0].placed())}
 }
+
+func last(shape []int) int { return shape[len(shape)-1] }
 
 // perLabel is the shape of what a loss has for each label, [N 1].
 func perLabel(pred, label *Node) ([]int, error) {

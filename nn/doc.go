@@ -35,8 +35,9 @@
 //   - along an axis: [Sum], [MeanAxis], [Max], [Softmax], [MaskedSoftmax], [LogSoftmax]
 //   - shapes: [Concat], [ConcatAxis], [Stack], [Split], [Slice], [Gather], [Transpose], [Reshape], [Expand]; [Cast], [Detach]
 //   - losses, of which [Mean] makes the number to minimise: [LogLoss], [BinaryCrossEntropy], [BinaryCrossEntropyWithLogits],
-//     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1]; and over a sample of very many
-//     classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]
+//     [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError], [SmoothL1], [Huber], [FocalLoss], [Hinge],
+//     [Contrastive], [BPR]; over a sample of very many classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]; and of two
+//     towers [InBatchSoftmax], with [Frequencies]. [WeightedMean] weighs examples, by their labels with [ClassWeights]
 //   - metrics: [AUC], [BatchAUC], [SlidingAUC], [BucketError], [MAE], [MSE], [RMSE], [Accuracy], [TopK], [BatchAccuracy], [BatchTopK],
 //     [BinaryAccuracy], [Precision], [Recall]
 //
@@ -217,8 +218,12 @@ package nn
 //	crossentropy.go         of classes, from probabilities
 //	softmaxcrossentropy.go  of classes, from logits
 //	regression.go           square, absolute and smooth
+//	hinge.go                of binary labels: focal, hinge, contrastive; of pairs: BPR
+//	weights.go              means of examples that have weights
 //	sampler.go              distributions of candidates among very many classes
 //	nce.go                  losses over a sample of the classes
+//	inbatch.go              of two towers, over the items of the batch
+//	frequencies.go          how often items are in a batch
 //
 // Metrics:
 //

@@ -55,6 +55,9 @@ func mixing(outputs []*Node) *Node {
 	fed := map[*Node]bool{}
 	for _, n := range behind(outputs[0].graph, outputs) {
 		fed[n] = isFeed(n) || slices.ContainsFunc(n.in, func(in *Node) bool { return fed[in] })
+		if _, mixes := n.op.(mixer); mixes {
+			return n
+		}
 		if fed[n] && !isFeed(n) && (len(n.shape) == 0 || n.shape[0] != batch) {
 			return n
 		}

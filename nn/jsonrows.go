@@ -64,7 +64,7 @@ func jsonFormatOf(feeds []*Node) (f jsonFormat) {
 
 func lookedUpOnly(n *Node) bool {
 	for _, user := range n.graph.nodes {
-		if _, ok := user.op.(lookup); !ok && slices.Contains(user.in, n) {
+		if !readsBits(user.op) && slices.Contains(user.in, n) {
 			return false
 		}
 	}

@@ -187,6 +187,28 @@ func mistakes(g *Graph) []mistake {
 	only(0, 1)
 	try(sampledSoftmax{}, x(1), x(1), ids(1))
 	only(0)
+	for _, o := range []op{focal{}, hinge{}, contrastive{Margin: 1}} {
+		try(o, x(2), x(3))
+		try(o, x(2), ids(3))
+	}
+	try(softmaxCrossEntropy{}, x(2, 3), ids(3))
+	try(softmaxCrossEntropy{}, x(2, 3), x(2))
+	only(1)
+	try(weightedMean{}, x(2), x(3))
+	try(weightedMean{}, x(2), w(2))
+	try(weightedMean{}, ids(2), x(2))
+	only(0)
+	try(weightedMean{}, x(2), Linear(x(2), 1, LinearOptions{}))
+	only(1)
+	try(classWeights{}, ids(1))
+	only()
+	try(classWeights{Weights: []float32{1, 2, 3}}, x(1))
+	try(inBatchSoftmax{}, x(2), x(3))
+	try(inBatchSoftmax{}, x(2, 2), x(2, 2))
+	try(inBatchSoftmax{IDs: true}, x(2), x(2), x(1))
+	only(2)
+	try(inBatchSoftmax{LogQ: true}, x(2), x(2), x(2))
+	only(2)
 	return all
 }
 

@@ -22,6 +22,21 @@ type inPlacer interface{ inPlace() }
 // overwritable is an op whose backward does not read its own output, so that the node after it may overwrite it.
 type overwritable interface{ overwritable() }
 
+// mixer is an op whose value of one example is computed from the batch's others too.
+type mixer interface{ mixes() }
+
+// bitwise is an op that reads ids as bits, whether they are fed as int64 or as uint64.
+type bitwise interface{ bitwise() }
+
+// readsBits says whether all that an op does with ids is to look them up or to compare them.
+func readsBits(o op) bool {
+	switch o.(type) {
+	case lookup, bitwise:
+		return true
+	}
+	return false
+}
+
 // wantFloat refuses int64 feeds and tables where numbers are needed.
 func wantFloat(in []*Node) error {
 	for _, n := range in {

@@ -49,6 +49,23 @@ var options = []struct {
 	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5, Axis: 3}, layer(func(x *Node, o any) *Node { return LayerNorm(x, o.(NormOptions)) })},
 	{ParameterOptions{}, ParameterOptions{Name: "p", Init: optimizer.Constant{Value: 0.5}, Frozen: true},
 		layer(func(x *Node, o any) *Node { return Add(weighted(x), x.graph.Parameter(o.(ParameterOptions), 4, 4)) })},
+	{CrossEntropyOptions{}, CrossEntropyOptions{Smoothing: 0.5, Ignore: new(int64(2))}, layer(func(x *Node, o any) *Node {
+		return SoftmaxWithCrossEntropyOf(Linear(x, 3, LinearOptions{}), someClasses(x), o.(CrossEntropyOptions))
+	})},
+	{ClassWeightOptions{Weights: []float32{1, 2, 3}}, ClassWeightOptions{Weights: []float32{1, 3, 5}, Ignore: new(int64(2))},
+		layer(func(x *Node, o any) *Node {
+			return WeightedMean(Linear(x, 1, LinearOptions{}), ClassWeights(someClasses(x), o.(ClassWeightOptions)))
+		})},
+	{InBatchOptions{}, InBatchOptions{Temperature: 0.3, LogQ: named("logq"), IDs: named("ids")}, layer(func(x *Node, o any) *Node {
+		in := o.(InBatchOptions)
+		if in.LogQ != nil {
+			in.LogQ = Reshape(Sum(Reshape(x, 16), 1), 1)
+		}
+		if in.IDs != nil {
+			in.IDs = Cast(Clip(Scale(Reshape(Sum(Reshape(x, 16), 1), 1), 0, 2), 0, 2), Int64)
+		}
+		return InBatchSoftmax(Linear(x, 2, LinearOptions{}), Linear(x, 2, LinearOptions{}), in)
+	})},
 
 	{EmbeddingOptions{Dim: 2}, EmbeddingOptions{Name: "t", Height: 2000, Dim: 3, PaddingIdx: new(int64(1)), Init: optimizer.Constant{Value: 0.5},
 		Entry: optimizer.Entry{CountFilter: 3}, Show: named("show"), Click: named("click"), MaxBytes: 1}, embeddings},
@@ -166,6 +183,9 @@ func named(name string) *Node { return NewGraph(1).Input(name, 1) }
 func weighted(x *Node) *Node {
 	return Reshape(Linear(x, 16, LinearOptions{Name: "before", NoBias: true}), 1, 4, 4)
 }
+
+// someClasses are labels from 0 to 2.
+func someClasses(x *Node) *Node { return Cast(Clip(Scale(Sum(Reshape(x, 16), 1), 0.4, -2), 0, 2), Int64) }
 
 // layer is the effect of a layer's options: names and weights after two steps, and what it evaluates to.
 func layer(build func(x *Node, o any) *Node) func(*testing.T, any) string {

@@ -11,10 +11,12 @@ type comparer interface{ compares() }
 // passes says whether an op passes gradients on to that one of its inputs.
 func passes(o op, input int) bool {
 	switch o.(type) {
-	case metric, detach, cast:
+	case metric, detach, cast, classWeights:
 		return false
-	case comparer, maskedSoftmax:
+	case comparer, weigher, maskedSoftmax:
 		return input == 0
+	case inBatchSoftmax:
+		return input < 2
 	}
 	return true
 }

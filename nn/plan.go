@@ -73,7 +73,8 @@ func (p *plan) take(c *cell) {
 	}
 	if _, ok := c.node.op.(lookup); ok {
 		p.lookups = append(p.lookups, c)
-	} else {
+	}
+	if !readsBits(c.node.op) {
 		p.numbers = append(p.numbers, c.in...) // tables and computed nodes do no harm
 	}
 	if l, ok := c.node.op.(limiter); ok {

@@ -1,0 +1,136 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
+
+// InBatchOptions change an [InBatchSoftmax].
+type InBatchOptions struct {
+	// Temperature divides the scores; 0 is 1.
+	Temperature float32
+	// LogQ is a float32 feed of shape [N 1]: the logarithm of how often each item is in a batch, as [Frequencies] estimates it. It is
+	// subtracted from the item's scores, without which frequent items, which are negatives more often, score too low. It gets no gradient.
+	LogQ *Node
+	// IDs is an int64 feed of shape [N 1]: the items. The same item in another row is no negative.
+	IDs *Node
+}
+
+// InBatchSoftmax trains two towers, of users and of items, both of shape [N D]: row i of both belong together, and the items of the
+// batch's other rows are the negatives. With s = user·itemᵀ/Temperature − LogQ the loss, of shape [N 1], is
+//
+//	ln Σⱼ exp(sᵢⱼ) − sᵢᵢ
+//
+// over the items j whose id is another than i's, and i itself (Yi et al., 2019). It is 0 where no other item is left. The negatives are
+// those of one worker's own batch, or of one thread's.
+func InBatchSoftmax(user, item *Node, o InBatchOptions) *Node {
+	in := []*Node{user, item}
+	for _, n := range []*Node{o.LogQ, o.IDs} {
+		if n != nil {
+			in = append(in, n)
+		}
+	}
+	return apply("", inBatchSoftmax{o.Temperature, o.LogQ != nil, o.IDs != nil}, in...)
+}
+
+type inBatchSoftmax struct {
+	Temperature float32 `json:"temperature,omitempty"`
+	LogQ        bool    `json:"log_q,omitempty"`
+	IDs         bool    `json:"ids,omitempty"`
+}
+
+func (inBatchSoftmax) kind() string { return "in_batch_softmax" }
+func (inBatchSoftmax) mixes()       {}
+func (inBatchSoftmax) bitwise()     {}
+
+func (o inBatchSoftmax) infer(in []*Node) ([]int, error) {
+	user, item := in[0], in[1]
+	if !(o.Temperature >= 0) {
+		return nil, fmt.Errorf("temperature is %v: it must be above 0", o.Temperature)
+	}
+	if len(user.shape) != 2 || user.shape[0] != batch || !equalShapes(user.shape, item.shape) {
+		return nil, fmt.Errorf("users and items of one shape [N D] are needed, not %v and %v", user, item)
+	}
+	floats, want := in, 2
+	if o.LogQ {
+		want++
+	}
+	if o.IDs {
+		want++
+		if ids := in[len(in)-1]; !isInt(ids) {
+			return nil, fmt.Errorf("IDs %v are not int64", ids)
+		}
+		floats = in[:len(in)-1]
+	}
+	if len(in) != want {
+		return nil, fmt.Errorf("%d inputs where there should be %d", len(in), want)
+	}
+	for _, n := range in[2:] {
+		if n.shape[0] != batch || n.perExample() != 1 {
+			return nil, fmt.Errorf("%v is not one number an example", n)
+		}
+	}
+	return []int{batch, 1}, wantFloat(floats)
+}
+
+// forward keeps the probabilities [N N] for backward.
+func (o inBatchSoftmax) forward(c *cell) {
+	user, item, n := c.in[0], c.in[1], c.rows()
+	p := c.scratch(n * n)
+	kernels.Gemm(false, true, n, n, user.cols(), user.value, item.value, p, false)
+	kernels.Scale(o.inverse(), p)
+	for i := range n {
+		row := p[i*n : (i+1)*n]
+		if o.LogQ {
+			kernels.Axpy(-1, c.in[2].value, row)
+		}
+		o.leaveOut(c, i, row)
+		top, own := slices.Max(row), float64(row[i])
+		for j := range row {
+			row[j] -= top
+		}
+		kernels.Exp(row, row)
+		sum := sum64(row)
+		kernels.Scale(float32(1/sum), row)
+		c.value[i] = float32(float64(top) + math.Log(sum) - own)
+	}
+}
+
+// leaveOut makes row i's item no negative of itself where it comes once more.
+func (o inBatchSoftmax) leaveOut(c *cell, i int, row []float32) {
+	if !o.IDs {
+		return
+	}
+	ids := c.in[len(c.in)-1].ids
+	for j, id := range ids {
+		if id == ids[i] && j != i {
+			row[j] = float32(math.Inf(-1))
+		}
+	}
+}
+
+func (o inBatchSoftmax) inverse() float32 {
+	if o.Temperature == 0 {
+		return 1
+	}
+	return 1 / o.Temperature
+}
+
+func (o inBatchSoftmax) backward(c *cell) {
+	user, item, n := c.in[0], c.in[1], c.rows()
+	ds := c.scratch(n * n)
+	for i, g := range c.grad {
+		row := ds[i*n : (i+1)*n]
+		row[i]--
+		kernels.Scale(g*o.inverse(), row)
+	}
+	if user.wanted {
+		kernels.Gemm(false, false, n, user.cols(), n, ds, item.value, user.grad, user.adds())
+	}
+	if item.wanted {
+		kernels.Gemm(true, false, n, item.cols(), n, ds, user.value, item.grad, item.adds())
+	}
+}
