@@ -10,7 +10,7 @@ import (
 // hold. No gradient passes. Ids that an embedding looks up are fed: a cast has none, since the rows of a step are brought
 // before anything is computed.
 func Cast(x *Node, to DType) *Node {
-	if x != nil && !x.bad && !isSlot(x) && !isTable(x) && to == x.dtype() {
+	if x != nil && !x.bad && !varies(x) && !isTable(x) && to == x.dtype() {
 		return x
 	}
 	return apply("", cast{to}, x)
@@ -35,7 +35,7 @@ func (o cast) infer(in []*Node) ([]int, error) {
 	switch {
 	case o.To != Float32 && o.To != Int64:
 		return nil, fmt.Errorf("input %v can't become %q: there are float32 and int64", x, o.To)
-	case isSlot(x) || isTable(x):
+	case varies(x) || isTable(x):
 		return nil, fmt.Errorf("input %v has no elements to cast: it is looked up with an embedding", x)
 	case o.To == x.dtype():
 		return nil, fmt.Errorf("input %v is %s already", x, o.To)

@@ -17,8 +17,10 @@ type cell struct {
 	ids     []int64   // the value of an int64 feed
 	wide    bool      // ids are uint64
 	offsets []int64   // of a slot: where its examples begin, and the end of the last
-	index   []int32   // of an embedding: the row of its table for each id
-	train   bool      // this step has a backward pass
+	// offsetsName is the feed that the offsets of a slot are fed as.
+	offsetsName string
+	index       []int32 // of an embedding: the row of its table for each id
+	train       bool    // this step has a backward pass
 
 	wanted  bool      // the loss reaches a trained parameter through here
 	beside  bool      // of a lookup: no gradient of the loss comes here, so that training reads its rows and leaves them as they are

@@ -3,6 +3,7 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // counts are the feeds from which a table's rows learn how often they were shown and clicked; either may be nil.
@@ -29,7 +30,7 @@ func (c counts) check(g *Graph, o EmbeddingOptions) error {
 		switch _, ok := n.op.(feed); {
 		case n.graph != g:
 			return fmt.Errorf("%s, which counts shows or clicks, belongs to another graph", n.placed())
-		case !ok || isSlot(n) || n.perExample() != 1:
+		case !ok || varies(n) || n.perExample() != 1:
 			return fmt.Errorf("%s can't count shows or clicks: that is a feed of one number an example", n.placed())
 		}
 	}
@@ -101,18 +102,20 @@ func (b *feedBatch) numbers(p *plan, n *Node, same float32) func(example int) fl
 
 // eachID calls f for every id that a lookup looks up: its example and its row in the step. Padding has no row.
 func (c *cell) eachID(f func(example int, row int32)) {
-	ids := c.in[0]
-	offsets, example, width := ids.offsets, 0, ids.node.perExample()
-	for i, row := range c.index {
-		if isSlot(ids.node) {
-			for int64(i) >= offsets[example+1] {
-				example++
+	ids, next := c.in[0], 0
+	length := math.MaxInt
+	if s, ok := c.node.op.(embeddingSequence); ok {
+		length = s.Length
+	} else if !isSlot(ids.node) {
+		length = ids.node.perExample()
+	}
+	for example := range c.rows() {
+		_, n := kept(ids, example, length)
+		for _, row := range c.index[next : next+n] {
+			if row >= 0 {
+				f(example, row)
 			}
-		} else {
-			example = i / width
 		}
-		if row >= 0 {
-			f(example, row)
-		}
+		next += n
 	}
 }

@@ -31,7 +31,7 @@ func (e *Executor) note(p *plan, b *feedBatch) {
 		if i < 0 || !behind[c.node.index] {
 			continue
 		}
-		row, column := position(c.node, nil, i)
+		row, column := position(c.node, b.offsets[feed], i)
 		what := fmt.Sprintf("feed %q%s, row %d, column %d%s is %v", c.node.name, c.node.made, row, column, b.where(feed, row), c.value[i])
 		e.culprit = culprit{what, e.steps}
 		return

@@ -24,8 +24,11 @@
 //
 // # What there is
 //
-//   - feeds: [Graph.Input], [Graph.IDs], and [Graph.Slot] for any number of ids an example
-//   - tables: [Embedding], and [EmbeddingPool] for slots, with padding ids; weights of any shape: [Graph.Parameter]
+//   - feeds: [Graph.Input], [Graph.IDs], [Graph.Slot] for any number of ids an example, and [Graph.SlotValues] for
+//     numbers beside them
+//   - tables: [Embedding]; for slots [EmbeddingPool], [EmbeddingPoolWeighted] and [EmbeddingSequence]; all with padding
+//     ids; weights of any shape: [Graph.Parameter]
+//   - sequences: [SequencePool], over the positions that a mask has
 //   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [GroupNorm], [Dropout];
 //     [Shared] applies layers to several inputs with one set of parameters
 //   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus], [Tanh],
@@ -164,6 +167,7 @@ package nn
 //
 //	embedding.go  rows of ids
 //	slot.go       rows of any number of ids, pooled
+//	sequence.go   rows of any number of ids, one behind the other, with their mask
 //	lookup.go     what ops on tables have in common
 //
 // Layers:

@@ -175,8 +175,8 @@ func (e *Executor) fetchable(nodes []*Node) error {
 		case n.bad:
 			return errors.New("nn: a node that was made by mistake can't be fetched")
 		}
-		if isSlot(n) {
-			return fmt.Errorf("nn: slot %s can't be fetched: its examples differ in length", n.placed())
+		if varies(n) {
+			return fmt.Errorf("nn: feed %s can't be fetched: its examples differ in length", n.placed())
 		}
 		if isTable(n) {
 			return fmt.Errorf("nn: embedding %s can't be fetched whole: fetch a lookup of some of its rows", n.placed())

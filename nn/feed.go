@@ -13,10 +13,11 @@ type feedBatch struct {
 	rows    int
 	floats  [][]float32 // by position in plan.feeds
 	ids     [][]int64
-	wide    []bool      // ids that were fed as uint64: those from 2⁶³ on are negative in ids
-	offsets [][]int64   // of slots
-	places  []placer    // nil where a feed does not know where its rows come from
-	tables  []*tableIDs // by index of the table
+	wide    []bool            // ids that were fed as uint64: those from 2⁶³ on are negative in ids
+	offsets [][]int64         // of slots
+	places  []placer          // nil where a feed does not know where its rows come from
+	tables  []*tableIDs       // by index of the table
+	kept    map[*cell][]int64 // of lookups of sequences: the ids of a slot that have a position
 }
 
 // placer is the engine of a tensor that knows where its rows come from, as those of package dataset do.
@@ -57,6 +58,11 @@ func (b *feedBatch) read(p *plan, batch map[string]*tensor.Dense) error {
 		}
 	}
 	b.rows = max(b.rows, 0)
+	for _, c := range p.lookups {
+		if err := b.beside(p, c); err != nil {
+			return err
+		}
+	}
 	for i := range p.limits {
 		if err := b.check(p, &p.limits[i]); err != nil {
 			return err
@@ -64,6 +70,23 @@ func (b *feedBatch) read(p *plan, batch map[string]*tensor.Dense) error {
 	}
 	return nil
 }
+
+// beside refuses values of which an example has more or fewer than ids.
+func (b *feedBatch) beside(p *plan, c *cell) error {
+	if len(c.in) < 3 {
+		return nil
+	}
+	slot, values := slices.Index(p.feeds, c.in[0]), slices.Index(p.feeds, c.in[2])
+	for row := range b.rows {
+		if ids, n := length(b.offsets[slot], row), length(b.offsets[values], row); ids != n {
+			return fmt.Errorf("nn: feed %q%s, row %d%s: %d values for %d ids of %q", c.in[2].node.name, c.in[2].node.made, row,
+				b.where(slot, row), n, ids, c.in[0].node.name)
+		}
+	}
+	return nil
+}
+
+func length(offsets []int64, row int) int64 { return offsets[row+1] - offsets[row] }
 
 // grow makes room for n feeds.
 func (b *feedBatch) grow(n int) {
@@ -98,7 +121,7 @@ func (b *feedBatch) joinOffsets(i int, offsets []int64) {
 		offsets = offsets[1:] // 0, where the part before ends
 	}
 	for _, o := range offsets {
-		b.offsets[i] = append(b.offsets[i], int64(len(b.ids[i]))+o)
+		b.offsets[i] = append(b.offsets[i], int64(len(b.ids[i])+len(b.floats[i]))+o)
 	}
 }
 
@@ -115,8 +138,8 @@ func (b *feedBatch) loadFeed(i int, p *plan, batch map[string]*tensor.Dense) err
 		return err
 	}
 	b.places[i], _ = t.Engine().(placer)
-	if isSlot(n) {
-		return b.loadSlot(i, n, t, batch)
+	if varies(n) {
+		return b.loadSlot(i, p.feeds[i], t, batch)
 	}
 	shape := t.Shape()
 	if len(shape) == 0 || !slices.Equal(shape[1:], n.shape[1:]) {
@@ -131,13 +154,19 @@ func (b *feedBatch) loadFeed(i int, p *plan, batch map[string]*tensor.Dense) err
 }
 
 // loadSlot finds and checks ids and offsets of a slot.
-func (b *feedBatch) loadSlot(i int, n *Node, ids *tensor.Dense, batch map[string]*tensor.Dense) error {
-	offsets, err := find(batch, n, n.name+".offsets", slots)
+func (b *feedBatch) loadSlot(i int, c *cell, ids *tensor.Dense, batch map[string]*tensor.Dense) error {
+	n := c.node
+	offsets, err := find(batch, n, c.offsetsName, slots)
 	if err != nil {
 		return err
 	}
-	b.ids[i], b.offsets[i] = ids.Int64s(), offsets.Int64s()
-	if len(ids.Shape()) != 1 || len(offsets.Shape()) != 1 || !covers(b.offsets[i], len(b.ids[i])) {
+	b.offsets[i] = offsets.Int64s()
+	if isSlot(n) {
+		b.ids[i] = ids.Int64s()
+	} else {
+		b.floats[i] = ids.Float32s()
+	}
+	if len(ids.Shape()) != 1 || len(offsets.Shape()) != 1 || !covers(b.offsets[i], ids.Shape()[0]) {
 		return fmt.Errorf("nn: feed %q%s of shape %v: its offsets, of shape %v, have to rise from 0 to the number of ids",
 			n.name, n.made, ids.Shape(), offsets.Shape())
 	}
@@ -184,7 +213,7 @@ func isPlain(t *tensor.Dense) bool {
 
 func (d DType) tensor() tensor.Dtype {
 	switch d {
-	case Float32:
+	case Float32, slotValues:
 		return tensor.Float32
 	case wideIDs:
 		return tensor.Uint64
@@ -194,7 +223,7 @@ func (d DType) tensor() tensor.Dtype {
 
 // position is the row and column of the i-th id of a feed.
 func position(n *Node, offsets []int64, i int) (row, column int) {
-	if isSlot(n) {
+	if varies(n) {
 		row, _ = slices.BinarySearch(offsets, int64(i+1))
 		return row - 1, i - int(offsets[row-1])
 	}
@@ -239,7 +268,13 @@ func (b *feedBatch) set(p *plan, c *cell) *idSet {
 	return &t.step
 }
 
-func (b *feedBatch) idsOf(p *plan, c *cell) []int64 { return b.ids[slices.Index(p.feeds, c.in[0])] }
+func (b *feedBatch) idsOf(p *plan, c *cell) []int64 {
+	feed := slices.Index(p.feeds, c.in[0])
+	if s, ok := c.node.op.(embeddingSequence); ok && isSlot(c.in[0].node) {
+		return b.cut(c, feed, s.Length)
+	}
+	return b.ids[feed]
+}
 
 // take gives a lookup the rows of its ids. Rows that are read beside the loss lie behind the others.
 func (b *feedBatch) take(p *plan, c *cell) []int32 {

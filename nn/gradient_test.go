@@ -33,12 +33,14 @@ type arg struct {
 type argKind int
 
 const (
-	examples  argKind = iota // values of N examples that have a gradient
-	parameter                // a parameter of a fixed shape
-	labels                   // int64 below hi
-	numbers                  // a float32 feed, without a gradient
-	tableRows                // rows to look up
-	slot                     // ids of a slot of four examples, below hi
+	examples     argKind = iota // values of N examples that have a gradient
+	parameter                   // a parameter of a fixed shape
+	labels                      // int64 below hi
+	numbers                     // a float32 feed, without a gradient
+	tableRows                   // rows to look up
+	slot                        // ids of a slot of four examples, below hi
+	ragged                      // ids of a slot of N examples, below hi
+	raggedValues                // numbers beside them
 )
 
 func x(shape ...int) arg { return arg{examples, shape, -2, 2} }
@@ -347,9 +349,13 @@ func TestGradients(t *testing.T) {
 
 // draw gives the argument values that float32 holds too.
 func (a arg) draw(seed uint32) []float64 {
-	v := wide(uniform(seed, product(a.shape), a.lo, a.hi))
+	n := product(a.shape)
+	if a.kind == ragged || a.kind == raggedValues {
+		n = int(raggedOffsets(n)[n])
+	}
+	v := wide(uniform(seed, n, a.lo, a.hi))
 	for i := range v {
-		if a.kind == labels || a.kind == slot {
+		if a.kind == labels || a.kind == slot || a.kind == ragged {
 			v[i] = math.Floor(v[i])
 		}
 	}
@@ -395,7 +401,7 @@ func (c gradientCase) check(t *testing.T, in [][]float64, want, weights []float6
 		c.checkEval(t, e, feed, out, want)
 	}
 	for i, a := range c.args {
-		if a.kind == labels || a.kind == numbers || a.kind == slot {
+		if slices.Contains([]argKind{labels, numbers, slot, ragged, raggedValues}, a.kind) {
 			continue
 		}
 		d := narrow(differences(c.twin, in, i, weights, float64(uses)))
@@ -427,6 +433,14 @@ func (a arg) node(g *Graph, feed batchOf, name string, v []float64) *Node {
 	case slot:
 		feed[name], feed[name+".offsets"] = int64sOf(a.shape, whole(v)...), int64sOf([]int{len(slotOffsets)}, slotOffsets...)
 		return g.Slot(name)
+	case ragged:
+		offsets := raggedOffsets(n)
+		feed[name], feed[name+".offsets"] = int64sOf([]int{len(v)}, whole(v)...), int64sOf([]int{n + 1}, offsets...)
+		return g.Slot(name)
+	case raggedValues:
+		offsets := raggedOffsets(n)
+		feed[name], feed[name+".offsets"] = floats([]int{len(v)}, narrow(v)...), int64sOf([]int{n + 1}, offsets...)
+		return g.SlotValues(name)
 	case numbers:
 		feed[name] = floats(a.shape, narrow(v)...)
 		return g.Input(name, rest...)

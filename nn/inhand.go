@@ -20,10 +20,10 @@ func Ints(values []int64, shape ...int) *tensor.Dense { return inHand(values, sh
 // IDs is a feed of ids of 64 bits in hand, from 0 to 2⁶⁴−1, as Floats is of numbers.
 func IDs(values []uint64, shape ...int) *tensor.Dense { return inHand(values, shape) }
 
-// Slots is a feed in hand for a [Graph.Slot], the ids of each example, and the feed of their offsets:
+// Slots is a feed in hand for a [Graph.Slot], the ids of each example, or for its [Graph.SlotValues], and the feed of their offsets:
 //
 //	feed["words"], feed["words.offsets"] = nn.Slots([][]int64{{7, 9}, {3}})
-func Slots[T int64 | uint64](examples [][]T) (ids, offsets *tensor.Dense) {
+func Slots[T int64 | uint64 | float32](examples [][]T) (ids, offsets *tensor.Dense) {
 	var all []T
 	ends := make([]int64, 1, len(examples)+1)
 	for _, e := range examples {

@@ -10,8 +10,10 @@ const (
 	Float32 DType = "float32"
 	Int64   DType = "int64"
 
-	slots   DType = "slot"   // int64, of varying length
-	wideIDs DType = "uint64" // what ids may be fed as
+	slots DType = "slot" // int64, of varying length
+	// slotValues are float32, of varying length
+	slotValues DType = "slot_values"
+	wideIDs    DType = "uint64" // what ids may be fed as
 )
 
 // feed is a node whose value the user brings.
@@ -34,7 +36,7 @@ func (g *Graph) IDs(name string, dims ...int) *Node {
 func (feed) kind() string { return "input" }
 
 func (f feed) infer([]*Node) ([]int, error) {
-	if f.Type != Float32 && f.Type != Int64 && (f.Type != slots || len(f.Dims) > 0) {
+	if f.Type != Float32 && f.Type != Int64 && (!f.varies() || len(f.Dims) > 0) {
 		return nil, fmt.Errorf("type %q with dimensions %v is not known", f.Type, f.Dims)
 	}
 	for i, d := range f.Dims {
@@ -47,6 +49,16 @@ func (f feed) infer([]*Node) ([]int, error) {
 
 func (feed) forward(*cell)  {}
 func (feed) backward(*cell) {}
+
+// varies says whether examples differ in length.
+func (f feed) varies() bool { return f.Type == slots || f.Type == slotValues }
+
+func varies(n *Node) bool {
+	f, ok := n.op.(feed)
+	return ok && f.varies()
+}
+
+func isSlotValues(n *Node) bool { return varies(n) && !isSlot(n) }
 
 func isSlot(n *Node) bool {
 	f, ok := n.op.(feed)

@@ -52,6 +52,8 @@ func jsonFormatOf(feeds []*Node) (f jsonFormat) {
 		switch {
 		case isSlot(n):
 			c = dataset.Varying(dataset.IDs(n.name))
+		case isSlotValues(n):
+			c = dataset.Varying(dataset.Floats(n.name))
 		case isInt(n) && lookedUpOnly(n):
 			c.Type = tensor.Uint64
 		case isInt(n):
@@ -159,7 +161,11 @@ func set(c dataset.Column, column, n int, text []byte, row dataset.Row) error {
 	switch c.Type {
 	case tensor.Float32:
 		x, err := strconv.ParseFloat(string(text), 32)
-		row.Floats(column)[n] = float32(x)
+		if c.Varying {
+			row.AppendFloat(column, float32(x))
+		} else {
+			row.Floats(column)[n] = float32(x)
+		}
 		return err
 	case tensor.Int64:
 		x, err := strconv.ParseInt(string(text), 10, 64)

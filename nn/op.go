@@ -43,6 +43,9 @@ func wantFloat(in []*Node) error {
 		if isSlot(n) {
 			return fmt.Errorf("input %v holds int64, float32 is needed", n)
 		}
+		if isSlotValues(n) {
+			return fmt.Errorf("input %v has any number of values an example: their use is EmbeddingPoolWeighted", n)
+		}
 		if isInt(n) {
 			return fmt.Errorf("input %v holds int64, float32 is needed: Cast makes it float32", n)
 		}

@@ -89,7 +89,7 @@ var options = []struct {
 }
 
 // noOptions are the exported structs that tell and are not set.
-var noOptions = []string{"Model", "Value", "Scores", "TrainResult", "Histogram"}
+var noOptions = []string{"Sequence", "Model", "Value", "Scores", "TrainResult", "Histogram"}
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
 func TestEveryOptionActs(t *testing.T) {
@@ -185,7 +185,9 @@ func weighted(x *Node) *Node {
 }
 
 // someClasses are labels from 0 to 2.
-func someClasses(x *Node) *Node { return Cast(Clip(Scale(Sum(Reshape(x, 16), 1), 0.4, -2), 0, 2), Int64) }
+func someClasses(x *Node) *Node {
+	return Cast(Clip(Scale(Sum(Reshape(x, 16), 1), 0.4, -2), 0, 2), Int64)
+}
 
 // layer is the effect of a layer's options: names and weights after two steps, and what it evaluates to.
 func layer(build func(x *Node, o any) *Node) func(*testing.T, any) string {

@@ -32,6 +32,9 @@ func (e *Executor) equip(c *cell) {
 			c.packed = e.packed[c.param.Name]
 		}
 	}
+	if varies(c.node) {
+		c.offsetsName = c.node.name + ".offsets"
+	}
 	if m, ok := c.node.op.(metric); ok {
 		e.equipMetric(c, m)
 	}

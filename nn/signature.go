@@ -18,7 +18,8 @@ import (
 // Value describes a feed or an output of a model.
 type Value struct {
 	Name string `json:"name"`
-	// Type is float32, int64, or slot: any number of int64 ids an example, with their offsets in a feed of the name with .offsets behind.
+	// Type is float32, int64, slot: any number of int64 ids an example, with their offsets in a feed of the name with .offsets behind, or
+	// slot_values: as many float32 numbers, likewise.
 	Type DType `json:"type"`
 	// Shape has -1 for the number of examples.
 	Shape []int `json:"shape"`
@@ -167,7 +168,7 @@ func isColumn(n *Node, c dataset.Column) bool {
 	if len(shape) == 0 && !c.Varying {
 		shape = []int{1}
 	}
-	if isSlot(n) != c.Varying || (c.Type == tensor.Float32) != (valueOf(n).Type == Float32) {
+	if varies(n) != c.Varying || (c.Type == tensor.Float32) != (isSlotValues(n) || valueOf(n).Type == Float32) {
 		return false
 	}
 	return c.Varying || slices.Equal(shape, n.shape[1:])

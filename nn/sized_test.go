@@ -101,6 +101,162 @@ func sizedCases(n, size int) []gradientCase {
 		{"in_batch_softmax of other items", []arg{x(n, size), x(n, size), {labels, []int{n, 1}, 0, 1}}, func(in []*Node) *Node {
 			return InBatchSoftmax(in[0], in[1], InBatchOptions{IDs: in[2]})
 		}, func(in [][]float64) []float64 { return make([]float64, n) }},
+		{"embedding_sequence", []arg{{ragged, []int{n}, 0, 5}, {tableRows, []int{5, size}, -1, 1}}, two(func(ids, table *Node) *Node {
+			return apply("", embeddingSequence{padded{new(int64(3))}, 3}, ids, table)
+		}), func(in [][]float64) (y []float64) {
+			eachKept(n, 3, func(_, at int) { y = append(y, lookup64(size, 3)([][]float64{idsAt(in[0], at), in[1]})...) })
+			return y
+		}},
+		{"embedding_sequence of fixed length", []arg{{labels, []int{n, 4}, 0, 5}, {tableRows, []int{5, size}, -1, 1}},
+			two(func(ids, table *Node) *Node {
+				return apply("", embeddingSequence{padded{new(int64(2))}, 4}, ids, table)
+			}), lookup64(size, 2)},
+		{"sequence_mask", []arg{x(n, 4), {ragged, []int{n}, 0, 3}}, two(func(x, ids *Node) *Node {
+			return Multiply(x, apply("", sequenceMask{Length: 4, PaddingIdx: new(int64(1))}, ids))
+		}), mask64(n, 4, 1, false)},
+		{"sequence_mask that counts", []arg{x(n, 2), {ragged, []int{n}, 0, 3}}, two(func(x, ids *Node) *Node {
+			return Multiply(x, apply("", sequenceMask{Length: 2, Count: true}, ids))
+		}), mask64(n, 2, -1, true)},
+		{"embedding_pool max", []arg{{ragged, []int{n}, 0, 5}, {tableRows, []int{5, size}, -1, 1}}, pooling(PoolMax, new(int64(3))),
+			ragged64(n, size, PoolMax, 3, nil)},
+		{"embedding_pool sum of values", weightedPool(n, size), weightedPooling(PoolSum), ragged64(n, size, PoolSum, 3, new(2))},
+		{"embedding_pool mean of values", weightedPool(n, size), weightedPooling(PoolMean), ragged64(n, size, PoolMean, 3, new(2))},
+		{"embedding_pool sqrtn of values", weightedPool(n, size), weightedPooling(PoolSqrtN), ragged64(n, size, PoolSqrtN, 3, new(2))},
+		{"embedding_pool mean_unpadded of values", weightedPool(n, size), weightedPooling(PoolMeanUnpadded),
+			ragged64(n, size, PoolMeanUnpadded, 3, new(2))},
+		{"sequence_pool", []arg{x(n, 3, size)}, one(func(x *Node) *Node { return SequencePool(x, nil, PoolMean) }), sequence64(n, size, PoolMean)},
+		{"sequence_pool masked", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolSum), sequence64(n, size, PoolSum)},
+		{"sequence_pool masked mean", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolMean), sequence64(n, size, PoolMean)},
+		{"sequence_pool masked sqrtn", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolSqrtN), sequence64(n, size, PoolSqrtN)},
+		{"sequence_pool masked max", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolMax), sequence64(n, size, PoolMax)},
+	}
+}
+
+// masked pools the positions whose number is 0.5 or more.
+func masked(p Pool) func([]*Node) *Node {
+	return two(func(x, m *Node) *Node { return SequencePool(x, Cast(Cast(Scale(m, 2, 0), Int64), Float32), p) })
+}
+
+// raggedOffsets cut ids into n examples, of which the third and each fifth behind it is empty.
+func raggedOffsets(n int) []int64 {
+	offsets := []int64{0}
+	for i := range n {
+		offsets = append(offsets, offsets[i]+[]int64{1, 3, 0, 2, 4}[i%5])
+	}
+	return offsets
+}
+
+// eachKept calls f for every position of n examples, with the place of its id among all, or -1.
+func eachKept(n, length int, f func(example, at int)) {
+	offsets := raggedOffsets(n)
+	for i := range n {
+		from := max(offsets[i], offsets[i+1]-int64(length))
+		for j := range int64(length) {
+			if from+j < offsets[i+1] {
+				f(i, int(from+j))
+			} else {
+				f(i, -1)
+			}
+		}
+	}
+}
+
+// idsAt is the id there, or 3, which is padding.
+func idsAt(ids []float64, at int) []float64 {
+	if at < 0 {
+		return []float64{3}
+	}
+	return ids[at : at+1]
+}
+
+func mask64(n, length int, padding float64, count bool) func([][]float64) []float64 {
+	return func(in [][]float64) (y []float64) {
+		seen := make([]float64, n)
+		eachKept(n, length, func(example, at int) {
+			mark := 0.0
+			if at >= 0 && in[1][at] != padding {
+				seen[example]++
+				mark = 1
+				if count {
+					mark = seen[example]
+				}
+			}
+			y = append(y, mark*in[0][len(y)])
+		})
+		return y
+	}
+}
+
+func weightedPool(n, size int) []arg {
+	return []arg{{ragged, []int{n}, 0, 5}, {tableRows, []int{5, size}, -1, 1}, {raggedValues, []int{n}, 0.5, 2}}
+}
+
+func weightedPooling(p Pool) func([]*Node) *Node {
+	return func(in []*Node) *Node { return apply("", embeddingPool{padded{new(int64(3))}, p}, in...) }
+}
+
+// pool64 pools rows with values; counted are the values of all ids, those of padding too.
+func poolRows64(p Pool, rows [][]float64, values, counted []float64, size int) []float64 {
+	y := make([]float64, size)
+	sum, squares, all := 0.0, 0.0, 0.0
+	for _, v := range values {
+		sum += v
+	}
+	for _, v := range counted {
+		all, squares = all+v, squares+v*v
+	}
+	for j := range y {
+		for i, row := range rows {
+			switch {
+			case p != PoolMax:
+				y[j] += values[i] * row[j]
+			case i == 0 || row[j] > y[j]:
+				y[j] = row[j]
+			}
+		}
+		by := map[Pool]float64{PoolSum: 1, PoolMax: 1, PoolMean: all, PoolMeanUnpadded: sum, PoolSqrtN: math.Sqrt(squares)}[p]
+		if len(rows) > 0 {
+			y[j] /= by
+		}
+	}
+	return y
+}
+
+func ragged64(n, size int, p Pool, padding float64, values *int) func([][]float64) []float64 {
+	return func(in [][]float64) (y []float64) {
+		offsets := raggedOffsets(n)
+		for i := range n {
+			var rows [][]float64
+			var taken, counted []float64
+			for at := offsets[i]; at < offsets[i+1]; at++ {
+				value, id := 1.0, int(in[0][at])
+				if values != nil {
+					value = in[*values][at]
+				}
+				counted = append(counted, value)
+				if float64(id) != padding {
+					rows, taken = append(rows, in[1][id*size:(id+1)*size]), append(taken, value)
+				}
+			}
+			y = append(y, poolRows64(p, rows, taken, counted, size)...)
+		}
+		return y
+	}
+}
+
+func sequence64(n, size int, p Pool) func([][]float64) []float64 {
+	return func(in [][]float64) (y []float64) {
+		for i := range n {
+			var rows [][]float64
+			var ones []float64
+			for at := 3 * i; at < 3*i+3; at++ {
+				if len(in) == 1 || in[1][at] >= 0.5 {
+					rows, ones = append(rows, in[0][at*size:(at+1)*size]), append(ones, 1)
+				}
+			}
+			y = append(y, poolRows64(p, rows, ones, ones, size)...)
+		}
+		return y
 	}
 }
 
@@ -144,7 +300,7 @@ func inBatch64(size int, temperature float64, logQ, ids bool) func([][]float64) 
 func TestGradientsOfAnySize(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 8, 17} {
 		for _, size := range []int{1, 2, 3, 7, 16, 37} {
-			if testing.Short() && n*size > 30 {
+			if n*size > 150 || testing.Short() && n*size > 30 {
 				continue
 			}
 			for _, c := range sizedCases(n, size) {

@@ -13,25 +13,56 @@ import (
 // may be uint64, as those of [Graph.IDs]. Its use is [EmbeddingPool].
 func (g *Graph) Slot(name string) *Node { return g.add(name, feed{Type: slots}) }
 
+// SlotValues declares a float32 feed of a number for each id of a slot, such as the values of LibSVM's features or TF-IDF. It is fed as a slot
+// is, with as many numbers an example as the slot has ids. Its use is [EmbeddingPoolWeighted].
+func (g *Graph) SlotValues(name string) *Node { return g.add(name, feed{Type: slotValues}) }
+
 // Pool is how the rows of an example's ids become one.
 type Pool string
 
-// The pools: the sum of the rows, their mean, and their sum divided by the root of their number. Of no rows all are zero. Ids that are
-// padding have no row, and PoolMean and PoolSqrtN count them, as the original does; PoolMeanUnpadded divides by the number of the others.
+// The pools: the sum of the rows, their mean, their sum divided by the root of their number, and the largest of each column, whose gradient
+// goes to the first of equal rows. Of no rows all are zero. Ids that are padding have no row, and PoolMean and PoolSqrtN count them, as the
+// original does; PoolMeanUnpadded divides by the number of the others.
 const (
 	PoolSum   Pool = "sum"
 	PoolMean  Pool = "mean"
 	PoolSqrtN Pool = "sqrtn"
+	PoolMax   Pool = "max"
 
 	PoolMeanUnpadded Pool = "mean_unpadded"
 )
 
+func (p Pool) check() error {
+	if !slices.Contains([]Pool{PoolSum, PoolMean, PoolSqrtN, PoolMax, PoolMeanUnpadded}, p) {
+		return fmt.Errorf("pool %q is none of sum, mean, sqrtn, max and mean_unpadded", p)
+	}
+	return nil
+}
+
 // EmbeddingPool looks up the ids of a slot in a table and pools each example's rows to one: the result has shape [N Dim].
 func EmbeddingPool(slot *Node, pool Pool, o EmbeddingOptions) *Node {
+	return pooledEmbedding(slot, nil, pool, o)
+}
+
+// EmbeddingPoolWeighted is [EmbeddingPool] of rows times the value beside each id, values being a [Graph.SlotValues] of as many numbers: with
+// PoolSum Σ v·row, with PoolMean that divided by Σ v, and with PoolSqrtN by √Σ v²; zeros where these are 0. There is no PoolMax, and values
+// get no gradient.
+func EmbeddingPoolWeighted(slot, values *Node, pool Pool, o EmbeddingOptions) *Node {
+	if values == nil {
+		return apply("", embeddingPool{}, slot, values)
+	}
+	return pooledEmbedding(slot, values, pool, o)
+}
+
+func pooledEmbedding(slot, values *Node, pool Pool, o EmbeddingOptions) *Node {
 	if slot == nil || slot.bad {
 		return apply("", embeddingPool{}, slot)
 	}
-	return apply("", embeddingPool{Pool: pool, padded: padded{o.PaddingIdx}}, slot, slot.graph.table(o))
+	in := []*Node{slot, slot.graph.table(o)}
+	if values != nil {
+		in = append(in, values)
+	}
+	return apply("", embeddingPool{Pool: pool, padded: padded{o.PaddingIdx}}, in...)
 }
 
 type embeddingPool struct {
@@ -49,18 +80,18 @@ func (e embeddingPool) infer(in []*Node) ([]int, error) {
 	if !isTable(table) {
 		return nil, fmt.Errorf("%v is not a table that ids of %v could be looked up in", table, slot)
 	}
-	if !slices.Contains([]Pool{PoolSum, PoolMean, PoolSqrtN, PoolMeanUnpadded}, e.Pool) {
-		return nil, fmt.Errorf("pool %q is none of sum, mean, sqrtn and mean_unpadded", e.Pool)
+	if len(in) > 2 && (!isSlotValues(in[2]) || e.Pool == PoolMax) {
+		return nil, fmt.Errorf("%v has no values for the ids of %v that %q could weigh rows by", in[2], slot, e.Pool)
 	}
-	return []int{batch, table.shape[1]}, nil
+	return []int{batch, table.shape[1]}, e.Pool.check()
 }
 
 func (e embeddingPool) forward(c *cell) {
 	t := c.in[1].table
 	dim := t.param.Dim()
 	clear(c.value)
-	c.pool(e.Pool, func(example int, row int32, factor float32) {
-		kernels.Axpy(factor, t.w[int(row)*dim:(int(row)+1)*dim], c.value[example*dim:(example+1)*dim])
+	c.pool(e.Pool, func(example, before int, row int32, factor float32) {
+		e.Pool.take(c.value[example*dim:(example+1)*dim], t.w[int(row)*dim:(int(row)+1)*dim], before, factor)
 	})
 }
 
@@ -69,40 +100,86 @@ func (e embeddingPool) backward(c *cell) {
 	if !c.in[1].wanted {
 		return
 	}
-	c.pool(e.Pool, func(example int, row int32, factor float32) {
-		kernels.Axpy(factor, c.grad[example*dim:(example+1)*dim], t.rows.G[int(row)*dim:(int(row)+1)*dim])
+	left := e.Pool.left(c)
+	c.pool(e.Pool, func(example, _ int, row int32, factor float32) {
+		lo, hi, at, end := example*dim, (example+1)*dim, int(row)*dim, (int(row)+1)*dim
+		e.Pool.pass(t.rows.G[at:end], left[lo:hi], t.w[at:end], c.value[lo:hi], factor)
 	})
 }
 
-// pool calls f for every id that is looked up: its example, its row in the step, and what the row counts. Padding has no row.
-func (c *cell) pool(p Pool, f func(example int, row int32, factor float32)) {
-	offsets := c.in[0].offsets
-	for i := range c.rows() {
-		ids := c.index[offsets[i]:offsets[i+1]]
-		n := len(ids)
-		if p == PoolMeanUnpadded {
-			n = 0
-			for _, row := range ids {
-				if row >= 0 {
-					n++
-				}
-			}
-		}
-		factor := p.factor(n)
-		for _, row := range ids {
-			if row >= 0 {
-				f(i, row, factor)
+// take adds a row to what the rows before it have made.
+func (p Pool) take(y, row []float32, before int, factor float32) {
+	switch {
+	case p != PoolMax:
+		kernels.Axpy(factor, row, y)
+	case before == 0:
+		copy(y, row)
+	default:
+		for i, v := range row {
+			if v > y[i] || v != v {
+				y[i] = v
 			}
 		}
 	}
 }
 
-func (p Pool) factor(n int) float32 {
-	switch p {
-	case PoolMean, PoolMeanUnpadded:
-		return 1 / float32(n)
-	case PoolSqrtN:
-		return float32(1 / math.Sqrt(float64(n)))
+// left is the gradient that rows share; of PoolMax a copy, from which rows take what is theirs.
+func (p Pool) left(c *cell) []float32 {
+	if p != PoolMax {
+		return c.grad
 	}
-	return 1
+	return append(c.scratch(len(c.grad))[:0], c.grad...)
+}
+
+// pass adds to the gradient of a row, y being what the rows were pooled to.
+func (p Pool) pass(dx, left, row, y []float32, factor float32) {
+	if p != PoolMax {
+		kernels.Axpy(factor, left, dx)
+		return
+	}
+	for i, v := range row {
+		if v == y[i] {
+			dx[i] += left[i]
+			left[i] = 0
+		}
+	}
+}
+
+// pool calls f for every id that is looked up: its example, how many were before, its row in the step, and what the row counts. Padding has
+// no row.
+func (c *cell) pool(p Pool, f func(example, before int, row int32, factor float32)) {
+	offsets := c.in[0].offsets
+	value := func(int) float64 { return 1 }
+	if len(c.in) > 2 {
+		value = func(at int) float64 { return float64(c.in[2].value[at]) }
+	}
+	for i := range c.rows() {
+		from, to := int(offsets[i]), int(offsets[i+1])
+		sum, squares := 0.0, 0.0
+		for at := from; at < to; at++ {
+			if c.index[at] >= 0 || p != PoolMeanUnpadded {
+				sum, squares = sum+value(at), squares+value(at)*value(at)
+			}
+		}
+		factor, before := p.factor(sum, squares), 0
+		for at := from; at < to; at++ {
+			if row := c.index[at]; row >= 0 {
+				f(i, before, row, factor*float32(value(at)))
+				before++
+			}
+		}
+	}
+}
+
+// factor is what a row counts, of rows with values of this sum, whose squares have that one.
+func (p Pool) factor(sum, squares float64) float32 {
+	switch {
+	case p == PoolSum || p == PoolMax:
+		return 1
+	case sum == 0 || squares == 0:
+		return 0
+	case p == PoolSqrtN:
+		return float32(1 / math.Sqrt(squares))
+	}
+	return 1 / float32(sum)
 }

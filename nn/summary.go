@@ -180,6 +180,8 @@ func opName(n *Node) string {
 	switch {
 	case isSlot(n):
 		return "slot"
+	case isSlotValues(n):
+		return "slot values"
 	case isFeed(n) && isInt(n):
 		return "ids"
 	}
