@@ -66,7 +66,7 @@ func kindsOfPackage(t *testing.T) (kinds []string) {
 // kindsCompared are the ops in the graphs of gradientCases.
 func kindsCompared(t *testing.T) map[string]bool {
 	kinds := map[string]bool{}
-	for _, c := range allCases() {
+	for _, c := range gradientCases {
 		g := NewGraph(1)
 		nodes := make([]*Node, len(c.args))
 		for i, a := range c.args {

@@ -216,7 +216,7 @@ func (c *goldenCase) pooled() *Node {
 	}
 	c.ids(0) // the feed; its node is not used
 	c.feed["slot"], c.feed["slot.offsets"] = c.feed["in0"], int64sOf([]int{len(offsets)}, offsets...)
-	pool := map[any]Pool{"sum": PoolSum, "average": PoolMean, "sqrt": PoolSqrtN}[c.Attrs["pool"]]
+	pool := map[any]Pool{"sum": PoolSum, "max": PoolMax, "average": PoolMean, "sqrt": PoolSqrtN}[c.Attrs["pool"]]
 	in := c.Inputs[1]
 	return EmbeddingPool(c.g.Slot("slot"), pool, EmbeddingOptions{Name: "in1", Height: in.Shape[0], Dim: in.Shape[1], Init: optimizer.Assign(in.Data)})
 }
@@ -247,7 +247,7 @@ func TestGoldenOps(t *testing.T) {
 
 // ownTwins are the ops that the original computes otherwise, at random, or without a gradient: TestGradients holds them to their
 // formulas, TestDropout to its distribution.
-var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast", "detach"}
+var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast", "detach", "sequence_mask"}
 
 // TestGoldenOpsAreAll: every op that computes with gradients has golden numbers, or a twin for the reason that ownTwins gives.
 func TestGoldenOpsAreAll(t *testing.T) {

@@ -71,6 +71,63 @@ add("layer_norm_last", lambda t, g, b: F.layer_norm(t, [4], g, b, 1e-5), x(33, 2
 add("group_norm", lambda t: F.group_norm(t, 2, eps=1e-5), x(36, 2, 4, 3, 2), groups=2, epsilon=1e-5)
 mask = torch.tensor([[1.0, 0, 1, 1], [0, 0, 1, 0]])
 add("masked_softmax", lambda t: F.softmax(t.masked_fill(mask[:, None] == 0, -torch.inf), -1), x(37, 2, 3, 4), mask=mask.reshape(-1).tolist())
+
+# Losses with weights and labels of every kind.
+hard = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+
+
+def focal(t, y, gamma, alpha):
+    p = torch.sigmoid(t)
+    p = p * y + (1 - p) * (1 - y)
+    return (alpha * y + (1 - alpha) * (1 - y)) * (1 - p) ** gamma * F.binary_cross_entropy_with_logits(t, y, reduction="none")
+
+
+def fixed(f, y):
+    return lambda t, _: f(t, y)
+
+
+labels = torch.tensor([[2], [0], [3], [1]])
+squeezed = labels[:, 0]
+add("focal_loss", fixed(lambda t, y: focal(t, y, 2, 0.25), hard), x(31, 2, 3, lo=-5, hi=5), hard.long(), gamma=2, alpha=0.25)
+add("hinge", fixed(lambda t, y: F.relu(1 - (2 * y - 1) * t), hard), x(32, 2, 3), hard.long())
+add("contrastive", fixed(lambda t, y: y * t ** 2 + (1 - y) * F.relu(1.5 - t) ** 2, hard), x(33, 2, 3, lo=0, hi=3), hard.long(), margin=1.5)
+add("huber", lambda a, b: F.huber_loss(a, b, reduction="none", delta=0.7), x(34, 3, 4), x(35, 3, 4), delta=0.7)
+add("bpr", lambda a, b: -F.logsigmoid(a - b), x(36, 3, 4), x(37, 3, 4))
+add("bpr", lambda a, b: -F.logsigmoid(a - b), x(36, 3, 1), x(37, 3, 4))
+add("cross_entropy_smoothed", fixed(lambda t, y: F.cross_entropy(t, y, reduction="none", label_smoothing=0.1), squeezed), x(38, 4, 5), labels,
+    smoothing=0.1)
+add("cross_entropy_ignoring", fixed(lambda t, y: F.cross_entropy(t, y, reduction="none", ignore_index=3), squeezed), x(39, 4, 5), labels, ignore=3)
+shares = torch.softmax(x(41, 4, 5), 1)
+add("cross_entropy_soft", lambda t: F.cross_entropy(t, shares, reduction="none"), x(40, 4, 5), shares=shares.flatten().tolist())
+weights = torch.tensor([1.0, 0.5, 2.0, 3.0, 1.0])
+add("cross_entropy_weighted", fixed(lambda t, y: F.cross_entropy(t, y, weight=weights, ignore_index=3), squeezed), x(42, 4, 5), labels,
+    weights=weights.tolist(), ignore=3)
+steps = torch.tensor([[0, 2, 1], [4, 4, 3]])
+add("cross_entropy_of_steps", fixed(lambda t, y: F.cross_entropy(t.permute(0, 2, 1), y, reduction="none"), steps), x(43, 2, 3, 5), steps)
+items = torch.tensor([[7], [8], [7], [9]])
+
+
+def in_batch(u, v, q, _):
+    s = u @ v.T / 0.5 - q[:, 0]
+    same = (items == items.T) & ~torch.eye(4, dtype=torch.bool)
+    return F.cross_entropy(s.masked_fill(same, -torch.inf), torch.arange(4), reduction="none")
+
+
+add("in_batch_softmax", lambda u, v, i: in_batch(u, v, x(46, 4, 1, lo=-3, hi=0), i), x(44, 4, 3), x(45, 4, 3), items,
+    temperature=0.5, log_q=x(46, 4, 1, lo=-3, hi=0)[:, 0].tolist())
+
+# Sequences.
+ids, table = torch.tensor([[1, 3, 0], [2, 2, 4]]), x(47, 5, 3)
+table[0] = 0
+add("embedding_sequence", lambda i, t: F.embedding(i, t, padding_idx=0), ids, table, padding_idx=0)
+bag, starts = torch.tensor([1, 3, 1, 2, 2, 4]), torch.tensor([0, 2, 5])
+values = x(48, 6, lo=0.5, hi=2)
+add("embedding_bag", lambda i, t: F.embedding_bag(i, t, starts, mode="sum", per_sample_weights=values), bag, x(49, 5, 3), pool="sum",
+    lengths=[2, 3, 1], values=values.tolist())
+add("embedding_bag", lambda i, t: F.embedding_bag(i, t, starts, mode="max"), bag, x(50, 5, 3), pool="max", lengths=[2, 3, 1])
+mask = torch.tensor([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+add("pool_masked_mean", lambda t: (t * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True), x(51, 2, 3, 4), pool="mean", mask=mask.tolist())
+add("pool_masked_max", lambda t: t.masked_fill(mask[:, :, None] == 0, -torch.inf).amax(1), x(52, 2, 3, 4), pool="max", mask=mask.tolist())
 # END
 
 print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))

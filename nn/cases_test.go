@@ -1,14 +1,17 @@
 package nn
 
-import (
-	"fmt"
-	"math"
-	"slices"
-	"testing"
-)
+import "math"
 
-// sizedCases are gradient cases of any number of examples and any width.
-func sizedCases(n, size int) []gradientCase {
+func init() {
+	for i, c := range lossAndSequenceCases(3, 4) {
+		sizedCases = append(sizedCases, sizedCase{c.name, func(n int, draw func() int) gradientCase {
+			return lossAndSequenceCases(n, draw())[i]
+		}})
+	}
+}
+
+// lossAndSequenceCases are losses and ops of sequences of any number of examples and any width.
+func lossAndSequenceCases(n, size int) []gradientCase {
 	probability := func(row []float64, class int) float64 { return softmax64(row)[class] }
 	entropies := func(of func(row []float64, i int) float64) func([][]float64) []float64 {
 		return func(in [][]float64) (y []float64) {
@@ -295,32 +298,3 @@ func inBatch64(size int, temperature float64, logQ, ids bool) func([][]float64) 
 		return losses
 	}
 }
-
-// TestGradientsOfAnySize compares the sized cases for batches of one example to some, and widths that fill no register of a kernel.
-func TestGradientsOfAnySize(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 5, 8, 17} {
-		for _, size := range []int{1, 2, 3, 7, 16, 37} {
-			if n*size > 150 || testing.Short() && n*size > 30 {
-				continue
-			}
-			for _, c := range sizedCases(n, size) {
-				t.Run(fmt.Sprintf("%s/%dx%d", c.name, n, size), func(t *testing.T) { c.compare(t) })
-			}
-		}
-	}
-}
-
-// compare compares the case with its twin, once and twice on the same inputs.
-func (c gradientCase) compare(t *testing.T) {
-	in := make([][]float64, len(c.args))
-	for i, a := range c.args {
-		in[i] = a.draw(uint32(40 + i))
-	}
-	want := c.twin(in)
-	weights := wide(uniform(7, len(want), -1, 1))
-	for uses := 1; uses <= 2; uses++ {
-		c.check(t, in, want, weights, uses)
-	}
-}
-
-func allCases() []gradientCase { return slices.Concat(gradientCases, sizedCases(3, 4)) }
