@@ -46,8 +46,10 @@ func lossAndSequenceCases(n, size int) []gradientCase {
 	hard, soft := arg{labels, []int{n, size}, 0, 2}, arg{numbers, []int{n, size}, 0.1, 0.9}
 	classes := arg{labels, []int{n, 1}, 0, float64(size)}
 	return []gradientCase{
-		{"focal_loss", []arg{x(n, size).between(-6, 6), hard}, two(func(x, y *Node) *Node { return FocalLoss(x, y, 2, 0.25) }), map2(focal(2, 0.25))},
-		{"focal_loss of shares", []arg{x(n, size), soft}, two(func(x, y *Node) *Node { return FocalLoss(x, y, 0.5, 0) }), map2(focal(0.5, 0))},
+		{"focal_loss", []arg{x(n, size).between(-6, 6), hard},
+			two(func(x, y *Node) *Node { return FocalLoss(x, y, 2, 0.25) }), map2(focal(2, 0.25))},
+		{"focal_loss of shares", []arg{x(n, size), soft},
+			two(func(x, y *Node) *Node { return FocalLoss(x, y, 0.5, 0) }), map2(focal(0.5, 0))},
 		{"hinge", []arg{x(n, size), hard}, two(Hinge), map2(func(x, y float64) float64 { return max(0, 1-(2*y-1)*x) })},
 		{"contrastive", []arg{x(n, size).between(0, 3), hard}, two(func(d, y *Node) *Node { return Contrastive(d, y, 1.5) }),
 			map2(func(d, y float64) float64 { return y*d*d + (1-y)*math.Pow(max(0, 1.5-d), 2) })},
@@ -127,11 +129,16 @@ func lossAndSequenceCases(n, size int) []gradientCase {
 		{"embedding_pool sqrtn of values", weightedPool(n, size), weightedPooling(PoolSqrtN), ragged64(n, size, PoolSqrtN, 3, new(2))},
 		{"embedding_pool mean_unpadded of values", weightedPool(n, size), weightedPooling(PoolMeanUnpadded),
 			ragged64(n, size, PoolMeanUnpadded, 3, new(2))},
-		{"sequence_pool", []arg{x(n, 3, size)}, one(func(x *Node) *Node { return SequencePool(x, nil, PoolMean) }), sequence64(n, size, PoolMean)},
-		{"sequence_pool masked", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolSum), sequence64(n, size, PoolSum)},
-		{"sequence_pool masked mean", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolMean), sequence64(n, size, PoolMean)},
-		{"sequence_pool masked sqrtn", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolSqrtN), sequence64(n, size, PoolSqrtN)},
-		{"sequence_pool masked max", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolMax), sequence64(n, size, PoolMax)},
+		{"sequence_pool", []arg{x(n, 3, size)}, one(func(x *Node) *Node { return SequencePool(x, nil, PoolMean) }),
+			sequence64(n, size, PoolMean)},
+		{"sequence_pool masked", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolSum),
+			sequence64(n, size, PoolSum)},
+		{"sequence_pool masked mean", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolMean),
+			sequence64(n, size, PoolMean)},
+		{"sequence_pool masked sqrtn", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolSqrtN),
+			sequence64(n, size, PoolSqrtN)},
+		{"sequence_pool masked max", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolMax),
+			sequence64(n, size, PoolMax)},
 	}
 }
 

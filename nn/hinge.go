@@ -5,25 +5,26 @@ import (
 	"math"
 )
 
-// FocalLoss is −α·(1−p)^γ·ln p of the probability p that Sigmoid(x) gives to the label, element by element: what is told right already
-// counts little (Lin et al., 2017, who take γ 2 and α 0.25). alpha is the weight of positive labels and 1−alpha that of others; 0 weighs
-// neither. label is that of [LogLoss].
+// FocalLoss is −α·(1−p)^γ·ln p of the probability p that Sigmoid(x) gives to the label, element by element: what is
+// told right already counts little (Lin et al., 2017, who take γ 2 and α 0.25). alpha is the weight of positive labels
+// and 1−alpha that of others; 0 weighs neither. label is that of [LogLoss].
 func FocalLoss(x, label *Node, gamma, alpha float32) *Node {
 	return apply("", focal{Gamma: gamma, Alpha: alpha}, x, label)
 }
 
-// Hinge is max(0, 1 − s·x), element by element, s being 1 for the label 1 and −1 for 0, as the original's hinge_loss. x is any score, label
-// that of [LogLoss].
+// Hinge is max(0, 1 − s·x), element by element, s being 1 for the label 1 and −1 for 0, as the original's hinge_loss. x
+// is any score, label that of [LogLoss].
 func Hinge(x, label *Node) *Node { return apply("", hinge{}, x, label) }
 
-// Contrastive is label·d² + (1−label)·max(0, margin−d)², element by element, of distances d: what belongs together has the label 1, and
-// other pairs are pushed a margin apart (Hadsell et al., 2006, without the factor ½). label is that of [LogLoss].
+// Contrastive is label·d² + (1−label)·max(0, margin−d)², element by element, of distances d: what belongs together has
+// the label 1, and other pairs are pushed a margin apart (Hadsell et al., 2006, without the factor ½). label is that of
+// [LogLoss].
 func Contrastive(distance, label *Node, margin float32) *Node {
 	return apply("", contrastive{Margin: margin}, distance, label)
 }
 
-// BPR is −ln σ(positive − negative), element by element: the pair of a positive's score and a negative's in the right order (Bayesian
-// personalised ranking; Rendle et al., 2009). Its Mean is minimised.
+// BPR is −ln σ(positive − negative), element by element: the pair of a positive's score and a negative's in the right
+// order (Bayesian personalised ranking; Rendle et al., 2009). Its Mean is minimised.
 func BPR(positive, negative *Node) *Node { return Softplus(Subtract(negative, positive)) }
 
 // eachLabel sets the value to f of every element of the first input and its label.

@@ -12,20 +12,22 @@ import (
 type InBatchOptions struct {
 	// Temperature divides the scores; 0 is 1.
 	Temperature float32
-	// LogQ is a float32 feed of shape [N 1]: the logarithm of how often each item is in a batch, as [Frequencies] estimates it. It is
-	// subtracted from the item's scores, without which frequent items, which are negatives more often, score too low. It gets no gradient.
+	// LogQ is a float32 feed of shape [N 1]: the logarithm of how often each item is in a batch, as [Frequencies]
+	// estimates it. It is subtracted from the item's scores, without which frequent items, which are negatives more
+	// often, score too low. It gets no gradient.
 	LogQ *Node
 	// IDs is an int64 feed of shape [N 1]: the items. The same item in another row is no negative.
 	IDs *Node
 }
 
-// InBatchSoftmax trains two towers, of users and of items, both of shape [N D]: row i of both belong together, and the items of the
-// batch's other rows are the negatives. With s = user·itemᵀ/Temperature − LogQ the loss, of shape [N 1], is
+// InBatchSoftmax trains two towers, of users and of items, both of shape [N D]: row i of both belong together, and the
+// items of the batch's other rows are the negatives. With s = user·itemᵀ/Temperature − LogQ the loss, of shape [N 1],
+// is
 //
 //	ln Σⱼ exp(sᵢⱼ) − sᵢᵢ
 //
-// over the items j whose id is another than i's, and i itself (Yi et al., 2019). It is 0 where no other item is left. The negatives are
-// those of one worker's own batch, or of one thread's.
+// over the items j whose id is another than i's, and i itself (Yi et al., 2019). It is 0 where no other item is left.
+// The negatives are those of one worker's own batch, or of one thread's.
 func InBatchSoftmax(user, item *Node, o InBatchOptions) *Node {
 	in := []*Node{user, item}
 	for _, n := range []*Node{o.LogQ, o.IDs} {

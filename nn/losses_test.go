@@ -9,7 +9,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TestWeightsOfNothing: examples of weight 0 do not count, whatever their loss is, and where all weigh nothing the mean is 0 and trains nothing.
+// TestWeightsOfNothing: examples of weight 0 do not count, whatever their loss is, and where all weigh nothing the mean
+// is 0 and trains nothing.
 func TestWeightsOfNothing(t *testing.T) {
 	g := NewGraph(1)
 	x, weight := g.Input("x", 1), g.Input("weight", 1)
@@ -78,12 +79,13 @@ func TestIgnoredLabels(t *testing.T) {
 	}
 }
 
-// TestInBatchSoftmaxMixes: a score that depends on the other rows of a batch is refused where calls are joined, and ids that are looked up
-// and compared may be uint64.
+// TestInBatchSoftmaxMixes: a score that depends on the other rows of a batch is refused where calls are joined, and ids
+// that are looked up and compared may be uint64.
 func TestInBatchSoftmaxMixes(t *testing.T) {
 	g := NewGraph(1)
 	ids := g.IDs("item", 1)
-	user, item := Linear(g.Input("x", 2), 3, LinearOptions{}), Embedding(ids, EmbeddingOptions{Name: "items", Dim: 3})
+	user := Linear(g.Input("x", 2), 3, LinearOptions{})
+	item := Embedding(ids, EmbeddingOptions{Name: "items", Dim: 3})
 	loss := InBatchSoftmax(user, item, InBatchOptions{IDs: ids})
 	if _, err := newJoiner(8, []*Node{loss}); err == nil || !strings.Contains(err.Error(), "depend on the rows it is joined with") {
 		t.Errorf("joined: %v", err)
@@ -104,7 +106,8 @@ func TestInBatchSoftmaxMixes(t *testing.T) {
 	}
 }
 
-// TestFrequencies: what is drawn by known frequencies is estimated as they are, also after they have changed, and what is marshalled goes on.
+// TestFrequencies: what is drawn by known frequencies is estimated as they are, also after they have changed, and what
+// is marshalled goes on.
 func TestFrequencies(t *testing.T) {
 	f, err := NewFrequencies(1000, 0.005)
 	if err != nil {

@@ -16,11 +16,13 @@ type Sequence struct {
 	Positions *Node
 }
 
-// EmbeddingSequence looks ids up in a table, of a slot or of a feed of shape [N k], and keeps them apart, where [EmbeddingPool] makes one row
-// of them. Of a slot each example has its ids from the first position on, and of more than length the last: only these are looked up. Of
-// another feed length is k; 0 stands for that. An example without ids has rows and a mask of zeros.
+// EmbeddingSequence looks ids up in a table, of a slot or of a feed of shape [N k], and keeps them apart, where
+// [EmbeddingPool] makes one row of them. Of a slot each example has its ids from the first position on, and of more
+// than length the last: only these are looked up. Of another feed length is k; 0 stands for that. An example without
+// ids has rows and a mask of zeros.
 //
-// A learned row for each position, as Transformers have, is added to the rows: Add(s.Rows, g.Parameter(o, length, dim)).
+// A learned row for each position, as Transformers have, is added to the rows: Add(s.Rows, g.Parameter(o, length,
+// dim)).
 func EmbeddingSequence(ids *Node, length int, o EmbeddingOptions) Sequence {
 	if ids == nil || ids.bad {
 		bad := apply("", embeddingSequence{}, ids)
@@ -157,9 +159,9 @@ func (m sequenceMask) forward(c *cell) {
 	}
 }
 
-// SequencePool makes one row of those of a sequence of shape [N L D]: their sum, mean, sum by the root of their number, or the largest of
-// each column (PoolMax), as the original's sequence_pool. mask, of shape [N L], says with 1 which positions count; nil has all count.
-// Where none counts the row is zeros. No gradient goes to the mask.
+// SequencePool makes one row of those of a sequence of shape [N L D]: their sum, mean, sum by the root of their number,
+// or the largest of each column (PoolMax), as the original's sequence_pool. mask, of shape [N L], says with 1 which
+// positions count; nil has all count. Where none counts the row is zeros. No gradient goes to the mask.
 func SequencePool(x, mask *Node, pool Pool) *Node {
 	if mask == nil {
 		return apply("", sequencePool{Pool: pool}, x)

@@ -10,7 +10,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TestSequenceAsksForWhatItKeeps: of an example with more ids than positions the last are looked up, counted and trained, and no others.
+// TestSequenceAsksForWhatItKeeps: of an example with more ids than positions the last are looked up, counted and
+// trained, and no others.
 func TestSequenceAsksForWhatItKeeps(t *testing.T) {
 	g := NewGraph(1)
 	label := g.Input("label", 1)
@@ -60,7 +61,8 @@ func valued() (g *Graph, pred, loss *Node) {
 	return g, pred, Mean(BinaryCrossEntropyWithLogits(x, g.Input("label", 1)))
 }
 
-// TestValuesFromLines: values beside ids are trained from LibSVM's lines, saved, and scored from lines, from JSON and from feeds alike.
+// TestValuesFromLines: values beside ids are trained from LibSVM's lines, saved, and scored from lines, from JSON and
+// from feeds alike.
 func TestValuesFromLines(t *testing.T) {
 	g, pred, loss := valued()
 	k := minimise(t, loss, 0.5)
@@ -86,7 +88,8 @@ func TestValuesFromLines(t *testing.T) {
 	if err != nil || !slices.Equal(lines.Values[0], want.Values[0]) {
 		t.Errorf("from lines %v, %v; want %v", lines.Values, err, want.Values)
 	}
-	rows, err := s.ScoreJSON(t.Context(), []byte(`[{"ids": [3, 17], "values": [0.5, 2]}, {"ids": [], "values": []}, {"ids": [17, 3, 99], "values": [-1, 0, 4]}]`))
+	rows, err := s.ScoreJSON(t.Context(), []byte(`[{"ids": [3, 17], "values": [0.5, 2]}, {"ids": [], "values": []},
+		{"ids": [17, 3, 99], "values": [-1, 0, 4]}]`))
 	if err != nil || !slices.Equal(rows.Values[0], want.Values[0]) || want.Values[0][1] != 0.5 || want.Values[0][0] == 0.5 {
 		t.Errorf("from JSON %v, %v; want %v", rows.Values, err, want.Values)
 	}
@@ -98,7 +101,8 @@ func TestValuesFromLines(t *testing.T) {
 	}
 }
 
-// TestValuesThatDontFit: values of another number than ids are refused with their row, in training and scoring; so is what they are not for.
+// TestValuesThatDontFit: values of another number than ids are refused with their row, in training and scoring; so is
+// what they are not for.
 func TestValuesThatDontFit(t *testing.T) {
 	g, pred, loss := valued()
 	minimise(t, loss, 0.5)
@@ -126,7 +130,8 @@ func TestSequenceStepsAllocateNothing(t *testing.T) {
 	g := NewGraph(1)
 	ids := g.Slot("ids")
 	s := EmbeddingSequence(ids, 3, EmbeddingOptions{Name: "t", Dim: 4})
-	h := Concat(SequencePool(s.Rows, s.Mask, PoolMax), EmbeddingPoolWeighted(ids, g.SlotValues("values"), PoolMean, EmbeddingOptions{Name: "t", Dim: 4}),
+	h := Concat(SequencePool(s.Rows, s.Mask, PoolMax),
+		EmbeddingPoolWeighted(ids, g.SlotValues("values"), PoolMean, EmbeddingOptions{Name: "t", Dim: 4}),
 		EmbeddingPool(ids, PoolMax, EmbeddingOptions{Name: "t", Dim: 4}))
 	item := Linear(Embedding(g.IDs("item", 1), EmbeddingOptions{Name: "t", Dim: 4}), 6, LinearOptions{})
 	loss := WeightedMean(InBatchSoftmax(Linear(h, 6, LinearOptions{}), item, InBatchOptions{IDs: g.Node("item")}),

@@ -2,8 +2,8 @@ package nn
 
 import "fmt"
 
-// Shared is a layer, or layers, with one set of parameters wherever it is applied: the first call makes them, each further call builds the
-// same operations on another input with the same parameters, whose gradients add up.
+// Shared is a layer, or layers, with one set of parameters wherever it is applied: the first call makes them, each
+// further call builds the same operations on another input with the same parameters, whose gradients add up.
 //
 //	tower := nn.Shared(func(x *nn.Node) *nn.Node {
 //		h := nn.Linear(x, 64, nn.LinearOptions{Name: "tower", Act: nn.ReLU})
@@ -11,9 +11,10 @@ import "fmt"
 //	})
 //	query, answer := tower(a), tower(b)
 //
-// Inputs have as many numbers an example. What layer does must not depend on anything but its input. Nodes of the further calls have names
-// of their own (tower_0), so that each call drops its own elements in Dropout; batch norm moves its averages once for each call. A shared
-// layer may be part of another. Tables need none of this: lookups of one name share one table.
+// Inputs have as many numbers an example. What layer does must not depend on anything but its input. Nodes of the
+// further calls have names of their own (tower_0), so that each call drops its own elements in Dropout; batch norm
+// moves its averages once for each call. A shared layer may be part of another. Tables need none of this: lookups of
+// one name share one table.
 func Shared(layer func(x *Node) *Node) func(x *Node) *Node {
 	s := &sharing{}
 	return func(x *Node) *Node {
@@ -26,8 +27,8 @@ func Shared(layer func(x *Node) *Node) func(x *Node) *Node {
 		y := layer(x)
 		g.sharing = around
 		if s.made && s.next != len(s.params) && y != nil && !y.bad {
-			y.spoil(fmt.Errorf("a shared layer takes %d parameters where it is applied first, and %d here: it has to do the same each time",
-				len(s.params), s.next))
+			y.spoil(fmt.Errorf("a shared layer takes %d parameters where it is applied first, and %d here: it has to do "+
+				"the same each time", len(s.params), s.next))
 		}
 		s.made = true
 		return y

@@ -10,7 +10,8 @@ func distance(g *Graph, tower func(*Node) *Node) *Node {
 	return Mean(SquareError(tower(g.Input("a", 3)), Scale(tower(g.Input("b", 3)), 0.5, 1)))
 }
 
-// TestSharedLayers: what is applied twice trains as the same operations on parameters that are written out once, and is saved with them.
+// TestSharedLayers: what is applied twice trains as the same operations on parameters that are written out once, and is
+// saved with them.
 func TestSharedLayers(t *testing.T) {
 	parameters := func(g *Graph) (w, b *Node) {
 		return g.Parameter(ParameterOptions{Name: "w"}, 3, 2), g.Parameter(ParameterOptions{Name: "bias"}, 2)
@@ -64,7 +65,8 @@ func TestSharedTowers(t *testing.T) {
 	}
 	minimise(t, Mean(SquareError(a, b)), 0.1)
 	e := NewExecutor(g)
-	feed := batchOf{"a": floats([]int{2, 3}, uniform(1, 6, -1, 1)...), "b": floats([]int{2, 3}, uniform(1, 6, -1, 1)...), "ids": int64sOf([]int{2, 1}, 1, 2)}
+	x := floats([]int{2, 3}, uniform(1, 6, -1, 1)...)
+	feed := batchOf{"a": x, "b": x, "ids": int64sOf([]int{2, 1}, 1, 2)}
 	got, err := e.Eval(t.Context(), feed, a, b)
 	if err != nil {
 		t.Fatal(err)

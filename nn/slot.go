@@ -8,21 +8,22 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Slot declares an int64 feed of any number of ids an example. It is fed as two tensors: all ids, of shape [total], under its name,
-// and under name.offsets N+1 numbers that rise from 0 to total: example i has the ids from offset i up to offset i+1. The ids
-// may be uint64, as those of [Graph.IDs]. Its use is [EmbeddingPool].
+// Slot declares an int64 feed of any number of ids an example. It is fed as two tensors: all ids, of shape [total],
+// under its name, and under name.offsets N+1 numbers that rise from 0 to total: example i has the ids from offset i up
+// to offset i+1. The ids may be uint64, as those of [Graph.IDs]. Its use is [EmbeddingPool].
 func (g *Graph) Slot(name string) *Node { return g.add(name, feed{Type: slots}) }
 
-// SlotValues declares a float32 feed of a number for each id of a slot, such as the values of LibSVM's features or TF-IDF. It is fed as a slot
-// is, with as many numbers an example as the slot has ids. Its use is [EmbeddingPoolWeighted].
+// SlotValues declares a float32 feed of a number for each id of a slot, such as the values of LibSVM's features or
+// TF-IDF. It is fed as a slot is, with as many numbers an example as the slot has ids. Its use is
+// [EmbeddingPoolWeighted].
 func (g *Graph) SlotValues(name string) *Node { return g.add(name, feed{Type: slotValues}) }
 
 // Pool is how the rows of an example's ids become one.
 type Pool string
 
-// The pools: the sum of the rows, their mean, their sum divided by the root of their number, and the largest of each column, whose gradient
-// goes to the first of equal rows. Of no rows all are zero. Ids that are padding have no row, and PoolMean and PoolSqrtN count them, as the
-// original does; PoolMeanUnpadded divides by the number of the others.
+// The pools: the sum of the rows, their mean, their sum divided by the root of their number, and the largest of each
+// column, whose gradient goes to the first of equal rows. Of no rows all are zero. Ids that are padding have no row,
+// and PoolMean and PoolSqrtN count them, as the original does; PoolMeanUnpadded divides by the number of the others.
 const (
 	PoolSum   Pool = "sum"
 	PoolMean  Pool = "mean"
@@ -39,14 +40,15 @@ func (p Pool) check() error {
 	return nil
 }
 
-// EmbeddingPool looks up the ids of a slot in a table and pools each example's rows to one: the result has shape [N Dim].
+// EmbeddingPool looks up the ids of a slot in a table and pools each example's rows to one: the result has shape [N
+// Dim].
 func EmbeddingPool(slot *Node, pool Pool, o EmbeddingOptions) *Node {
 	return pooledEmbedding(slot, nil, pool, o)
 }
 
-// EmbeddingPoolWeighted is [EmbeddingPool] of rows times the value beside each id, values being a [Graph.SlotValues] of as many numbers: with
-// PoolSum Σ v·row, with PoolMean that divided by Σ v, and with PoolSqrtN by √Σ v²; zeros where these are 0. There is no PoolMax, and values
-// get no gradient.
+// EmbeddingPoolWeighted is [EmbeddingPool] of rows times the value beside each id, values being a [Graph.SlotValues] of
+// as many numbers: with PoolSum Σ v·row, with PoolMean that divided by Σ v, and with PoolSqrtN by √Σ v²; zeros where
+// these are 0. There is no PoolMax, and values get no gradient.
 func EmbeddingPoolWeighted(slot, values *Node, pool Pool, o EmbeddingOptions) *Node {
 	if values == nil {
 		return apply("", embeddingPool{}, slot, values)
@@ -145,8 +147,8 @@ func (p Pool) pass(dx, left, row, y []float32, factor float32) {
 	}
 }
 
-// pool calls f for every id that is looked up: its example, how many were before, its row in the step, and what the row counts. Padding has
-// no row.
+// pool calls f for every id that is looked up: its example, how many were before, its row in the step, and what the row
+// counts. Padding has no row.
 func (c *cell) pool(p Pool, f func(example, before int, row int32, factor float32)) {
 	offsets := c.in[0].offsets
 	value := func(int) float64 { return 1 }

@@ -9,23 +9,23 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// SoftmaxWithCrossEntropy is [CrossEntropy] of Softmax(logits), computed together, which stays exact for logits of any size. logits
-// have shape [N classes], label is int64 of shape [N 1] and below classes; the loss has shape [N 1]. Of logits of shape [N L classes], such
-// as those of a sequence, labels and the loss have shape [N L].
+// SoftmaxWithCrossEntropy is [CrossEntropy] of Softmax(logits), computed together, which stays exact for logits of any
+// size. logits have shape [N classes], label is int64 of shape [N 1] and below classes; the loss has shape [N 1]. Of
+// logits of shape [N L classes], such as those of a sequence, labels and the loss have shape [N L].
 //
-// A float32 label of the logits' shape has a share for each class: Σ −labelⱼ·ln pⱼ, for a teacher's probabilities (through [Detach]) or
-// mixed examples.
+// A float32 label of the logits' shape has a share for each class: Σ −labelⱼ·ln pⱼ, for a teacher's probabilities
+// (through [Detach]) or mixed examples.
 func SoftmaxWithCrossEntropy(logits, label *Node) *Node {
 	return SoftmaxWithCrossEntropyOf(logits, label, CrossEntropyOptions{})
 }
 
 // CrossEntropyOptions change a [SoftmaxWithCrossEntropyOf].
 type CrossEntropyOptions struct {
-	// Smoothing is a share of each label that goes to all classes alike: a label counts 1−Smoothing, and each class Smoothing/classes
-	// (Szegedy et al., 2016).
+	// Smoothing is a share of each label that goes to all classes alike: a label counts 1−Smoothing, and each class
+	// Smoothing/classes (Szegedy et al., 2016).
 	Smoothing float32
-	// Ignore is a label whose examples have the loss 0 and no gradient, such as −100 (PyTorch's ignore_index); nil is none. Mean counts
-	// them: [WeightedMean] with [ClassWeights] of the same Ignore does not.
+	// Ignore is a label whose examples have the loss 0 and no gradient, such as −100 (PyTorch's ignore_index); nil is
+	// none. Mean counts them: [WeightedMean] with [ClassWeights] of the same Ignore does not.
 	Ignore *int64
 }
 
@@ -76,7 +76,8 @@ func (o softmaxCrossEntropy) limits(n *Node) []limit {
 	return []limit{l}
 }
 
-// target is what row i has for labels: the class, or a share for each, and how much all shares are. An ignored row has neither.
+// target is what row i has for labels: the class, or a share for each, and how much all shares are. An ignored row has
+// neither.
 func (o softmaxCrossEntropy) target(c *cell, i, classes int) (class int, shares []float32, sum float64) {
 	if label := c.in[1]; isInt(label.node) {
 		if o.Ignore != nil && label.ids[i] == *o.Ignore {

@@ -6,12 +6,13 @@ import (
 	"math"
 )
 
-// WeightedMean is Σ w·x / Σ w over all elements of x, of shape [1]: the mean loss of examples that have weights. weight has x's shape or one
-// number an example, float32 or int64 and not negative; an example of weight 0 does not count, and where all are 0 the result is 0, without
-// a gradient. No gradient goes to the weights: of those that a model computes, take [Detach].
+// WeightedMean is Σ w·x / Σ w over all elements of x, of shape [1]: the mean loss of examples that have weights. weight
+// has x's shape or one number an example, float32 or int64 and not negative; an example of weight 0 does not count, and
+// where all are 0 the result is 0, without a gradient. No gradient goes to the weights: of those that a model computes,
+// take [Detach].
 //
-// PyTorch divides its weighted losses likewise; Keras divides by the number of elements, which is Mean(Multiply(x, weight)). Each worker's
-// loss is divided by the weights of its own batch. [Weighted] is for metrics.
+// PyTorch divides its weighted losses likewise; Keras divides by the number of elements, which is Mean(Multiply(x,
+// weight)). Each worker's loss is divided by the weights of its own batch. [Weighted] is for metrics.
 func WeightedMean(x, weight *Node) *Node { return apply("", weightedMean{}, x, weight) }
 
 // ClassWeightOptions say what examples weigh by their labels.
@@ -22,8 +23,9 @@ type ClassWeightOptions struct {
 	Ignore *int64
 }
 
-// ClassWeights is the weight of each label, for [WeightedMean] and [Weighted]; it has the label's shape. A label is int64 and below the
-// number of weights, or float32, and there are two: a label between 0 and 1 then weighs what is between theirs.
+// ClassWeights is the weight of each label, for [WeightedMean] and [Weighted]; it has the label's shape. A label is
+// int64 and below the number of weights, or float32, and there are two: a label between 0 and 1 then weighs what is
+// between theirs.
 //
 //	weight := nn.ClassWeights(label, nn.ClassWeightOptions{Weights: []float32{1, 4, 4}})
 //	loss := nn.WeightedMean(nn.SoftmaxWithCrossEntropy(logits, label), weight) // PyTorch's CrossEntropyLoss(weight)
