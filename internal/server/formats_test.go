@@ -185,9 +185,13 @@ func writePacked(name string, v any) error {
 // every finds the kind of record that no journal has.
 func every(t *testing.T, kinds map[string]int) {
 	t.Helper()
-	for _, name := range []string{"generation", "server", "life", "begin", "park", "rate", "left", "ends", "fence", "drop",
-		"stopping", "gathered", "norms", "shrink", "period", "load", "made", "kind 2", "kind 3", "kind 4", "kind 5",
-		"a base of nothing", "a base of a checkpoint"} {
+	names := []string{"a base of nothing", "a base of a checkpoint"}
+	m := newServer(t, strategy.Async()).segments.memory
+	names = slices.AppendSeq(names, maps.Keys(m.events))
+	for kind := range m.records {
+		names = append(names, fmt.Sprint("kind ", kind))
+	}
+	for _, name := range names {
 		if kinds[name] == 0 {
 			t.Errorf("no journal has %q; there are %v", name, kinds)
 		}
@@ -214,6 +218,7 @@ func (j *journalsJob) check(t *testing.T, moment string, want map[string]json.Ra
 		s := j.server(t, index)
 		s.collect(rows)
 		kindsOf(t, s.segments.journal.journal, kinds)
+		s.writesAsBefore(t)
 		text, err := s.describe(t)
 		if err != nil {
 			t.Fatal(err)
@@ -322,6 +327,73 @@ func (s *Server) collect(all map[string]map[uint64][]float32) {
 			v[row.ID] = slices.Clone(row.W)
 		}
 	}
+}
+
+// writesAsBefore has another server note all events that are in the journal of this one: it writes them byte by byte as they are there.
+func (s *Server) writesAsBefore(t *testing.T) {
+	t.Helper()
+	j := job{strategy: strategy.Async()}
+	j.strategy.Recovery = strategy.Recovery{Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
+	w := j.empty(t)
+	if _, err := w.Return(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Release()
+	if err := w.segments.begun(); err != nil {
+		t.Fatal(err)
+	}
+	members, rounds := w.deaths.membership, w.rounds
+	notes := map[string]func(json.RawMessage) error{
+		"generation": noteOf(w.servers.generations), "server": noteOf(w.servers.admits), "life": noteOf(members.lives),
+		"begin": noteOf(members.begins), "left": noteOf(members.leaves), "ends": noteOf(members.ends), "park": noteOf(rounds.parks),
+		"rate": noteOf(rounds.rates.chosen), "norms": noteOf(w.clipping.summed), "fence": noteOf(w.deaths.fences),
+		"drop": noteOf(w.deaths.drops), "stopping": noteOf(w.recovery.stops), "made": noteOf(w.recovery.made),
+		"gathered": noteOf(members.gathering.ended), "shrink": noteOf(w.saving.shrunk), "period": noteOf(w.saving.committed),
+		"load": noteOf(w.reloading.loads),
+	}
+	before := eventsOf(t, s.segments.journal.journal)
+	for _, body := range before {
+		var e map[string]json.RawMessage
+		err := json.Unmarshal([]byte(body), &e)
+		for key, text := range e {
+			if notes[key] == nil {
+				t.Fatalf("nothing notes %q", key)
+			}
+			err = errors.Join(err, notes[key](text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(before, eventsOf(t, w.segments.journal.journal)); diff != "" {
+		t.Errorf("events are written otherwise (-was +is):\n%s", diff)
+	}
+}
+
+// noteOf notes what is in a text.
+func noteOf[T any](e event[T]) func(json.RawMessage) error {
+	return func(text json.RawMessage) error {
+		v, err := parsed[T](text)
+		if err == nil {
+			e.note(v)
+		}
+		return err
+	}
+}
+
+// eventsOf are the events in a journal.
+func eventsOf(t *testing.T, j *journal.Journal) (all []string) {
+	t.Helper()
+	err := j.Play(j.Segments()[0].Number, func(kind journal.Kind, body []byte) error {
+		if kind == kindEvent {
+			all = append(all, string(body))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // kindsOf counts the records of a journal, and its bases.
