@@ -145,6 +145,9 @@ func (x *formatsStory) run(t *testing.T) {
 	s := strategy.Strategy{Mode: x.Mode, MinBlockSize: 2, SmallBlocks: true}
 	s.Recovery = strategy.Recovery{Dir: filepath.Join(x.dir, "own"), Every: strategy.Duration(time.Hour), Deltas: 2, Keep: 9,
 		Journal: strategy.JournalMachine, JournalDir: filepath.Join(x.dir, "journal")}
+	if x.Mode == strategy.ModeSync {
+		s.Recovery.WorkerLost = strategy.WorkerGoOn
+	}
 	x.Strategy = s.WithDefaults()
 	cluster := trial.Cluster(x.Servers, x.Workers)
 	cluster.Options.Logger = slog.New(slog.DiscardHandler)
