@@ -12,7 +12,9 @@ import (
 // none, variables are whole, and a leg that goes on from all that the one before has left is a part of that. It has
 // to come to the same bits. ok is false where bits are not promised.
 func (p Program) Calm() (calm Program, ok bool) {
-	calm = p.copy()
+	if calm = p.copy(); p.narrow() {
+		return p, false
+	}
 	var legs []Leg
 	for i, l := range calm.Legs {
 		if l.ordered() || l.copies() {
@@ -38,7 +40,7 @@ func (l Leg) goesOn(before Leg) bool {
 	}
 	end := before.Calls[len(before.Calls)-1]
 	same := plain(l.Rules) == plain(before.Rules) && l.Strategy.GradientMerge == before.Strategy.GradientMerge &&
-		l.Strategy.Weighting == before.Strategy.Weighting
+		l.Strategy.Weighting == before.Strategy.Weighting && l.Strategy.NotFinite == before.Strategy.NotFinite
 	return same && end.Do == save && l.From.Dir == end.Dir && len(end.Only)+len(l.From.Only) == 0 && !l.From.WeightsOnly
 }
 
@@ -71,7 +73,7 @@ func (l *Leg) calm() {
 	}
 	l.Calls, l.Strikes, l.Every = calls, nil, 0
 	s := strategy.Sync()
-	s.Weighting, s.GradientMerge = l.Strategy.Weighting, l.Strategy.GradientMerge
+	s.Weighting, s.GradientMerge, s.NotFinite = l.Strategy.Weighting, l.Strategy.GradientMerge, l.Strategy.NotFinite
 	l.Strategy = s
 	if l.alone() {
 		l.Strategy.Weighting = ""

@@ -12,6 +12,10 @@ func (p Program) Differences(saw Seen) (all []string) {
 	picks := map[string]int{}
 	exact := p.Model(saw, 0, picks)
 	one, other := p.Model(saw, 1, picks), p.Model(saw, 2, picks)
+	times := 40.0
+	if p.narrow() { // whose copies are rounded as far as they may be
+		times = 8
+	}
 	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	lost := 0
 	for _, name := range exact.order {
@@ -26,7 +30,7 @@ func (p Program) Differences(saw Seen) (all []string) {
 			continue
 		}
 		for i := range want {
-			may := allowed(want[i], one.at(name, i), other.at(name, i))
+			may := allowed(want[i], one.at(name, i), other.at(name, i), times)
 			if !(math.Abs(got[i]-want[i]) <= may) {
 				note("%s [%d]: %.7g, want %.7g, may be %.2g off", name, i, got[i], want[i], may)
 				break
@@ -79,12 +83,12 @@ func (p Program) unseen(name string) bool {
 
 // allowed is how far a number may be from the twin's, two copies of which have been rounded: a few times of what that
 // did.
-func allowed(want, one, other float64) float64 {
+func allowed(want, one, other, times float64) float64 {
 	rounding := math.Max(math.Abs(one-want), math.Abs(other-want))
 	if math.IsNaN(rounding) {
 		return math.Inf(1)
 	}
-	return 2e-5*(1+math.Abs(want)) + 40*rounding
+	return 2e-5*(1+math.Abs(want)) + times*rounding
 }
 
 // at is a number of a sight.

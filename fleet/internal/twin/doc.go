@@ -32,6 +32,7 @@
 //	first.go     initial values
 //	net.go       forward and backward, one example at a time
 //	state.go     weights, rows, clocks; what a checkpoint holds of them
+//	guard.go     gradients that are not finite, and narrow ones
 //	rounds.go    sync, collective and alone: k steps, a fold, a clip, an update
 //	ordered.go   async, half_async and ssp: pushes in the order in which they arrived, weights that steps have read
 //	model.go     the calls of a program

@@ -16,6 +16,7 @@ func Draw(seed uint64) Program {
 	if often(r, 3) { // blocks of few elements, in all legs: restarts cut them elsewhere
 		d.block = pick(r, 1, 1, 2, 3, 7)
 	}
+	d.narrow = often(r, 7)
 	d.rules = d.drawRules()
 	for range 1 + r.IntN(3) {
 		d.leg()
@@ -37,7 +38,8 @@ type drawer struct {
 	p       *Program
 	workers int
 	rules   Rules
-	block   int // the size of blocks, 0 where each leg has its own
+	narrow  bool // gradients may travel narrowed, under rules that make no small number a large one
+	block   int  // the size of blocks, 0 where each leg has its own
 	saved   []saved
 	epochs  []Call // trained so far
 }
@@ -66,6 +68,9 @@ func drawNet(r *rand.Rand) Net {
 			t.Count = 2 + r.IntN(2)
 		}
 		n.Tables = append(n.Tables, t)
+	}
+	if often(r, 8) {
+		n.Bad = 3 + r.IntN(10)
 	}
 	n.Beside = len(n.Tables) > 0 && often(r, 6)
 	return n
@@ -108,6 +113,12 @@ func (d *drawer) rule(row bool) Rule {
 	if row {
 		kinds = slices.Concat(denseRules, rowRules, rowRules, rowRules)
 	}
+	if d.narrow {
+		kinds = []string{"sgd", "momentum"}
+		if row {
+			kinds = append(kinds, "naive", "shared", "std")
+		}
+	}
 	r := Rule{Kind: pick(d.Rand, kinds...), LR: pick(d.Rand, 0.005, 0.02, 0.05)}
 	switch r.Kind {
 	case "momentum":
@@ -126,7 +137,7 @@ func (d *drawer) rule(row bool) Rule {
 	if often(d.Rand, 5) && !r.Dense { // whether a row decays before it is born is said nowhere
 		r.L2, r.L1 = 0.05, pick(d.Rand, 0, 0.002)
 	}
-	if often(d.Rand, 5) {
+	if often(d.Rand, 5) && !d.narrow { // a clip forgets what rounding took of a gradient, and not what it added to the next
 		r.Max = pick(d.Rand, 0.02, 0.3)
 	}
 	return r
@@ -186,6 +197,12 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 	}
 	if s.Mode == strategy.ModeSync && often(d.Rand, 3) {
 		s.Weighting = pick(d.Rand, strategy.Weightings()...)
+	}
+	if d.p.Net.Bad > 0 {
+		s.NotFinite = pick(d.Rand, strategy.NotFiniteSkip, strategy.NotFiniteSkip, strategy.NotFiniteClip)
+	}
+	if d.narrow && servers > 0 && s.Mode != strategy.ModeGeo && often(d.Rand, 2) {
+		s.Payload = pick(d.Rand, strategy.PayloadFloat16, strategy.PayloadBFloat16, strategy.PayloadInt8)
 	}
 	if s.Mode != strategy.ModeGeo && s.DelayCompensation == 0 && often(d.Rand, 4) {
 		s.GradientMerge = strategy.GradientMerge{KSteps: 2 + d.IntN(2), Sum: often(d.Rand, 2)}

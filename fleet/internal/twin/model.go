@@ -209,6 +209,8 @@ func (m *model) train(at string, c Call) {
 			}
 			if len(several) > 0 {
 				g := merged(several, m.l.Strategy.GradientMerge.Sum)
+				g.guarded(m.l.Strategy.NotFinite)
+				m.now.narrow(g, m.l.Strategy.Payload)
 				pushes = append(pushes, push{g, w})
 				m.pushed(w, g)
 			}

@@ -91,7 +91,9 @@ func (p Program) example(i int) example {
 		}
 		e.ids = append(e.ids, ids)
 	}
-	e.label = 2*r.Float32() - 1
+	if e.label = 2*r.Float32() - 1; p.Net.Bad > 0 && i%p.Net.Bad == 0 {
+		e.label = float32(math.NaN())
+	}
 	return e
 }
 

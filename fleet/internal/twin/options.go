@@ -23,6 +23,8 @@ var options = map[string]func(s strategy.Strategy) bool{
 	"StartTimeout":             func(s strategy.Strategy) bool { return s.StartTimeout > 0 },
 	"WaitTimeout":              func(s strategy.Strategy) bool { return s.WaitTimeout > 0 },
 	"FuseGradSizeInMB":         func(s strategy.Strategy) bool { return s.FuseGradSizeInMB > 0 },
+	"Payload":                  func(s strategy.Strategy) bool { return s.Payload != "" },
+	"NotFinite":                func(s strategy.Strategy) bool { return s.NotFinite != "" },
 	"SendQueueSize":            func(s strategy.Strategy) bool { return s.SendQueueSize > 1 },
 	"SendWaitTimes":            func(s strategy.Strategy) bool { return s.SendWaitTimes > 0 },
 	"IndependentRecvThread":    func(s strategy.Strategy) bool { return s.IndependentRecvThread },
@@ -36,8 +38,6 @@ var options = map[string]func(s strategy.Strategy) bool{
 // left are the fields that are not drawn, each with the reason.
 var left = map[string]string{
 	"GeoRest":          "it has no twin yet",
-	"Payload":          "rounded gradients have no twin yet",
-	"NotFinite":        "no gradient is infinite yet",
 	"LocalSGD":         "copies have no twin yet",
 	"AdaptiveLocalSGD": "copies have no twin yet",
 }

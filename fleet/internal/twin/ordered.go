@@ -109,6 +109,11 @@ func (o *ordered) meet(m *model) {
 			last = u
 			clip(m.l.Rules, u.gradient)
 			m.now.roughen(u.gradient)
+			for _, name := range append(slices.Clone(denseNames), tableNames(m.p.Net)...) {
+				if m.l.limits(name) {
+					u.limit(name, m.l.Rules.Of(name).Max)
+				}
+			}
 			m.now.compensate(u, m.l.Strategy.DelayCompensation)
 			together = append(together, u.gradient)
 			m.steps[e.worker]++
@@ -183,6 +188,7 @@ func (o *ordered) units(l Leg) map[int][]step {
 		open[s.worker] = append(open[s.worker], s.gradient)
 		if len(open[s.worker]) == every || s.last {
 			s.gradient = merged(open[s.worker], l.Strategy.GradientMerge.Sum)
+			s.guarded(l.Strategy.NotFinite)
 			units[s.worker], open[s.worker] = append(units[s.worker], s), nil
 		}
 	}
@@ -195,10 +201,7 @@ func (s *state) applyPush(l Leg, together []*gradient) {
 	rules.By = map[string]Rule{}
 	for _, name := range names {
 		rule := l.Rules.Of(name)
-		if l.merge(name) == strategy.MergeSum && rule.Kind == "sgd" { // which then clips each gradient by value
-			for _, g := range together {
-				g.limit(name, rule.Max)
-			}
+		if l.limits(name) {
 			rule.Max = 0
 		}
 		rules.By[name] = rule
@@ -209,6 +212,7 @@ func (s *state) applyPush(l Leg, together []*gradient) {
 			mean.take(sum, name)
 		}
 	}
+	s.narrow(mean, l.Strategy.Payload)
 	s.applyClipped(rules, mean, nil)
 }
 
@@ -224,6 +228,11 @@ func (s *state) compensate(u step, lambda float64) {
 			g[i] += lambda * g[i] * g[i] * (w[i] - read[i])
 		}
 	}
+}
+
+// limits says whether workers clip each gradient of a param by value, since servers add them up.
+func (l Leg) limits(name string) bool {
+	return l.merge(name) == strategy.MergeSum && l.Rules.Of(name).Kind == "sgd"
 }
 
 // limit clips the gradient of a param by value; 0 is no limit.

@@ -22,6 +22,7 @@ type Net struct {
 	Inputs, Hidden int
 	Tables         []Table
 	Ledger         bool // a table with a weight for each sample
+	Bad            int  `json:",omitempty"` // each so-manieth sample's label is no number, none if 0
 	Beside         bool // training fetches a lookup of other ids in the first table
 }
 

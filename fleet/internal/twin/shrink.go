@@ -145,6 +145,7 @@ func (p Program) without(k int) (less *Program, more bool) {
 var simplest = []func(*Program){
 	func(p *Program) { p.Net.Ledger = false; p.names() },
 	func(p *Program) { p.Net.Beside = false },
+	func(p *Program) { p.Net.Bad = 0 },
 	func(p *Program) { p.Net.Hidden = 1 },
 	func(p *Program) { p.Net.Inputs = 1 },
 	func(p *Program) {
@@ -214,9 +215,10 @@ var simplest = []func(*Program){
 // simplerLegs are ways to make a leg simpler.
 var simplerLegs = []func(*Leg){
 	func(l *Leg) { l.From = From{} },
-	func(l *Leg) { l.Strategy = strategy.Strategy{Mode: l.Strategy.Mode} },
+	func(l *Leg) { l.Strategy = strategy.Strategy{Mode: l.Strategy.Mode, NotFinite: l.Strategy.NotFinite} },
 	func(l *Leg) { l.Strategy.GradientMerge = strategy.GradientMerge{} },
 	func(l *Leg) { l.Strategy.Weighting = "" },
+	func(l *Leg) { l.Strategy.Payload = "" },
 	func(l *Leg) {
 		l.Strategy.Placement, l.Strategy.Codec, l.Strategy.MaxFrame = "", "", 0
 	},

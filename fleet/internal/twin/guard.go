@@ -1,0 +1,90 @@
+package twin
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// guarded is what a worker pushes of a gradient that is not finite: a row stays away, and the gradient of a variable is
+// zero; or what is not a number is zero.
+func (g *gradient) guarded(how strategy.NotFinite) {
+	for _, x := range g.dense {
+		if !finite(x) {
+			if how == strategy.NotFiniteSkip {
+				clear(x)
+			}
+			zeroNaN(x)
+		}
+	}
+	for _, rows := range g.rows {
+		for id, x := range rows {
+			if finite(x) {
+				continue
+			}
+			if how == strategy.NotFiniteSkip {
+				delete(rows, id)
+			}
+			zeroNaN(x)
+		}
+	}
+}
+
+func finite(x []float64) bool { return !slices.ContainsFunc(x, math.IsNaN) }
+
+func zeroNaN(x []float64) {
+	for i := range x {
+		if math.IsNaN(x[i]) {
+			x[i] = 0
+		}
+	}
+}
+
+// narrow is what a narrow payload may do to a push, for the copies of the twin that say what rounding does: about a unit
+// of each number. What rounding takes comes with the worker's next push, unless its session ends.
+func (s *state) narrow(g *gradient, as strategy.Payload) {
+	if s.noise == nil || as == "" || as == strategy.PayloadFloat32 {
+		return
+	}
+	all := 0.0
+	for _, x := range g.dense {
+		all = max(all, widest(x))
+	}
+	for _, name := range denseNames {
+		g.dense[name] = s.rounded(g.dense[name], all, as)
+	}
+	for _, t := range s.p.Net.tables() {
+		rows := g.rows[t.Name]
+		for _, id := range slices.Sorted(maps.Keys(rows)) {
+			rows[id] = s.rounded(rows[id], widest(rows[id]), as)
+		}
+	}
+}
+
+// rounded is a list that is off by about a unit.
+func (s *state) rounded(x []float64, widest float64, as strategy.Payload) []float64 {
+	x = copied(x)
+	for i := range x {
+		unit := map[strategy.Payload]float64{strategy.PayloadFloat16: 1e-7 + math.Abs(x[i])/(1<<11),
+			strategy.PayloadBFloat16: math.Abs(x[i]) / (1 << 8), strategy.PayloadInt8: widest / 127}[as]
+		x[i] += math.Copysign(unit*(0.5+s.noise.Float64()), s.noise.Float64()-0.5)
+	}
+	return x
+}
+
+// widest is the largest magnitude of a list.
+func widest(x []float64) (most float64) {
+	for _, v := range x {
+		most = max(most, math.Abs(v))
+	}
+	return most
+}
+
+// narrow says whether some leg's gradients travel with fewer bits.
+func (p Program) narrow() bool {
+	return slices.ContainsFunc(p.Legs, func(l Leg) bool {
+		return l.Strategy.Payload != "" && l.Strategy.Payload != strategy.PayloadFloat32
+	})
+}
