@@ -38,6 +38,16 @@
 //	take.go     tables that become others in a cut that is read
 //	period.go   the end of a period that was committed last
 //
+// Beside that machine stands what takes its place, which no server runs yet: [Leader] leads the cuts of a job on server 0, and each server
+// has a [Follower].
+//
+//	plan.go      what is done in a cut
+//	order.go     what a leader, its followers and workers say to each other, and what the leader's journal has
+//	leader.go    who asks, who is next, who is gone
+//	leading.go   a cut from phase to phase, by servers' answers
+//	sharing.go   calls that are answered by what was done before, also by the process before
+//	follower.go  what a server holds and does
+//
 // # Invariants
 //
 //   - At most one save holds pushes on a server, and on server 0 at most one is open, from freeze to commit or giving up. Saves

@@ -1,0 +1,271 @@
+package cut
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Leader leads the cuts of a job, on server 0, one at a time: it numbers them, orders servers what to do, and ends
+// them. After each call its caller does what [Leader.Todo] says.
+//
+//	 ask         all hold         progress          all written       committed          all done
+//	────> Holding ──────> Asking ─────────> Working ───────────> Sealing ──────> Finishing ──────> Freeing ──> (next)
+//	         │              │ ▲               │ │                  │                ▲                 ▲
+//	         │              │ └ to be read ───┘ └── reached ───────┼────────────────┘                 │
+//	         └──────────────┴────────────────── given up ──────────┴──────────────────────────────────┘
+//
+// A plan goes through those of the phases that it needs. Before Finishing everything can be taken back, and is when the
+// anchor is gone. From there on nothing is: the intent is in the journal, and a process that takes this one's place
+// goes on with it.
+type Leader struct {
+	servers int
+	last    uint64 // the highest number
+	cut     *led   // under way
+	queue   []*Ask
+	past    []*Done // the last ones, oldest first
+	todo    Todo
+	closed  error
+}
+
+// Todo is what a leader wants done: the records are in the journal before anything else happens.
+type Todo struct {
+	Note []Record
+	Send []Sending
+	// Seal is the checkpoint whose parts are all written, to be committed: [Leader.Sealed] says what came of it.
+	Seal *Sealing
+	// Fail says why all roles go back to the last checkpoint.
+	Fail error
+}
+
+// Sending is an order to a server, sent again until it is answered, or until another order to that server takes its
+// place.
+type Sending struct {
+	To int
+	*Order
+}
+
+// Sealing is a checkpoint whose parts are written.
+type Sealing struct {
+	Number uint64
+	Ask    *Ask
+	Steps  []uint64
+	Whole  bool
+	Parts  [][]byte
+}
+
+// phase is how far a cut is, as the drawing above has it.
+type phase uint8
+
+const (
+	holding phase = iota
+	asking
+	working
+	sealing
+	finishing
+	freeing
+)
+
+// led is a cut under way.
+type led struct {
+	ask     *Ask
+	number  uint64
+	tries   int
+	phase   phase
+	stage   Stage
+	owes    []Work // by server: the work of the order that it has not answered, "" for none
+	held    []*Answer
+	said    [][]byte // by server: of the last work
+	brought []byte
+	sealed  bool  // the checkpoint is whole
+	again   bool  // a new number is tried when this one is freed
+	why     error // it is given up
+}
+
+// mostTries is how often a cut is begun whose servers are started again in the middle of it.
+const mostTries = 5
+
+// NewLeader is the leader of a job whose servers have seen no cut.
+func NewLeader(servers int) *Leader { return &Leader{servers: servers} }
+
+// Todo is what is to be done since it was last asked for.
+func (l *Leader) Todo() Todo {
+	t := l.todo
+	l.todo = Todo{}
+	return t
+}
+
+// Ask takes what a worker of the job says of its cut, and says how far that is. Who asks waits until there is
+// [Told.News]. In rounds a worker asks when its round is reached, and pushes nothing before the cut lets it: so no
+// round closes in a cut.
+func (l *Leader) Ask(a *Ask) Told {
+	if l.closed != nil {
+		return Told{Err: l.closed}
+	}
+	if c := l.cut; c != nil && c.ask.ID == a.ID {
+		return l.onward(c, a)
+	}
+	if i := slices.IndexFunc(l.past, func(p *Done) bool { return p.Ask.ID == a.ID }); i >= 0 {
+		return l.past[i].tell(a.Worker)
+	}
+	queued := slices.ContainsFunc(l.queue, func(o *Ask) bool { return o.ID == a.ID })
+	switch {
+	case a.GivesUp:
+		l.queue = slices.DeleteFunc(l.queue, func(o *Ask) bool { return o.ID == a.ID })
+		return l.forget(a, gaveUp(a.ID, "its worker wants it no more"))
+	case queued:
+		return Told{}
+	case a.Number != 0:
+		return Told{Anew: true}
+	}
+	if err := a.Plan.Check(); err != nil {
+		return Told{Err: err}
+	}
+	l.queue = append(l.queue, a)
+	l.next()
+	return Told{}
+}
+
+// onward takes the word of the anchor of the cut under way.
+func (l *Leader) onward(c *led, a *Ask) Told {
+	speaks := a.Number == c.number && a.Knows == c.stage && c.phase == asking
+	switch {
+	case a.GivesUp:
+		l.leave("its worker wants it no more")
+	case speaks && c.stage == Held:
+		c.brought = a.Brought
+		l.order(working, Reach)
+	case speaks && c.stage == Reached && a.Ends:
+		c.brought = a.Brought
+		l.finish()
+	}
+	if c.why != nil && !c.again {
+		return Told{Number: c.number, Err: c.why}
+	}
+	if p := l.doneWith(c); p != nil {
+		return p.tell(a.Worker)
+	}
+	return Told{Number: c.number, Stage: c.stage}
+}
+
+// next begins the cut that has waited longest.
+func (l *Leader) next() {
+	if l.cut == nil && len(l.queue) > 0 && l.closed == nil {
+		first := l.queue[0]
+		l.queue = l.queue[1:]
+		l.begin(first, 1)
+	}
+}
+
+// begin begins a cut under a new number, which is noted before any server is told.
+func (l *Leader) begin(a *Ask, try int) {
+	l.last++
+	l.todo.Note = append(l.todo.Note, Record{Led: l.last})
+	l.cut = &led{ask: a, number: l.last, tries: try, owes: make([]Work, l.servers), held: make([]*Answer, l.servers),
+		said: make([][]byte, l.servers)}
+	l.order(holding, Hold)
+}
+
+// order has all servers do a work.
+func (l *Leader) order(p phase, w Work) {
+	l.cut.phase = p
+	for to := range l.servers {
+		l.send(to, w)
+	}
+}
+
+func (l *Leader) send(to int, w Work) {
+	c := l.cut
+	c.owes[to] = w
+	o := &Order{Number: c.number, Work: w}
+	switch w {
+	case Hold:
+		o.Plan = c.ask.Plan
+	case Reach:
+		o.Steps, o.Whole, o.How, o.Brought = c.steps(), c.whole(), c.ask.How, c.brought
+	case End, Mark, Take:
+		o.Name, o.How, o.Brought = c.name(), c.ask.How, c.brought
+	case Free:
+		o.Vain = !c.sealed
+	}
+	l.todo.Send = append(l.todo.Send, Sending{to, o})
+}
+
+// name is that of what can't be taken back. The number makes it one for the job, whatever was tried before.
+func (c *led) name() string { return fmt.Sprintf("%s-%d", c.ask.Plan.Final(), c.number) }
+
+// steps are those of the cut: of each worker the last that any server has.
+func (c *led) steps() []uint64 {
+	steps := slices.Clone(c.held[0].Steps)
+	for _, h := range c.held[1:] {
+		for w := range min(len(steps), len(h.Steps)) {
+			steps[w] = max(steps[w], h.Steps[w])
+		}
+	}
+	return steps
+}
+
+// whole says whether a server can't write what changed alone.
+func (c *led) whole() bool {
+	return slices.ContainsFunc(c.held, func(h *Answer) bool { return h.Whole })
+}
+
+// Irrevocable says that servers do what can't be taken back: no worker is declared dead and none begins another life
+// before all have.
+func (l *Leader) Irrevocable() bool { return l.cut != nil && l.cut.phase == finishing }
+
+// Gone says that a worker has left, is about to be declared dead, or begins another life: what it asked for is given up
+// if that can be. Servers are told before they let anything go on without the worker.
+func (l *Leader) Gone(worker int, why string) {
+	l.queue = slices.DeleteFunc(l.queue, func(a *Ask) bool { return a.Worker == worker })
+	if l.cut != nil && l.cut.ask.Worker == worker {
+		l.leave(why)
+	}
+}
+
+// leave ends the cut of an anchor that is gone, unless it can't be taken back, or only has to be written still.
+func (l *Leader) leave(why string) {
+	c := l.cut
+	if c.again {
+		c.again = false
+		l.forget(c.ask, c.why)
+	}
+	if c.ask.Plan.lets() && c.stage >= Reached || c.phase >= finishing {
+		return
+	}
+	l.giveUp(gaveUp(c.ask.ID, why))
+}
+
+// Report is what server 0 says with each of its signs of life, so that nobody holds a cut that is over: the highest
+// number, and the cut under way, 0 for none.
+func (l *Leader) Report() (last, under uint64) {
+	if l.cut != nil {
+		under = l.cut.number
+	}
+	return l.last, under
+}
+
+// Close ends all waiting: the job fails, or this server ends.
+func (l *Leader) Close(why error) {
+	l.closed, l.queue = why, nil
+}
+
+// tell tells a worker of a cut that is over.
+func (d *Done) tell(worker int) Told {
+	if d.why == nil && !slices.Contains(d.Told, worker) {
+		d.Told = append(d.Told, worker)
+	}
+	return Told{Number: d.Number, Stage: Whole, Said: d.Said, Err: d.why}
+}
+
+// forget remembers a call that has failed: what comes late of it begins nothing.
+func (l *Leader) forget(a *Ask, why error) Told {
+	l.remember(&Done{Ask: *a, why: why})
+	return Told{Err: why}
+}
+
+func (l *Leader) remember(d *Done) {
+	l.past = append(l.past, d)
+	if n := len(l.past) - remembers; n > 0 {
+		l.past = slices.Delete(l.past, 0, n)
+	}
+}

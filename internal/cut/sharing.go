@@ -1,0 +1,101 @@
+package cut
+
+import (
+	"bytes"
+	"slices"
+)
+
+// same is a cut that did at this step what the one under way is for: all workers that save after a barrier make one
+// checkpoint, and all that end a period end one. A checkpoint serves anybody, the end of a period each worker once: a
+// worker that knows of it wants another.
+func (l *Leader) same(c *led) *Done {
+	final := c.ask.Plan.Final()
+	if c.ask.Plan.Has(Read) {
+		return nil
+	}
+	for _, p := range l.past {
+		alike := slices.Equal(p.Ask.Plan, c.ask.Plan) && bytes.Equal(p.Ask.How, c.ask.How)
+		if alike && p.why == nil && p.Step == c.held[0].Step && (final == "" || !slices.Contains(p.Told, c.ask.Worker)) {
+			return p
+		}
+	}
+	return nil
+}
+
+// share answers the cut under way by another.
+func (l *Leader) share(p *Done) {
+	c := l.cut
+	d := *p
+	d.Ask.ID, d.Ask.Worker = c.ask.ID, c.ask.Worker
+	if p.Ask.Plan.Final() != "" {
+		p.Told = append(p.Told, c.ask.Worker)
+		d.Step = noStep // it is p that others share
+	}
+	d.Told = nil
+	l.remember(&d)
+	l.order(freeing, Free)
+}
+
+// doneWith is what the cut under way has come to, nil if it goes on. The end of a period is over for its anchor when
+// all servers have done it.
+func (l *Leader) doneWith(c *led) *Done {
+	for _, p := range l.past {
+		if p.Ask.ID == c.ask.ID && p.why == nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// outdate says that no checkpoint before has all that a server would save now, though no update was made since.
+func (l *Leader) outdate() {
+	for _, p := range l.past {
+		if p.why == nil && p.Ask.Plan.Final() == "" {
+			p.Step = noStep
+		}
+	}
+}
+
+// Facts are records that bring a leader to where this one is, for the base of a journal.
+func (l *Leader) Facts() (all []Record) {
+	for _, p := range l.past {
+		if p.why == nil && p.Ask.Plan.Final() != "" {
+			all = append(all, Record{Done: p})
+		}
+	}
+	all = append(all, Record{Led: l.last})
+	if l.Irrevocable() {
+		all = append(all, Record{Intent: l.intent()})
+	}
+	return all
+}
+
+// Recall plays a record of the process before this one.
+func (l *Leader) Recall(r Record) {
+	switch {
+	case r.Led > 0:
+		l.last, l.cut = r.Led, nil
+	case r.Intent != nil:
+		i := *r.Intent
+		l.cut = &led{ask: &i.Ask, number: i.Number, phase: finishing, stage: Reached, brought: i.Brought, sealed: true,
+			owes: make([]Work, l.servers), held: make([]*Answer, l.servers), said: make([][]byte, l.servers)}
+		for s := range l.cut.held {
+			l.cut.held[s] = &Answer{Step: i.Step}
+		}
+	case r.Done != nil:
+		l.cut = nil
+		d := *r.Done
+		d.Told = append(slices.Clone(d.Told), d.Ask.Worker) // perhaps: it asks by the call's id if not
+		l.remember(&d)
+	}
+}
+
+// Resume goes on with what can't be taken back, and says which cut this server holds for that from the start, 0 for
+// none.
+func (l *Leader) Resume() (number uint64, plan Plan) {
+	if l.cut == nil {
+		return 0, nil
+	}
+	l.order(finishing, l.cut.ask.Plan.Final())
+	return l.cut.number, l.cut.ask.Plan
+}
