@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/rolemaker"
@@ -34,15 +35,13 @@ type Cluster struct {
 	Endpoints []string
 }
 
-// Run runs program on every role and fails t if one of them returns an error. It must not be called from a parallel test,
-// or it may take another test's goroutines for leaks.
+// Run runs program on every role and fails t if one of them returns an error. Tests that call it may be parallel.
 func (c Cluster) Run(t testing.TB, program Program) {
 	t.Helper()
-	leaks := watchLeaks(t)
-	if err := c.run(t, program); err != nil {
+	err := watched(t, 10*time.Second, func(ctx context.Context) error { return c.run(t, ctx, program) })
+	if err != nil {
 		t.Fatal(err)
 	}
-	leaks()
 }
 
 // Errors runs program on every role, lets each finish whatever becomes of the others, and returns what went wrong by role:
@@ -63,8 +62,8 @@ func (c Cluster) Errors(t testing.TB, program Program) map[string]error {
 }
 
 // run ends all roles when one fails, and returns that one's error.
-func (c Cluster) run(t testing.TB, program Program) error {
-	ctx, cancel := context.WithCancelCause(t.Context())
+func (c Cluster) run(t testing.TB, ctx context.Context, program Program) error {
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err := c.each(t, ctx, program, func(role string, err error) {
 		if err != nil {

@@ -1,36 +1,63 @@
 package fleettest
 
 import (
-	"runtime"
+	"context"
+	"runtime/pprof"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// watchLeaks notes the goroutines of this module and returns a check that fails t if there are more of them.
-func watchLeaks(t testing.TB) (check func()) {
-	before := len(ours())
-	return func() {
-		t.Helper()
-		deadline := time.Now().Add(2 * time.Second)
-		for len(ours()) > before && time.Now().Before(deadline) {
-			runtime.Gosched() // those that have been told to end need a moment to do so
-		}
-		if now := ours(); len(now) > before {
-			t.Errorf("fleettest: %d goroutines are left, %d were there before:\n%s", len(now), before, strings.Join(now, "\n\n"))
-		}
+// runs counts the runs of clusters in this process. A run's number is a label of its goroutines, and of all that they start.
+var runs atomic.Int64
+
+const label = "fleettest"
+
+// watched calls run, and fails t if goroutines of this module that run has started are left about a moment later. Goroutines of
+// clusters that other tests run meanwhile have other labels.
+func watched(t testing.TB, moment time.Duration, run func(context.Context) error) error {
+	t.Helper()
+	number := strconv.FormatInt(runs.Add(1), 10)
+	var err error
+	pprof.Do(t.Context(), pprof.Labels(label, number), func(ctx context.Context) { err = run(ctx) })
+	if err != nil {
+		return err
 	}
+	left := leftOf(number)
+	for pause := time.Millisecond; len(left) > 0 && pause < moment; pause *= 2 { // goroutines that have been told to end do so soon
+		time.Sleep(pause)
+		left = leftOf(number)
+	}
+	if len(left) > 0 {
+		t.Errorf("fleettest: goroutines of the cluster are left:\n%s", strings.Join(left, "\n\n"))
+	}
+	return nil
 }
 
-// ours are the stacks of goroutines that this module started, the tests' own excepted.
-func ours() (stacks []string) {
-	buf := make([]byte, 1<<20)
-	buf = buf[:runtime.Stack(buf, true)]
-	for _, g := range strings.Split(string(buf), "\n\n") {
-		if strings.Contains(g, "created by github.com/gofleet/gofleet/") && !strings.Contains(g, "fleettest.") &&
-			!strings.Contains(g, "testing.(*T).Run") {
-			stacks = append(stacks, g)
+// leftOf are the goroutines of a run that this module started, by stack.
+func leftOf(number string) (stacks []string) {
+	var profile strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+		return []string{err.Error()}
+	}
+	for stack := range strings.SplitSeq(profile.String(), "\n\n") {
+		_, labels, _ := strings.Cut(stack, "\n# labels: ")
+		labels, frames, _ := strings.Cut(labels, "\n")
+		if strings.Contains(labels, strconv.Quote(label)+":"+strconv.Quote(number)) && isOurs(frames) {
+			stacks = append(stacks, stack)
 		}
 	}
 	return stacks
+}
+
+// isOurs says whether the function that a goroutine began with is of this module. A goroutine of a WaitGroup begins with that one's.
+func isOurs(frames string) bool {
+	all := strings.Split(strings.TrimSpace(frames), "\n")
+	last := len(all) - 1
+	if last > 0 && strings.Contains(all[last], "sync.(*WaitGroup).Go") {
+		last--
+	}
+	return strings.Contains(all[last], "github.com/gofleet/gofleet/")
 }

@@ -22,7 +22,7 @@ func (c Cluster) Simulate(t *testing.T, wrap func(transport.Transport) transport
 		if wrap != nil {
 			c.Options.Transport = wrap(c.Options.Transport)
 		}
-		if err := c.run(t, program); err != nil {
+		if err := c.run(t, t.Context(), program); err != nil {
 			t.Fatal(err)
 		}
 	})
