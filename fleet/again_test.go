@@ -19,6 +19,7 @@ import (
 // that its life before had, also from a server 0 that has come back since a checkpoint; what so much was brought to that it is not kept is
 // refused, and never answered with nothing.
 func TestASecondLifeMakesItsCollectivesAgain(t *testing.T) {
+	t.Parallel()
 	for _, returns := range []bool{false, true} {
 		t.Run(fmt.Sprintf("server 0 has come back %t", returns), func(t *testing.T) {
 			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)

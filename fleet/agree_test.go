@@ -65,6 +65,7 @@ func others() map[string][2]strategy.Strategy {
 // TestProcessesMustAgree gives a worker a strategy that differs in one field from that of the rest of its job: it is told at
 // once, and which field it is, instead of training half of the one and half of the other.
 func TestProcessesMustAgree(t *testing.T) {
+	t.Parallel()
 	differ := others()
 	fields := reflect.VisibleFields(reflect.TypeFor[strategy.Strategy]())
 	for _, field := range fields {

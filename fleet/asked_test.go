@@ -14,6 +14,7 @@ import (
 // TestAskedToEndAnywhere: all roles of a job in sync are asked to end, at moments of their own that are close to each other, wherever they are in a
 // step, and are started again, several times: the weights are those of a job that nobody has disturbed, to the bits.
 func TestAskedToEndAnywhere(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, sameBits(t)) {
 		never := (&counting{Job: job, loop: "TrainFrom"}).run(t)
 		trial.EachSeed(t, 6, func(seed trial.Seed) {

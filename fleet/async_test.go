@@ -21,6 +21,7 @@ import (
 // TestLoopsMerge trains as programs do, with and without embeddings, by Train and by TrainFrom: 100 steps of which 16 may be one
 // push are 7 pushes.
 func TestLoopsMerge(t *testing.T) {
+	t.Parallel()
 	const steps = 100
 	s := strategy.Strategy{MaxMergeVarNum: 16, SendQueueSize: 16, SendWaitTimes: 200}
 	for _, embeds := range []bool{false, true} {
@@ -90,6 +91,7 @@ func slowly(batches iter.Seq2[dataset.Batch, error], each time.Duration) iter.Se
 // TestLookAheadOverlaps makes steps that compute for 20 ms on a network of 20 ms: with LookAhead a step waits for no push, with
 // embeddings and without; by default it waits for its worker's last one.
 func TestLookAheadOverlaps(t *testing.T) {
+	t.Parallel()
 	const steps, tick = 50, 20 * time.Millisecond
 	for _, ahead := range []bool{false, true} {
 		for _, embeds := range []bool{false, true} {
@@ -133,6 +135,7 @@ func compute(ctx context.Context, c *trial.Counter, steps int, each time.Duratio
 // TestSumsStaySums merges pushes under every rule that is additive, and under one of a param: what is merged trains as what is
 // not.
 func TestSumsStaySums(t *testing.T) {
+	t.Parallel()
 	sgd := optimizer.SGD{LR: 1}
 	for name, rule := range map[string]optimizer.Rule{
 		"plain":                sgd,

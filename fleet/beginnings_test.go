@@ -20,6 +20,7 @@ import (
 // other arrays, and with a checkpoint that is loaded between. Behind a barrier the first training step of every worker begins with what
 // an evaluation sees there, to the bit; and no session ever begins with what lay in its arrays.
 func TestStepsBeginWithTheWeights(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 60, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			b := drawBeginnings(seed, t.TempDir())

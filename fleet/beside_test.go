@@ -64,6 +64,7 @@ func (*beside) batches(yield func(map[string]*tensor.Dense, error) bool) {
 // TestAFetchBesideTheLossTrainsNothing: what a training step computes beside its loss, such as a metric of another column, is read
 // as an evaluation reads it. The model is the same to the bit without, in every mode.
 func TestAFetchBesideTheLossTrainsNothing(t *testing.T) {
+	t.Parallel()
 	entries := map[string]optimizer.Entry{"all": {}, "counted": {CountFilter: 4},
 		"clicked": {ShowClick: optimizer.ShowClick{Threshold: 0.35}}}
 	for _, m := range trial.Some(t, append(strategy.Modes(), "collective", "alone")) {
@@ -89,6 +90,7 @@ func TestAFetchBesideTheLossTrainsNothing(t *testing.T) {
 
 // TestLoopsBesideTheLoss is the same for every way of training.
 func TestLoopsBesideTheLoss(t *testing.T) {
+	t.Parallel()
 	for _, m := range []strategy.Mode{strategy.ModeSync, "collective", "alone"} {
 		for _, loop := range []besideLoop{"Train", "TrainThreads", "merged"} {
 			c := besideCase{m, 1, optimizer.Entry{CountFilter: 4}, 0, loop}

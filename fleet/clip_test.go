@@ -26,6 +26,7 @@ func steadily(rule optimizer.Rule, s strategy.Strategy, batch func(f *fleet.Flee
 // TestClipOnTheWorker: where each push is an update, one worker with servers trains as one process does, whose gradients are
 // clipped too.
 func TestClipOnTheWorker(t *testing.T) {
+	t.Parallel()
 	for name, rule := range trial.SomeOf(t, trial.Clips()) {
 		alone := steadily(rule, strategy.Strategy{}, nil).Weights(t, trial.Cluster(0, 0))
 		free := steadily(optimizer.SGD{LR: 0.1}, strategy.Strategy{}, nil).Weights(t, trial.Cluster(0, 0))
@@ -46,6 +47,7 @@ func TestClipOnTheWorker(t *testing.T) {
 // TestClipInRounds: in mode sync the gradient of the joined batch is clipped, as one process does it, to the same bits however
 // many servers share it.
 func TestClipInRounds(t *testing.T) {
+	t.Parallel()
 	for name, rule := range trial.SomeOf(t, trial.Clips()) {
 		alone := steadily(rule, strategy.Strategy{}, nil).Weights(t, trial.Cluster(0, 0))
 		var first []byte
@@ -68,6 +70,7 @@ func TestClipInRounds(t *testing.T) {
 
 // TestClipUnderFaults loses, repeats and reorders messages, those between servers too: the weights are the same to the last bit.
 func TestClipUnderFaults(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	x := steadily(trial.Clips()["all"], strategy.Sync(), nil)
 	want := x.Weights(t, trial.Cluster(2, 3))
@@ -83,6 +86,7 @@ func TestClipUnderFaults(t *testing.T) {
 // TestWorkerDiesWhileGradientsAreMeasured has a worker fall silent after its push has reached only one server, which then waits
 // for the other's sums: the job goes on.
 func TestWorkerDiesWhileGradientsAreMeasured(t *testing.T) {
+	t.Parallel()
 	for reached := range 2 {
 		s, net := trial.Hasty(strategy.Sync()), transport.NewMemory()
 		c := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Transport: net}}
@@ -118,6 +122,7 @@ func (halving) ClipGradients(params []*optimizer.Param, _ []optimizer.Rows) {
 
 // TestOwnClips: a program's own clip works where workers clip, and is refused where servers would have to.
 func TestOwnClips(t *testing.T) {
+	t.Parallel()
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async()} {
 		x := trial.Training{Rule: halving{optimizer.SGD{LR: 0.1}}, Strategy: s, To: 2, Ahead: true}
 		for role, err := range trial.Cluster(2, 1).Errors(t, x.Run) {

@@ -20,6 +20,7 @@ import (
 
 // TestClose ends a worker without a word: its calls fail at once, servers miss it after their timeout and go on.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	trial.Cluster(2, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
 		f.Close() // there is nothing to end yet
@@ -57,6 +58,7 @@ func TestClose(t *testing.T) {
 
 // TestSimulateIsACluster has two workers of three wait an hour of virtual time for the last.
 func TestSimulateIsACluster(t *testing.T) {
+	t.Parallel()
 	var wrapped transport.Transport
 	wrap := func(net transport.Transport) transport.Transport { wrapped = net; return net }
 	trial.Cluster(1, 3).Simulate(t, wrap, func(ctx context.Context, f *fleet.Fleet) error {
@@ -106,6 +108,7 @@ func (d *deafToLeaves) Call(ctx context.Context, endpoint string, req [][]byte, 
 // TestALostGoodbye has a worker that stops get no answer to several requests in a row: it asks again soon, since the server has ended when
 // all have left, and shows no sign of life meanwhile.
 func TestALostGoodbye(t *testing.T) {
+	t.Parallel()
 	deaf := func(below transport.Transport) transport.Transport {
 		return &deafToLeaves{Transport: below, lost: map[string]int{}}
 	}
@@ -117,6 +120,7 @@ func TestALostGoodbye(t *testing.T) {
 // TestALostGoodbyeWithAJournal: a worker that stops gets no answer from a server that keeps a journal, and has ended well; of what it asks
 // then, half is lost. It has stopped when it has waited as long as for a server that comes back.
 func TestALostGoodbyeWithAJournal(t *testing.T) {
+	t.Parallel()
 	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
 	s.Recovery.Every = strategy.Duration(time.Hour)
 	asked := 0
@@ -149,6 +153,7 @@ func (d *halfDeaf) Call(ctx context.Context, endpoint string, req [][]byte, read
 // TestAWorkerDiesBetweenItsGoodbyes: a worker that has done its work is killed when it has said so to one server and not to the other. It has
 // stopped: the others train on without it, and every server ends well, at once.
 func TestAWorkerDiesBetweenItsGoodbyes(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -39,6 +39,7 @@ func everywhere(t *testing.T, c fleettest.Cluster, rule optimizer.Rule) [][]byte
 // TestCollectiveEqualsJoinedBatch: workers without servers train as one process does on their joined batch, as workers with
 // servers do to the last bit, and all have the same weights, whatever carries the messages.
 func TestCollectiveEqualsJoinedBatch(t *testing.T) {
+	t.Parallel()
 	rules := trial.Rules()
 	rules["clipped"] = optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 0.1}, Norm: 0.5}
 	for name, rule := range trial.SomeOf(t, rules) {
@@ -68,6 +69,7 @@ func TestCollectiveEqualsJoinedBatch(t *testing.T) {
 // TestCollectiveUneven: batches of different sizes count by their samples, and a worker that has fewer of them takes part in the
 // others' steps with nothing of its own.
 func TestCollectiveUneven(t *testing.T) {
+	t.Parallel()
 	sizes, steps := []int{2, 7, 4}, []int{6, 3, 9} // by worker
 	cut := func(worker, step int) []trial.Sample {
 		return trial.Samples(100, step)[10*worker : 10*worker+sizes[worker]]
@@ -117,6 +119,7 @@ func TestCollectiveUneven(t *testing.T) {
 
 // TestCollectiveGoesOn: a job that every worker loads from the checkpoint of worker 0 goes on as if it had not stopped.
 func TestCollectiveGoesOn(t *testing.T) {
+	t.Parallel()
 	c, half := trial.Cluster(0, 3), t.TempDir()
 	trial.Training{To: 5, Save: half}.On(t, c)
 	resumed := trial.Training{From: 5, To: 10, Load: half}.Weights(t, c)
@@ -126,6 +129,7 @@ func TestCollectiveGoesOn(t *testing.T) {
 }
 
 func TestCollectiveRefuses(t *testing.T) {
+	t.Parallel()
 	calls := map[string]func(ctx context.Context, f *fleet.Fleet) error{
 		"in a job of 0 servers; its calls are InitWorker and StopWorker": func(ctx context.Context, f *fleet.Fleet) error { return f.InitServer(ctx, "") },
 		"RunServer: this is worker":                                      func(ctx context.Context, f *fleet.Fleet) error { return f.RunServer(ctx) },
@@ -168,6 +172,7 @@ func minimized(f *fleet.Fleet, rule optimizer.Rule) error {
 
 // TestCollectiveClose: a worker that gives up says so to the others, and all goroutines have ended.
 func TestCollectiveClose(t *testing.T) {
+	t.Parallel()
 	fleettest.Run(t, 0, 2, func(ctx context.Context, f *fleet.Fleet) error {
 		o := trial.NewToy()
 		defer f.Close()
@@ -187,6 +192,7 @@ func TestCollectiveClose(t *testing.T) {
 
 // TestCollectiveNotFinite: a gradient that is no number ends the step on every worker before anybody's weights have changed.
 func TestCollectiveNotFinite(t *testing.T) {
+	t.Parallel()
 	trial.Refused(t, trial.Cluster(0, 2), `worker 1: the gradient of`, func(ctx context.Context, f *fleet.Fleet) error {
 		o := trial.NewToy()
 		return trial.Play(ctx, f, o, optimizer.SGD{LR: 1}, strategy.Strategy{}, func() error {
@@ -201,6 +207,7 @@ func TestCollectiveNotFinite(t *testing.T) {
 
 // TestCollectiveEveryRule: rules whose norms are of whole variables too, since every worker has them whole.
 func TestCollectiveEveryRule(t *testing.T) {
+	t.Parallel()
 	for name, rule := range trial.SomeOf(t, trial.OtherRules()) {
 		t.Run(name, func(t *testing.T) {
 			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))

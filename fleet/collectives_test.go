@@ -27,6 +27,7 @@ func meeting(t *testing.T, workers int, work func(ctx context.Context, f *fleet.
 }
 
 func TestCollectivesReduce(t *testing.T) {
+	t.Parallel()
 	for _, workers := range []int{1, 3} {
 		meeting(t, workers, func(ctx context.Context, f *fleet.Fleet) error {
 			i, n := f.WorkerIndex(), workers
@@ -65,6 +66,7 @@ func TestCollectivesReduce(t *testing.T) {
 
 // TestUtilMeetsBetweenEpochs: workers with batches left go on while the others are in a collective.
 func TestUtilMeetsBetweenEpochs(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 2} {
 		x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Sync(), To: 3, Ahead: true}
 		x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
@@ -81,6 +83,7 @@ func TestUtilMeetsBetweenEpochs(t *testing.T) {
 // TestDifferentCollectivesAreRefused: workers that make different calls between steps all get an error that names both, none gets
 // a result, and the same calls work afterwards.
 func TestDifferentCollectivesAreRefused(t *testing.T) {
+	t.Parallel()
 	sum := func(ctx context.Context, f *fleet.Fleet) error {
 		_, err := f.AllReduce(ctx, []float64{7, 2}, fleet.Sum)
 		return err
@@ -127,6 +130,7 @@ func TestDifferentCollectivesAreRefused(t *testing.T) {
 }
 
 func TestUtilAtTheWrongTime(t *testing.T) {
+	t.Parallel()
 	for role, err := range (fleettest.Cluster{Servers: 1, Workers: 1}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 		_, err := f.AllGather(ctx, nil)
 		return err

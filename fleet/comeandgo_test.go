@@ -16,6 +16,7 @@ import (
 // TestThreadsComeAndGo has a thread of mode half_async train on and on, while others of its worker open sessions, train a step
 // and close them: nobody sees weights of which a part has moved on.
 func TestThreadsComeAndGo(t *testing.T) {
+	t.Parallel()
 	fleettest.Run(t, 1, 1, trial.Counters(1<<16, strategy.HalfAsync(), func(ctx context.Context, _ *fleet.Fleet, first *trial.Counter) error {
 		errs := make([]error, 3)
 		var wg sync.WaitGroup

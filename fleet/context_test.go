@@ -28,6 +28,7 @@ func (lateRole) Resolve(ctx context.Context) (rolemaker.Identity, error) {
 
 // TestInitEndsWithItsContext: who waits for the other processes of an MPI job waits no longer than its context.
 func TestInitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	stop := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	failed := make(chan error, 1)
@@ -48,6 +49,7 @@ func TestInitEndsWithItsContext(t *testing.T) {
 
 // TestLoadsLookAtTheirContext: a call whose context has ended says so by its name, loads nothing and keeps no server.
 func TestLoadsLookAtTheirContext(t *testing.T) {
+	t.Parallel()
 	saved, stop := t.TempDir(), errors.New("interrupted")
 	trial.Training{Strategy: strategy.Sync(), To: 2, Save: saved}.On(t, trial.Cluster(1, 1))
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -22,6 +22,7 @@ func dealt(f *fleet.Fleet, step int) []trial.Sample { return trial.Deal(f, trial
 
 // TestShowsAndClicksInSync holds clusters to the rows that one process lets in by shows and clicks of the joined batch.
 func TestShowsAndClicksInSync(t *testing.T) {
+	t.Parallel()
 	alone := shown(strategy.Sync(), 12).Weights(t, trial.Cluster(0, 0))
 	met := map[uint64]bool{}
 	for step := range 12 {
@@ -55,6 +56,7 @@ func TestShowsAndClicksInSync(t *testing.T) {
 
 // TestWrongCountsAreRefused: a worker says what is wrong with a step before anything of it is sent.
 func TestWrongCountsAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, c := range []fleettest.Cluster{{}, trial.Cluster(1, 1)} {
 		x := shown(strategy.Sync(), 1)
 		x.After = func(ctx context.Context, _ *fleet.Fleet, o *trial.Toy) error {
@@ -73,6 +75,7 @@ func TestWrongCountsAreRefused(t *testing.T) {
 // TestCountsInEveryKindOfJob holds jobs without servers to what workers of one server count of the same steps, rows that tables
 // keep out among them.
 func TestCountsInEveryKindOfJob(t *testing.T) {
+	t.Parallel()
 	count := func(c fleettest.Cluster) []fleet.Counts {
 		all, x := make([]fleet.Counts, c.Workers), shown(strategy.Sync(), 12)
 		x.After = func(_ context.Context, f *fleet.Fleet, _ *trial.Toy) error {

@@ -21,14 +21,15 @@ import (
 // TestWhatIsNotFiniteIsNamedByItsFeed: a NaN in a feed is refused by feed, row and column, in every mode, with servers, without
 // and alone, also when the gradients of several batches go as one; and where the strategy skips such gradients, training goes on.
 func TestWhatIsNotFiniteIsNamedByItsFeed(t *testing.T) {
+	t.Parallel()
 	jobs := map[string]struct {
 		servers, workers int
 		s                strategy.Strategy
 		want             string
 	}{
-		"alone":          {0, 1, strategy.Strategy{}, `nn: feed "num" (culprit_test.go:62), row 1, column 1 is NaN: `},
-		"collective":     {0, 2, strategy.Strategy{}, `nn: feed "num" (culprit_test.go:62), row 1, column 1 is NaN: `},
-		"localsgd":       {0, 2, strategy.Strategy{LocalSGD: strategy.LocalSGD{KSteps: 2}}, `nn: feed "num" (culprit_test.go:62), row 1, column 1 is NaN: `},
+		"alone":          {0, 1, strategy.Strategy{}, `nn: feed "num" (culprit_test.go:63), row 1, column 1 is NaN: `},
+		"collective":     {0, 2, strategy.Strategy{}, `nn: feed "num" (culprit_test.go:63), row 1, column 1 is NaN: `},
+		"localsgd":       {0, 2, strategy.Strategy{LocalSGD: strategy.LocalSGD{KSteps: 2}}, `nn: feed "num" (culprit_test.go:63), row 1, column 1 is NaN: `},
 		"merged":         {1, 1, strategy.Strategy{Mode: strategy.ModeSync, GradientMerge: strategy.GradientMerge{KSteps: 3}}, `column 1 is NaN, in the batch 2 before this: `},
 		"merged, a rest": {1, 1, strategy.Strategy{Mode: strategy.ModeAsync, GradientMerge: strategy.GradientMerge{KSteps: 9}}, `column 1 is NaN, in the batch `},
 	}

@@ -25,6 +25,7 @@ import (
 // TestSaveWhereAServerHasNothing saves a model of one weight and one row on three servers: those that hold nothing that a step
 // changes come to the same steps as the others.
 func TestSaveWhereAServerHasNothing(t *testing.T) {
+	t.Parallel()
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), strategy.Geo(1)} {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			dir := t.TempDir()
@@ -41,6 +42,7 @@ func TestSaveWhereAServerHasNothing(t *testing.T) {
 // TestFailedSavesLeaveNothing has saves fail when one of two servers has written its part: the other does not keep what takes the
 // room of the next.
 func TestFailedSavesLeaveNothing(t *testing.T) {
+	t.Parallel()
 	dir, s := t.TempDir(), strategy.Sync()
 	s.WaitTimeout = strategy.Duration(time.Minute)
 	var whole atomic.Bool // until then server 0 is never told to write its part
@@ -75,6 +77,7 @@ func TestFailedSavesLeaveNothing(t *testing.T) {
 // TestSavesBesideTraining has a worker save again and again beside its own training, while servers measure every round's gradient
 // together.
 func TestSavesBesideTraining(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	late := func(net transport.Transport) transport.Transport {
 		return transporttest.NewFaulty(net, 1, transporttest.Faults{Delay: 0.5}) // so that a push and a save meet everywhere
@@ -127,6 +130,7 @@ func frozenRows(t *testing.T, servers int, s strategy.Strategy, frozen bool, loa
 // TestFrozenEmbedding: rows of a frozen embedding are those of the checkpoint, or their initial values, and stay so in every
 // mode.
 func TestFrozenEmbedding(t *testing.T) {
+	t.Parallel()
 	for _, mode := range trial.Some(t, strategy.Modes()) {
 		trained := t.TempDir()
 		want := frozenRows(t, 1, strategy.Strategy{Mode: mode}, false, "", trained)

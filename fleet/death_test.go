@@ -18,6 +18,7 @@ import (
 
 // TestWorkerDies has one worker of three fall silent: the others train to their end, and servers end with an error.
 func TestWorkerDies(t *testing.T) {
+	t.Parallel()
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
 			net := transport.NewMemory()
@@ -62,6 +63,7 @@ func dieAfter(ctx context.Context, f *fleet.Fleet, net transport.Transport, x tr
 
 // TestServerTakesWorkersWithIt stops one of two servers: it says so, and all workers and the other server end at once.
 func TestServerTakesWorkersWithIt(t *testing.T) {
+	t.Parallel()
 	s := strategy.Async().WithDefaults()
 	trial.Cluster(2, 6).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
 		began, c := time.Now(), trial.NewCounter(1)
@@ -92,6 +94,7 @@ func TestServerTakesWorkersWithIt(t *testing.T) {
 // TestLastWorkerDiesHalfway has the only worker die when its push has reached one of two servers, which measure every gradient
 // together: neither waits for the other.
 func TestLastWorkerDiesHalfway(t *testing.T) {
+	t.Parallel()
 	s, rule := trial.Hasty(strategy.Sync()), optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 0.01}, Norm: 1}
 	for reached := range 2 {
 		t.Run(fmt.Sprintf("server %d", reached), func(t *testing.T) {

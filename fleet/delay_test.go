@@ -16,6 +16,7 @@ import (
 // TestEvaluationsLeaveTheCompensation: a gradient g is compensated by g·g·(w−b), b being the weights that its step began with, whatever was
 // evaluated meanwhile, by whom, or before. Worker 0 computes each gradient while worker 1 moves the weight by -0.5.
 func TestEvaluationsLeaveTheCompensation(t *testing.T) {
+	t.Parallel()
 	const rate, far = 0.1, 0.5
 	for _, evaluates := range []string{"never", "in the middle", "before, itself", "between epochs"} {
 		t.Run(evaluates, func(t *testing.T) {

@@ -64,6 +64,7 @@ func inStep(m strategy.Mode) bool { return m == strategy.ModeSync || m == strate
 // nobody's training, and holds up the others for a worker timeout where they wait for each other, unless the worker has said that it
 // ends; a server's ends the job, within seconds.
 func TestWhenARoleDies(t *testing.T) {
+	t.Parallel()
 	for _, s := range deathModes(t) {
 		for _, victim := range []string{"worker 0", "worker 1", "server 0", "server 1"} {
 			for _, stopped := range []bool{false, true} {
@@ -88,6 +89,7 @@ func TestWhenARoleDies(t *testing.T) {
 // TestASecondLife has the dead worker come back as another process: it trains on where nobody waits for each other, and is
 // refused with what to do where the others went on without it.
 func TestASecondLife(t *testing.T) {
+	t.Parallel()
 	for _, s := range deathModes(t) {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			j := playDeath(t, s, "worker 1", true)
@@ -110,6 +112,7 @@ func TestASecondLife(t *testing.T) {
 // TestANextLifeIsADeath: where a worker's death sends all back, or the others go on without it, another process in its place is word enough
 // of it when three heartbeats are missed: nobody waits for the worker timeout.
 func TestANextLifeIsADeath(t *testing.T) {
+	t.Parallel()
 	for _, s := range deathModes(t) {
 		if !inStep(s.Mode) {
 			continue

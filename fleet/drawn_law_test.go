@@ -23,6 +23,7 @@ import (
 // mode promises it, to the same end; many on networks with faults. FLEET_SEEDS=5000 draws that many; FLEET_SEED=n draws the one
 // that failed.
 func TestAnyJob(t *testing.T) {
+	t.Parallel()
 	refused, all := 0, 0
 	trial.EachSeed(t, 40, func(seed trial.Seed) {
 		all++

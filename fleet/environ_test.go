@@ -15,6 +15,7 @@ import (
 
 // TestMistypedVariables: a name that is nearly right is refused, with the right one, by any role maker.
 func TestMistypedVariables(t *testing.T) {
+	// Serial: it sets variables of the environment.
 	for name, meant := range map[string]string{"FLEET_TOKENS": "FLEET_TOKEN", "FLEET_INSECUR": "FLEET_INSECURE", "FLEET_TLSDIR": "FLEET_TLS_DIR"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "1")
@@ -28,6 +29,7 @@ func TestMistypedVariables(t *testing.T) {
 
 // TestStrangeVariables: other names that begin with FLEET_ are warned of, once, but for those of a service in Kubernetes.
 func TestStrangeVariables(t *testing.T) {
+	// Serial: it sets variables of the environment.
 	var log bytes.Buffer
 	o := fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	t.Setenv("FLEET_SERVICE_HOST", "10.0.0.1")
@@ -46,6 +48,7 @@ func TestStrangeVariables(t *testing.T) {
 
 // TestVariablesAreKnown finds the variables that sources and MACHINES.md speak of.
 func TestVariablesAreKnown(t *testing.T) {
+	t.Parallel()
 	names := regexp.MustCompile(`\bFLEET_[A-Z_]*[A-Z]\b`)
 	found := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {

@@ -16,6 +16,7 @@ import (
 // TestASecondExecutorEvaluates trains with one executor and examines the model with another after each epoch, in every mode, with
 // servers and without: the second neither trains nor keeps the first waiting, and what all workers have seen adds up to the rows.
 func TestASecondExecutorEvaluates(t *testing.T) {
+	t.Parallel()
 	for _, m := range trial.Some(t, strategy.Modes()) {
 		for servers := 2; servers >= 0; servers -= 2 {
 			if servers == 0 && m != strategy.ModeSync {

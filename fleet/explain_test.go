@@ -49,6 +49,7 @@ func ExampleFleet_Explain() {
 
 // TestExplainedTraffic compares what is expected with what a transport has counted, mode by mode.
 func TestExplainedTraffic(t *testing.T) {
+	t.Parallel()
 	merged := strategy.Sync()
 	merged.GradientMerge.KSteps = 4
 	narrow := strategy.Async()
@@ -85,12 +86,13 @@ func TestExplainedTraffic(t *testing.T) {
 				}
 				return nil
 			}
-			x.On(t, trial.Cluster(2, 1))
+			trial.Cluster(2, 1).Simulate(t, nil, x.Run)
 		})
 	}
 }
 
 func TestExplainRefuses(t *testing.T) {
+	t.Parallel()
 	fleettest.Run(t, 0, 1, func(_ context.Context, f *fleet.Fleet) error {
 		if _, err := f.Explain(nil); !errors.Is(err, fleet.ErrOrder) {
 			t.Errorf("before Minimize: %v", err)

@@ -20,6 +20,7 @@ import (
 // TestEveryPushCountsOnce loses, repeats, delays, reorders, cuts and damages messages by seed, and leaves some unanswered:
 // afterwards the sums are exact. FLEET_SEEDS=10000 runs that many schedules; FLEET_SEED=n runs the one that failed.
 func TestEveryPushCountsOnce(t *testing.T) {
+	t.Parallel()
 	const steps, workers = 8, 3
 	// Modes that share most of their way with sync and async take turns.
 	rarer := []strategy.Strategy{strategy.HalfAsync(), strategy.SSP(1), {MaxMergeVarNum: 8, SendQueueSize: 3, MaxFrame: 8192},
@@ -75,6 +76,7 @@ func (l *turning) Call(ctx context.Context, endpoint string, req [][]byte, read 
 // TestTurnedBitsOfHeaders: where no transport looks, a bit of a frame's header that is turned over makes no other frame of it: it is sent again,
 // and every push counts once.
 func TestTurnedBitsOfHeaders(t *testing.T) {
+	t.Parallel()
 	const steps, workers = 8, 3
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), {MaxFrame: 4096}} {
 		s, want := trial.Patient(s), float32(steps*workers)
@@ -96,6 +98,7 @@ func TestTurnedBitsOfHeaders(t *testing.T) {
 // TestASeedReplays runs every seed twice: all that is sent meets the same faults in both runs, to the last heartbeat; and where roles are killed,
 // each process ends in the same moment.
 func TestASeedReplays(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 6, func(seed trial.Seed) {
 		for _, s := range []strategy.Strategy{strategy.Sync(), {MaxFrame: 4096}} {
 			s = trial.Patient(s)

@@ -29,6 +29,7 @@ func (n nines) String() string { return fmt.Sprintf("row %d of nines", uint64(n)
 
 // TestEveryParamFieldActs holds the fields of a param to what they do to training, on clusters, in collective jobs and alone.
 func TestEveryParamFieldActs(t *testing.T) {
+	t.Parallel()
 	type effect struct {
 		set   func(w, rows *optimizer.Param)
 		in    []trial.Place
@@ -156,6 +157,7 @@ func clickOwn(r *optimizer.Rows) {
 // TestEveryShrinkOptionActs ends days with options and looks at how many rows are dropped of a worker's own, which were shown in
 // every step, and of others.
 func TestEveryShrinkOptionActs(t *testing.T) {
+	t.Parallel()
 	type days []fleet.ShrinkOptions
 	all, own := 7, 2
 	for _, p := range trial.Some(t, []trial.Place{trial.InSync, trial.InAsync, trial.InHalfAsync, trial.InSSP, trial.InCollective, trial.Alone}) {
@@ -207,6 +209,7 @@ func shrinks(t *testing.T, p trial.Place, days []fleet.ShrinkOptions) (rows int)
 
 // TestEveryFleetOptionActs: what a fleet is given is what it works with.
 func TestEveryFleetOptionActs(t *testing.T) {
+	t.Parallel()
 	cases := map[string]func(t *testing.T, x trial.Trial){
 		"Transport": func(t *testing.T, x trial.Trial) {
 			if o := x.Works(t); o.Net.Calls == 0 {
@@ -248,6 +251,7 @@ func TestEveryFleetOptionActs(t *testing.T) {
 
 // TestEveryClusterFieldActs: a cluster of a test is as it was asked for.
 func TestEveryClusterFieldActs(t *testing.T) {
+	t.Parallel()
 	roles := func(c fleettest.Cluster) (said string) {
 		var mu sync.Mutex
 		var servers, workers int

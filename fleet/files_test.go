@@ -51,6 +51,7 @@ func withFiles(t *testing.T, do func(ctx context.Context, f *fleet.Fleet, o *tri
 // TestURLsAreNoDirectories: where a directory of this machine is wanted, a URL is refused, and makes no directory that is called
 // hdfs:.
 func TestURLsAreNoDirectories(t *testing.T) {
+	// Serial: it changes the working directory.
 	t.Chdir(t.TempDir())
 	refused := func(call, dir string, err error) error {
 		if err == nil || !strings.Contains(err.Error(), "mount it") || !strings.HasPrefix(err.Error(), "fleet: "+call+": ") {
@@ -86,6 +87,7 @@ func TestURLsAreNoDirectories(t *testing.T) {
 
 // TestFilesWithAnEndedContext: a call whose ctx has ended says so, and neither writes nor reads.
 func TestFilesWithAnEndedContext(t *testing.T) {
+	t.Parallel()
 	gone := errors.New("the user has gone")
 	withFiles(t, func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
 		dir := t.TempDir()

@@ -19,6 +19,7 @@ import (
 // TestGradientsThatAreNotFinite pushes NaN and infinities under every policy, in every mode: what is skipped or clipped
 // leaves no trace beside itself.
 func TestGradientsThatAreNotFinite(t *testing.T) {
+	t.Parallel()
 	want := map[strategy.NotFinite][]float32{ // three weights, and three rows of two
 		strategy.NotFiniteSkip: {0, 0, 0, 1, 1, 0, 0, 0, 0},
 		strategy.NotFiniteClip: {0, 2, -2, 1, 1, 3, 3, 0, 0},

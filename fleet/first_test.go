@@ -13,6 +13,7 @@ import (
 // TestTrainingBeginsWithW: what W holds counts in every kind of job, whatever the initializer says; W that was never set is given
 // the initial values. Frozen params are no exception.
 func TestTrainingBeginsWithW(t *testing.T) {
+	t.Parallel()
 	half := optimizer.Constant{Value: 0.5}
 	vector := func(name string, init optimizer.Initializer, frozen bool, w ...float32) *optimizer.Param {
 		return &optimizer.Param{Name: name, Shape: []int{len(w)}, W: w, G: make([]float32, len(w)), Init: init, Frozen: frozen}

@@ -18,6 +18,7 @@ import (
 // momentum will have moved them when its gradient arrives, which is one update of the other worker later, and an evaluation sees
 // those that the servers have.
 func TestForesight(t *testing.T) {
+	t.Parallel()
 	const mu = 0.5
 	for _, c := range []struct {
 		name  string
@@ -49,6 +50,7 @@ func TestForesight(t *testing.T) {
 // TestWhoWaitedHasWhatItWaitedFor: in ssp a step begins with the pushes of the slowest worker without which it may not
 // begin, also those that came while the answer to its own push waited, foreseen or not.
 func TestWhoWaitedHasWhatItWaitedFor(t *testing.T) {
+	t.Parallel()
 	for _, bound := range []int{0, 2} {
 		trial.Cluster(2, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
 			o := trial.NewCounter(4)

@@ -184,6 +184,7 @@ func formatsJobs() map[string]formatsJob {
 
 // TestWriteFormats writes what this build writes, when it is told to.
 func TestWriteFormats(t *testing.T) {
+	// Serial: it changes the working directory.
 	if *writeFormats == "" {
 		t.Skip("it is not told to (-write-formats)")
 	}
@@ -310,6 +311,7 @@ func (j formatsJob) saves(ctx context.Context, f *fleet.Fleet, m *trial.Pulled, 
 // TestFormatsOfCheckpoints loads what every build has saved since the formats are kept, by servers and without, and
 // trains on: the weights are those of the jobs that saved.
 func TestFormatsOfCheckpoints(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	for name, dir := range formatsWritten(t) {
 		for _, c := range readFormats(t, dir).Checkpoints {
@@ -417,6 +419,7 @@ func formatsDeltas(dir string) map[string][]string {
 
 // TestFormatsOfModels reads the models of every build since the formats are kept: rows, and what they predict.
 func TestFormatsOfModels(t *testing.T) {
+	t.Parallel()
 	for archive, dir := range formatsWritten(t) {
 		want := readFormats(t, dir).Models
 		for name, deltas := range formatsDeltas(filepath.Join(dir, "models")) {

@@ -144,6 +144,7 @@ func (l *normLeg) on(t *testing.T, servers, workers int) {
 // the model says on every worker of theirs what it said on the worker that saved, bit for bit, and so does the one saved for
 // inference. So does a job whose servers load it while they run.
 func TestStatisticsOutliveTheJob(t *testing.T) {
+	t.Parallel()
 	sizes := map[string][2]int{"alone": {0, 1}, "collective": {0, 2}, "one server": {1, 1}, "three servers": {3, 2}}
 	for _, mode := range trial.Some(t, append(strategy.Modes(), "alone", "collective")) {
 		t.Run(string(mode), func(t *testing.T) {
@@ -209,6 +210,7 @@ func set(t optimizer.Trainer, name string, w []float32) error {
 
 // TestOnlyFrozenParamsAreSet refuses values for what gradients train.
 func TestOnlyFrozenParamsAreSet(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 1} {
 		x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Sync(), To: 1, Ahead: true}
 		x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
@@ -227,6 +229,7 @@ func TestOnlyFrozenParamsAreSet(t *testing.T) {
 // TestSessionsSeeWhatIsSet: a session that trains and evaluates has the newest values of what is frozen from its next step on,
 // and keeps them, in every mode.
 func TestSessionsSeeWhatIsSet(t *testing.T) {
+	t.Parallel()
 	for _, mode := range append(strategy.Modes(), "alone", "collective") {
 		t.Run(string(mode), func(t *testing.T) {
 			d := trial.Drawn{Servers: 2, Workers: 2, Strategy: strategy.Strategy{Mode: mode}, Rule: optimizer.SGD{LR: 0.1}, Samples: 1, Steps: [][2]int{{4, 0}, {4, 0}},
@@ -278,6 +281,7 @@ func setsAndLooks(ctx context.Context, f *fleet.Fleet, d trial.Drawn) error {
 
 // TestFrozenVariablesMayHaveGradients: room for the gradient of a frozen variable is in nobody's way, where steps are merged.
 func TestFrozenVariablesMayHaveGradients(t *testing.T) {
+	t.Parallel()
 	merging := strategy.Strategy{MaxMergeVarNum: 2, SendWaitTimes: 1000, Merge: strategy.MergeSum}
 	trial.Cluster(1, 1).Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 		w := &optimizer.Param{Name: "w", Shape: []int{1}, W: make([]float32, 1), G: []float32{1}}

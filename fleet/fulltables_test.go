@@ -16,6 +16,7 @@ import (
 // TestFullTablesSaySo: a table that comes to its MaxBytes warns of that before it turns ids away, and then says how
 // many it turned away, by its name, wherever tables lie; Stats have the number. A table without a bound says nothing.
 func TestFullTablesSaySo(t *testing.T) {
+	t.Parallel()
 	for name, k := range map[string]struct {
 		servers int
 		s       strategy.Strategy

@@ -21,6 +21,7 @@ import (
 // predicts what the model predicts before its first step, rows that it doesn't touch stay in it and in what it saves, and rows
 // that it trains go on from what they were, also where an entry policy lets no new one in.
 func TestALoadedModelTrainsOn(t *testing.T) {
+	t.Parallel()
 	dir := trial.MixedModel(t)
 	for name, j := range trial.SomeOf(t, trial.Jobs(t)) {
 		for variant, change := range map[string]func(*optimizer.Param){
@@ -117,6 +118,7 @@ func predict(t *testing.T, dir string) []float32 {
 
 // TestALoadedModelTrainsOnLocally is the same of a trainer without a fleet.
 func TestALoadedModelTrainsOnLocally(t *testing.T) {
+	t.Parallel()
 	dir := trial.MixedModel(t)
 	m, err := nn.Load(dir)
 	if err != nil {
@@ -136,6 +138,7 @@ func TestALoadedModelTrainsOnLocally(t *testing.T) {
 
 // TestWhoHasNotLoadedIsRefused: a server that builds the model's graph with other rows than its workers has none to begin with.
 func TestWhoHasNotLoadedIsRefused(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	dir, other := trial.MixedModel(t), trial.MixedModel(t)
 	errs := trial.Cluster(1, 1).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
@@ -165,6 +168,7 @@ func TestWhoHasNotLoadedIsRefused(t *testing.T) {
 // TestNewRowsOfALoadedModel: an id that the model has not got is born with the initial values that the table was declared with,
 // also in a table without a height.
 func TestNewRowsOfALoadedModel(t *testing.T) {
+	t.Parallel()
 	dir := trial.MixedModel(t)
 	m, err := nn.Load(dir)
 	if err != nil {
@@ -193,6 +197,7 @@ func TestNewRowsOfALoadedModel(t *testing.T) {
 // TestACheckpointReplacesLoadedRows: rows of the loaded model that the checkpointed job had dropped are not in the one that goes
 // on from it.
 func TestACheckpointReplacesLoadedRows(t *testing.T) {
+	t.Parallel()
 	dir, saved := trial.MixedModel(t), t.TempDir()
 	for name, c := range trial.Sizes() {
 		t.Run(name, func(t *testing.T) {

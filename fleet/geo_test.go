@@ -125,6 +125,7 @@ func (g *geoTwin) give(w int, key uint64, n float64) {
 // TestGeoIsItsFormula has two workers train and exchange in turn, and compares the servers with the formula in float64: as the
 // original leaves them, and with what exchanges leave sent on.
 func TestGeoIsItsFormula(t *testing.T) {
+	t.Parallel()
 	const workers, k = 2, 3
 	for _, rest := range strategy.GeoRests() {
 		t.Run(string(rest), func(t *testing.T) {
@@ -233,6 +234,7 @@ func alternate(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, ready *
 // and delays messages. When all is settled the workers' copies are the same bits, also of rows that a worker alone has trained,
 // which no server sends back to it.
 func TestGeoCopiesAgree(t *testing.T) {
+	t.Parallel()
 	const workers, steps = 3, 17
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
@@ -284,6 +286,7 @@ func (b *bowl) trainAndRead(ctx context.Context, f *fleet.Fleet, steps int) (val
 // TestGeoOutlivesACall has a save give up while it waits for an exchange: that comes to its end all the same, and the worker's copy is what it
 // was.
 func TestGeoOutlivesACall(t *testing.T) {
+	t.Parallel()
 	var slow atomic.Bool
 	wrap := func(below transport.Transport) transport.Transport {
 		return &trial.Tap{Transport: below, Before: func(string, [][]byte) error {
@@ -314,6 +317,7 @@ func TestGeoOutlivesACall(t *testing.T) {
 
 // TestGeoRefuses names what geo can't do.
 func TestGeoRefuses(t *testing.T) {
+	t.Parallel()
 	for says, try := range map[string]struct {
 		rule   optimizer.Rule
 		change func(*bowl)

@@ -38,6 +38,7 @@ func ofIDs(ids ...int64) map[string]*gorgonia.Dense {
 // TestGivenValuesAreSaved: a table that begins with given values is saved with those rows too that nothing has trained, since no
 // graph tells their values: the loaded model says of every id what the job says.
 func TestGivenValuesAreSaved(t *testing.T) {
+	t.Parallel()
 	var all []int64
 	for id := range int64(3000) {
 		all = append(all, id)
@@ -80,6 +81,7 @@ func TestGivenValuesAreSaved(t *testing.T) {
 
 // TestWhatCantBeSavedIsToldAtMinimize: training goes on, with a warning before it begins.
 func TestWhatCantBeSavedIsToldAtMinimize(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	f, err := fleet.New(t.Context(), nil, fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {

@@ -35,6 +35,7 @@ func hundredRows(t *testing.T) []string {
 // TestGlobalShuffleOnAJob is the original's order of calls: each worker loads its files, the next day's are under way, and all shuffle. The
 // hundred rows stay a hundred, on servers, among workers and alone.
 func TestGlobalShuffleOnAJob(t *testing.T) {
+	t.Parallel()
 	paths := hundredRows(t)
 	for _, workers := range []int{1, 2, 3} {
 		meeting(t, workers, func(ctx context.Context, f *fleet.Fleet) error {
@@ -75,6 +76,7 @@ func TestGlobalShuffleOnAJob(t *testing.T) {
 
 // TestAllGatherBytes: nobody's bytes are nobody's but of one who has left.
 func TestAllGatherBytes(t *testing.T) {
+	t.Parallel()
 	meeting(t, 3, func(ctx context.Context, f *fleet.Fleet) error {
 		for round := range 3 { // server 0 forgets each when all have come to the next
 			var mine []byte

@@ -30,6 +30,7 @@ type backJob struct {
 // TestEverybodyGoesBack kills servers in every order, and starts again every role that ends: nobody trains on with one server's weights of
 // before and another's fresh ones, so that in the end the weights count the steps of one run, each once.
 func TestEverybodyGoesBack(t *testing.T) {
+	t.Parallel()
 	at := func(d ...time.Duration) map[string]time.Duration {
 		all := map[string]time.Duration{}
 		for i, d := range d {
@@ -159,6 +160,7 @@ func (j *backJob) holds(ctx context.Context, f *fleet.Fleet, c *trial.Counter, s
 // TestASecondJobIsRefused starts a job again at its addresses while it trains, the same program with the same processes: each of the second
 // job's is refused by name, and the weights count the steps of the first alone.
 func TestASecondJobIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, m := range deathModes(t) {
 		t.Run(string(m.Mode), func(t *testing.T) {
 			j := &backJob{strategy: m}
@@ -192,6 +194,7 @@ func TestASecondJobIsRefused(t *testing.T) {
 // TestNobodyPublishes ends worker 0 when it has joined and before it has published: the others are told, at once where they go in step with
 // it and it says so, and else when it has been silent for a worker timeout, and do not wait for weights that nobody has.
 func TestNobodyPublishes(t *testing.T) {
+	t.Parallel()
 	for _, m := range deathModes(t) {
 		for _, stopped := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, stopped %t", m.Mode, stopped), func(t *testing.T) {

@@ -47,6 +47,7 @@ func (c curve) rule() optimizer.Rule {
 // TestGoldenCurvesInSync has two servers and two workers, each with its half of every batch of 20, go down the curves that
 // one process went down with the whole.
 func TestGoldenCurvesInSync(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	dir := os.Getenv("GOLDEN_DIR")
 	if dir == "" {

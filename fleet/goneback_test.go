@@ -30,6 +30,7 @@ import (
 // a scorer that was up all the time, a scorer that is opened afresh and a scorer that skips saves serve the trainer's
 // rows.
 func TestServingFollowsAJobThatGoesBack(t *testing.T) {
+	t.Parallel()
 	for name, k := range trial.SomeOf(t, map[string]struct {
 		servers, workers int
 		strategy         strategy.Strategy
@@ -194,6 +195,7 @@ func (p *publisher) look(ctx context.Context, f *fleet.Fleet, c *clicking) error
 // TestServersThatComeBackKnowWhatWasSaved: a job goes on from a checkpoint, saves a base where a delta is refused, and then deltas, though both
 // servers are killed and come back to their journals behind each save, with a checkpoint since and without.
 func TestServersThatComeBackKnowWhatWasSaved(t *testing.T) {
+	t.Parallel()
 	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
 	s.Recovery.Every = strategy.Duration(time.Hour)
 	dir := t.TempDir()
@@ -285,6 +287,7 @@ func untilKilled(ctx context.Context, f *fleet.Fleet, network transport.Transpor
 // TestAWorkerThatEndsWhileItSaves: a worker dies when its delta is whole and no server knows of that. The next delta would be another of the same
 // number: it is refused.
 func TestAWorkerThatEndsWhileItSaves(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	synctest.Test(t, func(t *testing.T) {
@@ -345,6 +348,7 @@ func TestAWorkerThatEndsWhileItSaves(t *testing.T) {
 // TestForkedDeltas: two jobs that go on from one checkpoint have saved deltas of one base, each without a look at the other's. Nobody serves a
 // mixture, or one of them by its name: readers say what both are, serve what comes before, and go on with the next base.
 func TestForkedDeltas(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	at := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
 	legs := []func(context.Context, *fleet.Fleet, *clicking) error{
@@ -426,6 +430,7 @@ func TestForkedDeltas(t *testing.T) {
 
 // TestDeltasOfAnotherModel: a delta of other outputs, or of a larger model, is refused when it is saved, and right ones follow the base still.
 func TestDeltasOfAnotherModel(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 2} {
 		dir := t.TempDir()
 		at := func(name string) string { return filepath.Join(dir, name) }
@@ -455,6 +460,7 @@ func TestDeltasOfAnotherModel(t *testing.T) {
 
 // TestDeltasOfAnotherFormat: a delta whose lines are read in another way than the base's is refused when it is saved.
 func TestDeltasOfAnotherFormat(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 1} {
 		dir := t.TempDir()
 		fleettest.Cluster{Servers: servers, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
@@ -489,6 +495,7 @@ func TestDeltasOfAnotherFormat(t *testing.T) {
 
 // TestWhatWasSavedIsSaid: rows, rows that thresholds leave out, and bytes, in jobs of every kind; a base without a row is a warning.
 func TestWhatWasSavedIsSaid(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 2}} {
 		dir := t.TempDir()
 		var log trial.Log
@@ -543,6 +550,7 @@ func TestWhatWasSavedIsSaid(t *testing.T) {
 // TestASaveThatFailsAtItsEnd: a base whose record can't be written changes nothing: the next delta follows the base
 // before.
 func TestASaveThatFailsAtItsEnd(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 2} {
 		dir := t.TempDir()
 		at := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }

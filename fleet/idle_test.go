@@ -19,6 +19,7 @@ import (
 // TestAWorkerWithoutFiles: of three workers and two files, the one without a file is told so; one that says it may have none sits
 // the epoch out, and the others train, in rounds and without.
 func TestAWorkerWithoutFiles(t *testing.T) {
+	t.Parallel()
 	dir, paths := t.TempDir(), []string{}
 	for _, name := range []string{"a", "b"} {
 		paths = append(paths, filepath.Join(dir, name))

@@ -38,6 +38,7 @@ func wideNet() (g *nn.Graph, out, loss *nn.Node) {
 // TestIDsOfAllBits trains on signs up to 2⁶⁴−1 from a slot text file on two servers; a checkpoint, a text of the rows and a saved
 // model have them, and other servers and nn.Load give the same predictions.
 func TestIDsOfAllBits(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "signs")
 	if err := os.WriteFile(path, []byte(signText), 0o600); err != nil {

@@ -33,6 +33,7 @@ func (d stoppedDisk) CreateTemp(dir, pattern string) (files.Temp, error) {
 // TestStepsGoOnWhileASaveIsWritten stops the disk in the middle of a save: workers make all of their steps, and what is written then is the
 // weights of one step.
 func TestStepsGoOnWhileASaveIsWritten(t *testing.T) {
+	// Serial: it replaces the disk of every checkpoint.
 	for _, in := range trial.Places {
 		t.Run(in.Name, func(t *testing.T) {
 			dir := t.TempDir()

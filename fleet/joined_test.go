@@ -19,6 +19,7 @@ import (
 // sessions that are kept or made anew, gradients of several steps, clips, and a checkpoint that is loaded between: their weights are those
 // of one process that trains on the joined batches, computed in float64 by maps.
 func TestSyncIsTheJoinedTraining(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 60, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			j := drawJoined(seed, t.TempDir())

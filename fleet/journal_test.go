@@ -83,6 +83,7 @@ func live(ctx context.Context, f *fleet.Fleet, network transport.Transport, afte
 // TestServersComeBack kills servers at drawn moments, now and then both, and starts them again: every push counts once, in every mode, and
 // workers notice no more than that an answer takes longer.
 func TestServersComeBack(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		trial.EachSeed(t, 6, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
@@ -198,6 +199,7 @@ func countSlowly(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, steps
 // TestServersComeBackToTheBits trains in rounds, whose servers clip by the norm of all, under rules with a state of their own, and kills
 // servers on the way: the model ends in the very bits of a job that nothing happened to. Rows wait for their entry.
 func TestServersComeBackToTheBits(t *testing.T) {
+	t.Parallel()
 	rules := map[string]optimizer.Rule{
 		"SGD": optimizer.SGD{LR: 0.1}, "Adam": optimizer.Adam{LR: 0.01}, "dense Adam": optimizer.Adam{LR: 0.01, Dense: true},
 		"clipped": optimizer.ClipByGlobalNorm{Rule: optimizer.Adagrad{LR: 0.1}, Norm: 0.1},
@@ -316,6 +318,7 @@ func waitedFor(t *testing.T, mode strategy.Mode, timeout time.Duration) (waited 
 // TestALostJournalSendsAllBack has a server come back whose journal is gone, or of which a byte is another: every role ends with
 // ErrWentBack, and when all are started again the job begins from its last checkpoint, or from nothing as here.
 func TestALostJournalSendsAllBack(t *testing.T) {
+	t.Parallel()
 	flip := func(where float64) func(string) error {
 		return func(path string) error {
 			b, err := os.ReadFile(path)
@@ -370,6 +373,7 @@ func TestALostJournalSendsAllBack(t *testing.T) {
 // is left, and no checkpoint keeps it. Either every role ends with ErrWentBack or, where nobody had an answer to what is lacking, every push
 // counts.
 func TestAJournalThatLacksItsEnd(t *testing.T) {
+	t.Parallel()
 	went := 0
 	for _, mode := range strategy.Modes() {
 		for _, part := range []float64{0.1, 0.5, 0.9} {
@@ -449,6 +453,7 @@ func lacksItsEnd(ctx context.Context, t *testing.T, f *fleet.Fleet, network tran
 // TestTheSentBackSaySo: a server sends all workers back in the answers to their steps, and its own word to server 0 is slow, as are its answers
 // to heartbeats. The workers end at once: what they were told is why server 0 ends too, and not that they have died.
 func TestTheSentBackSaySo(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP} {
 		t.Run(string(mode), func(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode, HeartbeatInterval: strategy.Duration(2 * time.Second)}, t.TempDir(), strategy.JournalProcess)
@@ -490,6 +495,7 @@ func (n *slowWords) Call(ctx context.Context, endpoint string, req [][]byte, rea
 // TestStartedTwiceBesideAServerThatCameBack starts a worker a second time, by mistake, while its first process trains on with a server that has
 // come back: the second is refused, as it is by any other server, and the first trains to its end.
 func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		t.Run(string(mode), func(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
@@ -526,6 +532,7 @@ func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
 // TestAServersMachineIsAway has nothing answer where server 1 was, not even that nobody listens there, for longer than a worker may be silent:
 // the others wait for it as they do for a process.
 func TestAServersMachineIsAway(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		t.Run(string(mode), func(t *testing.T) {
 			const steps = 12
@@ -569,6 +576,7 @@ func TestAServersMachineIsAway(t *testing.T) {
 // TestAWorkerDiesBesideAServer kills the only worker and one of two servers at once. The worker is back long before the server, for which it
 // waits: the job goes on with all that was acknowledged.
 func TestAWorkerDiesBesideAServer(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
 		t.Run(string(mode), func(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
@@ -624,6 +632,7 @@ func countUp(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, least *fl
 
 // TestPositionsComeBack has a server come back that nobody pushes to any more: a checkpoint still says how far the worker is in its data.
 func TestPositionsComeBack(t *testing.T) {
+	t.Parallel()
 	const steps = 5
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -662,6 +671,7 @@ func TestPositionsComeBack(t *testing.T) {
 // TestAReturnedServerKnowsTheDead has a worker of three die, and a server be killed and come back when the others go on without it: nobody
 // waits for the dead again.
 func TestAReturnedServerKnowsTheDead(t *testing.T) {
+	t.Parallel()
 	for server := range 2 {
 		t.Run(fmt.Sprint("server ", server), func(t *testing.T) {
 			s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
@@ -705,6 +715,7 @@ func TestAReturnedServerKnowsTheDead(t *testing.T) {
 // TestABarrierIsOverOnce has a server be killed when one of two workers has passed a barrier, and the other has no answer yet: it has it from
 // the server that comes back, though the first comes to that barrier no more.
 func TestABarrierIsOverOnce(t *testing.T) {
+	t.Parallel()
 	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
 	s.Recovery.Every = strategy.Duration(time.Hour)
 	synctest.Test(t, func(t *testing.T) {
@@ -760,6 +771,7 @@ func (d *deafToGathers) Call(ctx context.Context, endpoint string, req [][]byte,
 // TestALateSave has the messages of a save that is over come to a server once more, when that was killed and has come back since, and makes
 // it come back again: the checkpoint is what it was, and nothing that was trained after it is lost.
 func TestALateSave(t *testing.T) {
+	t.Parallel()
 	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
 	s.Recovery.Every = strategy.Duration(time.Hour)
 	synctest.Test(t, func(t *testing.T) {
@@ -818,6 +830,7 @@ func TestALateSave(t *testing.T) {
 // TestEverythingDies kills all roles of a job with a journal at once. Where workers go in step, those that are started again are none of the
 // lives that the servers know, so that all go back to the last checkpoint; elsewhere they go on with what the servers have.
 func TestEverythingDies(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			s, err := strategy.Named(string(mode))
@@ -868,6 +881,7 @@ func TestEverythingDies(t *testing.T) {
 // TestAllWorkersDie kills all workers of a job with a journal, and nobody starts them again before servers give them up. Where workers don't go
 // in step, the servers that are started with the next workers have what they had, and the workers meet again where some had been alone.
 func TestAllWorkersDie(t *testing.T) {
+	t.Parallel()
 	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
 		t.Run(string(mode), func(t *testing.T) {
 			s, err := strategy.Named(string(mode))
@@ -915,6 +929,7 @@ func TestAllWorkersDie(t *testing.T) {
 // TestAJobWithAJournalIsAskedToEnd, all of it, in the middle of an epoch. Where workers go in step, a checkpoint is saved first, since they
 // can't go on with what servers have; nowhere does a role wait for others that are not there any more.
 func TestAJobWithAJournalIsAskedToEnd(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			roles := []string{"server 0", "server 1", "worker 0", "worker 1"}
@@ -981,6 +996,7 @@ func twoEpochs(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, seen *[
 
 // TestAWorkerLeavesAServerThatIsAway: a worker that has done its work says so to a server too that is being started again.
 func TestAWorkerLeavesAServerThatIsAway(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			s := journaled(strategy.Strategy{Mode: mode}, t.TempDir(), strategy.JournalProcess)
@@ -1011,6 +1027,7 @@ func TestAWorkerLeavesAServerThatIsAway(t *testing.T) {
 
 // TestTablesMadeTwice: a server that makes its tables anew before it serves has its journal to itself.
 func TestTablesMadeTwice(t *testing.T) {
+	t.Parallel()
 	s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -1038,6 +1055,7 @@ func TestTablesMadeTwice(t *testing.T) {
 
 // TestSavesWhileServersComeBack: a checkpoint, or a model, that a program asks for is made anew when a server was killed in the middle of it.
 func TestSavesWhileServersComeBack(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
@@ -1088,6 +1106,7 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 // TestDaysWhileServersComeBack: a period that a program ends while servers are killed ends once on each, also where two workers end it at
 // once, of which one may be told what the other's has dropped.
 func TestDaysWhileServersComeBack(t *testing.T) {
+	t.Parallel()
 	for workers := 1; workers <= 2; workers++ {
 		calm := rowsOfDays(t, 0, workers, false)
 		trial.EachSeed(t, 8, func(seed trial.Seed) {

@@ -17,6 +17,7 @@ import (
 // TestEndedContextsInEveryKindOfJob: with servers, among replicas and alone, a call whose context has ended says so by its name
 // and changes nothing: the same call with another context has its effect, and training goes on.
 func TestEndedContextsInEveryKindOfJob(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]fleettest.Cluster{"alone": trial.Cluster(0, 1), "collective": trial.Cluster(0, 2), "with servers": trial.Cluster(1, 2)} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -90,6 +91,7 @@ func goesOn(ctx context.Context, t *testing.T, f *fleet.Fleet, o *trial.Toy) err
 // TestStopWithAnEndedContext: a process alone says that its context has ended as a worker of servers does, and has stopped all
 // the same.
 func TestStopWithAnEndedContext(t *testing.T) {
+	t.Parallel()
 	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
 		if err := minimized(f, optimizer.SGD{LR: 0.1}); err != nil {
 			return err

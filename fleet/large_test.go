@@ -19,6 +19,7 @@ import (
 
 // TestGiantVariable trains a variable of 3 GiB over loopback TCP. It takes 10 GiB of memory and runs when FLEET_LONG is set.
 func TestGiantVariable(t *testing.T) {
+	// Serial: it takes 10 GiB of memory.
 	if os.Getenv("FLEET_LONG") == "" {
 		t.Skip("set FLEET_LONG=1: this takes 10 GiB of memory and half a minute")
 	}

@@ -26,6 +26,7 @@ import (
 // Where a server had closed the round, the gradient of the dead counts on all servers that had it; where none had, on all or on none, and
 // nowhere where it came later. The log has exactly the rounds that are torn.
 func TestTheLastGradientOfTheDead(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	for _, reached := range trial.Some(t, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
 		for others := range 8 {
@@ -157,6 +158,7 @@ func (j *lastGradient) play(ctx context.Context, f *fleet.Fleet, network transpo
 // TestALifeThatSomeServersRefuse has worker 1 die when its first push has come to server 1 alone. Its next process joins at server 0, where the
 // life before has done nothing, and is refused by server 1: worker 0 does not wait for either.
 func TestALifeThatSomeServersRefuse(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := transport.NewMemory()
 		dying := &deathbed{Transport: network, reaches: func(endpoint string) bool { return endpoint == "server-1:1" }, held: map[string][]byte{}}

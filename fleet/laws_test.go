@@ -25,6 +25,7 @@ func law(rule optimizer.Rule, s strategy.Strategy) trial.Training {
 
 // TestSyncEqualsLocal holds sync mode to what it promises: three workers train as one process does on their joined batch.
 func TestSyncEqualsLocal(t *testing.T) {
+	t.Parallel()
 	for name, rule := range trial.Rules() {
 		t.Run(name, func(t *testing.T) {
 			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
@@ -48,6 +49,7 @@ func TestSyncEqualsLocal(t *testing.T) {
 // TestSyncEqualsLocalUnderEveryRule is the same for every rule but DPSGD, whose noise is its own, after 100 steps, where single
 // elements may differ more: sums round.
 func TestSyncEqualsLocalUnderEveryRule(t *testing.T) {
+	t.Parallel()
 	rules := trial.OtherRules()
 	maps.Copy(rules, trial.Rules())
 	rules["DenseAdam"], rules["Centred"] = optimizer.Adam{LR: 0.01, Dense: true}, optimizer.RMSProp{LR: 0.001, Centered: true}
@@ -68,6 +70,7 @@ func TestSyncEqualsLocalUnderEveryRule(t *testing.T) {
 
 // TestSyncIsOneTraining holds sync mode to one result, bit for bit, whatever carries the parameters and wherever they lie.
 func TestSyncIsOneTraining(t *testing.T) {
+	t.Parallel()
 	type run struct {
 		cluster fleettest.Cluster
 		change  func(*strategy.Strategy)
@@ -102,6 +105,7 @@ func TestSyncIsOneTraining(t *testing.T) {
 
 // TestUnevenWorkers has workers with different numbers of batches end an epoch, meet, and train on.
 func TestUnevenWorkers(t *testing.T) {
+	t.Parallel()
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
 			trial.Training{Rule: optimizer.SGD{LR: 0.01}, Strategy: s, To: 2, Ahead: true, After: uneven}.On(t, trial.Cluster(2, 3))

@@ -15,6 +15,7 @@ import (
 // TestLeaversSayWhatIsSaved: all roles of a job are asked to end, as ^C does, at nearly the same moment. One worker says that the same
 // command goes on, nobody warns of a loss that there is not, and what is in the directory is whole.
 func TestLeaversSayWhatIsSaved(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, countedJobs(t)) {
 		trial.EachSeed(t, 6, func(seed trial.Seed) {
 			t.Run(fmt.Sprint(name, " ", seed.N), func(t *testing.T) {

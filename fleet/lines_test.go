@@ -16,6 +16,7 @@ import (
 
 // TestEveryPushCountsOnceOverBrokenLines trains over TCP connections that break after a few messages, by seed: sums are exact.
 func TestEveryPushCountsOnceOverBrokenLines(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	const steps, workers = 8, 3
 	for _, seed := range trial.Some(t, []uint64{0, 1, 2, 3}) {

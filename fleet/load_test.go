@@ -16,6 +16,7 @@ import (
 
 // TestServersLoadBeforeTheyServe: tables that are served are not replaced, and a directory must be one of a checkpoint.
 func TestServersLoadBeforeTheyServe(t *testing.T) {
+	t.Parallel()
 	fleettest.Run(t, 1, 1, func(ctx context.Context, f *fleet.Fleet) error {
 		if err := (trial.Training{Strategy: strategy.Sync(), To: 2}).Run(ctx, f); err != nil || f.IsWorker() {
 			return err
@@ -38,6 +39,7 @@ func TestServersLoadBeforeTheyServe(t *testing.T) {
 // TestLoadOfSomeParams begins a job with two params of another job's checkpoint: those it has from there, whatever servers wrote
 // them and read them, and all others are new.
 func TestLoadOfSomeParams(t *testing.T) {
+	t.Parallel()
 	saved, fresh := t.TempDir(), trial.NewToy()
 	old := trial.Training{Strategy: strategy.Sync(), To: 3, Save: saved}.Weights(t, trial.Cluster(2, 2))
 	begin := trial.Training{Strategy: strategy.Sync(), Load: saved, Params: []string{"big", "emb"}}

@@ -42,6 +42,7 @@ func trainGiven(t *testing.T, workers int, rule optimizer.Rule, s strategy.Strat
 // TestLocalSGD follows the formula by hand in float64: each worker goes its own way from step BeginStep on and meets the others
 // every KSteps; with momentum each keeps its own velocity.
 func TestLocalSGD(t *testing.T) {
+	t.Parallel()
 	const lr, k, begin, steps = 0.1, 3, 2, 9
 	grad := func(worker, step int) float64 { return float64((worker+1)*(step*step%5) - 2) }
 	for name, c := range map[string]struct {
@@ -82,6 +83,7 @@ func TestLocalSGD(t *testing.T) {
 
 // TestAdaptiveLocalSGD follows the formula by hand: the less is lost and the higher the rate, the oftener workers meet.
 func TestAdaptiveLocalSGD(t *testing.T) {
+	t.Parallel()
 	const steps, init = 41, 5
 	grad := func(worker, step int) float64 { return float64((worker+1)*(step*step%5) - 2) }
 	loss := func(worker, step int) float64 { return float64(8+worker) / float64(1+step%13) }
@@ -126,6 +128,7 @@ func TestAdaptiveLocalSGD(t *testing.T) {
 
 // TestLocalSGDEndsEpochsTogether: workers with different numbers of steps have one model when an epoch has ended.
 func TestLocalSGDEndsEpochsTogether(t *testing.T) {
+	t.Parallel()
 	s := strategy.Sync()
 	s.LocalSGD.KSteps = 2
 	got := trainGiven(t, 3, optimizer.SGD{LR: 0.1}, s, true, func(ctx context.Context, worker int, g *trial.Given) error {
@@ -143,6 +146,7 @@ func TestLocalSGDEndsEpochsTogether(t *testing.T) {
 
 // TestGradientMerge: k steps make one update, of the mean weighted by samples or of the sum, alone and with others.
 func TestGradientMerge(t *testing.T) {
+	t.Parallel()
 	gradients, n := []float32{1, 3, -2, 6, 5}, []int{4, 4, 4, 8, 4} // the fifth step waits for three more, or the end of the epoch
 	for _, c := range []struct {
 		sum, ended bool
@@ -173,6 +177,7 @@ func TestGradientMerge(t *testing.T) {
 
 // TestGradientMergeOfRows: an epoch in steps of a quarter, merged by four, is the epoch in whole steps.
 func TestGradientMergeOfRows(t *testing.T) {
+	t.Parallel()
 	weights := func(k int) []byte {
 		s := strategy.Sync()
 		s.GradientMerge.KSteps = k
@@ -186,6 +191,7 @@ func TestGradientMergeOfRows(t *testing.T) {
 }
 
 func TestWithoutServersIsRefusedWithServers(t *testing.T) {
+	t.Parallel()
 	for want, change := range map[string]func(*strategy.Strategy){
 		"localsgd is for jobs without servers":             func(s *strategy.Strategy) { s.LocalSGD.KSteps = 2 },
 		"adaptive_localsgd is for jobs without servers":    func(s *strategy.Strategy) { s.AdaptiveLocalSGD.InitKSteps = 2 },
@@ -209,6 +215,7 @@ func TestWithoutServersIsRefusedWithServers(t *testing.T) {
 
 // TestAdaptiveNeedsALoss: an objective that says no loss is told so, not trained with a k of nothing.
 func TestAdaptiveNeedsALoss(t *testing.T) {
+	t.Parallel()
 	s := strategy.Sync()
 	s.AdaptiveLocalSGD.InitKSteps = 2
 	trial.Refused(t, trial.Cluster(0, 2), "the objective says none", func(ctx context.Context, f *fleet.Fleet) error {
@@ -223,6 +230,7 @@ func TestAdaptiveNeedsALoss(t *testing.T) {
 // TestLocalSGDGoesOn draws jobs of local SGD with uneven epochs: one that goes on from a checkpoint between two of them ends with the bits
 // of one that was not disturbed.
 func TestLocalSGDGoesOn(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 40, func(seed trial.Seed) {
 		r := rand.New(rand.NewPCG(seed.N, 5))
 		workers, k, begin := 2+r.IntN(2), 1+r.IntN(4), r.IntN(6)

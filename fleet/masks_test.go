@@ -104,6 +104,7 @@ func (m *masked) distinct() (steps, ways int) {
 // TestNoTwoStepsDropAlike: the steps of all epochs, workers and threads, and those of a job that is started again, also with other numbers
 // of servers, workers and threads.
 func TestNoTwoStepsDropAlike(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		if job.Strategy.Mode == strategy.ModeGeo {
 			continue // of SGD alone; TestEachSampleOnce has it
@@ -125,6 +126,7 @@ func TestNoTwoStepsDropAlike(t *testing.T) {
 // TestDroppedOnAnyServers: a job that is started again on other servers, or on none, comes to the bits of one that was never stopped, and
 // the first thread of its first worker drops what a process alone does.
 func TestDroppedOnAnyServers(t *testing.T) {
+	t.Parallel()
 	whole := (&masked{Cluster: trial.Cluster(2, 2), strategy: strategy.Sync(), dir: t.TempDir(), epochs: 3}).run(t)
 	for servers := range 4 {
 		leg := &masked{Cluster: trial.Cluster(2, 2), strategy: strategy.Sync(), dir: t.TempDir()}
@@ -147,6 +149,7 @@ func TestDroppedOnAnyServers(t *testing.T) {
 // TestFrozenForEveryExecutor: values of frozen params that nobody has set are those that they began with, in executors that train or
 // evaluate beside the first too.
 func TestFrozenForEveryExecutor(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		job.Cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 			g := nn.NewGraph(1)

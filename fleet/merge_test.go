@@ -22,6 +22,7 @@ func inParts(k int) func(f *fleet.Fleet, step int) []trial.Sample {
 
 // TestMergedStepsAreOne: k steps of which one push is made train as one step on all of theirs, with servers, without and alone.
 func TestMergedStepsAreOne(t *testing.T) {
+	t.Parallel()
 	const k = 4 // divides 24 / 3
 	rules := trial.Rules()
 	rules["clipped"] = trial.Clips()["all"]
@@ -46,6 +47,7 @@ func TestMergedStepsAreOne(t *testing.T) {
 // TestTheRestIsPushed: what is left over at the end of an epoch, at a barrier, at a session's end and at the worker's end counts,
 // in every mode that merges, whether other workers and threads have something left over or not.
 func TestTheRestIsPushed(t *testing.T) {
+	t.Parallel()
 	ends := map[string]func(context.Context, *fleet.Fleet, optimizer.Trainer, optimizer.Session) error{
 		"epoch": func(ctx context.Context, _ *fleet.Fleet, tr optimizer.Trainer, _ optimizer.Session) error {
 			return tr.EndEpoch(ctx)
@@ -101,6 +103,7 @@ func TestTheRestIsPushed(t *testing.T) {
 // TestMergedResume: a training that merges, saved at an epoch's end and resumed on another number of servers, goes on as if it
 // had not stopped; whoever trains on has the pushes of its rest in the checkpoint too.
 func TestMergedResume(t *testing.T) {
+	t.Parallel()
 	s := strategy.Sync()
 	s.GradientMerge.KSteps = 3
 	for half, wantPushes := range map[int]int64{6: 2, 4: 2} { // the fourth step is a push of its own at the barrier

@@ -19,6 +19,7 @@ import (
 // TestAModelWithoutRows saves a model with an embedding that has no rows yet, because nothing was trained or its entry lets no id
 // in so early, and loads it: it says what it said when it was saved.
 func TestAModelWithoutRows(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 1}} {
 		for _, height := range []int{0, 50} {
 			for _, filter := range []int{0, 50} {

@@ -45,6 +45,7 @@ func train(ctx context.Context, trainer optimizer.Trainer, enough *atomic.Bool) 
 
 // TestAModelIsACut saves models while others train: in each all weights have made the same steps.
 func TestAModelIsACut(t *testing.T) {
+	t.Parallel()
 	for name, c := range trial.SomeOf(t, map[string]struct {
 		servers, workers, threads int
 		strategy                  strategy.Strategy
@@ -120,6 +121,7 @@ func inUse() uint64 {
 // TestAModelStreams saves a table of 32 MB: rows pass through the worker in pages, of which a few MB are in memory at a time,
 // here together with the servers' side of them; and the file is the table, by ascending id.
 func TestAModelStreams(t *testing.T) {
+	// Serial: it measures the memory in use.
 	trial.Long(t)
 	const rows, dim, steps, bound = 1 << 18, 32, 8, 8 << 20
 	dir := t.TempDir()
@@ -193,6 +195,7 @@ func fill(ctx context.Context, o *trial.Counter, rows, steps int) error {
 // TestASaveThatIsInterrupted ends the context of a save at each of its messages: the old model stays and nothing else is left,
 // and nobody waits for a cut that is over.
 func TestASaveThatIsInterrupted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var left atomic.Int64                        // so many messages may travel
 	var leave atomic.Pointer[context.CancelFunc] // until this context ends

@@ -20,6 +20,7 @@ import (
 // TestModesWithoutRoundsCountEveryPush trains with every choice of the modes in which each push is an update: with plain
 // gradient descent and sums, the weights count the steps of all workers whatever was merged or overtaken.
 func TestModesWithoutRoundsCountEveryPush(t *testing.T) {
+	t.Parallel()
 	const steps, workers = 30, 3
 	for name, s := range map[string]strategy.Strategy{
 		"async":          strategy.Async(),
@@ -42,6 +43,7 @@ func TestModesWithoutRoundsCountEveryPush(t *testing.T) {
 
 // TestStaleness lets worker 1 dawdle and watches how far worker 0 gets ahead.
 func TestStaleness(t *testing.T) {
+	t.Parallel()
 	const steps = 12
 	for _, bound := range []int{0, 3} {
 		t.Run(fmt.Sprint(bound), func(t *testing.T) {
@@ -82,6 +84,7 @@ func TestStaleness(t *testing.T) {
 // TestThreadsMeet trains with two threads a worker in mode half_async: their gradients are averaged into one push, so a step of
 // both counts once, and both go on with the same weights.
 func TestThreadsMeet(t *testing.T) {
+	t.Parallel()
 	const steps, workers = 10, 2
 	for merge, want := range map[strategy.Merge]float32{strategy.MergeMean: steps * workers, strategy.MergeSum: 2 * steps * workers} {
 		t.Run(string(merge), func(t *testing.T) {
@@ -133,6 +136,7 @@ func trainTogether(ctx context.Context, steps int, threads ...*trial.Counter) er
 // TestGeoSumsUnderFaults has two workers count steps on their copies while the network loses, repeats and reorders messages:
 // halves of whole numbers are exact, so the servers come to the exact sum.
 func TestGeoSumsUnderFaults(t *testing.T) {
+	t.Parallel()
 	const steps, workers = 20, 2
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
 		for _, frame := range []int{0, 4096} {

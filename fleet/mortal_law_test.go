@@ -23,6 +23,7 @@ import (
 // each other and meet again; whose dead send messages still when others have their places. Every push counts as trial.Ledger has it, every job
 // comes to its end, and one whose servers come back with their journals goes back to no checkpoint without a reason. FLEET_SEEDS=10000 draws that many; FLEET_SEED=n draws the one that failed.
 func TestMortalJobs(t *testing.T) {
+	t.Parallel()
 	jobs, blows, pushes, generations, from := 0, 0, 0, 0, 0
 	trial.EachSeed(t, 40, func(seed trial.Seed) {
 		m := drawMortal(seed, t.TempDir())

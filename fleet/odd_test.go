@@ -73,6 +73,7 @@ func (o *odd) session(do func(optimizer.Session) error) func() error {
 // TestOddCalls has workers call in any order: they hear what is wrong, nobody panics, and all end within the bounds of their
 // waits.
 func TestOddCalls(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 12, func(seed trial.Seed) {
 		for _, mode := range append(strategy.Modes(), "collective", "local") {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) { oddJob(t, mode, seed.N) })

@@ -24,6 +24,7 @@ type effect struct {
 // something is seen to be otherwise, and where nothing would be it is refused. A new field has no place here until it has an
 // effect.
 func TestEveryOptionActs(t *testing.T) {
+	t.Parallel()
 	all := effects()
 	for name, index := range trial.Leaves(reflect.TypeFor[strategy.Strategy]()) {
 		e, ok := all[name]

@@ -65,6 +65,7 @@ func minimize(t *testing.T, f *fleet.Fleet, o *trial.Toy) {
 
 // TestCallsOutOfOrder holds every early or misplaced call to an error that names the call that was missing.
 func TestCallsOutOfOrder(t *testing.T) {
+	t.Parallel()
 	server, worker := rolemaker.Server, rolemaker.Worker
 	tests := []struct {
 		role      rolemaker.Role
@@ -96,6 +97,7 @@ func TestCallsOutOfOrder(t *testing.T) {
 }
 
 func TestTwice(t *testing.T) {
+	t.Parallel()
 	f := member(t, rolemaker.Worker, true, true)
 	if err := trial.Minimize(f, trial.NewToy(), optimizer.SGD{LR: 0.1}, strategy.Sync()); !errors.Is(err, fleet.ErrOrder) {
 		t.Errorf("second Minimize: %v", err)
@@ -112,6 +114,7 @@ func TestTwice(t *testing.T) {
 
 // TestTrainingBeforeInitWorker opens a session too early.
 func TestTrainingBeforeInitWorker(t *testing.T) {
+	t.Parallel()
 	o, f := trial.NewToy(), member(t, rolemaker.Worker, false, false)
 	minimize(t, f, o)
 	if err := o.Train(t.Context(), trial.Samples(2, 0), nil); !errors.Is(err, fleet.ErrOrder) || !strings.Contains(err.Error(), "InitWorker") {
@@ -121,6 +124,7 @@ func TestTrainingBeforeInitWorker(t *testing.T) {
 
 // TestInitIsForgotten: a program that never calls Init trains alone, but not as a process of a job.
 func TestInitIsForgotten(t *testing.T) {
+	// Serial: it sets variables of the environment, and the default fleet.
 	fleet.Forget(t)
 	if _, err := fleet.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync()); err != nil {
 		t.Errorf("without a job: %v", err)
@@ -141,6 +145,7 @@ func TestInitIsForgotten(t *testing.T) {
 }
 
 func TestMinimizeRefuses(t *testing.T) {
+	t.Parallel()
 	f := member(t, rolemaker.Worker, true, false)
 	if _, err := f.DistributedOptimizer(nil, strategy.Sync()); err == nil {
 		t.Error("no rule was taken")
@@ -153,6 +158,7 @@ func TestMinimizeRefuses(t *testing.T) {
 // TestMinimizeRefusesWhatIsNoLoss: every role says at once that a loss is no number, or trains nothing, and minimises another
 // after it.
 func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
+	t.Parallel()
 	for role, f := range map[string]*fleet.Fleet{
 		"server": member(t, rolemaker.Server, false, false), "worker": member(t, rolemaker.Worker, false, false), "alone": member(t, 0, true, false),
 	} {
@@ -163,7 +169,7 @@ func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
 		g := nn.NewGraph(1)
 		pred := nn.Linear(g.Input("x", 3), 1, nn.LinearOptions{})
 		for want, loss := range map[string]*nn.Node{
-			`fleet: Minimize: nn: linear "fc_0" (order_test.go:164) can't be minimised: a loss has shape [1], it has [N 1]: take its Mean`: pred,
+			`fleet: Minimize: nn: linear "fc_0" (order_test.go:170) can't be minimised: a loss has shape [1], it has [N 1]: take its Mean`: pred,
 			"it depends on no parameter that can be trained": nn.Mean(g.Node("x")),
 			"the loss is nil": nil,
 		} {
@@ -182,6 +188,7 @@ func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
 
 // TestAloneEverythingWorks runs the whole program of a worker with no servers.
 func TestAloneEverythingWorks(t *testing.T) {
+	t.Parallel()
 	f, o, dir := member(t, 0, true, false), trial.NewToy(), t.TempDir()
 	minimize(t, f, o)
 	if !f.IsLocal() || !f.IsWorker() || !f.IsFirstWorker() || f.IsServer() || f.WorkerNum() != 1 || f.ServerNum() != 0 {

@@ -39,6 +39,7 @@ var originals = []struct {
 
 // TestNoLongerThanTheOriginals counts as they are counted: statements and headers, without checks of errors.
 func TestNoLongerThanTheOriginals(t *testing.T) {
+	t.Parallel()
 	for _, o := range originals {
 		ours := 0
 		if o.file == "example_collective_test.go" { // the network is the other example's
@@ -61,6 +62,7 @@ func TestNoLongerThanTheOriginals(t *testing.T) {
 // TestDocIsTheExample keeps the program of the package's documentation, and that of RECOVERY.md, what examples run, line by line
 // but for checks of errors and for what an example prints.
 func TestDocIsTheExample(t *testing.T) {
+	t.Parallel()
 	recovery, err := os.ReadFile("../RECOVERY.md")
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +96,7 @@ func TestDocIsTheExample(t *testing.T) {
 
 // TestOriginalsOnACluster runs the examples as the originals are run: one process a role, told by the environment who it is.
 func TestOriginalsOnACluster(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	for name := range inProcesses() {
 		t.Run(name, func(t *testing.T) {
@@ -108,6 +111,7 @@ func TestOriginalsOnACluster(t *testing.T) {
 
 // TestOriginalWithoutServers runs the collective example as two workers, of which each prints its own losses.
 func TestOriginalWithoutServers(t *testing.T) {
+	t.Parallel()
 	endpoints := strings.Join(porttest.Free(t, 2), ",")
 	outputs := make([][]byte, 2)
 	var all sync.WaitGroup

@@ -52,6 +52,7 @@ func cutSteps(ctx context.Context, m *trial.Pulled, from, to int) (all [][]float
 // TestOtherCuts goes on from the checkpoint of any number of servers with any other, by each call that loads one: every
 // element has its weight and its state, as the weights of the next steps show.
 func TestOtherCuts(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	s := strategy.Strategy{Mode: strategy.ModeSync, MinBlockSize: 1, SmallBlocks: true}
 	var want [][]float32

@@ -19,6 +19,7 @@ import (
 // TestAnswersOfAnotherLife delivers a worker's push nowhere, and gives it the answer that another worker's push has got: the worker takes
 // it for none of its own, and counts no step.
 func TestAnswersOfAnotherLife(t *testing.T) {
+	t.Parallel()
 	var below transport.Transport
 	answered := make(chan []byte, 1)
 	keep := func(n transport.Transport) transport.Transport { below, answered = n, make(chan []byte, 1); return n }
@@ -74,6 +75,7 @@ func (m *mixedUp) Call(ctx context.Context, endpoint string, req [][]byte, read 
 // TestNothingOutlivesItsLife has a push wait at the server until a checkpoint is saved, and its worker be killed and started again
 // meanwhile: the push counts nowhere.
 func TestNothingOutlivesItsLife(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync} {
 		t.Run(string(mode), func(t *testing.T) {
 			var below transport.Transport

@@ -17,6 +17,7 @@ import (
 // TestNarrowPayloadsTrain trains three workers in rounds with narrow payloads: the weights stay near those of float32, and
 // are one result, bit for bit, whatever carries the gradients.
 func TestNarrowPayloadsTrain(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	rule := optimizer.SGD{LR: 0.1}
 	of := func(p strategy.Payload, change func(*strategy.Strategy)) []byte {
@@ -98,6 +99,7 @@ func bytesOfStep(t *testing.T, s strategy.Strategy) float64 {
 
 // TestNarrowPayloadsShrinkSteps counts the bytes that a worker sends.
 func TestNarrowPayloadsShrinkSteps(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		whole := bytesOfStep(t, strategy.Strategy{Mode: mode})
 		if least := 4. * (bulkDense + bulkRows*bulkDim); whole < least || whole > 1.05*least {

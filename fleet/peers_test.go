@@ -54,6 +54,7 @@ func expect(ctx context.Context, c *trial.Counter, weights float32, of func(id u
 
 // TestFirstTouchTogether has many workers touch the same new rows in the same moment: none of the gradients is lost.
 func TestFirstTouchTogether(t *testing.T) {
+	t.Parallel()
 	const workers = 8
 	ids := make([]uint64, 500)
 	for i := range ids {
@@ -70,6 +71,7 @@ func TestFirstTouchTogether(t *testing.T) {
 
 // TestEveryRowGetsItsOwnGradient spreads ids of every size, the largest and those of the sign bit included, over servers.
 func TestEveryRowGetsItsOwnGradient(t *testing.T) {
+	t.Parallel()
 	ids := []uint64{0, 1, 2, math.MaxInt32, math.MaxUint32, 1 << 53, math.MaxInt64, 1 << 63, math.MaxUint64 - 1, math.MaxUint64}
 	for i := range uint64(100) {
 		ids = append(ids, i*0x9e3779b97f4a7c15)
@@ -93,6 +95,7 @@ func TestEveryRowGetsItsOwnGradient(t *testing.T) {
 // TestSkippedRowsShiftNobody pushes rows of which some are left out, because they are not finite, because they are not let in, or
 // both: each of the others gets its own gradient.
 func TestSkippedRowsShiftNobody(t *testing.T) {
+	t.Parallel()
 	ids := make([]uint64, 200)
 	for i := range ids {
 		ids[i] = uint64(i) * 7
@@ -145,6 +148,7 @@ func TestSkippedRowsShiftNobody(t *testing.T) {
 
 // TestMoreWorkersThanAByteCounts has 300 of them push, each a row of its own and all the same weights.
 func TestMoreWorkersThanAByteCounts(t *testing.T) {
+	t.Parallel()
 	const workers = 300
 	fleettest.Run(t, 1, workers, trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		c.IDs = []uint64{uint64(f.WorkerIndex())}
@@ -157,6 +161,7 @@ func TestMoreWorkersThanAByteCounts(t *testing.T) {
 
 // TestStopBeforeTheOthersStart has one worker come, train and stop before the other is there at all.
 func TestStopBeforeTheOthersStart(t *testing.T) {
+	t.Parallel()
 	stopped := make(chan struct{})
 	fleettest.Run(t, 2, 2, func(ctx context.Context, f *fleet.Fleet) error {
 		if f.IsWorker() && f.WorkerIndex() == 1 {
@@ -179,6 +184,7 @@ func TestStopBeforeTheOthersStart(t *testing.T) {
 // TestAverageOfThoseWhoAreThere gives every worker one more step than the one before it. Every round adds one, for as long as
 // anybody is left in it: it is divided by those who pushed, not by those who were configured.
 func TestAverageOfThoseWhoAreThere(t *testing.T) {
+	t.Parallel()
 	const workers = 3
 	fleettest.Run(t, 2, workers, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		c.IDs = []uint64{7}
@@ -191,6 +197,7 @@ func TestAverageOfThoseWhoAreThere(t *testing.T) {
 
 // TestABarrierEndsWithItsContext has a worker wait for one that comes only when the wait was given up.
 func TestABarrierEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	errEnough, gaveUp := errors.New("waited enough"), make(chan struct{})
 	fleettest.Run(t, 1, 2, trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, _ *trial.Counter) error {
 		if f.WorkerIndex() == 1 {

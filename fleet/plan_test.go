@@ -16,6 +16,7 @@ import (
 // TestPlanObeysTheStrategy looks on which of three servers the blocks lie of 7 × 3 weights, an embedding of 50,000 × 4, 300 × 100
 // weights and 3.
 func TestPlanObeysTheStrategy(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		s    strategy.Strategy
 		rule optimizer.Rule

@@ -238,6 +238,7 @@ func (j *counting) counts(t *testing.T) []float32 { return trial.Tensor[float32]
 // but geo and by every loop each sample has counted once an epoch in the end, and where bits repeat they are those of a job that never
 // died. In geo none has counted more often, and less is missing than each worker changes between two exchanges.
 func TestEachSampleOnce(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 1, func(seed trial.Seed) {
 		for name, job := range trial.SomeOf(t, countedJobs(t)) {
 			for loop := range countingLoops {
@@ -301,6 +302,7 @@ func once(t *testing.T, seed trial.Seed, job trial.Job, loop string) {
 // position: no sample is left out, and at most those count twice that were on their way. In geo none does, and at most what an exchange had left
 // is missing.
 func TestASecondLifeGoesOn(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 2, func(seed trial.Seed) {
 		for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 			s := job.Strategy.WithDefaults()
@@ -352,6 +354,7 @@ func sumOf(all []float32) (sum float32) {
 // TestPositionsOfAJournalWithoutPushes: a job goes on from a checkpoint, with journals, and all roles are killed before anything was pushed. Those
 // who are started again begin at the positions of the checkpoint, as the ones before did.
 func TestPositionsOfAJournalWithoutPushes(t *testing.T) {
+	t.Parallel()
 	j := &counting{Job: trial.Jobs(t)["async"], loop: "by hand", latency: 700 * time.Millisecond, dies: []int{16, 0},
 		recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(3 * time.Second)}}
 	for life := range 3 {
@@ -370,6 +373,7 @@ func TestPositionsOfAJournalWithoutPushes(t *testing.T) {
 // TestPositionsThatDontFit: a job goes on with another number of workers, or of training threads, so that the shares of the data are others.
 // The epoch that was under way begins anew, and the log says so.
 func TestPositionsThatDontFit(t *testing.T) {
+	t.Parallel()
 	for name, c := range trial.SomeOf(t, map[string]struct {
 		before, after fleettest.Cluster
 		loop, says    string
@@ -401,6 +405,7 @@ func TestPositionsThatDontFit(t *testing.T) {
 // TestPositionsOfUnknownThreads: several executors of a program's own that train at once have positions if they say which threads they
 // are, and none if they don't, so that none of their samples is left out.
 func TestPositionsOfUnknownThreads(t *testing.T) {
+	t.Parallel()
 	for say, want := range map[bool]int{true: 3 * countedBatch, false: 0} {
 		dir := t.TempDir()
 		life := func(steps int) (began fleet.Position) {

@@ -19,6 +19,7 @@ import (
 // TestRanksStayAlike draws jobs of workers without servers, with gradients that are not finite and skipped, evaluations, periods that end
 // and uneven shares: behind every epoch all workers have the same rows, to the bit.
 func TestRanksStayAlike(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 40, func(seed trial.Seed) {
 		r := rand.New(rand.NewPCG(seed.N, 17))
 		workers := 2 + r.IntN(2)

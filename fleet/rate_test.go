@@ -106,6 +106,7 @@ func (r ratedRun) epochs(ctx context.Context, f *fleet.Fleet, o *trial.Toy, set 
 // TestRateInRounds sets the rate on clusters of every form: each trains bit for bit as under a schedule that says the same, and
 // as one process does, up to the rounding of its sums.
 func TestRateInRounds(t *testing.T) {
+	t.Parallel()
 	alone := ratedRun{}.train(t, true)
 	if !bytes.Equal(alone, ratedRun{}.train(t, false)) {
 		t.Error("one process differs from itself under a schedule")
@@ -162,6 +163,7 @@ func rateModes(workers int) map[string]struct {
 // TestRateInEveryMode counts steps at one rate and then at another, which all workers have after a barrier, in every mode: whole
 // numbers add up exactly.
 func TestRateInEveryMode(t *testing.T) {
+	t.Parallel()
 	const workers, steps = 2, 6
 	for name, m := range rateModes(workers) {
 		t.Run(name, func(t *testing.T) {
@@ -200,6 +202,7 @@ func rated(ctx context.Context, f *fleet.Fleet, c *trial.Counter, steps int, cou
 // TestALoadBringsItsRate: a checkpoint that servers load while they run brings the factor that it was saved with, also where another was
 // set that waits for its round.
 func TestALoadBringsItsRate(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP, strategy.ModeAsync, strategy.ModeHalfAsync} {
 		for _, between := range []int{0, 1} { // steps that the rate in between is trained with
 			t.Run(fmt.Sprintf("%s, %d steps", mode, between), func(t *testing.T) {
@@ -238,6 +241,7 @@ func TestALoadBringsItsRate(t *testing.T) {
 
 // TestWhoSetsTheRate: worker 0, once it has joined, and a rate that can be.
 func TestWhoSetsTheRate(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 1} {
 		fleettest.Run(t, servers, 2, func(ctx context.Context, f *fleet.Fleet) error {
 			rates := func(of string, sentinel error) error {
@@ -289,6 +293,7 @@ func TestWhoSetsTheRate(t *testing.T) {
 // TestRateOutlivesTheJob saves when the rate was set and no step has followed: a job that begins from there trains as one that
 // never stopped, and one that takes some params begins with the rule's rate.
 func TestRateOutlivesTheJob(t *testing.T) {
+	t.Parallel()
 	for name, job := range map[string]struct {
 		servers, workers, later int
 	}{"sync": {2, 2, 3}, "alone": {0, 1, 0}, "collective": {0, 2, 0}} {
@@ -343,6 +348,7 @@ func quartered(ctx context.Context, f *fleet.Fleet, o *trial.Toy, steps int) err
 
 // TestCheckpointsWithoutARate: where none was set, a checkpoint is as it always was.
 func TestCheckpointsWithoutARate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	trial.Training{Strategy: strategy.Sync(), To: 2, Save: dir}.On(t, trial.Cluster(0, 1))
 	if manifest := string(trial.Read(t, filepath.Join(dir, "manifest.json"))); strings.Contains(manifest, "rate") {
@@ -353,6 +359,7 @@ func TestCheckpointsWithoutARate(t *testing.T) {
 // TestRatesUnderFaults has worker 0 set another rate before every step while messages are lost, repeated, late and out of order:
 // each rate counts for its own step, also when the word of an earlier one comes again.
 func TestRatesUnderFaults(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 6, func(seed trial.Seed) {
 		for name, job := range map[string]struct {
 			workers  int
@@ -395,6 +402,7 @@ func everyStepAnother(ctx context.Context, f *fleet.Fleet, s strategy.Strategy) 
 // TestRateThatOneServerHeard has worker 0 die when it has told the first of two servers of a rate: the others go on with one rate
 // on both.
 func TestRateThatOneServerHeard(t *testing.T) {
+	t.Parallel()
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
 			s = trial.Hasty(s).WithDefaults()
@@ -449,6 +457,7 @@ func dieSetting(ctx context.Context, f *fleet.Fleet, c *trial.Counter, net trans
 
 // TestRateOfALateWorker: a worker that joins a job in mode geo, where workers apply the rule, when the rate has been set.
 func TestRateOfALateWorker(t *testing.T) {
+	t.Parallel()
 	set := make(chan struct{})
 	fleettest.Run(t, 2, 2, func(ctx context.Context, f *fleet.Fleet) error {
 		c := trial.NewCounter(3)

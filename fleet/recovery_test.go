@@ -191,6 +191,7 @@ func seen(epoch int) []byte {
 // TestAJobGoesOn: every role of a job ends in the middle of its third epoch and is started again. All go on from the end of the second, as
 // they were told, and come to the bits of a job that never ended where bits repeat.
 func TestAJobGoesOn(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			never := (&enduring{Job: job, epochs: 4}).works(t)
@@ -226,6 +227,7 @@ func TestAJobGoesOn(t *testing.T) {
 // TestAJobGoesOnFromADelta: a job of which every other checkpoint has only what has changed ends behind such a one, and is started again, where
 // there are servers on others. It comes to the bits of a job that never ended where bits repeat.
 func TestAJobGoesOnFromADelta(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			never := (&enduring{Job: job, epochs: 3}).works(t)
@@ -266,6 +268,7 @@ var errTerminated = errors.New("terminated")
 // TestWhoIsAskedToEndSaves: the context of a role ends in the middle of an epoch, or those of all, as on SIGTERM. A checkpoint is saved
 // before the job ends, long before one would be saved by itself, and the job goes on from that.
 func TestWhoIsAskedToEndSaves(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		victims := [][]string{{"worker 0"}, {"worker 0", "worker 1"}}
 		if job.Cluster.Servers > 0 {
@@ -305,6 +308,7 @@ func TestWhoIsAskedToEndSaves(t *testing.T) {
 
 // TestWhoIsAskedToEndWaitsForNothing: a server is asked to end when all that is trained is in a checkpoint. It ends at once.
 func TestWhoIsAskedToEndWaitsForNothing(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		if job.Cluster.Servers == 0 {
 			continue
@@ -343,6 +347,7 @@ func names(t *testing.T, dir string) []string {
 
 // TestCheckpointsByThemselves: one each time, one at the end, and the last ones stay.
 func TestCheckpointsByThemselves(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			for _, keep := range []int{0, 1, 9} {
@@ -363,6 +368,7 @@ func TestCheckpointsByThemselves(t *testing.T) {
 
 // TestTheNextWorkerSaves: worker 0 dies, and others go on; so do the checkpoints, to the last one, which has all that was trained.
 func TestTheNextWorkerSaves(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		if job.Cluster.Servers == 0 {
 			continue // without all of its workers no such job goes on
@@ -397,6 +403,7 @@ func TestTheNextWorkerSaves(t *testing.T) {
 
 // TestALastSaveThatFails is tried again until there is a place for it, or the time is up: the call's context's, or the strategy's.
 func TestALastSaveThatFails(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		for works, c := range map[string]struct {
 			never       bool
@@ -445,6 +452,7 @@ func TestALastSaveThatFails(t *testing.T) {
 // TestATornCheckpointIsPassedOver: a bit of the newest has flipped, so the one before counts; then that is torn too, and at last the job
 // begins anew.
 func TestATornCheckpointIsPassedOver(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			j := &enduring{Job: job, epochs: 2, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}
@@ -482,6 +490,7 @@ func TestATornCheckpointIsPassedOver(t *testing.T) {
 // TestServersBeginFromTheSame: server 0 and server 1 find different checkpoints when they start, the one before the other, since the newest
 // comes into sight between them. All begin from what server 0 has found, as soon as it is seen, or end with what to do.
 func TestServersBeginFromTheSame(t *testing.T) {
+	t.Parallel()
 	job := trial.Jobs(t)["sync"]
 	never := (&enduring{Job: job, epochs: 3}).works(t)
 	for name, c := range trial.SomeOf(t, map[string]struct {
@@ -561,6 +570,7 @@ func flipBit(t *testing.T, dir string) {
 
 // TestRestoreIsForAFirstStart: what Restore names counts until there is a checkpoint.
 func TestRestoreIsForAFirstStart(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			given := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: t.TempDir()}}
@@ -586,6 +596,7 @@ func TestRestoreIsForAFirstStart(t *testing.T) {
 // TestTwoJobsInOneDirectory: while a job lives, another is refused where it would save into the first one's directories, by name, and
 // harms nothing; when the first has ended the other may.
 func TestTwoJobsInOneDirectory(t *testing.T) {
+	t.Parallel()
 	series, place := t.TempDir(), t.TempDir()
 	first := &enduring{Job: trial.Job{Cluster: trial.Cluster(2, 2), Strategy: strategy.Sync()}, epochs: 2, asks: true,
 		recovery: strategy.Recovery{Dir: series}}
@@ -651,6 +662,7 @@ func saving(t *testing.T, job trial.Job, dir string) map[string]error {
 
 // TestProgressIsChecked: what can't be kept is refused, and calls that make no sense say so.
 func TestProgressIsChecked(t *testing.T) {
+	t.Parallel()
 	trial.Cluster(1, 1).Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 		if err := f.SetProgress(fleet.Progress{}); f.IsServer() != errors.Is(err, fleet.ErrRole) || f.IsWorker() != errors.Is(err, fleet.ErrOrder) {
 			return fmt.Errorf("SetProgress before Minimize: %w", err)

@@ -79,6 +79,7 @@ func simulated(t *testing.T, x trial.Training, c fleettest.Cluster) (weights []b
 // TestRunningServersLoad a checkpoint of other servers, or a saved model, while a job trains in every mode: state, counts and rows are those
 // that were saved, rows that were trained since are gone, and whoever makes the next step makes it with them, though it had fetched its rows.
 func TestRunningServersLoad(t *testing.T) {
+	t.Parallel()
 	saved, model := earlier(t)
 	for dir, rule := range map[string]optimizer.Rule{saved: optimizer.Adam{LR: 0.01}, model: optimizer.SGD{LR: 0.1}} {
 		alone := trial.Training{Strategy: strategy.Sync(), Rule: rule, Load: dir, After: func(ctx context.Context, _ *fleet.Fleet, o *trial.Toy) error {
@@ -104,6 +105,7 @@ func TestRunningServersLoad(t *testing.T) {
 
 // TestRunningServersLoadSome params: those are what was saved, and the others what they would have been.
 func TestRunningServersLoadSome(t *testing.T) {
+	t.Parallel()
 	saved, model := earlier(t)
 	params := []string{"big", "emb"}
 	then, now := trial.Weights(t, model), simulated(t, trial.Training{Strategy: strategy.Sync(), Batch: dealt, From: 9, To: 13}, trial.Cluster(2, 2))
@@ -122,6 +124,7 @@ func TestRunningServersLoadSome(t *testing.T) {
 // TestLoadsThatFail leave everything as it was, on whichever server: a directory of nothing, of another model, of half a checkpoint, and
 // one whose parts are damaged. In mode geo nothing is loaded, and the error says why.
 func TestLoadsThatFail(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	saved, _ := earlier(t)
 	other := filepath.Join(dir, "other")
@@ -175,6 +178,7 @@ func TestLoadsThatFail(t *testing.T) {
 
 // TestLoadsBesideTraining count: all weights and rows of both servers have the steps behind one cut, whenever worker 0 loads.
 func TestLoadsBesideTraining(t *testing.T) {
+	t.Parallel()
 	saved := filepath.Join(t.TempDir(), "saved")
 	trial.Cluster(1, 1).Run(t, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		return errors.Join(c.Train(ctx, 1000), f.SavePersistables(ctx, saved))
@@ -220,6 +224,7 @@ func TestLoadsBesideTraining(t *testing.T) {
 // TestLoadsOutliveServers that keep a journal and are killed behind a load: they come back to it, from the directory or from the checkpoint
 // that is saved behind it.
 func TestLoadsOutliveServers(t *testing.T) {
+	t.Parallel()
 	saved := filepath.Join(t.TempDir(), "saved")
 	trial.Cluster(1, 1).Run(t, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 		return errors.Join(c.Train(ctx, 1000), f.SavePersistables(ctx, saved))

@@ -19,6 +19,7 @@ import (
 // process, under fault schedules. What it says is counted is counted once. What was on its way when it died counts once or not at
 // all, on each server, and nothing of its first life once the second has joined. FLEET_SEEDS and FLEET_SEED as above.
 func TestWorkerRestarts(t *testing.T) {
+	t.Parallel()
 	lost := 0
 	trial.EachSeed(t, 48, func(seed trial.Seed) {
 		for _, s := range []strategy.Strategy{{}, {MaxFrame: 4096}} {
@@ -34,6 +35,7 @@ func TestWorkerRestarts(t *testing.T) {
 // training. In sync, servers count the same gradients of the dead but for its last: one that had everybody's when it died has
 // closed that round, and another, which lacks the dead one's, closes it without.
 func TestTheOthersGoOn(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 24, func(seed trial.Seed) {
 		for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), {Mode: strategy.ModeSync, MaxFrame: 4096}, trial.Measured} {
 			r := restart{strategy: trial.Patient(s), dies: int(seed.N % 3), forGood: true}

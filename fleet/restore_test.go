@@ -74,6 +74,7 @@ func everyone(dir string) func(*fleet.Fleet) string { return func(*fleet.Fleet) 
 // TestRestore: one call, the same on every role, has a job of any kind begin from a checkpoint or from a model, under the rule
 // that wrote it or another, with all params or some, and with the statistics of batch norm.
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	from, model := mixedCheckpoint(t, optimizer.Adam{LR: 0.05})
 	want := trial.Values(t, model)
 	trial.Covers(t, reflect.TypeFor[fleet.RestoreOptions](), map[string]bool{"Params": true, "WeightsOnly": true})
@@ -124,6 +125,7 @@ func fresh(t *testing.T, values map[string]map[uint64][]float32, but []string) m
 
 // TestRestoredState: a checkpoint brings the rule's state and the count of updates; its weights alone bring neither.
 func TestRestoredState(t *testing.T) {
+	t.Parallel()
 	from, _ := mixedCheckpoint(t, optimizer.Adam{LR: 0.05})
 	for name, cluster := range trial.Sizes() {
 		for _, weights := range []bool{false, true} {
@@ -165,6 +167,7 @@ func adamState(t *testing.T, dir string) bool {
 
 // TestRestoreIsTheSameEverywhere: a role that began from something else than the others is refused, whichever it is.
 func TestRestoreIsTheSameEverywhere(t *testing.T) {
+	t.Parallel()
 	adam := optimizer.Adam{LR: 0.05}
 	from, model := mixedCheckpoint(t, adam)
 	other, _ := mixedCheckpoint(t, adam)
@@ -214,6 +217,7 @@ func TestRestoreIsTheSameEverywhere(t *testing.T) {
 
 // TestRestoreRefuses says what is wrong with a directory or a call before it changes anything.
 func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
 	from, model := mixedCheckpoint(t, optimizer.Adam{LR: 0.05})
 	ctx := t.Context()
 	for want, try := range map[string]func(f *fleet.Fleet) error{
@@ -255,6 +259,7 @@ func alone(t *testing.T, loss *nn.Node) *fleet.Fleet {
 // TestHalfALoadIsNotTrained: a process that read a part of a checkpoint before it turned out to be damaged neither trains with
 // that nor hands it on, until it has read a whole one.
 func TestHalfALoadIsNotTrained(t *testing.T) {
+	t.Parallel()
 	good, _ := mixedCheckpoint(t, optimizer.SGD{LR: 0.1})
 	bad := t.TempDir()
 	if err := os.CopyFS(bad, os.DirFS(good)); err != nil {
@@ -292,6 +297,7 @@ func TestHalfALoadIsNotTrained(t *testing.T) {
 
 // TestLoadBetweenSteps: a session that has trained already goes on from what was loaded.
 func TestLoadBetweenSteps(t *testing.T) {
+	t.Parallel()
 	from, rule := t.TempDir(), optimizer.SGD{LR: 0.1}
 	trial.Training{Strategy: strategy.Sync(), To: 3, Save: from}.On(t, trial.Cluster(1, 1))
 	x := trial.Training{Rule: rule, Strategy: strategy.Sync(), To: 1}

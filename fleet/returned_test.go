@@ -30,6 +30,7 @@ func unhurried(t *testing.T, mode strategy.Mode) strategy.Strategy {
 // TestRatesComeBack: the factor on learning rates that worker 0 has set is that of servers which are killed and come back, with or without a
 // checkpoint since, in rounds from the round on for which it was set.
 func TestRatesComeBack(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		for _, saved := range []bool{false, true} {
 			if mode == strategy.ModeGeo { // whose workers have the rate
@@ -88,6 +89,7 @@ func halved(ctx context.Context, f *fleet.Fleet, c *trial.Counter, mode strategy
 // TestARateForLaterComesBack: worker 0 has ended its epoch, and sets a factor that counts from the next one on; the other's rounds until then
 // have the factor before, also on a server that is killed and comes back meanwhile, with or without a checkpoint.
 func TestARateForLaterComesBack(t *testing.T) {
+	t.Parallel()
 	for _, saved := range []bool{false, true} {
 		t.Run(fmt.Sprintf("saved %t", saved), func(t *testing.T) {
 			s := unhurried(t, strategy.ModeSync)
@@ -137,6 +139,7 @@ func TestARateForLaterComesBack(t *testing.T) {
 // TestAJoinOutlivesAServer: a worker joins, and server 0 is killed before the answer comes. The server that comes back knows the process by the
 // number of its life, and waits for no sign of life of another.
 func TestAJoinOutlivesAServer(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		t.Run(string(mode), func(t *testing.T) {
 			s := unhurried(t, mode)
@@ -189,6 +192,7 @@ func (d *deafTo) Call(ctx context.Context, endpoint string, req [][]byte, read f
 // TestAnEndOutlivesAServer: a worker says that it ends before its work is done, and server 0 is killed before it has declared it dead. The
 // server that comes back declares it dead at once, and the other worker goes on.
 func TestAnEndOutlivesAServer(t *testing.T) {
+	t.Parallel()
 	for _, order := range []string{"fence", "drop"} {
 		t.Run("before its "+order, func(t *testing.T) { endsBeside(t, order) })
 	}
@@ -243,6 +247,7 @@ var errEnds = errors.New("it ends")
 // TestPiecesOutliveAServer: servers are killed between the pieces of large pushes. The first pieces went with the process that had them, and a
 // worker sends them again.
 func TestPiecesOutliveAServer(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		trial.EachSeed(t, 2, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
@@ -292,6 +297,7 @@ func TestPiecesOutliveAServer(t *testing.T) {
 // TestAJournalReachesBackToWhatIsWhole: a checkpoint fails when servers have written it, and a server is killed while the next is written: it
 // comes back to the one before both, and all that it has done since.
 func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
+	t.Parallel()
 	s := unhurried(t, strategy.ModeAsync)
 	synctest.Test(t, func(t *testing.T) {
 		cluster, network := quiet(1, 1)
@@ -344,6 +350,7 @@ func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 // TestWhatWasSeenComesBack: a push counts, its worker has no answer, and a checkpoint is saved that holds it. The server is killed, and comes back
 // to that checkpoint: the push, which comes again, counts once, and so do those that follow.
 func TestWhatWasSeenComesBack(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			s := unhurried(t, mode)

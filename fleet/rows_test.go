@@ -26,6 +26,7 @@ import (
 
 // TestRowsAreTheModels: going over rows brings what a saved model holds, in every kind of job, and so does the text.
 func TestRowsAreTheModels(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cluster fleettest.Cluster
 		mode    strategy.Mode
@@ -108,6 +109,7 @@ func compareText(text string, want map[uint64][]float32) error {
 }
 
 func TestRowsEnd(t *testing.T) {
+	t.Parallel()
 	full := errors.New("disk full")
 	x := trial.Training{Rule: optimizer.SGD{LR: 0.1}, Strategy: strategy.Sync(), To: 2, Ahead: true}
 	x.After = func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {

@@ -113,6 +113,7 @@ func eBy(rule, e optimizer.Rule) optimizer.Rule {
 // TestAParamsStateIsItsRules: a checkpoint's state goes to the rule that made it, param by param, or it is refused,
 // whoever reads it and how.
 func TestAParamsStateIsItsRules(t *testing.T) {
+	t.Parallel()
 	momentum, adagrad, adam := optimizer.Momentum{LR: 0.1}, optimizer.Adagrad{LR: 0.1}, optimizer.Adam{LR: 0.1}
 	for name, x := range map[string]struct {
 		was, is optimizer.Rule
@@ -153,6 +154,7 @@ func TestAParamsStateIsItsRules(t *testing.T) {
 // TestATableOfItsOwnRule: a table that is saved alone goes on under the rule that was its own, in a job that has that
 // rule for all, and no other takes its state.
 func TestATableOfItsOwnRule(t *testing.T) {
+	t.Parallel()
 	adagrad, adam := optimizer.Adagrad{LR: 0.1}, optimizer.Adam{LR: 0.1}
 	for _, servers := range []int{0, 2} {
 		was := ruled{servers: servers, rule: eBy(adam, adagrad)}

@@ -19,6 +19,7 @@ import (
 
 // TestResumeEqualsNeverStopping saves with two servers and goes on with as many, fewer, more, or none.
 func TestResumeEqualsNeverStopping(t *testing.T) {
+	t.Parallel()
 	half := t.TempDir()
 	want := trial.Training{Strategy: strategy.Sync(), To: 8}.Weights(t, trial.Cluster(2, 2))
 	trial.Training{Strategy: strategy.Sync(), To: 4, Save: half}.On(t, trial.Cluster(2, 2))
@@ -40,6 +41,7 @@ func TestResumeEqualsNeverStopping(t *testing.T) {
 }
 
 func TestLocalResume(t *testing.T) {
+	t.Parallel()
 	alone, half := trial.Cluster(0, 0), t.TempDir()
 	want := trial.Training{Strategy: strategy.Async(), To: 6}.Weights(t, alone)
 	trial.Training{Strategy: strategy.Async(), To: 3, Save: half}.On(t, alone)
@@ -50,6 +52,7 @@ func TestLocalResume(t *testing.T) {
 
 // TestAsyncSaveByAll has all workers save at once: the checkpoint holds what the model did at that moment.
 func TestAsyncSaveByAll(t *testing.T) {
+	t.Parallel()
 	saved := t.TempDir()
 	model := trial.Training{Strategy: strategy.Async(), To: 5, Save: saved}.Weights(t, trial.Cluster(2, 3))
 	if m := trial.Manifest(t, saved); len(m.Parts) != 2 || m.Step == 0 {
@@ -66,6 +69,7 @@ func TestAsyncSaveByAll(t *testing.T) {
 
 // TestBadCheckpointIsRefused has a server start from directories that are no checkpoint.
 func TestBadCheckpointIsRefused(t *testing.T) {
+	t.Parallel()
 	good := t.TempDir()
 	trial.Training{Strategy: strategy.Sync(), To: 2, Save: good}.On(t, trial.Cluster(2, 1))
 	manifest := func(_ *testing.T, dir string) string { return filepath.Join(dir, "manifest.json") }
@@ -134,6 +138,7 @@ func parts(t *testing.T, dir string) []string {
 // TestInterruptedSaveLeavesTheOldOne leaves a part of a save that never ended beside a checkpoint: it is not read, and the
 // next save clears it away.
 func TestInterruptedSaveLeavesTheOldOne(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	trial.Training{Strategy: strategy.Sync(), To: 2, Save: dir}.On(t, trial.Cluster(2, 1))
 	stray := filepath.Join(dir, checkpoint.PartName("9-unfinished", 0, 2))

@@ -43,6 +43,7 @@ func showsIn(dir string) (shows float64, err error) {
 // TestABatchIsOneCut saves batches while others push: each show is in the checkpoint and halved, or in neither. So the shows of a checkpoint
 // are half of those before it and a whole number more, and with the last one all have been counted.
 func TestABatchIsOneCut(t *testing.T) {
+	t.Parallel()
 	const workers, steps, days = 3, 60, 5
 	for _, servers := range []int{1, 3} {
 		dir := t.TempDir()
@@ -85,6 +86,7 @@ func TestABatchIsOneCut(t *testing.T) {
 // TestBatchesInEveryKindOfJob: all workers save a batch, which is one, and the day ends once; what can't be written ends none, and neither
 // does it end where other calls do.
 func TestBatchesInEveryKindOfJob(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 2}} {
 		t.Run(fmt.Sprintf("%d servers, %d workers", size[0], size[1]), func(t *testing.T) {
 			dir := t.TempDir()
@@ -137,6 +139,7 @@ func TestBatchesInEveryKindOfJob(t *testing.T) {
 
 // TestEverySaveOptionActs: each option has a case that shows what it does.
 func TestEverySaveOptionActs(t *testing.T) {
+	t.Parallel()
 	base := fleet.SaveOptions{Mode: fleet.SaveBase}
 	delta := fleet.SaveOptions{Mode: fleet.SaveDelta}
 	with := func(o fleet.SaveOptions, set func(*fleet.SaveOptions)) fleet.SaveOptions { set(&o); return o }
@@ -212,6 +215,7 @@ func TestEverySaveOptionActs(t *testing.T) {
 
 // TestSaveModelRefuses: options that mean nothing or would do nothing, and what has nothing to follow.
 func TestSaveModelRefuses(t *testing.T) {
+	t.Parallel()
 	for name, k := range map[string]struct {
 		o    fleet.SaveOptions
 		s    strategy.Strategy

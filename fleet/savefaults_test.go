@@ -18,6 +18,7 @@ import (
 // goes on to exact sums, and the last checkpoint is one cut: every value in it, on whichever server it was, counts the same
 // steps.
 func TestSavesUnderFaults(t *testing.T) {
+	t.Parallel()
 	const steps, workers = 6, 3
 	trial.EachSeed(t, 4, func(seed trial.Seed) { // each syncs several files
 		for mode, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {

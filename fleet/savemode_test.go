@@ -133,6 +133,7 @@ func loaded(dir string, deltas ...string) (string, error) {
 // TestABaseAndItsDeltas: whatever is trained, shrunk and saved between, a base and its deltas are the base that is saved in the place of the
 // last one's, rows and predictions to the bits, in jobs of every kind, also when the job goes on from a checkpoint.
 func TestABaseAndItsDeltas(t *testing.T) {
+	t.Parallel()
 	for name, k := range trial.SomeOf(t, map[string]struct {
 		servers, workers int
 		strategy         strategy.Strategy
@@ -261,6 +262,7 @@ func (s *servingStory) compare(ctx context.Context, f *fleet.Fleet, c *clicking)
 
 // TestServingThresholds holds rows to PaddlePaddle's rules: score(show, click) = .1·(show − click) + click.
 func TestServingThresholds(t *testing.T) {
+	t.Parallel()
 	fleettest.Cluster{Servers: 2, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 		c, dir := newClicking(), t.TempDir()
 		return c.play(ctx, f, strategy.Async(), "", func() error {
@@ -336,6 +338,7 @@ func idsIn(t *testing.T, dir, name string) []uint64 {
 
 // TestDeltasAreRefused: a delta that is damaged, of another base, out of order, or given as a model is refused, by the names of both.
 func TestDeltasAreRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	fleettest.Cluster{Servers: 2, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
@@ -407,6 +410,7 @@ func TestDeltasAreRefused(t *testing.T) {
 // TestADeltaLosesNothing: a delta that can't be written leaves all that it would have had to the next; weights that take the place of those
 // that were saved have no base.
 func TestADeltaLosesNothing(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 2} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "file")
@@ -469,6 +473,7 @@ func TestADeltaLosesNothing(t *testing.T) {
 
 // TestAScorerTakesDeltas: a scorer that is used takes one delta after the other, and says what a model says that was loaded with them.
 func TestAScorerTakesDeltas(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	at := func(n int) string { return filepath.Join(dir, fmt.Sprint(n)) }
 	const deltas = 4
@@ -552,6 +557,7 @@ func TestAScorerTakesDeltas(t *testing.T) {
 
 // TestTheNextJobSavesDeltas: a job whose last checkpoint is of the step at which a base was saved goes on with deltas of that base.
 func TestTheNextJobSavesDeltas(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {0, 2}, {2, 1}} {
 		s := strategy.Sync()
 		dir := t.TempDir()

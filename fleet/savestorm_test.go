@@ -26,6 +26,7 @@ import (
 // TestServingWhileServersComeBack: servers that are killed and come back keep delta scores: each delta has the rows that were pushed three times
 // since they were last saved, and no others. A save that was broken off between two servers is followed by a base.
 func TestServingWhileServersComeBack(t *testing.T) {
+	t.Parallel()
 	trial.EachSeed(t, 6, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
@@ -122,6 +123,7 @@ func pushesAndDeltas(ctx context.Context, f *fleet.Fleet, c *trial.Counter, seed
 // TestASaveThatEndsBetweenServers: a worker dies when one server knows of its delta and the other does not. The next delta is refused, and
 // the base after it has everything.
 func TestASaveThatEndsBetweenServers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	synctest.Test(t, func(t *testing.T) {
@@ -177,6 +179,7 @@ func TestASaveThatEndsBetweenServers(t *testing.T) {
 
 // TestBatchesWhileServersComeBack: a period that a batch ends while servers are killed ends once on each, and the batch before it is whole.
 func TestBatchesWhileServersComeBack(t *testing.T) {
+	t.Parallel()
 	const days = 12
 	trial.EachSeed(t, 5, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {

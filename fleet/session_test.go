@@ -23,6 +23,7 @@ func (c *calls) Close(context.Context) error                  { c.n++; return c.
 // TestSessionsKeepTheirOrder makes calls in the order of a script's letters: Begin and End of a step, begin and end of an evaluation,
 // Close.
 func TestSessionsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	for _, c := range []struct {
 		script string
@@ -68,6 +69,7 @@ func TestSessionsKeepTheirOrder(t *testing.T) {
 
 // TestAFailedSessionIsOver: what comes after an error is that error, and Close still closes.
 func TestAFailedSessionIsOver(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("broken")
 	inner := &calls{fails: broken}
 	s := &ordered{inner: inner, reading: new(progress.Tracker)}

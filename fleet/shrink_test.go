@@ -103,6 +103,7 @@ var someDays = []fleet.ShrinkOptions{{}, {Unseen: 1}, {Decay: 0.5, MinScore: 2},
 // TestShrinkIsTheSameEverywhere: the same rows are dropped on any number of servers as in one process, and training goes on
 // from the same rows; all workers call it, and each day ends once.
 func TestShrinkIsTheSameEverywhere(t *testing.T) {
+	t.Parallel()
 	alone := &months{days: someDays}
 	want := alone.training().Weights(t, trial.Cluster(0, 0))
 	for day, what := range map[int]string{1: "emb", 2: "open", 3: "emb"} {
@@ -135,6 +136,7 @@ func TestShrinkIsTheSameEverywhere(t *testing.T) {
 
 // TestDaysOutliveServers stops a job between two days and goes on with another number of servers.
 func TestDaysOutliveServers(t *testing.T) {
+	t.Parallel()
 	whole := &months{days: someDays}
 	want := whole.training().Weights(t, trial.Cluster(2, 2))
 	half := t.TempDir()
@@ -152,6 +154,7 @@ func TestDaysOutliveServers(t *testing.T) {
 
 // TestDaysUnderFaults: messages are lost, repeated and late, and each day ends once, everywhere.
 func TestDaysUnderFaults(t *testing.T) {
+	t.Parallel()
 	alone := &months{days: someDays[:4]}
 	want := alone.training().Weights(t, trial.Cluster(0, 0))
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
@@ -174,6 +177,7 @@ func TestDaysUnderFaults(t *testing.T) {
 
 // TestShrinkOfOneWorker: in mode async one worker may end days while others train.
 func TestShrinkOfOneWorker(t *testing.T) {
+	t.Parallel()
 	x := shown(strategy.Async(), 20)
 	x.After = func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {
 		if f.WorkerIndex() != 1 {
@@ -196,6 +200,7 @@ func TestShrinkOfOneWorker(t *testing.T) {
 }
 
 func TestShrinkRefuses(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		c    fleettest.Cluster
 		s    strategy.Strategy
@@ -235,6 +240,7 @@ func TestShrinkRefuses(t *testing.T) {
 
 // TestASaveBehindAShrink: what was saved at a step is saved again when rows were dropped since, though no step was made: they don't come back.
 func TestASaveBehindAShrink(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]fleettest.Cluster{"alone": trial.Cluster(0, 0), "servers": trial.Cluster(2, 2), "collective": trial.Cluster(0, 2)} {
 		t.Run(name, func(t *testing.T) {
 			dir, counts := t.TempDir(), map[string]int{}

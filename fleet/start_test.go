@@ -18,6 +18,7 @@ import (
 
 // TestAWorkerThatNeverComes: a server waits for it as long as the strategy says, and then ends the job, which names it.
 func TestAWorkerThatNeverComes(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []time.Duration{40 * time.Second, 20 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			s := strategy.Sync()
@@ -72,6 +73,7 @@ func (n late) Call(ctx context.Context, endpoint string, req [][]byte, read func
 
 // TestNamesThatResolveLate: a job whose processes begin before their names are known waits for them, with a reason, and trains.
 func TestNamesThatResolveLate(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 2} {
 		log := new(trial.Log)
 		c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Logger: log.Logger()}}
@@ -91,6 +93,7 @@ func TestNamesThatResolveLate(t *testing.T) {
 
 // TestANameThatNeverResolves ends a server and a worker of a collective job after StartTimeout.
 func TestANameThatNeverResolves(t *testing.T) {
+	t.Parallel()
 	s := strategy.Sync()
 	s.StartTimeout = strategy.Duration(time.Minute)
 	for _, servers := range []int{0, 1} {

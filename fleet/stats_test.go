@@ -15,6 +15,7 @@ import (
 
 // TestStatsOfACluster adds the servers' rows up to those of one process, and finds a line of every role in the log.
 func TestStatsOfACluster(t *testing.T) {
+	t.Parallel()
 	gather := func(c fleettest.Cluster) (rows, waiting map[string]int, steps int64) {
 		var mu sync.Mutex
 		rows, waiting = map[string]int{}, map[string]int{}
@@ -59,6 +60,7 @@ func TestStatsOfACluster(t *testing.T) {
 
 // TestHotRows: the row that is pushed in every step is the hottest.
 func TestHotRows(t *testing.T) {
+	t.Parallel()
 	fleettest.Run(t, 0, 0, func(ctx context.Context, f *fleet.Fleet) error {
 		if st := f.Stats(); st.Tables != nil || st.Transport != (transport.Stats{}) {
 			t.Errorf("stats before Minimize: %+v", st)
@@ -82,6 +84,7 @@ func TestHotRows(t *testing.T) {
 
 // TestEveryCountIsLogged: what was counted, and what went wrong, is in a log's line; what is zero is not.
 func TestEveryCountIsLogged(t *testing.T) {
+	t.Parallel()
 	log := new(trial.Log)
 	logger := log.Logger()
 	logger.Info("so far", "stats", fleet.Stats{Counts: fleet.Counts{Steps: 11, Rows: 12, Doubled: 13, Dropped: 14, NotFinite: 15}, Refused: 16,

@@ -35,6 +35,7 @@ func (r halting) Update(w, g, state []float32, s *optimizer.State) {
 // TestReadsBesideAnUpdateSeeItWholeOrNot has an evaluation read rows while an update is half made, under a rule that moves rows
 // in each step: it sees them as they were before that update, and the update finds them so.
 func TestReadsBesideAnUpdateSeeItWholeOrNot(t *testing.T) {
+	t.Parallel()
 	for name, job := range map[string]struct {
 		servers  int
 		strategy strategy.Strategy

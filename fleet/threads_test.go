@@ -22,6 +22,7 @@ import (
 
 // TestThreadsOfOneWorker trains with three threads a worker, whose batches are uneven, in every mode that has room for them.
 func TestThreadsOfOneWorker(t *testing.T) {
+	t.Parallel()
 	for _, m := range strategy.Modes() {
 		for servers := range 2 {
 			if servers > 0 && (m == strategy.ModeSync || m == strategy.ModeSSP) {
@@ -47,6 +48,7 @@ func TestThreadsOfOneWorker(t *testing.T) {
 
 // TestThreadsBeginWithTheWeights: where nothing moves the weights, every step of every thread has the loss of an evaluation.
 func TestThreadsBeginWithTheWeights(t *testing.T) {
+	t.Parallel()
 	for _, m := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
 		fleettest.Run(t, 2, 1, func(ctx context.Context, f *fleet.Fleet) error {
 			g := nn.NewGraph(1)
@@ -82,6 +84,7 @@ func TestThreadsBeginWithTheWeights(t *testing.T) {
 // TestThreadsThatMerge has each thread merge the gradients of its own steps, whose number is no multiple of what is merged: none
 // waits for another that has ended, and the rests are pushed.
 func TestThreadsThatMerge(t *testing.T) {
+	t.Parallel()
 	for _, m := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync} {
 		for k := 2; k <= 5; k += 3 {
 			t.Run(fmt.Sprintf("%s, %d steps", m, k), func(t *testing.T) {
@@ -101,6 +104,7 @@ func TestThreadsThatMerge(t *testing.T) {
 // TestOneThreadInRounds: modes in which workers wait for each other, and jobs without servers, refuse a second thread that
 // trains.
 func TestOneThreadInRounds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		strategy strategy.Strategy
 		servers  int

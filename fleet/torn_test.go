@@ -18,6 +18,7 @@ import (
 // TestTornRoundsAreTold has a worker die when its push has reached one of three servers, which has closed the round with it: the
 // log says which servers count its gradient. When nobody had closed the round, it counts nowhere, and there is nothing to tell.
 func TestTornRoundsAreTold(t *testing.T) {
+	t.Parallel()
 	for reached := range 3 {
 		for _, closes := range []bool{true, false} {
 			t.Run(fmt.Sprintf("server %d, closed %t", reached, closes), func(t *testing.T) {

@@ -58,6 +58,7 @@ func shrinksWhole(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 
 // TestTornPeriod has server 1 never told to end a period that server 0 has ended.
 func TestTornPeriod(t *testing.T) {
+	t.Parallel()
 	knownWrong(t)
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async()} {
 		s.WaitTimeout = strategy.Duration(time.Minute)
@@ -83,6 +84,7 @@ func TestTornPeriod(t *testing.T) {
 
 // TestTornPeriodByDeath has a worker die when server 0 has ended a period and server 1 is about to be told; its next life ends three more.
 func TestTornPeriodByDeath(t *testing.T) {
+	t.Parallel()
 	knownWrong(t)
 	tornByDeath(t, 1, func(ctx context.Context, f *fleet.Fleet) error {
 		_, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 2})
@@ -92,6 +94,7 @@ func TestTornPeriodByDeath(t *testing.T) {
 
 // TestTornBatchByDeath is the same with the end of a period that SaveModel makes behind a batch.
 func TestTornBatchByDeath(t *testing.T) {
+	t.Parallel()
 	knownWrong(t)
 	dir := t.TempDir()
 	tornByDeath(t, 2, func(ctx context.Context, f *fleet.Fleet) error {
@@ -145,6 +148,7 @@ func tornByDeath(t *testing.T, requests int32, end func(context.Context, *fleet.
 // TestASaveBesideAParkedWorker: a worker that has ended its epoch saves while the other trains on, over a network that delays messages:
 // no save waits for the other's epoch to end.
 func TestASaveBesideAParkedWorker(t *testing.T) {
+	t.Parallel()
 	for seed := uint64(1); seed <= 6; seed++ {
 		dir := t.TempDir()
 		late := func(net transport.Transport) transport.Transport {

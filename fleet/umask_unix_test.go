@@ -21,6 +21,7 @@ import (
 // TestFilesAreAsOpenAsTheUmask: what a job leaves is no more open than the umask allows, nor less, but for its journals, which are their
 // owner's alone.
 func TestFilesAreAsOpenAsTheUmask(t *testing.T) {
+	// Serial: it sets the process's umask.
 	for _, mask := range []fs.FileMode{0o077, 0o027, 0o022, 0o002} {
 		defer syscall.Umask(syscall.Umask(int(mask)))
 		dir := t.TempDir()

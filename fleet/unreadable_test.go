@@ -54,6 +54,7 @@ func unread(err error, names []string) error {
 // TestAJournalThatCantBeRead: a server that is started again while a file of its journal, or of the checkpoint from which the journal goes on,
 // can't be read does not begin: nothing is removed, and once the file can be read it comes back with all that was acknowledged.
 func TestAJournalThatCantBeRead(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
 	}
@@ -103,6 +104,7 @@ func TestAJournalThatCantBeRead(t *testing.T) {
 // TestACheckpointThatCantBeRead: a job that is started again while its newest checkpoint can't be read begins neither anew nor from an older one,
 // and leaves all of them; once it can be read the job goes on from there.
 func TestACheckpointThatCantBeRead(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
 	}

@@ -18,6 +18,7 @@ import (
 // weight of 1, and 0.4 of a row that only worker 1 touches: the numbers of the original's modes, and ours where batches differ in
 // size.
 func TestVectorsOfTheOriginal(t *testing.T) {
+	t.Parallel()
 	sync := func(w strategy.Weighting) strategy.Strategy {
 		return strategy.Strategy{Mode: strategy.ModeSync, Weighting: w}
 	}

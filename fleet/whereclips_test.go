@@ -18,6 +18,7 @@ import (
 // that are clipped to 1: in sync their mean is, elsewhere what each worker pushes or, where copies are averaged, applies to its
 // own. The original clips on the worker in every mode, and has 0.925 in sync.
 func TestWhereClipsAct(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		servers int
 		s       strategy.Strategy

@@ -16,6 +16,7 @@ import (
 // TestWhoWaitsIsToldForWhom: at default timeouts the log of a worker that waits at a barrier, or for its round, names
 // the worker that it waits for within 30 s, and so does the error at the end of the wait.
 func TestWhoWaitsIsToldForWhom(t *testing.T) {
+	t.Parallel()
 	for name, k := range map[string]struct {
 		s    strategy.Strategy
 		does func(context.Context, *fleet.Fleet, *trial.Counter) error
