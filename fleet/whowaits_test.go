@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -10,10 +11,12 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
-// TestWhoWaitsIsToldForWhom: at default timeouts the log of a worker that waits at a barrier, or for its round, names
+// TestWhoWaitsIsToldForWhom: the log of a worker that waits at a barrier, or for its round, names
 // the worker that it waits for within 30 s, and so does the error at the end of the wait.
 func TestWhoWaitsIsToldForWhom(t *testing.T) {
 	t.Parallel()
@@ -34,6 +37,7 @@ func TestWhoWaitsIsToldForWhom(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log trial.Log
+			k.s.WaitTimeout = strategy.Duration(2 * time.Minute) // of which a worker that computes is given 16
 			cluster := fleettest.Cluster{Servers: 2, Workers: 3}
 			cluster.Options.Logger = log.Logger()
 			cluster.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
@@ -62,4 +66,60 @@ func TestWhoWaitsIsToldForWhom(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAWorkerThatComputesIsWaitedFor: at default timeouts a job ends well though a worker computes for 40 minutes between two calls, as one that
+// evaluates by hand does, while others wait in a round, at a barrier, and for the whole gradient of a collective job's step.
+func TestAWorkerThatComputesIsWaitedFor(t *testing.T) {
+	for name, k := range map[string]struct {
+		servers int
+		s       strategy.Strategy
+	}{
+		"sync": {2, strategy.Sync()}, "ssp": {2, strategy.Strategy{Mode: strategy.ModeSSP}}, "async": {2, strategy.Async()},
+		"geo": {2, strategy.Geo(4)}, "half_async": {2, strategy.HalfAsync()}, "collective": {0, strategy.Sync()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := fleettest.Cluster{Servers: k.servers, Workers: 3}
+			cluster.Simulate(t, nil, trial.Counters(1, k.s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+				for range 2 {
+					if f.WorkerIndex() == 2 {
+						time.Sleep(40 * time.Minute)
+					}
+					if err := c.Train(ctx, 10); err != nil {
+						return err
+					}
+					if err := f.BarrierWorker(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+		})
+	}
+}
+
+// TestWhoWaitsForEachOther: a worker that waits itself is no reason to wait longer than the wait timeout. One of whose pushes a server
+// is never given waits for that server, and the server for it.
+func TestWhoWaitsForEachOther(t *testing.T) {
+	s := strategy.Sync()
+	s.WaitTimeout = strategy.Duration(2 * time.Minute)
+	lose := func(below transport.Transport) transport.Transport {
+		return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
+			h, err := wire.ParseHeader(bytes.Join(req, nil)[trial.Envelope:])
+			if err == nil && endpoint == "server-1:1" && h.Op == wire.OpStep && h.Worker == 0 && h.Samples > 0 {
+				return trial.ErrPulled
+			}
+			return err
+		}}
+	}
+	trial.Cluster(2, 2).Simulate(t, lose, func(ctx context.Context, f *fleet.Fleet) error {
+		began := time.Now()
+		err := trial.Counters(1, s, func(ctx context.Context, _ *fleet.Fleet, c *trial.Counter) error {
+			return c.Train(ctx, 3)
+		})(ctx, f)
+		if took := time.Since(began); err == nil || took < 2*time.Minute || took > 3*time.Minute {
+			t.Errorf("%v ends after %v with error %v", f, took, err)
+		}
+		return nil
+	})
 }

@@ -82,6 +82,9 @@ func (s Strategy) ServerTimeout() Duration {
 	return max(s.WorkerTimeout, s.Recovery.RestartTimeout)
 }
 
+// LongestWait is how long the others wait for a worker that lives and computes, such as one that evaluates by itself: 16 WaitTimeouts.
+func (s Strategy) LongestWait() Duration { return 16 * s.WaitTimeout }
+
 // The defaults of a Recovery that has a Dir.
 const (
 	DefaultCheckpointEvery = Duration(10 * time.Minute)

@@ -85,7 +85,8 @@ type Strategy struct {
 	WorkerTimeout Duration `json:"worker_timeout,omitempty"`
 	// StartTimeout bounds how long a worker waits for servers, and a server for workers, to appear; 0 means 3m.
 	StartTimeout Duration `json:"start_timeout,omitempty"`
-	// WaitTimeout bounds every wait for another worker: a barrier, a round, a save; 0 means 15m.
+	// WaitTimeout bounds every wait for another worker: a barrier, a round, a save; 0 means 15m. At a barrier and in a round it stands
+	// still while a worker that is waited for lives and computes, such as one that evaluates by itself, up to 16 times as long.
 	WaitTimeout Duration `json:"wait_timeout,omitempty"`
 
 	// Weighting is what a worker's gradient counts in a round of sync mode; empty means "samples". Async mode has no rounds

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -433,5 +434,66 @@ func TestAligned(t *testing.T) {
 		if err := errors.Join(l.Close(context.Background()), <-served); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestBroken: a listener knows that its client has closed a connection, also while the handler of its request runs, and takes for
+// nothing such what a client's first request tells, or what it closes itself.
+func TestBroken(t *testing.T) {
+	f := &transport.FastHTTP{IdleTimeout: 50 * time.Millisecond}
+	l, err := f.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	took, held := make(chan func() bool, 1), make(chan struct{})
+	served := make(chan error, 1)
+	go func() {
+		served <- l.Serve(func(req []byte, reply *transport.Reply) {
+			took <- reply.Broken
+			if string(req) == "wait" {
+				<-held
+			}
+		})
+	}()
+	ask := func(c net.Conn, body string) func() bool {
+		if _, err := fmt.Fprintf(c, "POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+			t.Fatal(err)
+		}
+		broken := <-took
+		if body != "wait" {
+			if _, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return broken
+	}
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", l.Endpoint())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ask(c, "first") != nil {
+			t.Error("a connection's first request tells whether it is broken")
+		}
+		return c
+	}
+	for _, body := range []string{"wait", "idle"} {
+		c := dial()
+		broken := ask(c, body)
+		if broken() {
+			t.Errorf("%s: an open connection is broken", body)
+		}
+		_ = c.Close()
+		for !broken() {
+			runtime.Gosched()
+		}
+	}
+	close(held)
+	c := dial()
+	broken := ask(c, "idle")
+	_, _ = io.ReadAll(c) // until the listener closes what nobody uses
+	_ = l.Close(t.Context())
+	if <-served; broken() {
+		t.Error("what the listener has closed itself is broken")
 	}
 }

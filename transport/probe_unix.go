@@ -41,3 +41,20 @@ func (p *probe) quiet() bool {
 	}
 	return p.state == syscall.EAGAIN
 }
+
+// endedByPeer says, without waiting and beside who reads it, whether the other side has closed a connection and all that it sent was read.
+func endedByPeer(conn net.Conn) (ended bool) {
+	sc, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = raw.Control(func(fd uintptr) { // which is false where this side has closed it
+		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK) // the socket does not block
+		ended = n == 0 && err == nil || err == syscall.ECONNRESET
+	})
+	return ended
+}

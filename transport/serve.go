@@ -35,6 +35,8 @@ type serverConn struct {
 	reads    int          // since the last answer, until there is a whole head
 	pressed  bool         // it has to finish a head in time
 	served   atomic.Bool  // it has had an answer that was no refusal
+	over     atomic.Bool  // it was closed, and not by the listener
+	broken   func() bool  // isBroken, bound once
 	used     atomic.Bool  // since the listener last looked
 	stall    time.Duration
 	deadline time.Time // of writing; zero until there was a large answer
@@ -62,11 +64,13 @@ func (l *listener) serveConn(raw net.Conn) {
 	defer raw.Close()
 	tune(raw)
 	c := &serverConn{Conn: raw, raw: raw, l: l, room: -1, stall: l.f.stallTimeout()}
+	c.broken = c.isBroken
 	c.use()
 	if !l.enlist(c) {
 		return
 	}
 	defer l.remove(c)
+	defer func() { c.over.Store(c.state.Load() != connRetired) }()
 	if l.tls != nil {
 		secured, err := l.shakeHands(raw)
 		if err != nil {
@@ -78,6 +82,9 @@ func (l *listener) serveConn(raw net.Conn) {
 	defer c.finish()
 	_ = l.server.ServeConn(c) // its error is the client's, who has been told or is gone
 }
+
+// isBroken says whether the client's side has ended the connection, which nobody reads while a handler runs.
+func (c *serverConn) isBroken() bool { return c.over.Load() || endedByPeer(c.raw) }
 
 // Read hurries a client that sends the head of a request in pieces: nearly all arrive whole.
 func (c *serverConn) Read(p []byte) (int, error) {
@@ -165,6 +172,9 @@ func (l *listener) serveRequest(ctx *fasthttp.RequestCtx) {
 		ctx.SetConnectionClose()
 		say(ctx, fasthttp.StatusServiceUnavailable, "the server is closing, or the request did not arrive in time")
 		return
+	}
+	if c.reply.Broken = nil; c.served.Load() {
+		c.reply.Broken = c.broken
 	}
 	if err := safely(l.handler, c.req.B, &c.reply, l.f.logger(), l.endpoint); err != nil {
 		c.finish()

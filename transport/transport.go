@@ -43,6 +43,10 @@ type Reply struct {
 	Parts [][]byte
 	// Stranger says that who asked is no client of this server: the connection may end with the answer.
 	Stranger bool
+	// Broken, if a transport sets it, says whether the client's side has ended the connection that the request came by, as the system
+	// does for a process that dies. It may be asked for as long as somebody likes, and is nil for the first request of a connection: some
+	// proxies make one for each.
+	Broken func() bool
 	// Done, if set, is called once when the transport no longer needs Parts, sent or not.
 	Done func()
 }

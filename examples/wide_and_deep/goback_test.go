@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,10 +35,11 @@ type role struct {
 }
 
 // startRole starts one, and calls trains with each line that it prints.
-func startRole(t *testing.T, name string, endpoints []string, printed func(line string), env ...string) *role {
+func startRole(t *testing.T, name string, endpoints []string, printed func(line string), args []string, env ...string) *role {
 	t.Helper()
 	r := &role{name: name, ended: make(chan error, 1)}
-	r.cmd = exec.CommandContext(t.Context(), os.Args[0], "-mode=async", "-rows=2000", "-epochs=100000", "-batch=64", "-layers=8", "-out=")
+	r.cmd = exec.CommandContext(t.Context(), os.Args[0],
+		append([]string{"-rows=2000", "-epochs=100000", "-batch=64", "-layers=8", "-out="}, args...)...)
 	r.cmd.Env = append(append(os.Environ(), asProgram+"=1", "FLEET_PROGRESS=plain", "PADDLE_TRAINERS_NUM=2",
 		"PADDLE_PSERVERS_IP_PORT_LIST="+strings.Join(endpoints, ",")), env...)
 	r.cmd.Stderr = &r.stderr
@@ -64,10 +66,10 @@ func TestAKilledServerEndsTheJob(t *testing.T) {
 	quiet, trains := func(string) {}, make(chan string, 1)
 	server := func(i int) *role {
 		ip, port, _ := strings.Cut(endpoints[i], ":")
-		return startRole(t, fmt.Sprint("server ", i), endpoints, quiet, "TRAINING_ROLE=PSERVER", "POD_IP="+ip, "PADDLE_PORT="+port)
+		return startRole(t, fmt.Sprint("server ", i), endpoints, quiet, []string{"-mode=async"}, "TRAINING_ROLE=PSERVER", "POD_IP="+ip, "PADDLE_PORT="+port)
 	}
 	worker := func(i int, printed func(string)) *role {
-		return startRole(t, fmt.Sprint("worker ", i), endpoints, printed, "TRAINING_ROLE=TRAINER", fmt.Sprint("PADDLE_TRAINER_ID=", i))
+		return startRole(t, fmt.Sprint("worker ", i), endpoints, printed, []string{"-mode=async"}, "TRAINING_ROLE=TRAINER", fmt.Sprint("PADDLE_TRAINER_ID=", i))
 	}
 	victim := server(1)
 	roles := []*role{server(0), worker(1, quiet), worker(0, func(line string) {
@@ -95,5 +97,46 @@ func TestAKilledServerEndsTheJob(t *testing.T) {
 		if !errors.As(err, &exit) || exit.ExitCode() != fleet.ExitWentBack || !strings.Contains(said, "server 1 ("+endpoints[1]+")") || took > 5*time.Second {
 			t.Errorf("%s ended with %v after %v, want status %d within 5s and server 1's name in\n%s", r.name, err, took, fleet.ExitWentBack, said)
 		}
+	}
+}
+
+// TestAKilledWorkerIsNoticed kills worker 1 of a job in sync that has checkpoints, as kill -9 does, and starts it nowhere: within
+// seconds all others have gone back, though none of them may be silent for long.
+func TestAKilledWorkerIsNoticed(t *testing.T) {
+	endpoints, args := porttest.Free(t, 2), []string{"-mode=sync", "-goback=0", "-checkpoint=" + t.TempDir()}
+	quiet, trains := func(string) {}, make(chan struct{})
+	var once sync.Once
+	var others []*role
+	for i, at := range endpoints {
+		ip, port, _ := strings.Cut(at, ":")
+		others = append(others, startRole(t, fmt.Sprint("server ", i), endpoints, quiet, args,
+			"TRAINING_ROLE=PSERVER", "POD_IP="+ip, "PADDLE_PORT="+port))
+	}
+	victim := startRole(t, "worker 1", endpoints, quiet, args, "TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=1")
+	others = append(others, startRole(t, "worker 0", endpoints, func(line string) {
+		if strings.Contains(line, "epoch 8") { // it shows heartbeats by then
+			once.Do(func() { close(trains) })
+		}
+	}, args, "TRAINING_ROLE=TRAINER", "PADDLE_TRAINER_ID=0"))
+	select {
+	case <-trains:
+	case err := <-others[2].ended:
+		t.Fatalf("worker 0 ended: %v\n%s", err, others[2].stderr.String())
+	case <-time.After(time.Minute):
+		t.Fatal("worker 0 trains nothing")
+	}
+	if err := victim.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-victim.ended
+	killed := time.Now()
+	for _, r := range others {
+		var exit *exec.ExitError
+		err := <-r.ended
+		said, took := r.stderr.String(), time.Since(killed)
+		if !errors.As(err, &exit) || exit.ExitCode() != fleet.ExitWentBack || !strings.Contains(said, "worker 1 ") || took > 6*time.Second {
+			t.Errorf("%s ended with %v after %v, want status %d within 6s and worker 1's name in\n%s", r.name, err, took, fleet.ExitWentBack, said)
+		}
+		t.Logf("%s noticed after %v", r.name, took)
 	}
 }

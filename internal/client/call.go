@@ -105,10 +105,13 @@ func (l *link) reason(server int, err error) error {
 // slow is for an attempt that the server took and has not answered: the next one is given more time.
 func (a *asking) slow() (peer.Verdict, error) {
 	silent, st := a.l.silence(a.server, a.began), &a.l.strategy
+	if a.l.waits.computes(a.server) {
+		a.limit = a.began.Add(min(time.Since(a.began)+st.WaitTimeout.Std(), st.LongestWait().Std()))
+	}
 	switch {
 	case !time.Now().Before(a.limit):
-		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer within %v, it %s: %w", st.WaitTimeout.Std(), a.l.waits.of(a.server),
-			context.DeadlineExceeded))
+		return peer.Done, a.l.name(a.server, fmt.Errorf("no answer within %v, it %s: %w", a.limit.Sub(a.began),
+			a.l.waits.of(a.server), context.DeadlineExceeded))
 	case silent > st.ServerTimeout().Std() && a.over():
 		return peer.Done, a.l.name(a.server, errGone)
 	case silent > st.ServerTimeout().Std():

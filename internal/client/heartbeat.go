@@ -77,7 +77,7 @@ func (l *link) ping(server int) error {
 	defer cancel()
 	var b wire.Builder
 	h := l.header(wire.OpHeartbeat)
-	h.Acked = l.heard.counts[server].Load()
+	h.Acked, h.Samples = l.heard.counts[server].Load(), uint32(l.waits.long.Load())
 	b.Reset(h)
 	_, err := l.once(ctx, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
 	return err
@@ -91,7 +91,7 @@ func (l *link) told(server int, f *wire.Frame) error {
 			return err
 		}
 	}
-	if l.waits.told[server].Store(msg.Waits); !msg.Save {
+	if l.waits.told[server].Store(&msg); !msg.Save {
 		return nil
 	}
 	select {

@@ -59,7 +59,7 @@ func newLink(c Config) *link {
 		end:       end,
 	}
 	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers)),
-		told: make([]atomic.Value, len(c.Servers))}
+		told: make([]atomic.Pointer[wire.Beat], len(c.Servers))}
 	l.heard = newHearing(len(c.Servers), l.strategy.HeartbeatInterval.Std()+l.pingTimeout())
 	return l
 }

@@ -2,8 +2,11 @@ package client
 
 import (
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // waits says in the log that a request with data has waited for long: in rounds for other workers, else because a server has no room
@@ -11,8 +14,9 @@ import (
 type waits struct {
 	log     *slog.Logger
 	servers []string
-	why     []atomic.Pointer[error] // by server: how the last attempt that failed ended
-	told    []atomic.Value          // by server: what it waits for, a string
+	why     []atomic.Pointer[error]     // by server: how the last attempt that failed ended
+	told    []atomic.Pointer[wire.Beat] // by server: what it waits for
+	long    atomic.Int32                // requests that have waited for long
 	said    atomic.Pointer[time.Time]
 }
 
@@ -26,21 +30,41 @@ const (
 func (w *waits) note(server int, err error) { w.why[server].Store(&err) }
 
 // watch speaks of a request to a server from now on, until stop is called.
-func (w *waits) watch(server int) (stop func() bool) {
+func (w *waits) watch(server int) (stop func()) {
 	began := time.Now()
 	w.why[server].Store(nil)
 	var timer *time.Timer
+	var long sync.Once
+	var over atomic.Bool
 	timer = time.AfterFunc(waitsLong, func() {
+		if over.Load() {
+			return // it was set anew beside its end
+		}
+		long.Do(func() { w.long.Add(1) })
 		w.say(server, time.Since(began))
 		timer.Reset(saysAgain)
 	})
-	return timer.Stop
+	return func() {
+		over.Store(true)
+		timer.Stop()
+		counted := true
+		long.Do(func() { counted = false })
+		if counted {
+			w.long.Add(-1)
+		}
+	}
+}
+
+// computes says whether a server waits for a worker that lives and computes.
+func (w *waits) computes(server int) bool {
+	told := w.told[server].Load()
+	return told != nil && told.Computes
 }
 
 // of says what a server waits for, as its last answer to a heartbeat does.
 func (w *waits) of(server int) string {
-	if told, _ := w.told[server].Load().(string); told != "" {
-		return "waits " + told
+	if told := w.told[server].Load(); told != nil && told.Waits != "" {
+		return "waits " + told.Waits
 	}
 	return "waits for other workers, or is slow to take the request"
 }

@@ -18,7 +18,7 @@ func TestGroupObeysTheStrategy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := collective.Config{Bucket: 3 << 20, StartTimeout: time.Minute, WaitTimeout: time.Hour, SilenceTimeout: 7 * time.Second, ProbeInterval: time.Millisecond}
+	want := collective.Config{Bucket: 3 << 20, StartTimeout: time.Minute, WaitTimeout: 16 * time.Hour, SilenceTimeout: 7 * time.Second, ProbeInterval: time.Millisecond}
 	if got := tr.c.Group; got.Bucket != want.Bucket || got.StartTimeout != want.StartTimeout || got.WaitTimeout != want.WaitTimeout ||
 		got.SilenceTimeout != want.SilenceTimeout || got.ProbeInterval != want.ProbeInterval {
 		t.Errorf("the group has %+v, want %+v", got, want)

@@ -87,7 +87,7 @@ func New(c Config) (*Trainer, error) {
 		rows.ByPush()
 	}
 	c.Group.Bucket = s.FuseGradSizeInMB << 20
-	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.WaitTimeout.Std()
+	c.Group.StartTimeout, c.Group.WaitTimeout = s.StartTimeout.Std(), s.LongestWait().Std()
 	c.Group.SilenceTimeout, c.Group.ProbeInterval = s.WorkerTimeout.Std(), s.HeartbeatInterval.Std()
 	return &Trainer{Trainer: own, c: c}, nil
 }

@@ -44,11 +44,13 @@ type member struct {
 	fenced bool
 	why    string // it was fenced
 	ends   string // why, if it has said that it ends before its work is done
+	mute   bool   // others have said so for it: it did not choose to
 	// awaited means that it is dead, as all others are who had not stopped, and that another life is to go on.
 	awaited bool
 	// short means that a life before was declared dead, so that the others may be in later epochs, and it has not caught up with them.
 	short  bool
 	seen   time.Time
+	waits  bool // for others, as its last heartbeat has said
 	agrees bool // on a server that came back: it has not more acknowledged than is here
 	window Window
 }
@@ -229,6 +231,25 @@ func (r *Roster) Living(worker int) (life uint32, lives bool) {
 	return m.life, m.state == alive && !m.fenced && m.ends == ""
 }
 
+// Waits takes note whether a worker waits for others.
+func (r *Roster) Waits(worker int, waits bool) { r.members[worker].waits = waits }
+
+// Computes says whether any of some workers shows life, and does not wait for others itself.
+func (r *Roster) Computes(workers []int, now time.Time) bool {
+	return slices.ContainsFunc(workers, func(w int) bool {
+		_, lives := r.Living(w)
+		return lives && !r.members[w].waits && now.Sub(r.members[w].seen) < r.grace()
+	})
+}
+
+// Seen is when a worker showed life last.
+func (r *Roster) Seen(worker int) time.Time { return r.members[worker].seen }
+
+// SeenSince says whether any worker has shown life since a time.
+func (r *Roster) SeenSince(t time.Time) bool {
+	return slices.ContainsFunc(r.members, func(m member) bool { return m.seen.After(t) })
+}
+
 // Leads says whether a worker is the lowest that is in the job, or may come to it.
 func (r *Roster) Leads(worker int) bool {
 	return !slices.ContainsFunc(r.members[:worker], func(m member) bool { return !m.Gone() && !m.fenced && m.ends == "" })
@@ -266,6 +287,9 @@ func (r *Roster) Left() (lives []uint32) {
 func (r *Roster) End(worker int, why string) {
 	r.members[worker].ends = cmp.Or(why, "it did not say why")
 }
+
+// Broken takes note that a worker that ends was killed alone: others end for no reason of its.
+func (r *Roster) Broken(worker int) { r.members[worker].mute = true }
 
 // Begun says whether any worker has joined.
 func (r *Roster) Begun() bool {
@@ -374,7 +398,7 @@ func (r *Roster) Silent(now time.Time) (all []*Death) {
 	for w := range r.members {
 		m := &r.members[w]
 		silent := now.Sub(m.seen)
-		if m.state == alive && (m.ends != "" && r.o.Lockstep && silent >= alone || silent > r.o.Timeout) {
+		if m.state == alive && (m.ends != "" && r.o.Lockstep && (m.mute || silent >= alone) || silent > r.o.Timeout) {
 			why := cmp.Or(m.ends, fmt.Sprintf("silent for %v", silent.Round(time.Millisecond)))
 			all = append(all, &Death{Worker: w, Life: m.life, Silent: silent, Why: why})
 		}

@@ -19,6 +19,7 @@ type deaths struct {
 	st         *state
 	peers      *peers
 	membership *membership
+	lines      *lines
 	rounds     *rounds
 	rates      *rates
 	clipping   *clipping
@@ -38,7 +39,7 @@ func (c *deaths) register(m *memory) {
 
 // watch looks for silence until ctx ends.
 func (c *deaths) watch(ctx context.Context) {
-	tick := time.NewTicker(max(min(c.peers.timeout/8, c.beat), time.Millisecond))
+	tick := time.NewTicker(max(min(c.peers.timeout/8, c.beat/2), time.Millisecond))
 	defer tick.Stop()
 	started := c.st.clock.Now()
 	for {
@@ -62,7 +63,9 @@ func (c *deaths) watch(ctx context.Context) {
 func (c *deaths) silent() []*roster.Death {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	return c.st.roster.Silent(c.st.clock.Now())
+	now := c.st.clock.Now()
+	c.lines.ended(now, c.membership.over)
+	return c.st.roster.Silent(now)
 }
 
 // giveUp fails the job when there is nobody to wait for.

@@ -121,7 +121,8 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 		c.st.lock.broadcast()
 	}
 	again := g.done && g.lives[f.Worker] != f.Life
-	err := c.st.lock.await(func() bool { return g.err != nil || c.complete(g) && !(again && c.lacks(g)) },
+	err := c.st.lock.awaitWorkers(func() []int { return c.absent(g) },
+		func() bool { return g.err != nil || c.complete(g) && !(again && c.lacks(g)) },
 		func() string { return fmt.Sprintf("at %s: missing %s", msg.Call, c.absentees(g)) })
 	switch {
 	case err != nil:
@@ -204,13 +205,21 @@ func (c *gathering) lacks(g *gathered) bool {
 	return false
 }
 
-// absentees names the workers that have not come. Locked.
-func (c *gathering) absentees(g *gathered) string {
-	var names []string
+// absent are the workers that have not come. Locked.
+func (c *gathering) absent(g *gathered) (ws []int) {
 	for w, have := range g.have {
 		if !have {
-			names = append(names, c.st.roster.Describe(w, c.st.clock.Now()))
+			ws = append(ws, w)
 		}
+	}
+	return ws
+}
+
+// absentees names them. Locked.
+func (c *gathering) absentees(g *gathered) string {
+	var names []string
+	for _, w := range c.absent(g) {
+		names = append(names, c.st.roster.Describe(w, c.st.clock.Now()))
 	}
 	return strings.Join(names, ", ")
 }

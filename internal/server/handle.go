@@ -71,7 +71,7 @@ func newDoor(st *state, index int, fingerprint uint64, log *slog.Logger) *door {
 // handle is the transport's handler.
 func (d *door) handle(body []byte, out *transport.Reply) {
 	r := d.replies.Get().(*reply)
-	out.Done = r.done
+	out.Done, r.broken = r.done, out.Broken
 	f := &r.frame
 	f.Header = wire.Header{}
 	err := f.Parse(body)

@@ -28,6 +28,7 @@ type membership struct {
 	begins      event[wire.Leave]       // a worker's life
 	leaves      event[wire.Leave]
 	ends        event[endRecord]
+	lines       *lines
 	index       int
 	back        bool // no worker goes on without the others
 	differences *differences
@@ -169,7 +170,10 @@ func (c *membership) heartbeat(f *wire.Frame, r *reply) error {
 	case c.st.lock.failure != nil:
 		return c.st.lock.failure
 	}
-	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker)), Waits: c.st.lock.oldest()}
+	c.st.roster.Waits(int(f.Worker), f.Samples > 0)
+	c.lines.heard(int(f.Worker), f.Life, r.broken)
+	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
+	beat.Waits, beat.Computes = c.st.lock.oldest()
 	if beat == (wire.Beat{}) {
 		return nil
 	}

@@ -15,13 +15,16 @@ import (
 // however many changes were made meanwhile.
 //
 // Every wait has an end: the job's failure, the server's closing, or the strategy's wait timeout, whose error says for whom
-// it waited.
+// it waited. That time stands still while a worker that is waited for computes, up to the strategy's longest wait.
 type monitor struct {
 	sync.Mutex
 	server  int           // for errors
 	limit   time.Duration // of a wait
-	log     *slog.Logger
-	failure error
+	longest time.Duration // of one for workers that compute
+	// computes says whether any of some workers lives and waits for nobody itself.
+	computes func(workers []int) bool
+	log      *slog.Logger
+	failure  error
 	// parting says that this server was asked to end, and a checkpoint of then is whole: that the job ends is no news.
 	parting bool
 	// over says whether the job is over. It is asked at each broadcast, so that Run, which waits for that alone, is not in
@@ -38,8 +41,9 @@ type monitor struct {
 
 // wait is one that is under way, known by its timer, and why.
 type wait struct {
-	timer *time.Timer
-	why   string
+	timer    *time.Timer
+	why      string
+	computes bool // a worker that it is for
 }
 
 // A wait is long after a second, and says why anew every so often.
@@ -48,22 +52,22 @@ const (
 	saysWhy  = 5 * time.Second
 )
 
-// oldest says what the oldest long wait is for. Locked.
-func (m *monitor) oldest() string {
-	if len(m.waits) == 0 {
-		return ""
+// oldest says what the oldest long wait is for, and whether workers compute that any is for. Locked.
+func (m *monitor) oldest() (why string, computes bool) {
+	if len(m.waits) > 0 {
+		why = m.waits[0].why
 	}
-	return m.waits[0].why
+	return why, slices.ContainsFunc(m.waits, func(w wait) bool { return w.computes })
 }
 
 // says notes what a long wait is for, and what it was for no more where that is empty. Locked.
-func (m *monitor) says(timer *time.Timer, why string) {
-	at := slices.IndexFunc(m.waits, func(w wait) bool { return w.timer == timer })
+func (m *monitor) says(is wait) {
+	at := slices.IndexFunc(m.waits, func(w wait) bool { return w.timer == is.timer })
 	switch {
-	case at < 0 && why != "":
-		m.waits = append(m.waits, wait{timer, why})
-	case at >= 0 && why != "":
-		m.waits[at].why = why
+	case at < 0 && is.why != "":
+		m.waits = append(m.waits, is)
+	case at >= 0 && is.why != "":
+		m.waits[at] = is
 	case at >= 0:
 		m.waits = slices.Delete(m.waits, at, at+1)
 	}
@@ -75,12 +79,17 @@ func (m *monitor) says(timer *time.Timer, why string) {
 // another process taken its place. The caller asks again what matters to it. When the time is up or the server closes, ready
 // is asked once more, since it may have come true while the lock was being taken: then the wait has not failed.
 func (m *monitor) await(ready func() bool, why func() string) error {
+	return m.awaitWorkers(func() []int { return nil }, ready, why)
+}
+
+// awaitWorkers is await for what some workers have to send.
+func (m *monitor) awaitWorkers(whom func() []int, ready func() bool, why func() string) error {
 	var timer *time.Timer
-	var began time.Time
+	var began, computed time.Time // computed is when one of them was last known to compute
 	defer func() {
 		if timer != nil {
 			timer.Stop()
-			m.says(timer, "")
+			m.says(wait{timer: timer})
 		}
 	}()
 	for !ready() {
@@ -89,6 +98,7 @@ func (m *monitor) await(ready func() bool, why func() string) error {
 		}
 		if timer == nil {
 			timer, began = time.NewTimer(min(longWait, m.limit)), time.Now()
+			computed = began
 		}
 		changed := m.change()
 		m.Unlock()
@@ -101,11 +111,15 @@ func (m *monitor) await(ready func() bool, why func() string) error {
 		}
 		m.Lock()
 		if look && !ready() {
-			left := m.limit - time.Since(began)
-			if left <= 0 {
-				return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server, m.limit, why())
+			computes := m.computes(whom())
+			if computes {
+				computed = time.Now()
 			}
-			m.says(timer, why())
+			left := min(m.limit-time.Since(computed), m.longest-time.Since(began))
+			if left <= 0 {
+				return wire.Refuse(wire.StatusFailed, "server %d waited %v %s", m.server, time.Since(began).Round(time.Millisecond), why())
+			}
+			m.says(wait{timer, why(), computes})
 			timer.Reset(min(left, saysWhy))
 		}
 		if isClosed(m.closing) && !ready() {

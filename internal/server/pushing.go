@@ -37,7 +37,8 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 		c.admit(f, p)
 	}
 	next := mode.Round(f.Round) + 1
-	if err := c.st.lock.await(func() bool { return request.Done }, func() string { return c.st.missing(next) }); err != nil {
+	err = c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return request.Done }, func() string { return c.st.missing(next) })
+	if err != nil {
 		if !errors.Is(err, wire.ErrNotReady) {
 			c.st.lock.fail(err)
 		}

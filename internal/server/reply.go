@@ -12,6 +12,8 @@ type reply struct {
 	wire.Builder
 	frame wire.Frame
 	done  func() // puts it back
+	// broken is the transport's [transport.Reply.Broken].
+	broken func() bool
 	// asked are the rows wanted, the first so many of them: the memory of the others is for larger requests.
 	asked  []asked
 	wanted int

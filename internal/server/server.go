@@ -159,16 +159,18 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 		rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
+	heartbeat := c.Strategy.HeartbeatInterval.Std()
+	cables := &lines{roster: st.roster, byWorker: make([]line, c.Workers), lonely: c.Strategy.Recovery.Journal != "",
+		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
-		recovery: s.recovery, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(),
+		recovery: s.recovery, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables,
 		differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
 	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members, identity: s.segments.identity,
 		journal: journal, index: c.Index, fingerprint: c.Fingerprint, differences: s.differences,
-		pace: c.Strategy.HeartbeatInterval.Std(), ended: make([]bool, len(c.Endpoints)), log: s.log}
+		pace: heartbeat, ended: make([]bool, len(c.Endpoints)), log: s.log}
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
 	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
-		torn: traits.Rounds, back: c.Strategy.GoesBack(),
-		beat: c.Strategy.HeartbeatInterval.Std(), log: s.log}
+		lines: cables, torn: traits.Rounds, back: c.Strategy.GoesBack(), beat: heartbeat, log: s.log}
 
 	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, log: s.log}
@@ -240,6 +242,8 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 	}
 	st.clock = awake.NewClock(c.Strategy.WorkerTimeout.Std()/4, time.Now)
 	st.lock.server, st.lock.limit, st.lock.log = c.Index, c.Strategy.WaitTimeout.Std(), log
+	st.lock.longest = c.Strategy.LongestWait().Std()
+	st.lock.computes = func(workers []int) bool { return st.roster.Computes(workers, st.clock.Now()) }
 	st.lock.returns = c.Strategy.Recovery.Journal != ""
 	st.lock.over, st.lock.end = st.done, end
 	st.lock.ending, st.lock.closing = make(chan struct{}), make(chan struct{})

@@ -104,7 +104,7 @@ func (st *state) awaitPublished() error {
 
 // awaitRound waits until every update that r must reflect is in the tables. Locked.
 func (st *state) awaitRound(r mode.Round) error {
-	return st.lock.await(func() bool { return st.mode.Reached(r) }, func() string { return st.missing(r) })
+	return st.lock.awaitWorkers(st.mode.Missing, func() bool { return st.mode.Reached(r) }, func() string { return st.missing(r) })
 }
 
 // missing describes whom round r waits for. Locked.

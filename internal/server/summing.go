@@ -111,7 +111,8 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 	c.waiting[w] = a
 	var err error
 	for err == nil && !a.done {
-		err = c.st.lock.await(func() bool { return a.done || c.complete() }, func() string { return c.missing(r) })
+		err = c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return a.done || c.complete() },
+			func() string { return c.missing(r) })
 		if err == nil && !a.done {
 			c.advance(r)
 		}
@@ -128,7 +129,7 @@ func (c *summing) wait(w int, a *addend, r mode.Round) error {
 
 // join waits for what has come of an addend. Locked.
 func (c *summing) join(a *addend, r mode.Round) error {
-	err := c.st.lock.await(func() bool { return a.done }, func() string { return c.missing(r) })
+	err := c.st.lock.awaitWorkers(c.st.mode.Missing, func() bool { return a.done }, func() string { return c.missing(r) })
 	if a.done {
 		return a.err
 	}

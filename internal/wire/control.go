@@ -146,6 +146,8 @@ type Beat struct {
 	Save bool `json:"save"`
 	// Waits says what a request waits for that this server has not answered for long: the oldest of all.
 	Waits string `json:"waits,omitempty"`
+	// Computes says that a worker which such a request waits for lives, and waits for nobody itself.
+	Computes bool `json:"computes,omitempty"`
 }
 
 // Fenced answers OpFence.

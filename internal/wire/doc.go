@@ -15,7 +15,7 @@
 //	40  u64  acked: every seq below this one was acknowledged, so the server may forget it; in a heartbeat, how many requests with a
 //	           seq this server has answered as ones that count, and one more since it has brought the first weights
 //	48  u64  version of the dense weights: held by the worker (request), sent (reply)
-//	56  u32  samples behind the gradients
+//	56  u32  samples behind the gradients; in a heartbeat, how many requests of this worker have waited for long
 //	60  u32  CRC-32C of bytes 0 to 59 and of the heads of all sections
 //
 // The answer to a push uses three of these fields for its [Outcome]: samples is how many of its rows were applied, acked
