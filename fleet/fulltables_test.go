@@ -63,3 +63,42 @@ func TestFullTablesSaySo(t *testing.T) {
 		})
 	}
 }
+
+// TestCountsThatStopSaySo: shows that have come to 2²⁴ in a row, where float32 counts no further, are one warning, wherever tables lie.
+func TestCountsThatStopSaySo(t *testing.T) {
+	for name, k := range map[string]struct {
+		servers int
+		s       strategy.Strategy
+	}{"alone": {0, strategy.Sync()}, "sync": {1, strategy.Sync()}, "async": {1, strategy.Async()}} {
+		for _, shows := range []float32{1 << 20, 1 << 22} {
+			var log trial.Log
+			cluster := fleettest.Cluster{Servers: k.servers, Workers: 1}
+			cluster.Options.Logger = log.Logger()
+			cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				o := trial.NewCounter(3)
+				o.Rows.Entry.ShowClick.Threshold = 1
+				return trial.Play(ctx, f, o, optimizer.SGD{LR: .1}, k.s, func() error {
+					return o.InSession(ctx, func(session optimizer.Session) error {
+						for range 6 {
+							st := o.Step()
+							st.Rows[0].Show = []float32{1, shows, shows}
+							if err := trial.Step(ctx, session, st, nil); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				})
+			})
+			said := log.Lines("16777216")
+			if want := int(shows) >> 22; len(said) != want {
+				t.Errorf("%s, 6 pushes of %v shows: the log says %q, want %d warnings", name, shows, said, want)
+			}
+			for _, line := range said {
+				if !strings.Contains(line, "level=WARN") || !strings.Contains(line, "table=rows") || !strings.Contains(line, "rows=2") {
+					t.Errorf("%s: the log says %s", name, line)
+				}
+			}
+		}
+	}
+}

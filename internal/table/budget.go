@@ -80,6 +80,7 @@ func (s *shard) mayWait() int {
 type filling struct {
 	log  *slog.Logger // nil tells nobody
 	near atomic.Bool
+	stop atomic.Bool   // of counts was told
 	told atomic.Uint64 // how many ids had been turned away when the log was told last
 }
 
@@ -98,6 +99,15 @@ func (t *Sparse) tellNearly() {
 	if f := &t.filling; f.log != nil && !f.near.Swap(true) {
 		f.log.Warn("an embedding has taken 80 % of its MaxBytes: when it is full, ids without a row are turned away",
 			"table", t.param.Name, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
+	}
+}
+
+// tellStops says once that shows or clicks of a row have come to where they stop.
+func (t *Sparse) tellStops() {
+	if f := &t.filling; f.log != nil && !f.stop.Swap(true) {
+		f.log.Warn("a row's shows or clicks have come to 16777216, where counts of ones stop, and its score with them: let them decay "+
+			"by Shrink (Decay), or count fewer of them",
+			"table", t.param.Name, "rows", t.Len())
 	}
 }
 

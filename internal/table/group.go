@@ -30,6 +30,7 @@ type call struct {
 	zeros  []float32
 	res    Result
 	nearly bool // a row was born in a shard that is nearly full
+	stops  bool // shows or clicks of a row have come to where they stop
 	err    error
 
 	out     *Columns // what read fills

@@ -150,6 +150,7 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 		}
 		if t.marked {
 			t.counted(h, c.marks(it))
+			c.stops = c.stops || t.marks(h).stop()
 		}
 		c.res.Applied++
 	}

@@ -29,6 +29,12 @@ type marks struct{ show, click float32 }
 
 func (m *marks) add(n marks) { m.show, m.click = m.show+n.show, m.click+n.click }
 
+// mostMarks is where counts in float32 stop: one more is no other number.
+const mostMarks = 1 << 24
+
+// stop says whether a count has come to where it stops.
+func (m *marks) stop() bool { return m.show >= mostMarks || m.click >= mostMarks }
+
 const (
 	headerFloats = int(unsafe.Sizeof(header{}) / 4)
 	marksFloats  = int(unsafe.Sizeof(marks{})/4) + 1

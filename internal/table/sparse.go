@@ -229,6 +229,10 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 		c.nearly = false
 		t.tellNearly()
 	}
+	if c.stops {
+		c.stops = false
+		t.tellStops()
+	}
 	c.rows, c.clicks, c.given, c.played = nil, Clicks{}, [blockLen]*float32{}, nil
 	return c.res, c.err
 }
