@@ -53,7 +53,7 @@ func newWaiters(n int) waiters {
 	return waiters{make([]uint64, n), make([]uint32, n), make([]uint32, n), make([]float32, n), make([]float32, n)}
 }
 
-func writeWaiters(w *safetensors.Writer, t tableInfo, rows table.Changes) error {
+func writeWaiters(w *safetensors.Writer, t tableInfo, from *table.TableImage, rows table.Changes) error {
 	if len(rows.Forgotten) > 0 {
 		if err := safetensors.Put(w, t.forgotten(), rows.Forgotten); err != nil {
 			return err
@@ -63,7 +63,8 @@ func writeWaiters(w *safetensors.Writer, t tableInfo, rows table.Changes) error 
 	for some := range slices.Chunk(rows.Waiters, rowsAtOnce) {
 		n := len(some)
 		c := waiters{all.ids[:n], all.pushes[:n], all.seen[:n], all.show[:n], all.click[:n]}
-		for i, is := range some {
+		for i, id := range some {
+			is := from.Waiter(id)
 			c.ids[i], c.pushes[i], c.seen[i], c.show[i], c.click[i] = is.ID, is.Pushes, is.Seen, is.Show, is.Click
 		}
 		if err := first(

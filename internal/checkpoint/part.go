@@ -206,7 +206,7 @@ func writeImage(ctx context.Context, f io.Writer, image Image) (rows int64, err 
 		if err := writeTable(ctx, w, t, image.Tables[i], has[i].Rows); err != nil {
 			return 0, err
 		}
-		if err := writeWaiters(w, t, has[i]); err != nil {
+		if err := writeWaiters(w, t, image.Tables[i], has[i]); err != nil {
 			return 0, err
 		}
 		rows += int64(t.Rows)

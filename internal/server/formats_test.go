@@ -311,7 +311,7 @@ func (s *Server) describe(t *testing.T) ([]byte, error) {
 		all[fmt.Sprintf("%s from %d", b.Param.Name, b.Offset)] = map[string]any{"state": state, "step": step}
 	}
 	for _, t := range image.Tables {
-		of := map[string]any{"clock": t.Clock, "waiting": slices.Concat(t.Waiters()), "gone": t.Gone}
+		of := map[string]any{"clock": t.Clock, "waiting": slices.Concat(t.Table.Waiters()), "gone": t.Gone}
 		for row := range t.Table.Rows(store.Step()) {
 			row.State, row.W = slices.Clone(row.State), nil
 			of[fmt.Sprint("row ", row.ID)] = row

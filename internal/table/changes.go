@@ -3,7 +3,7 @@ package table
 // Changes are what is other in a table than when they were last taken, if no row was dropped meanwhile.
 type Changes struct {
 	Rows    []uint64 // ascending
-	Waiters []Waiter // ascending by id
+	Waiters []uint64 // ascending
 	// Forgotten ids do not wait any more, unless they are among Waiters, and have no row unless they are among Rows.
 	Forgotten []uint64
 }
@@ -20,19 +20,6 @@ func (t *Sparse) Track() {
 // were last taken: what has changed does not tell that.
 func (t *Sparse) Remade() bool { return t.remade.Load() }
 
-// takeWaiters takes those that have changed. Locked.
-func (s *shard) takeWaiters(c *Changes) {
-	s.waiting.each(func(id uint64, w *waiter) bool {
-		if w.seen&changed != 0 {
-			w.seen &^= changed
-			c.Waiters = append(c.Waiters, w.waiter(id))
-		}
-		return false
-	})
-	c.Forgotten = append(c.Forgotten, s.waiting.forgotten...)
-	s.waiting.forgotten = nil
-}
-
 // GiveBack has what was taken count as changed again, since nobody has it.
 func (t *Sparse) GiveBack(c Changes) {
 	for _, id := range c.Rows {
@@ -43,10 +30,10 @@ func (t *Sparse) GiveBack(c Changes) {
 		}
 		s.Unlock()
 	}
-	for _, w := range c.Waiters {
-		s, _ := t.shardOf(w.ID)
+	for _, id := range c.Waiters {
+		s, _ := t.shardOf(id)
 		s.Lock()
-		s.waiting.changed(w.ID)
+		s.waiting.changed(id)
 		s.Unlock()
 	}
 	for _, id := range c.Forgotten {

@@ -161,7 +161,7 @@ func (j *imageJob) read() (is imaged) {
 	defer m.Close()
 	j.change(20)
 	t := m.Tables[0]
-	is.Step, is.Clock, is.Waiters = m.Step, t.Clock, t.Waiters()
+	is.Step, is.Clock = m.Step, t.Clock
 	b := m.Blocks[0]
 	_ = b.EachWeight(func(w []float32) error { is.W = append(is.W, w...); j.change(1); return nil })
 	_ = b.EachState(func(s []float32) error { is.State = append(is.State, s...); j.change(1); return nil })
@@ -178,6 +178,10 @@ func (j *imageJob) read() (is imaged) {
 			is.Rows = append(is.Rows, cloned(rows.row(t.Table, i)))
 		}
 		j.change(5)
+	}
+	for _, id := range t.Waiters() {
+		is.Waiters = append(is.Waiters, t.Waiter(id))
+		j.change(1)
 	}
 	return is
 }

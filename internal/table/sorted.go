@@ -10,7 +10,7 @@ import (
 // many buckets by its place between these, which leaves little to sort, and buckets that are large all the same are
 // sorted so too.
 func sorted(ids []uint64) []uint64 {
-	const few, most = 1 << 10, 1 << 16
+	const few, most = 1 << 10, 1 << 15
 	if len(ids) < few {
 		slices.Sort(ids)
 		return ids

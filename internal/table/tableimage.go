@@ -14,7 +14,7 @@ type TableImage struct {
 	Gone []uint64
 
 	step    int64
-	waiters []Waiter
+	waiters []uint64
 	once    sync.Once
 	ids     []uint64
 	// changes are known where the image takes them: those of rows when ids are.
@@ -30,23 +30,44 @@ func (t *Sparse) image(step int64, how imaging) *TableImage {
 		t.remade.Store(false)
 	}
 	if t.counts {
-		m.waiters = make([]Waiter, 0, t.Stats().Waiting)
+		m.waiters = make([]uint64, 0, t.Stats().Waiting)
 	}
-	if how.taking && !how.alone {
-		m.changes.Waiters = make([]Waiter, 0, cap(m.waiters))
-	}
+	all := how.taking // waiters had changed, so far: then one list is enough
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
 		s.image = newShardImage(&s.arena, how.alone && !t.sweeps)
-		m.waiters = s.appendWaiters(m.waiters)
 		m.Gone = append(m.Gone, s.gone...)
-		if how.taking {
-			s.takeWaiters(&m.changes)
-		}
+		all = m.listWaiters(s, all)
+		s.waiting.image = &waitingImage{kept: map[uint64]waiter{}}
 		s.Unlock()
 	}
+	if slices.Sort(m.waiters); all {
+		m.changes.Waiters = m.waiters
+	} else {
+		slices.Sort(m.changes.Waiters)
+	}
 	return m
+}
+
+// listWaiters lists the ids that wait in a shard, and takes those that had changed, as all before had where all says so. Locked.
+func (m *TableImage) listWaiters(s *shard, all bool) bool {
+	s.waiting.each(func(id uint64, w *waiter) bool {
+		if taken := m.taking && w.seen&changed != 0; taken {
+			if w.seen &^= changed; !all {
+				m.changes.Waiters = append(m.changes.Waiters, id)
+			}
+		} else if all {
+			all, m.changes.Waiters = false, slices.Clone(m.waiters)
+		}
+		m.waiters = append(m.waiters, id)
+		return false
+	})
+	if m.taking {
+		m.changes.Forgotten = append(m.changes.Forgotten, s.waiting.forgotten...)
+		s.waiting.forgotten = nil
+	}
+	return all
 }
 
 // close ends the image. What it has taken stays for who asks for that.
@@ -57,15 +78,21 @@ func (m *TableImage) close() {
 	for i := range m.Table.shards {
 		s := &m.Table.shards[i]
 		s.Lock()
-		s.image = nil
+		s.image, s.waiting.image = nil, nil
 		s.Unlock()
 	}
 }
 
-// Waiters are the ids that waited for a row, ascending.
-func (m *TableImage) Waiters() []Waiter {
-	sortWaiters(m.waiters)
-	return m.waiters
+// Waiters are the ids that waited for a row, ascending. The slice is the image's.
+func (m *TableImage) Waiters() []uint64 { return m.waiters }
+
+// Waiter is what was known of an id that waited.
+func (m *TableImage) Waiter(id uint64) Waiter {
+	s, _ := m.Table.shardOf(id)
+	s.Lock()
+	defer s.Unlock()
+	is := s.waiting.was(id)
+	return is.waiter(id)
 }
 
 // IDs are the ids of all rows, ascending. The slice is the image's. It is asked for before rows are read, and not of an image that has
@@ -122,7 +149,7 @@ func (m *TableImage) Changes() Changes {
 		})
 		m.changes.Rows = settled(m.changes.Rows)
 	})
-	if sortWaiters(m.changes.Waiters); m.Table.sweeps {
+	if m.Table.sweeps {
 		m.changes.Rows = m.IDs()
 	}
 	return m.changes

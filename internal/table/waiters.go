@@ -23,12 +23,8 @@ func (t *Sparse) Waiters() []Waiter {
 		all = s.appendWaiters(all)
 		s.Unlock()
 	}
-	sortWaiters(all)
-	return all
-}
-
-func sortWaiters(all []Waiter) {
 	slices.SortFunc(all, func(a, b Waiter) int { return cmp.Compare(a.ID, b.ID) })
+	return all
 }
 
 // appendWaiters appends those of a shard. Locked.

@@ -21,6 +21,36 @@ type waiting struct {
 	young, old map[uint64]waiter
 	tracked    *atomic.Bool // of a table that is tracked, set when more is forgotten than is worth to be known one by one; else nil
 	forgotten  []uint64     // by age, since changes were last taken
+	image      *waitingImage
+}
+
+// waitingImage is what an image knows of the ids that wait in a shard: those that are other than they were, as they were.
+type waitingImage struct {
+	kept map[uint64]waiter
+	gone []map[uint64]waiter // generations that were forgotten since; of those kept after them an id is in the first
+}
+
+// keep keeps what is known of an id that is about to change, where an image wants it.
+func (w *waiting) keep(id uint64) {
+	if w.image == nil {
+		return
+	}
+	if _, has := w.image.kept[id]; !has {
+		w.image.kept[id] = w.was(id)
+	}
+}
+
+// was is what was known of an id when the image was made.
+func (w *waiting) was(id uint64) waiter {
+	if is, has := w.image.kept[id]; has {
+		return is
+	}
+	for _, generation := range w.image.gone {
+		if is, has := generation[id]; has {
+			return is
+		}
+	}
+	return w.get(id)
 }
 
 // waiterBytes is what an id that waits takes in a Go map at its emptiest.
@@ -35,6 +65,7 @@ func (w *waiting) get(id uint64) waiter {
 
 // put notes an id. No more than limit of them wait.
 func (w *waiting) put(id uint64, is waiter, limit int) {
+	w.keep(id)
 	if _, known := w.young[id]; !known {
 		delete(w.old, id)
 		w.age(limit)
@@ -46,6 +77,9 @@ func (w *waiting) put(id uint64, is waiter, limit int) {
 func (w *waiting) age(limit int) {
 	if len(w.young) >= max(limit/2, 1) {
 		w.forgets(maps.Keys(w.old), limit)
+		if w.image != nil {
+			w.image.gone = append(w.image.gone, w.old)
+		}
 		w.old, w.young = w.young, nil
 	}
 	if w.young == nil {
@@ -66,6 +100,7 @@ func (w *waiting) forgets(ids iter.Seq[uint64], limit int) {
 }
 
 func (w *waiting) forget(id uint64) {
+	w.keep(id)
 	delete(w.young, id)
 	delete(w.old, id)
 }
@@ -77,13 +112,16 @@ func (w *waiting) bytes() int { return w.len() * waiterBytes }
 
 // each calls do with every id that waits; those it says so of are forgotten.
 func (w *waiting) each(do func(id uint64, is *waiter) (forget bool)) {
+	var is waiter // one for all that do sees
 	for _, generation := range []map[uint64]waiter{w.old, w.young} {
-		for id, is := range generation {
-			before := is
+		for id, before := range generation {
+			is = before
 			switch {
 			case do(id, &is):
+				w.keep(id)
 				delete(generation, id)
 			case is != before:
+				w.keep(id)
 				generation[id] = is
 			}
 		}
