@@ -57,7 +57,7 @@ func (a accuracy) forward(c *cell) {
 
 func (accuracy) backward(*cell) {}
 
-func (accuracy) tally() tally       { return &hits{} }
+func (accuracy) tally(*Node) tally  { return &hits{} }
 func (accuracy) of(t tally) float64 { return t.(*hits).share() }
 
 // batchAccuracy is an accuracy that forgets the batches before.

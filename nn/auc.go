@@ -82,8 +82,8 @@ func (c *cell) countScores() *Histogram {
 
 func (auc) backward(*cell) {}
 
-func (a auc) tally() tally     { return newHistogram(a.thresholds()) }
-func (auc) of(t tally) float64 { return t.(*Histogram).AUC() }
+func (a auc) tally(*Node) tally { return newHistogram(a.thresholds()) }
+func (auc) of(t tally) float64  { return t.(*Histogram).AUC() }
 
 // oneClass says whether a metric is an AUC of scores with one label, in which nothing can be told apart.
 func oneClass(m metric, t tally) bool {

@@ -42,7 +42,8 @@
 //     [Contrastive], [BPR]; over a sample of very many classes [NCE] and [SampledSoftmax], with candidates from a [Sampler]; and of two
 //     towers [InBatchSoftmax], with [Frequencies]. [WeightedMean] weighs examples, by their labels with [ClassWeights]
 //   - metrics: [AUC], [BatchAUC], [SlidingAUC], [BucketError], [MAE], [MSE], [RMSE], [Accuracy], [TopK], [BatchAccuracy], [BatchTopK],
-//     [BinaryAccuracy], [Precision], [Recall]
+//     [BinaryAccuracy], [Precision], [Recall], [F1], [PRAUC], [MacroPrecision], [MacroRecall], [MacroF1], [ConfusionMatrix],
+//     [NDCG], [RecallAt]; [Weighted] gives them weights
 //
 // # Training
 //
@@ -240,6 +241,7 @@ package nn
 //	precision.go    Precision, Recall, BinaryAccuracy
 //	sums.go         counts that add up over executors
 //	errors.go       MAE, MSE, RMSE
+//	measure.go      metrics that are formulas of sums, and weights in all
 //
 // Saved models:
 //

@@ -101,7 +101,7 @@ func (g *Graph) add(name string, o op, in ...*Node) *Node {
 		return n
 	}
 	if name == "" {
-		name = g.free(o.kind())
+		name = g.free(called(o))
 	}
 	if g.again() && g.named[name] != nil {
 		name = g.free(name)

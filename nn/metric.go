@@ -8,8 +8,8 @@ import (
 // metric is an op that counts over batches. It has no gradient.
 type metric interface {
 	op
-	// tally returns empty counts for one executor.
-	tally() tally
+	// tally returns empty counts of a node for one executor.
+	tally(n *Node) tally
 	// of is the metric of what was counted.
 	of(t tally) float64
 }
@@ -46,7 +46,7 @@ func (s *sharedCounts) of(n *Node, m metric) tally {
 		s.tallies = map[*Node]tally{}
 	}
 	if s.tallies[n] == nil {
-		s.tallies[n] = m.tally()
+		s.tallies[n] = m.tally(n)
 	}
 	return s.tallies[n]
 }

@@ -18,7 +18,7 @@ type found struct{}
 func (found) infer(in []*Node) ([]int, error) { return []int{1}, binary(in[0], in[1]) }
 func (found) compares()                       {}
 func (found) backward(*cell)                  {}
-func (found) tally() tally                    { return &hits{} }
+func (found) tally(*Node) tally               { return &hits{} }
 func (found) of(t tally) float64              { return t.(*hits).share() }
 
 // count adds the examples that among says count, and of those the hits. said is a probability of 0.5 or more, is a positive label.

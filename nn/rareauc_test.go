@@ -150,7 +150,7 @@ func TestEarlierAUC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h := o.(auc).tally().(*Histogram); len(h.Pos) != want {
+		if h := o.(auc).tally(nil).(*Histogram); len(h.Pos) != want {
 			t.Errorf("an AUC saved as %q has %d buckets, want %d", attrs, len(h.Pos), want)
 		}
 	}

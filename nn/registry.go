@@ -64,6 +64,7 @@ var recipes = map[string]recipe{
 	"embedding_sequence":               {decode[embeddingSequence], 2, 2},
 	"sequence_mask":                    {decode[sequenceMask], 1, 1},
 	"sequence_pool":                    {decode[sequencePool], 1, 2},
+	"measure":                          {decode[measure], 2, 3},
 	"matmul":                           {decode[matmul], 2, 2},
 	"batch_matmul":                     {decode[batchMatMul], 2, 2},
 	"masked_softmax":                   {decode[maskedSoftmax], 2, 2},

@@ -42,7 +42,7 @@ func (e *Executor) equip(c *cell) {
 
 func (e *Executor) equipMetric(c *cell, m metric) {
 	if e.counts == nil || forgets(m) {
-		c.tally = m.tally()
+		c.tally = m.tally(c.node)
 		return
 	}
 	c.tally, c.shared = e.counts.of(c.node, m), e.counts

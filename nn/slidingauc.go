@@ -23,7 +23,7 @@ func (s slidingAUC) infer(in []*Node) ([]int, error) {
 	return shape, err
 }
 
-func (s slidingAUC) tally() tally {
+func (s slidingAUC) tally(*Node) tally {
 	return &recent{steps: s.Steps, sum: newHistogram(s.thresholds())}
 }
 

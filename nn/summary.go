@@ -185,7 +185,7 @@ func opName(n *Node) string {
 	case isFeed(n) && isInt(n):
 		return "ids"
 	}
-	return n.op.kind()
+	return called(n.op)
 }
 
 // paramShape is the shape of a parameter, where open stands for the height of an embedding that has none.

@@ -16,8 +16,8 @@ type summed interface {
 }
 
 // Sums is what a metric has counted in this executor since [Executor.ResetMetrics], as numbers that add up, element by element, over
-// executors and processes: [Node.OfSums] is the metric of all of them. AUC, BucketError, Accuracy, TopK, BinaryAccuracy, Precision,
-// Recall, MAE, MSE and RMSE have sums, metrics of the last batches have none.
+// executors and processes: [Node.OfSums] is the metric of all of them. All metrics have sums but those of the last
+// batches.
 func (e *Executor) Sums(metric *Node) ([]float64, error) {
 	t, err := e.tally("Sums", metric)
 	if err != nil {
@@ -36,7 +36,7 @@ func (n *Node) OfSums(sums []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	t := m.tally().(summed)
+	t := m.tally(n).(summed)
 	empty := t.sums()
 	if len(sums) != len(empty) {
 		return 0, fmt.Errorf("nn: OfSums: %s has %d sums, it was given %d", n.label(), len(empty), len(sums))
@@ -60,14 +60,14 @@ func (n *Node) SumsLen() int {
 	if err != nil {
 		return 0
 	}
-	return len(m.tally().(summed).sums())
+	return len(m.tally(n).(summed).sums())
 }
 
 // summed is the op of a metric whose counts add up.
 func (n *Node) summed(call string) (metric, error) {
 	m, is := n.op.(metric)
 	if is && !forgets(m) {
-		if _, is := m.tally().(summed); is {
+		if _, is := m.tally(n).(summed); is {
 			return m, nil
 		}
 	}
@@ -90,14 +90,15 @@ func (bucketError) falls() {}
 func (n *Node) Falls() bool {
 	_, counts := n.op.(metric)
 	_, errs := n.op.(falls)
-	return !counts || errs
+	m, is := n.op.(measure)
+	return !counts || errs || is && measures[m.Of].falls
 }
 
 // Label is what reports call the node: its name, or for a node that was not named its kind, such as auc.
 func (n *Node) Label() string {
-	number, auto := strings.CutPrefix(n.name, n.op.kind()+"_")
+	number, auto := strings.CutPrefix(n.name, called(n.op)+"_")
 	if _, err := strconv.Atoi(number); auto && err == nil {
-		return n.op.kind()
+		return called(n.op)
 	}
 	return n.name
 }
