@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,8 +37,8 @@ type source struct {
 	What checkpoint.Selection `json:"what,omitzero"`
 }
 
-// identity is which process a server is, which a process that comes back goes on as; and on server 0, which others it has admitted, 0 for
-// none.
+// identity is the number of a server's process, which the process that takes its place goes on with. On server 0 it has
+// the processes of the others too, 0 for a server that has not reported.
 type identity struct {
 	process   uint64
 	processes []uint64
@@ -58,7 +59,8 @@ type segments struct {
 
 func newSegments(c Config, st *state, id *identity, j *journaling, log *slog.Logger) *segments {
 	job := fmt.Sprintf("%016x %d workers, server %d of %d", c.Fingerprint.Sum(), c.Workers, c.Index, len(c.Endpoints))
-	return &segments{st: st, index: c.Index, job: job, identity: id, memory: newMemory(j), journal: j, log: log}
+	memory := &memory{journal: j, plays: map[string]func(context.Context, []byte) error{}}
+	return &segments{st: st, index: c.Index, job: job, identity: id, memory: memory, journal: j, log: log}
 }
 
 // base is this server's now, with tables from that source.

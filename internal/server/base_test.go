@@ -52,7 +52,7 @@ func TestMachinesComeBack(t *testing.T) {
 		"loads":      wire.Loads{Frozen: 2},
 	}
 	left := []string{ // and what is in them
-		"mode.Workers.Pushes",                                                                              // sync counts none; package mode tests that ssp's come back
+		"mode.Workers.Pushes",                                                                              // sync has none, and package mode tests that those of ssp come back
 		"coming.Worker", "coming.Life", "coming.Seq", "coming.Acked", "coming.Outcome", "coming.Positions", // of a request
 		"coming.Factors", // of a job without rounds, where none is coming
 		"norms.Server",   // all servers' sums have none

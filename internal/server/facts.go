@@ -11,62 +11,50 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// memory is what of a server outlives its process, beside the tables. Each part registers its own share, in its own file:
+// memory is what of a server outlives its process, beside the tables. Each part registers its share in its own file:
 //
-//   - A fact is state. The base of a segment has all facts, and a process that comes back resumes them in the order of registration.
-//   - An event is a small decision, a record one with weights or rows. The part notes it before anybody is answered, and a process
-//     that comes back plays all since the base, in their order.
+//   - A fact is state. The base of a segment has all facts, and a process that comes back resumes them in the order of
+//     registration.
+//   - An event is a small decision, a record a decision with weights or rows. Its part notes it before a request is
+//     answered, and a process that comes back plays all of them since the base.
 //
-// An event is a decision and not a fact: what follows from it in several parts is one record, so that the torn end of a journal never has
-// half of it. Only the registration of how it is played gives the handle that notes it.
+// All that follows from a decision, in several parts, is one record: the torn end of a journal never has half of it. A
+// decision that can't be played can't be noted, since registering how it is played returns the handle that notes it.
+//
+// Registered functions are called locked, and facts are saved while no update is being applied.
 type memory struct {
 	journal *journaling
 	facts   []fact
-	events  map[string]func(context.Context, json.RawMessage) error
-	records map[journal.Kind]func(*wire.Frame) error
+	plays   map[string]func(context.Context, []byte) error // by the key of an event, or the name of a record's kind
 }
 
-func newMemory(j *journaling) *memory {
-	return &memory{journal: j, events: map[string]func(context.Context, json.RawMessage) error{},
-		records: map[journal.Kind]func(*wire.Frame) error{}}
-}
-
-// register has each part register its share. What comes back does so in this order.
-func (m *memory) register(parts ...interface{ register(*memory) }) {
-	for _, p := range parts {
-		p.register(m)
-	}
-}
-
-// fact is a registered fact. Both functions are called locked, while nothing is being applied.
 type fact struct {
 	key    string
-	save   func() any // nil where there is nothing to save
+	save   func() (json.RawMessage, error)
 	resume func(json.RawMessage) error
 }
 
-// addFact registers state that is saved under a key, which never changes. A zero value is not written, and resumed like any other: the
-// tables may have been filled from a checkpoint since the state was made.
+// addFact registers state that is saved under a key, which never changes. A zero value or an empty list is not written,
+// and is resumed like any other: the state may have come from a checkpoint since.
 func addFact[T any](m *memory, key string, save func() T, resume func(T)) {
 	tryFact(m, key, save, func(then T) error { resume(then); return nil })
 }
 
 // tryFact is addFact for state that may not fit.
 func tryFact[T any](m *memory, key string, save func() T, resume func(T) error) {
-	m.facts = append(m.facts, fact{key,
-		func() any {
-			if v := save(); !reflect.ValueOf(&v).Elem().IsZero() {
-				return v
-			}
-			return nil
-		},
-		func(text json.RawMessage) error {
-			v, err := parsed[T](text)
-			if err != nil {
-				return err
-			}
-			return resume(v)
-		}})
+	m.facts = append(m.facts, fact{key, func() (json.RawMessage, error) {
+		v := save()
+		if is := reflect.ValueOf(&v).Elem(); is.IsZero() || is.Kind() == reflect.Slice && is.Len() == 0 {
+			return nil, nil
+		}
+		return json.Marshal(v)
+	}, func(text json.RawMessage) error {
+		var then T
+		if err := parse(text, &then); err != nil {
+			return err
+		}
+		return resume(then)
+	}})
 }
 
 // addValue registers a field that is state as it is, and addList one of a length that never changes.
@@ -84,16 +72,16 @@ type event[T any] struct {
 	key     string
 }
 
-// addEvent registers decisions that are recorded under a key, which never changes, and how one is made again. play is called locked.
+// addEvent registers decisions that are recorded under a key, which never changes, and how one is made again.
 func addEvent[T any](m *memory, key string, play func(T)) event[T] {
 	return tryEvent(m, key, func(_ context.Context, v T) error { play(v); return nil })
 }
 
 // tryEvent is addEvent for decisions that may fail when they are made again.
 func tryEvent[T any](m *memory, key string, play func(context.Context, T) error) event[T] {
-	m.events[key] = func(ctx context.Context, text json.RawMessage) error {
-		v, err := parsed[T](text)
-		if err != nil {
+	m.plays[key] = func(ctx context.Context, text []byte) error {
+		var v T
+		if err := parse(text, &v); err != nil {
 			return err
 		}
 		return play(ctx, v)
@@ -103,14 +91,13 @@ func tryEvent[T any](m *memory, key string, play func(context.Context, T) error)
 
 // note records a decision. Locked.
 func (e event[T]) note(v T) {
-	if !e.journal.on() {
-		return
+	if e.journal.on() {
+		body, err := json.Marshal(map[string]T{e.key: v})
+		if err == nil {
+			err = e.journal.journal.Append(kindEvent, body)
+		}
+		e.journal.failed(err)
 	}
-	body, err := json.Marshal(map[string]T{e.key: v})
-	if err == nil {
-		err = e.journal.journal.Append(kindEvent, body)
-	}
-	e.journal.failed(err)
 }
 
 // record notes decisions of one kind that are frames.
@@ -119,10 +106,20 @@ type record struct {
 	kind    journal.Kind
 }
 
-// addRecord registers decisions that are recorded as frames of a kind, and how one is made again. play is called locked.
+// name is that of a kind of records.
+func (r record) name() string { return fmt.Sprint("kind ", r.kind) }
+
+// addRecord registers decisions that are recorded as frames of a kind, and how one is made again.
 func addRecord(m *memory, kind journal.Kind, play func(*wire.Frame) error) record {
-	m.records[kind] = play
-	return record{m.journal, kind}
+	r := record{m.journal, kind}
+	m.plays[r.name()] = func(_ context.Context, body []byte) error {
+		var f wire.Frame
+		if err := f.Parse(body); err != nil {
+			return err
+		}
+		return play(&f)
+	}
+	return r
 }
 
 // note records the frame that fill makes. Locked.
@@ -137,17 +134,15 @@ func (r record) append(fill func(*wire.Builder)) error { return r.journal.append
 
 // save is all facts, by key. Locked, and nothing is being applied.
 func (m *memory) save() (map[string]json.RawMessage, error) {
-	all := make(map[string]json.RawMessage, len(m.facts))
+	all := map[string]json.RawMessage{}
 	for _, f := range m.facts {
-		v := f.save()
-		if v == nil {
-			continue
-		}
-		text, err := json.Marshal(v)
+		text, err := f.save()
 		if err != nil {
 			return nil, fmt.Errorf("the journal's %q: %w", f.key, err)
 		}
-		all[f.key] = text
+		if text != nil {
+			all[f.key] = text
+		}
 	}
 	return all, nil
 }
@@ -169,37 +164,25 @@ func (m *memory) resume(all map[string]json.RawMessage) error {
 
 // play makes the decision of a record again. Locked.
 func (m *memory) play(ctx context.Context, kind journal.Kind, body []byte) error {
+	what := map[string]json.RawMessage{record{kind: kind}.name(): body}
 	if kind == kindEvent {
-		return m.playEvent(ctx, body)
+		what = nil
+		if err := json.Unmarshal(body, &what); err != nil {
+			return err
+		}
 	}
-	play := m.records[kind]
-	if play == nil {
-		return fmt.Errorf("a record of kind %d: it was written by another build", kind)
-	}
-	var f wire.Frame
-	if err := f.Parse(body); err != nil {
-		return err
-	}
-	return play(&f)
-}
-
-func (m *memory) playEvent(ctx context.Context, body []byte) error {
-	var e map[string]json.RawMessage
-	if err := json.Unmarshal(body, &e); err != nil {
-		return err
-	}
-	for key, text := range e {
-		if play := m.events[key]; play != nil {
+	for key, text := range what {
+		if play := m.plays[key]; play != nil {
 			return play(ctx, text)
 		}
 	}
-	return fmt.Errorf("an event %.80s, of which nothing is known: it was written by another build", body)
+	return fmt.Errorf("a record of kind %d, of which nothing is known (%.80q): it was written by another build", kind, body)
 }
 
-// parsed is the value in a text, or the zero value where there is no text.
-func parsed[T any](text json.RawMessage) (v T, err error) {
-	if len(text) > 0 {
-		err = json.Unmarshal(text, &v)
+// parse reads the value in a text; where there is none, it stays zero.
+func parse(text []byte, v any) error {
+	if len(text) == 0 {
+		return nil
 	}
-	return v, err
+	return json.Unmarshal(text, v)
 }

@@ -186,11 +186,7 @@ func writePacked(name string, v any) error {
 func every(t *testing.T, kinds map[string]int) {
 	t.Helper()
 	names := []string{"a base of nothing", "a base of a checkpoint"}
-	m := newServer(t, strategy.Async()).segments.memory
-	names = slices.AppendSeq(names, maps.Keys(m.events))
-	for kind := range m.records {
-		names = append(names, fmt.Sprint("kind ", kind))
-	}
+	names = slices.AppendSeq(names, maps.Keys(newServer(t, strategy.Async()).segments.memory.plays))
 	for _, name := range names {
 		if kinds[name] == 0 {
 			t.Errorf("no journal has %q; there are %v", name, kinds)
@@ -391,7 +387,8 @@ func (s *Server) writesAsBefore(t *testing.T) {
 // noteOf notes what is in a text.
 func noteOf[T any](e event[T]) func(json.RawMessage) error {
 	return func(text json.RawMessage) error {
-		v, err := parsed[T](text)
+		var v T
+		err := parse(text, &v)
 		if err == nil {
 			e.note(v)
 		}

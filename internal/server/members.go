@@ -42,8 +42,7 @@ type endRecord struct {
 	Why    string `json:"why"`
 }
 
-// register has outlive a kill who is in the job, with what counts of what each has sent. Where workers train copies, all rows are new to
-// them.
+// register has outlive a kill which workers are in the job, and what counts of their requests.
 func (c *membership) register(m *memory) {
 	tryFact(m, "roster", c.st.roster.Save, c.resume)
 	c.lives = addEvent(m, "life", func(l roster.SavedLife) { c.st.roster.Recall(l, c.st.clock.Now()) })
@@ -52,7 +51,7 @@ func (c *membership) register(m *memory) {
 	c.ends = addEvent(m, "ends", func(e endRecord) { c.st.roster.End(e.Worker, e.Why) })
 }
 
-// resume makes the roster what it was. Locked.
+// resume makes the roster what it was. Where workers train copies, all rows are new to them. Locked.
 func (c *membership) resume(then roster.Saved) error {
 	c.st.roster.Return(then, c.st.clock.Now())
 	for w := range c.st.roster.Workers() {

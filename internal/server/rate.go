@@ -23,15 +23,10 @@ type rates struct {
 	rounds bool
 	chosen event[rateRecord]
 	log    *slog.Logger
-	coming []rateChange // that rounds to come begin with, in their order
+	coming []rateRecord // that rounds to come begin with, in their order
 }
 
-type rateChange struct {
-	round  mode.Round
-	factor float64
-}
-
-// rateRecord is a factor, as a worker has set it; without rounds with all factors that updates are made with from then on.
+// rateRecord is a factor as a worker has set it; without rounds, with all factors that updates have from then on.
 type rateRecord struct {
 	counting
 	Round   uint64            `json:"round"`
@@ -41,16 +36,7 @@ type rateRecord struct {
 
 // register has the factors outlive a kill: those that updates are made with, and those that wait for their rounds.
 func (c *rates) register(m *memory) {
-	addFact(m, "coming", func() (all []rateRecord) {
-		for _, r := range c.coming {
-			all = append(all, rateRecord{Round: uint64(r.round), Factor: r.factor})
-		}
-		return all
-	}, func(all []rateRecord) {
-		for _, r := range all {
-			c.coming = append(c.coming, rateChange{mode.Round(r.Round), r.Factor})
-		}
-	})
+	addValue(m, "coming", &c.coming)
 	addFact(m, "factors", func() []wire.RateFactor { return toWire(c.store.Factors()) },
 		func(all []wire.RateFactor) { c.store.SetRateFactors(fromWire(all)) })
 	c.chosen = addEvent(m, "rate", func(r rateRecord) {
@@ -101,10 +87,10 @@ func (c *rates) set(round mode.Round, factor float64) {
 		c.store.SetRateFactor(factor)
 		return
 	}
-	for n := len(c.coming); n > 0 && c.coming[n-1].round >= round; n = len(c.coming) {
+	for n := len(c.coming); n > 0 && mode.Round(c.coming[n-1].Round) >= round; n = len(c.coming) {
 		c.coming = c.coming[:n-1]
 	}
-	c.coming = append(c.coming, rateChange{round, factor})
+	c.coming = append(c.coming, rateRecord{Round: uint64(round), Factor: factor})
 }
 
 // record has the journal know of a factor; without rounds with the update that it counts from. Locked.
@@ -118,8 +104,8 @@ func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
 
 // begin sets the factor that the update of a round is made with. Locked.
 func (c *rates) begin(round mode.Round) {
-	for len(c.coming) > 0 && c.coming[0].round <= round {
-		c.store.SetRateFactor(c.coming[0].factor)
+	for len(c.coming) > 0 && mode.Round(c.coming[0].Round) <= round {
+		c.store.SetRateFactor(c.coming[0].Factor)
 		c.coming = c.coming[1:]
 	}
 }
@@ -127,7 +113,7 @@ func (c *rates) begin(round mode.Round) {
 // factor is the factor that was set last. Locked.
 func (c *rates) factor() float64 {
 	if n := len(c.coming); n > 0 {
-		return c.coming[n-1].factor
+		return c.coming[n-1].Factor
 	}
 	return c.store.RateFactor()
 }
@@ -137,7 +123,7 @@ func (c *rates) latest() (factor float64, round uint64) {
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
 	if n := len(c.coming); n > 0 {
-		round = uint64(c.coming[n-1].round)
+		round = c.coming[n-1].Round
 	}
 	return c.factor(), round
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// An update is one decision of many: the rules have got a gradient, pushes count in their workers' windows, and the mode goes on. All of it
-// is one record.
+// An update is one decision, and one record, of much that follows: rules have got a gradient, pushes count in their
+// workers' windows, and the mode goes on.
 
 // counting names a worker's request that counts.
 type counting struct {

@@ -48,7 +48,8 @@ type wish struct {
 	whole  int    // that were wanted, and have been saved
 }
 
-// register has outlive a kill who saves a last time, which directories are the job's, and what it went on from when it was started.
+// register has outlive a kill which worker saves a last time, which directories are the job's, and what the job went on
+// from when it was started.
 func (c *recovery) register(m *memory) {
 	addValue(m, "progress", &c.progress)
 	addValue(m, "steps", &c.steps)

@@ -45,8 +45,8 @@ type loadRecord struct {
 	Origin string   `json:"origin"`
 }
 
-// register has loads outlive a kill, which are made again from their directories, and how many there were: workers ask again for what they
-// have not seen.
+// register has loads outlive a kill, which are made again from their directories, and their number, by which workers
+// know that there were others.
 func (c *reloading) register(m *memory) {
 	addValue(m, "loads", &c.st.loads)
 	c.loads = tryEvent(m, "load", c.again)

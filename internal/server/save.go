@@ -43,7 +43,8 @@ type saving struct {
 	log       *slog.Logger
 }
 
-// period is one of this server's tables that has ended: its name, by which it is known again when a cut is made anew, and what was dropped.
+// period is a period of this server's tables that has ended: its name, by which it is known again when a cut is made
+// anew, and what was dropped.
 type period struct {
 	Name  string     `json:"name,omitempty"`
 	Freed wire.Freed `json:"freed,omitzero"`

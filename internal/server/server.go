@@ -175,9 +175,12 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, log: s.log}
 	s.growth = &growth{st: st, journal: journal, servers: s.servers, recovery: s.recovery, segments: s.segments}
-	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery, segments: s.segments, log: s.log}
-	s.segments.memory.register(s.servers, s.loading, frozen, s.recovery, s.rounds, members, s.deaths, t.rates, s.clipping, gathering,
-		s.saving, s.reloading)
+	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery, segments: s.segments,
+		log: s.log}
+	for _, p := range []interface{ register(*memory) }{s.servers, s.loading, frozen, s.recovery, s.rounds, members, s.deaths,
+		t.rates, s.clipping, gathering, s.saving, s.reloading} {
+		p.register(s.segments.memory) // in the order in which facts are resumed
+	}
 	s.answer(t, members, frozen, gathering, journal)
 }
 
