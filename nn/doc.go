@@ -29,7 +29,8 @@
 //   - tables: [Embedding]; for slots [EmbeddingPool], [EmbeddingPoolWeighted] and [EmbeddingSequence]; all with padding
 //     ids; weights of any shape: [Graph.Parameter]
 //   - sequences: [SequencePool], over the positions that a mask has
-//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [GroupNorm], [Dropout];
+//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [GroupNorm], [Dropout], [Attention],
+//     [TransformerEncoder], [PositionalEmbedding], [DIN], [MMoE];
 //     [Shared] applies layers to several inputs with one set of parameters
 //   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus], [Tanh],
 //     [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
@@ -182,6 +183,9 @@ package nn
 //	layernorm.go      every example's
 //	groupnorm.go      that of groups of an example's channels
 //	dropout.go        elements set to 0 while training
+//	attention.go      places that look at each other, a transformer's block
+//	din.go            rows weighed by a query
+//	mmoe.go           experts that tasks share
 //	shared.go         layers with one set of parameters for several inputs
 //
 // Functions of one element:

@@ -73,6 +73,8 @@ type goldenCase struct {
 	Out    goldenArray
 	Weight []float32
 	Grads  [][]float32
+	// Params are the values of parameters by name, which have no golden gradients.
+	Params map[string][]float32
 
 	g       *Graph
 	feed    batchOf
@@ -291,6 +293,13 @@ func (c *goldenCase) check(t *testing.T) {
 	out := goldenOps[c.Name](c)
 	if len(c.missing) > 0 {
 		t.Fatalf("the case has no attributes %q", c.missing)
+	}
+	for name, values := range c.Params {
+		n := c.g.Node(name)
+		if n == nil || len(values) != product(n.shape) {
+			t.Fatalf("the case has %d values for %q, there is %v", len(values), name, n)
+		}
+		n.op.(variable).param.Init = optimizer.Assign(values)
 	}
 	loss := apply("", &weighed{weights: c.Weight}, out)
 	k := minimise(t, loss, 0)

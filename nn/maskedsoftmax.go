@@ -12,28 +12,36 @@ import (
 // something. It gets no gradient.
 func MaskedSoftmax(x, mask *Node) *Node { return apply("", maskedSoftmax{}, x, mask) }
 
-type maskedSoftmax struct{ pairwise }
+// maskedSoftmax has a mask as its second input, or none.
+type maskedSoftmax struct {
+	Causal bool `json:"causal,omitempty"` // leaves out what is behind the diagonal of the last two dimensions
+}
 
 func (maskedSoftmax) kind() string { return "masked_softmax" }
 
 func (o maskedSoftmax) infer(in []*Node) ([]int, error) {
-	shape, err := o.pairwise.infer(in)
-	if err == nil && !equalShapes(shape, in[0].shape) {
-		err = fmt.Errorf("mask %v does not fit %v: it is repeated to that shape, and no further", in[1], in[0])
+	x := in[0]
+	if err := wantFloat(in); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = wantClasses(in[0])
+	if len(in) > 1 {
+		if shape, ok := broadcast(x.shape, in[1].shape); !ok || !equalShapes(shape, x.shape) {
+			return nil, fmt.Errorf("mask %v does not fit %v: it is repeated to that shape, and no further", in[1], x)
+		}
 	}
-	return shape, err
+	if o.Causal && len(x.shape) < 3 {
+		return nil, fmt.Errorf("input %v has no places that follow each other: shape [N … Q L] is needed", x)
+	}
+	return x.shape, wantClasses(x)
 }
 
 // forward writes the scores that stay to the front of scratch, row by row, takes their softmax, and puts it where they
 // were. Behind it scratch has the mask.
-func (maskedSoftmax) forward(c *cell) {
+func (o maskedSoftmax) forward(c *cell) {
 	x, cols := c.in[0].value, c.last()
 	scratch := c.scratch(len(x) + cols)
 	mask, kept := scratch[:len(x)], scratch[len(x):]
-	c.pairs(func(i, _, m int) { mask[i] = c.in[1].value[m] })
+	o.mask(c, mask)
 	for at := 0; at < len(x); at += cols {
 		n := 0
 		for i, m := range mask[at : at+cols] {
@@ -52,6 +60,24 @@ func (maskedSoftmax) forward(c *cell) {
 				n++
 			}
 		}
+	}
+}
+
+// mask writes what stays, for each element of x.
+func (o maskedSoftmax) mask(c *cell, mask []float32) {
+	for i := range mask {
+		mask[i] = 1
+	}
+	if len(c.in) > 1 {
+		c.pairs(func(i, _, m int) { mask[i] = c.in[1].value[m] })
+	}
+	if !o.Causal {
+		return
+	}
+	cols, rows := c.last(), c.shape[len(c.shape)-2]
+	for at := 0; at < len(mask); at += cols {
+		row := at / cols % rows
+		clear(mask[at+min(row+1, cols) : at+cols])
 	}
 }
 

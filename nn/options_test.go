@@ -47,6 +47,18 @@ var options = []struct {
 	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5, Axis: 3}, layer(func(x *Node, o any) *Node { return GroupNorm(x, 1, o.(NormOptions)) })},
 	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5, Axis: 3}, layer(func(x *Node, o any) *Node { return BatchNorm(x, o.(NormOptions)) })},
 	{NormOptions{}, NormOptions{Name: "n", Epsilon: 0.5, Momentum: 0.5, Axis: 3}, layer(func(x *Node, o any) *Node { return LayerNorm(x, o.(NormOptions)) })},
+	{MMoEOptions{Experts: 2, Tasks: 1, Hidden: []int{3}}, MMoEOptions{Name: "m", Experts: 3, Tasks: 2, Hidden: []int{3, 2}, Act: Tanh},
+		layer(func(x *Node, o any) *Node { return Concat(MMoE(Reshape(x, 16), o.(MMoEOptions))...) })},
+	{AttentionOptions{}, AttentionOptions{Name: "a", Heads: 2, Size: 8, Mask: named("mask"), Causal: true, Dropout: 0.5},
+		layer(func(x *Node, o any) *Node { return attended(x, o.(AttentionOptions)) })},
+	{TransformerOptions{}, TransformerOptions{Attention: AttentionOptions{Name: "t"}, Hidden: 3, Act: Tanh, NormFirst: true},
+		layer(func(x *Node, o any) *Node { return TransformerEncoder(Reshape(x, 4, 4), o.(TransformerOptions)) })},
+	{TransformerOptions{}, TransformerOptions{Attention: AttentionOptions{Dropout: 0.5}},
+		layer(func(x *Node, o any) *Node { return TransformerEncoder(Reshape(x, 4, 4), o.(TransformerOptions)) })},
+	{DINOptions{}, DINOptions{Name: "d", Hidden: []int{3}, Act: Tanh, Softmax: true},
+		layer(func(x *Node, o any) *Node {
+			return DIN(Slice(Reshape(x, 16), 1, 0, 4), Reshape(x, 4, 4), nil, o.(DINOptions))
+		})},
 	{ParameterOptions{}, ParameterOptions{Name: "p", Init: optimizer.Constant{Value: 0.5}, Frozen: true},
 		layer(func(x *Node, o any) *Node { return Add(weighted(x), x.graph.Parameter(o.(ParameterOptions), 4, 4)) })},
 	{CrossEntropyOptions{}, CrossEntropyOptions{Smoothing: 0.5, Ignore: new(int64(2))}, layer(func(x *Node, o any) *Node {
@@ -187,6 +199,15 @@ func weighted(x *Node) *Node {
 // someClasses are labels from 0 to 2.
 func someClasses(x *Node) *Node {
 	return Cast(Clip(Scale(Sum(Reshape(x, 16), 1), 0.4, -2), 0, 2), Int64)
+}
+
+// attended is x's attention to itself. Any mask leaves the second place out.
+func attended(x *Node, o AttentionOptions) *Node {
+	if o.Mask != nil {
+		o.Mask = x.graph.Parameter(ParameterOptions{Init: optimizer.Assign([]float32{1, 0, 1, 1}), Frozen: true}, 4)
+	}
+	x = Reshape(x, 4, 4)
+	return Attention(x, x, x, o)
 }
 
 // layer is the effect of a layer's options: names and weights after two steps, and what it evaluates to.

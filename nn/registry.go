@@ -67,7 +67,7 @@ var recipes = map[string]recipe{
 	"measure":                          {decode[measure], 2, 3},
 	"matmul":                           {decode[matmul], 2, 2},
 	"batch_matmul":                     {decode[batchMatMul], 2, 2},
-	"masked_softmax":                   {decode[maskedSoftmax], 2, 2},
+	"masked_softmax":                   {decode[maskedSoftmax], 1, 2},
 	"mean":                             {decode[mean], 1, 1},
 	"log_loss":                         {decode[logLoss], 2, 2},
 	"cross_entropy":                    {decode[crossEntropy], 2, 2},

@@ -28,17 +28,39 @@ var torchOps = map[string]func(*goldenCase) *Node{
 		return GroupNorm(c.batched(0), int(c.attr("groups")), NormOptions{Epsilon: c.attr32("epsilon")})
 	},
 	"masked_softmax": func(c *goldenCase) *Node {
-		mask := make([]float32, 0, 8)
-		for _, m := range c.ints("mask") {
-			mask = append(mask, float32(m))
-		}
-		c.feed["mask"] = floats([]int{2, 1, 4}, mask...)
-		return MaskedSoftmax(c.batched(0), c.g.Input("mask", 1, 4))
+		return MaskedSoftmax(c.batched(0), Reshape(c.mask(4), 1, 4))
+	},
+	"attention": func(c *goldenCase) *Node {
+		o := AttentionOptions{Name: "a", Heads: int(c.attr("heads")), Mask: c.mask(5)}
+		return Attention(c.batched(0), c.batched(1), c.batched(2), o)
+	},
+	"attention_causal": unary(func(x *Node) *Node { return Attention(x, x, x, AttentionOptions{Name: "a", Heads: 2, Causal: true}) }),
+	"transformer": func(c *goldenCase) *Node {
+		return TransformerEncoder(c.batched(0), TransformerOptions{Attention: AttentionOptions{Name: "t", Heads: 2, Causal: true},
+			Hidden: int(c.attr("hidden")), NormFirst: c.Attrs["norm_first"].(bool)})
+	},
+	"mmoe": unary(func(x *Node) *Node {
+		tasks := MMoE(x, MMoEOptions{Name: "m", Experts: 3, Tasks: 2, Hidden: []int{5}})
+		return Add(tasks[0], Scale(tasks[1], 2, 0))
+	}),
+	"din": func(c *goldenCase) *Node {
+		o := DINOptions{Name: "d", Hidden: []int{4}, Act: Sigmoid, Softmax: c.Attrs["softmax"].(bool)}
+		return DIN(c.batched(0), c.batched(1), c.mask(4), o)
 	},
 	"gather": func(c *goldenCase) *Node { return Gather(c.batched(0), c.ids(1)) },
 }
 
 func init() { maps.Copy(goldenOps, torchOps) }
+
+// mask is the attribute of that name, for two examples.
+func (c *goldenCase) mask(places int) *Node {
+	mask := make([]float32, 0, 2*places)
+	for _, m := range c.ints("mask") {
+		mask = append(mask, float32(m))
+	}
+	c.feed["mask"] = floats([]int{2, places}, mask...)
+	return c.g.Input("mask", places)
+}
 
 // ints is an attribute that is a list of whole numbers.
 func (c *goldenCase) ints(name string) []int {

@@ -26,7 +26,7 @@ def x(seed, *shape, lo=-2.0, hi=2.0):
 cases = []
 
 
-def add(name, f, *inputs, **attrs):
+def add(name, f, *inputs, params={}, **attrs):
     """A case: the op's value for the inputs, and the gradients of the sum of value × weight to those of them that are floats."""
     ins = [t.clone().requires_grad_(t.is_floating_point()) for t in inputs]
     out = f(*ins)
@@ -34,7 +34,7 @@ def add(name, f, *inputs, **attrs):
     (out.reshape(-1) * weight).sum().backward()
     flat = lambda t: [float(f"{v:.9g}") for v in t.detach().reshape(-1).tolist()]
     cases.append({
-        "name": name, "attrs": attrs,
+        "name": name, "attrs": attrs, "params": {k: flat(v) for k, v in params.items()},
         "inputs": [{"shape": list(t.shape), "data": flat(t)} for t in inputs],
         "out": {"shape": list(out.shape) or [1], "data": flat(out)}, "weight": flat(weight),
         "grads": [flat(t.grad) if t.requires_grad else None for t in ins]})
@@ -128,6 +128,65 @@ add("embedding_bag", lambda i, t: F.embedding_bag(i, t, starts, mode="max"), bag
 mask = torch.tensor([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
 add("pool_masked_mean", lambda t: (t * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True), x(51, 2, 3, 4), pool="mean", mask=mask.tolist())
 add("pool_masked_max", lambda t: t.masked_fill(mask[:, :, None] == 0, -torch.inf).amax(1), x(52, 2, 3, 4), pool="max", mask=mask.tolist())
+
+# Layers. Weights are those of the parameters, which have shape [in out] here and [out in] there.
+def drawn(seed, module):
+    """The module with parameters that are drawn."""
+    for i, p in enumerate(module.parameters()):
+        p.data = x(seed + i, *p.shape, lo=-0.8, hi=0.8)
+    return module.eval()
+
+
+def attention_weights(name, m):
+    w = {}
+    for part, weight, bias in zip(["query", "key", "value"], m.in_proj_weight.chunk(3), m.in_proj_bias.chunk(3)):
+        w[f"{name}.{part}.w_0"], w[f"{name}.{part}.b_0"] = weight.T, bias
+    w[f"{name}.out.w_0"], w[f"{name}.out.b_0"] = m.out_proj.weight.T, m.out_proj.bias
+    return w
+
+
+mha = drawn(100, torch.nn.MultiheadAttention(4, 2, batch_first=True))
+mask = torch.tensor([[1, 0, 1, 1, 1], [0, 0, 1, 0, 1]])
+add("attention", lambda q, k, v: mha(q, k, v, key_padding_mask=mask == 0)[0], x(120, 2, 3, 4), x(121, 2, 5, 4), x(122, 2, 5, 4),
+    params=attention_weights("a", mha), heads=2, mask=mask.reshape(-1).tolist())
+causal = torch.triu(torch.ones(4, 4, dtype=torch.bool), 1)
+add("attention_causal", lambda t: mha(t, t, t, attn_mask=causal)[0], x(123, 2, 4, 4), params=attention_weights("a", mha), heads=2)
+for first in [False, True]:
+    block = drawn(130, torch.nn.TransformerEncoderLayer(4, 2, 6, norm_first=first, batch_first=True, dropout=0.0))
+    add("transformer", lambda t: block(t, src_mask=causal), x(150, 2, 4, 4), heads=2, hidden=6, norm_first=first, params={
+        **attention_weights("t.attention", block.self_attn),
+        "t.fc_0.w_0": block.linear1.weight.T, "t.fc_0.b_0": block.linear1.bias,
+        "t.fc_1.w_0": block.linear2.weight.T, "t.fc_1.b_0": block.linear2.bias,
+        "t.norm_0.w_0": block.norm1.weight, "t.norm_0.b_0": block.norm1.bias,
+        "t.norm_1.w_0": block.norm2.weight, "t.norm_1.b_0": block.norm2.bias})
+
+experts = [(x(160 + i, 4, 5), x(165 + i, 5)) for i in range(3)]
+gates = [x(170 + i, 4, 3) for i in range(2)]
+
+
+def mmoe(t):
+    """Ma et al., 2018, formulas 5 to 7, and the sum of both tasks' results."""
+    f = torch.stack([torch.relu(t @ w + b) for w, b in experts], 1)
+    return sum(torch.einsum("ne,neh->nh", torch.softmax(t @ g, 1), f) * (1 + i) for i, g in enumerate(gates))
+
+
+add("mmoe", mmoe, x(175, 3, 4), params={
+    **{f"m.expert_{i}.fc_0.w_0": w for i, (w, _) in enumerate(experts)}, **{f"m.expert_{i}.fc_0.b_0": b for i, (_, b) in enumerate(experts)},
+    **{f"m.gate_{i}.w_0": g for i, g in enumerate(gates)}})
+
+w0, b0, w1, b1 = x(180, 12, 4), x(181, 4), x(182, 4, 1), x(183, 1)
+mask = torch.tensor([[1.0, 0, 1, 1], [0, 0, 0, 0]])
+for softmax in [False, True]:
+    def din(q, k):
+        """Zhou et al., 2018, formula 3, with the input of its authors' code."""
+        e = q[:, None].expand_as(k)
+        s = (torch.sigmoid(torch.cat([e, k, e - k, e * k], 2) @ w0 + b0) @ w1 + b1)[:, :, 0]
+        if softmax:
+            s = torch.where(mask.sum(1, keepdim=True) > 0, F.softmax(s.masked_fill(mask == 0, -1e30), 1), 0 * s)
+        return ((s * mask)[:, :, None] * k).sum(1)
+
+    add("din", din, x(184, 2, 3), x(185, 2, 4, 3), softmax=softmax, mask=mask.reshape(-1).tolist(),
+        params={"d.fc_0.w_0": w0, "d.fc_0.b_0": b0, "d.score.w_0": w1, "d.score.b_0": b1})
 # END
 
 print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))

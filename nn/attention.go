@@ -1,0 +1,159 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// AttentionOptions describe an attention, and what is around it in a [TransformerEncoder].
+type AttentionOptions struct {
+	// Name names the layer: its parameters are Name.query.w_0, Name.query.b_0, and so on for key, value and out. Empty
+	// means attention_0 and so on.
+	Name string
+	// Heads is how many attentions there are side by side; 0 is 1. It divides Size.
+	Heads int
+	// Size is that of all heads together, and of the result; 0 is the last dimension of query.
+	Size int
+	// Mask is 0 where a place of key and value is left out: of shape [N L], or one that is repeated to [N Heads Q L].
+	// nil leaves none out. What sees no place at all gets zeros, and the bias of the layer behind.
+	Mask *Node
+	// Causal leaves out, for each place of query, the places of key behind it.
+	Causal bool
+	// Dropout is the probability with which a weight is dropped while training.
+	Dropout float32
+}
+
+// Attention is multi-head attention (Vaswani et al., 2017): Softmax(q·kᵀ/√d)·v in each head, where q, k and v are
+// linear layers of query, of shape [N Q D], and of key and value, of shapes [N L …]; then a linear layer of all heads.
+// The shape is [N Q Size]. A query of itself is Attention(x, x, x, o).
+func Attention(query, key, value *Node, o AttentionOptions) *Node {
+	in := []*Node{query, key, value}
+	if slices.ContainsFunc(in, missing) {
+		return apply("", batchMatMul{}, in...)
+	}
+	if err := o.fit(in); err != nil {
+		return query.graph.newNode(o.Name, batchMatMul{}, query).spoil(fmt.Errorf("Attention: %w", err))
+	}
+	if o.Name == "" {
+		o.Name = query.graph.free("attention")
+	}
+	width := o.Size / o.Heads
+	for i, part := range []string{"query", "key", "value"} {
+		h := Linear(in[i], o.Size, LinearOptions{Name: o.Name + "." + part, PerPosition: true})
+		in[i] = Transpose(Reshape(h, in[i].shape[1], o.Heads, width), 0, 2, 1, 3) // [N heads places width]
+	}
+	scores := Scale(MatMulT(in[0], in[1]), float32(1/math.Sqrt(float64(width))), 0)
+	weights := o.softmax(scores)
+	if o.Dropout != 0 {
+		weights = Dropout(weights, o.Dropout)
+	}
+	all := Reshape(Transpose(MatMul(weights, in[2]), 0, 2, 1, 3), query.shape[1], o.Size)
+	return Linear(all, o.Size, LinearOptions{Name: o.Name + ".out", PerPosition: true})
+}
+
+// missing says whether a node is none, or was made by mistake.
+func missing(x *Node) bool { return x == nil || x.bad }
+
+// fit sets defaults and refuses what does not fit.
+func (o *AttentionOptions) fit(in []*Node) error {
+	for _, x := range in {
+		if len(x.shape) != 3 || x.shape[0] != batch {
+			return fmt.Errorf("input %v has no places: shape [N L D] is needed", x)
+		}
+	}
+	if in[1].shape[1] != in[2].shape[1] {
+		return fmt.Errorf("key %v and value %v have different places", in[1], in[2])
+	}
+	if o.Heads == 0 {
+		o.Heads = 1
+	}
+	if o.Size == 0 {
+		o.Size = in[0].shape[2]
+	}
+	if o.Heads < 1 || o.Size < 1 || o.Size%o.Heads != 0 {
+		return fmt.Errorf("%d heads don't divide a size of %d", o.Heads, o.Size)
+	}
+	return nil
+}
+
+func (o *AttentionOptions) softmax(scores *Node) *Node {
+	switch {
+	case o.Mask != nil:
+		return apply("", maskedSoftmax{Causal: o.Causal}, scores, o.Mask)
+	case o.Causal:
+		return apply("", maskedSoftmax{Causal: true}, scores)
+	}
+	return Softmax(scores)
+}
+
+// TransformerOptions describe a block of a transformer.
+type TransformerOptions struct {
+	// Attention is that of the block's places to each other. Its Dropout also drops elements of what both halves add.
+	// Its Name, or else transformer_0 and so on, names the block: its parameters are Name.attention.query.w_0,
+	// Name.fc_0.w_0, Name.norm_0.w_0 and so on.
+	Attention AttentionOptions
+	// Hidden is the size of the layer between the two that follow the attention; 0 is four times the last dimension of
+	// x.
+	Hidden int
+	// Act follows that layer; nil is ReLU.
+	Act func(*Node) *Node
+	// NormFirst normalises what goes into each half, in place of what comes out of it.
+	NormFirst bool
+}
+
+// TransformerEncoder is a block of an encoder (Vaswani et al., 2017): x plus its attention to itself, then that plus
+// two linear layers of each place, each with a layer norm. Its shape is that of x, [N L D].
+func TransformerEncoder(x *Node, o TransformerOptions) *Node {
+	if missing(x) || len(x.shape) != 3 {
+		return Attention(x, x, x, o.Attention)
+	}
+	name, width := o.Attention.Name, x.shape[2]
+	if name == "" {
+		name = x.graph.free("transformer")
+	}
+	if o.Hidden == 0 {
+		o.Hidden = 4 * width
+	}
+	if o.Act == nil {
+		o.Act = ReLU
+	}
+	o.Attention.Name, o.Attention.Size = name+".attention", width
+	x = o.add(x, name+".norm_0", func(x *Node) *Node { return Attention(x, x, x, o.Attention) })
+	return o.add(x, name+".norm_1", func(x *Node) *Node {
+		h := Linear(x, o.Hidden, LinearOptions{Name: name + ".fc_0", Act: o.Act, PerPosition: true})
+		return Linear(h, width, LinearOptions{Name: name + ".fc_1", PerPosition: true})
+	})
+}
+
+// add is x plus half a block.
+func (o TransformerOptions) add(x *Node, norm string, half func(*Node) *Node) *Node {
+	y := x
+	if o.NormFirst {
+		y = LayerNorm(x, NormOptions{Name: norm, Axis: 2})
+	}
+	y = half(y)
+	if o.Attention.Dropout != 0 {
+		y = Dropout(y, o.Attention.Dropout)
+	}
+	if y = Add(x, y); !o.NormFirst {
+		y = LayerNorm(y, NormOptions{Name: norm, Axis: 2})
+	}
+	return y
+}
+
+// PositionalEmbedding adds a trained row to each place of x, of shape [N L D], the same for all examples. Empty o.Name
+// means positions_0.w_0 and so on; its default o.Init is that of [Graph.Parameter].
+func PositionalEmbedding(x *Node, o ParameterOptions) *Node {
+	if missing(x) {
+		return apply("", add{}, x)
+	}
+	if len(x.shape) != 3 {
+		err := fmt.Errorf("PositionalEmbedding: input %v has no places: shape [N L D] is needed", x)
+		return x.graph.newNode(o.Name, add{}, x).spoil(err)
+	}
+	if o.Name == "" {
+		o.Name = x.graph.free("positions") + ".w_0"
+	}
+	return Add(x, x.graph.Parameter(o, x.shape[1:]...))
+}

@@ -1,0 +1,72 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+)
+
+// MMoEOptions describe a mixture of experts for several tasks.
+type MMoEOptions struct {
+	// Name names the layer: its parameters are Name.expert_0.fc_0.w_0, Name.gate_0.w_0 and so on. Empty means mmoe_0
+	// and so on.
+	Name string
+	// Experts is how many networks all tasks share, and Tasks how many mixtures of them there are.
+	Experts, Tasks int
+	// Hidden are the sizes of an expert's layers; the last is that of the result.
+	Hidden []int
+	// Act follows each layer of an expert; nil is ReLU.
+	Act func(*Node) *Node
+}
+
+// MMoE gives each task a mixture of experts of its own, Σ gᵢ·fᵢ(x), fᵢ being the layers of expert i, and g the Softmax
+// of x and weights of the task (Ma et al., 2018). Of x with shape [N D] there is a node of shape [N size] for each
+// task.
+func MMoE(x *Node, o MMoEOptions) []*Node {
+	if missing(x) || o.check() != nil {
+		return o.refuse(x)
+	}
+	if o.Name == "" {
+		o.Name = x.graph.free("mmoe")
+	}
+	if o.Act == nil {
+		o.Act = ReLU
+	}
+	experts := make([]*Node, o.Experts)
+	for e := range experts {
+		experts[e] = perceptron(x, fmt.Sprintf("%s.expert_%d", o.Name, e), o.Hidden, o.Act, false)
+	}
+	all := Stack(1, experts...)
+	tasks := make([]*Node, o.Tasks)
+	for t := range tasks {
+		gate := Linear(x, o.Experts, LinearOptions{Name: fmt.Sprintf("%s.gate_%d", o.Name, t), NoBias: true, Act: Softmax})
+		tasks[t] = Reshape(MatMul(Reshape(gate, 1, o.Experts), all), o.Hidden[len(o.Hidden)-1])
+	}
+	return tasks
+}
+
+func (o MMoEOptions) check() error {
+	if o.Experts < 1 || o.Tasks < 1 || len(o.Hidden) == 0 {
+		return errors.New("MMoE needs Experts, Tasks, and Hidden, the sizes of an expert's layers")
+	}
+	return nil
+}
+
+// refuse are nodes for what was asked for, with what is wrong.
+func (o MMoEOptions) refuse(x *Node) []*Node {
+	tasks := make([]*Node, max(o.Tasks, 1))
+	for i := range tasks {
+		tasks[i] = apply("", mean{}, x)
+	}
+	if err := o.check(); !missing(x) {
+		tasks[0].spoil(err)
+	}
+	return tasks
+}
+
+// perceptron is linear layers one after the other, each with its function.
+func perceptron(x *Node, name string, sizes []int, act func(*Node) *Node, perPosition bool) *Node {
+	for i, size := range sizes {
+		x = Linear(x, size, LinearOptions{Name: fmt.Sprintf("%s.fc_%d", name, i), Act: act, PerPosition: perPosition})
+	}
+	return x
+}
