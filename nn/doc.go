@@ -30,7 +30,7 @@
 //     ids; weights of any shape: [Graph.Parameter]
 //   - sequences: [SequencePool], over the positions that a mask has
 //   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [GroupNorm], [Dropout], [Attention],
-//     [TransformerEncoder], [PositionalEmbedding], [DIN], [MMoE];
+//     [TransformerEncoder], [PositionalEmbedding], [GRU], [DIN], [MMoE];
 //     [Shared] applies layers to several inputs with one set of parameters
 //   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus], [Tanh],
 //     [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
@@ -184,6 +184,7 @@ package nn
 //	groupnorm.go      that of groups of an example's channels
 //	dropout.go        elements set to 0 while training
 //	attention.go      places that look at each other, a transformer's block
+//	gru.go            a state that reads places in order
 //	din.go            rows weighed by a query
 //	mmoe.go           experts that tasks share
 //	shared.go         layers with one set of parameters for several inputs

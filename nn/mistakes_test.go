@@ -128,6 +128,12 @@ func mistakes(g *Graph) []mistake {
 		try(batchMatMul{transposed}, ids(2, 2), x(2, 2))
 		only(0)
 	}
+	try(gru{}, x(2, 4), w(1, 3), w(3))
+	only(0)
+	try(gru{}, x(2, 6), w(3, 6), w(6))
+	only(1)
+	try(gru{}, x(2, 6), w(2, 6), w(6), x(3))
+	only(3)
 	try(maskedSoftmax{}, x(2), x(3))
 	try(maskedSoftmax{}, x(1), x(3))
 	try(maskedSoftmax{}, x(), x())

@@ -59,6 +59,14 @@ var options = []struct {
 		layer(func(x *Node, o any) *Node {
 			return DIN(Slice(Reshape(x, 16), 1, 0, 4), Reshape(x, 4, 4), nil, o.(DINOptions))
 		})},
+	{GRUOptions{}, GRUOptions{Name: "g", Init: optimizer.Constant{Value: 0.1}, Mask: named("mask")},
+		layer(func(x *Node, options any) *Node {
+			o := options.(GRUOptions)
+			if o.Mask != nil {
+				o.Mask = ReLU(Slice(Reshape(x, 16), 1, 0, 4)) // 0 here and there
+			}
+			return GRU(Reshape(x, 4, 4), 3, o)
+		})},
 	{ParameterOptions{}, ParameterOptions{Name: "p", Init: optimizer.Constant{Value: 0.5}, Frozen: true},
 		layer(func(x *Node, o any) *Node { return Add(weighted(x), x.graph.Parameter(o.(ParameterOptions), 4, 4)) })},
 	{CrossEntropyOptions{}, CrossEntropyOptions{Smoothing: 0.5, Ignore: new(int64(2))}, layer(func(x *Node, o any) *Node {

@@ -17,6 +17,8 @@ func passes(o op, input int) bool {
 		return input == 0
 	case inBatchSoftmax:
 		return input < 2
+	case gru:
+		return input < 3
 	}
 	return true
 }

@@ -476,6 +476,18 @@ var matrixCases = []sizedCase{
 			one(func(x *Node) *Node { return GroupNorm(x, groups, NormOptions{Epsilon: 0.1}) }),
 			rowwise(each*positions, func(row []float64) []float64 { return normal64(row, 0.1) })}
 	}},
+	{"gru", func(n int, draw func() int) gradientCase {
+		l, h := draw(), draw()
+		args := []arg{x(n, l, 3*h), w(h, 3*h), w(3 * h), {labels, []int{n, l}, 0, 4}}
+		return gradientCase{"gru", args, func(in []*Node) *Node {
+			return apply("", gru{}, in[0], in[1], in[2], Cast(in[3], Float32))
+		}, gru64(n, l, h)}
+	}},
+	{"gru without a mask", func(n int, draw func() int) gradientCase {
+		l, h := draw(), draw()
+		args := []arg{x(n, l, 3*h), w(h, 3*h), w(3 * h)}
+		return gradientCase{"gru", args, func(in []*Node) *Node { return apply("", gru{}, in...) }, gru64(n, l, h)}
+	}},
 	{"masked_softmax", func(n int, draw func() int) gradientCase {
 		h, l := draw(), draw()
 		return gradientCase{"masked_softmax", []arg{x(n, h, l), {labels, []int{n, l}, 0, 3}},
@@ -499,6 +511,30 @@ var matrixCases = []sizedCase{
 				return y
 			}}
 	}},
+}
+
+// gru64 is the twin of a GRU of given gates, element by element.
+func gru64(n, l, h int) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		y := make([]float64, n*l*h)
+		for i := range n {
+			state := make([]float64, h)
+			for t := range l {
+				own := matmul64(state, in[1], h, 3*h)
+				x, next := in[0][(i*l+t)*3*h:], make([]float64, h)
+				for j := range h {
+					r := sigmoid64(x[j] + own[j] + in[2][j])
+					z := sigmoid64(x[h+j] + own[h+j] + in[2][h+j])
+					next[j] = (1-z)*math.Tanh(x[2*h+j]+r*(own[2*h+j]+in[2][2*h+j])) + z*state[j]
+				}
+				if len(in) < 4 || in[3][i*l+t] != 0 {
+					state = next
+				}
+				copy(y[(i*l+t)*h:], state)
+			}
+		}
+		return y
+	}
 }
 
 // matmuls64 are products of [m k] and [k p] matrices.

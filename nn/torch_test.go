@@ -43,6 +43,7 @@ var torchOps = map[string]func(*goldenCase) *Node{
 		tasks := MMoE(x, MMoEOptions{Name: "m", Experts: 3, Tasks: 2, Hidden: []int{5}})
 		return Add(tasks[0], Scale(tasks[1], 2, 0))
 	}),
+	"gru": unary(func(x *Node) *Node { return GRU(x, 4, GRUOptions{Name: "g"}) }),
 	"din": func(c *goldenCase) *Node {
 		o := DINOptions{Name: "d", Hidden: []int{4}, Act: Sigmoid, Softmax: c.Attrs["softmax"].(bool)}
 		return DIN(c.batched(0), c.batched(1), c.mask(4), o)

@@ -187,6 +187,10 @@ for softmax in [False, True]:
 
     add("din", din, x(184, 2, 3), x(185, 2, 4, 3), softmax=softmax, mask=mask.reshape(-1).tolist(),
         params={"d.fc_0.w_0": w0, "d.fc_0.b_0": b0, "d.score.w_0": w1, "d.score.b_0": b1})
+
+unit = drawn(190, torch.nn.GRU(3, 4, batch_first=True))
+weights = {"g.w_0": unit.weight_ih_l0.T, "g.w_1": unit.weight_hh_l0.T, "g.b_0": unit.bias_ih_l0, "g.b_1": unit.bias_hh_l0}
+add("gru", lambda t: unit(t)[0], x(195, 2, 5, 3), params=weights)
 # END
 
 print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))

@@ -1,0 +1,67 @@
+package nn
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestLayersAreOfTheirRow: scores of models of sequences have the bits that each row has alone, joined or not, whatever is masked.
+func TestLayersAreOfTheirRow(t *testing.T) {
+	const places, width = 7, 6
+	for name, build := range map[string]func(x, query, mask *Node) *Node{
+		"attention": func(x, _, mask *Node) *Node { return Attention(x, x, x, AttentionOptions{Heads: 2, Mask: mask}) },
+		"transformer": func(x, _, mask *Node) *Node {
+			return TransformerEncoder(PositionalEmbedding(x, ParameterOptions{}),
+				TransformerOptions{Attention: AttentionOptions{Heads: 3, Mask: mask, Causal: true, Dropout: 0.5}})
+		},
+		"gru": func(x, _, mask *Node) *Node { return GRU(x, 5, GRUOptions{Mask: mask}) },
+		"din": func(x, query, mask *Node) *Node { return DIN(query, x, mask, DINOptions{}) },
+		"mmoe": func(_, query, _ *Node) *Node {
+			return Concat(MMoE(query, MMoEOptions{Experts: 3, Tasks: 2, Hidden: []int{5, 4}})...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const rows = 9
+			g := NewGraph(1)
+			out := build(g.Input("x", places, width), g.Input("query", width), g.Input("mask", places))
+			if g.Err() != nil {
+				t.Fatal(g.Err())
+			}
+			mask := uniform(3, rows*places, 0, 2)
+			for i := range mask {
+				mask[i] = float32(int(mask[i]))
+			}
+			clear(mask[:places]) // the first row has nothing
+			feeds := batchOf{"x": floats([]int{rows, places, width}, uniform(1, rows*places*width, -1, 1)...),
+				"query": floats([]int{rows, width}, uniform(2, rows*width, -1, 1)...), "mask": floats([]int{rows, places}, mask...)}
+			for feed := range feeds {
+				if !g.used(g.Node(feed)) {
+					delete(feeds, feed)
+				}
+			}
+			s, err := NewScorer(&Model{Graph: g, Outputs: []*Node{out}}, ScorerOptions{Join: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := s.Score(t.Context(), feeds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var batches []batchOf
+			for i := range rows {
+				batches = append(batches, rowsOf(feeds, i, 1))
+			}
+			scores, errs := joined(t, s, batches)
+			want, each := bitsOf(all.Values[0]), len(all.Values[0])/rows
+			for i := range rows {
+				one, err := s.Score(t.Context(), batches[i])
+				if err != nil || errs[i] != nil {
+					t.Fatal(err, errs[i])
+				}
+				if w := want[i*each : (i+1)*each]; !slices.Equal(bitsOf(one.Values[0]), w) || !slices.Equal(bitsOf(scores[i].Values[0]), w) {
+					t.Errorf("row %d alone and joined differs from the batch's", i)
+				}
+			}
+		})
+	}
+}
