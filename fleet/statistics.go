@@ -60,12 +60,14 @@ func (s *statistics) loaded() {
 
 // gather is b's, which brings the statistics of all workers beside their data.
 func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string, data []byte) ([][]byte, error) {
-	said, err := s.pack(data)
-	if err != nil {
-		return nil, err
+	mine := s.take()
+	said, err := mine.pack(data)
+	var all [][]byte
+	if err == nil {
+		all, err = b.Gather(ctx, call, said)
 	}
-	all, err := b.Gather(ctx, call, said)
 	if err != nil {
+		s.giveBack(mine)
 		return nil, err
 	}
 	reports := make([]report, len(all))
@@ -80,22 +82,40 @@ func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string,
 	return all, err
 }
 
-// pack puts what this worker reports before its data, and begins anew.
-func (s *statistics) pack(data []byte) ([]byte, error) {
+// take is what this worker reports, which begins anew.
+func (s *statistics) take() (mine report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(s.own); err != nil {
-		return nil, err
-	}
-	s.own = report{}
-	return slices.Concat(binary.LittleEndian.AppendUint32(nil, uint32(b.Len())), b.Bytes(), data), nil
+	mine, s.own = s.own, report{}
+	return mine
 }
 
-// unpack reads what pack has written, and returns the data; nil of a worker that is gone.
+// giveBack takes a report back that was not brought to a meeting. Values that were set since come after it.
+func (s *statistics) giveBack(mine report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	newer := s.own
+	if s.own = mine; s.own.Of == nil {
+		s.own.Of = newer.Of
+	}
+	s.own.Loaded = mine.Loaded || newer.Loaded
+	for name, is := range newer.Of {
+		s.own.Of[name] = statistic{mine.Of[name].Steps + is.Steps, is.W}
+	}
+}
+
+// pack puts a report before a worker's data.
+func (r *report) pack(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(r)
+	return slices.Concat(binary.LittleEndian.AppendUint32(nil, uint32(b.Len())), b.Bytes(), data), err
+}
+
+// unpack reads what pack has written, and returns the data; nil of a worker that is gone, and nothing of one that
+// brought it too long ago.
 func (r *report) unpack(said []byte) (data []byte, err error) {
-	if said == nil {
-		return nil, nil
+	if len(said) == 0 { // of a barrier that others have behind them
+		return said, nil
 	}
 	if len(said) < 4 || uint64(len(said)-4) < uint64(binary.LittleEndian.Uint32(said)) {
 		return nil, errors.New("it is cut off")

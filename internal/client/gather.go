@@ -74,6 +74,9 @@ func (g *gathering) gather(ctx context.Context, call string, data []byte) ([][]b
 		part := data[:min(len(data), most)]
 		data = data[len(part):]
 		got, err := g.round(ctx, wire.Gather{Call: call, Data: part, More: len(data) > 0})
+		if err != nil && round == 0 && !isRefusal(err) {
+			g.made.Add(^uint64(0)) // the next attempt is at the same collective: others may have its answer
+		}
 		if err == nil {
 			err = g.renew(ctx, got.Loads)
 		}

@@ -52,6 +52,10 @@ type gatherRecord struct {
 	Forgotten bool `json:"forgotten,omitempty"` // what was brought
 }
 
+// barrier is the call of a collective whose answer says enough by coming: what workers bring to it, the statistics that they compute
+// apart, is not that of others once they train on.
+const barrier = "BarrierWorker"
+
 const (
 	// keepGathers is how many collectives are remembered; a worker has one under way at a time.
 	keepGathers = 256
@@ -107,7 +111,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 	switch {
 	case g.call != msg.Call:
 		return c.differ(g, int(f.Worker), msg.Call)
-	case g.forgotten:
+	case g.forgotten && msg.Call != barrier:
 		return notKept(f, msg)
 	}
 	if !g.have[f.Worker] {
@@ -129,10 +133,14 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *reply) error {
 		return err
 	case g.err != nil:
 		return g.err
-	case g.forgotten:
+	case g.forgotten && msg.Call != barrier:
 		return notKept(f, msg)
 	}
-	return r.JSON(wire.Gathered{Data: g.data, More: g.more, Loads: c.st.loads, Left: c.st.roster.Left()})
+	data := g.data
+	if g.forgotten {
+		data = c.nothing()
+	}
+	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.st.loads, Left: c.st.roster.Left()})
 }
 
 // behind is how many collectives a worker has behind it: in the last of them it took part, or nobody waits for it any more. Locked.
@@ -148,16 +156,21 @@ func (c *gathering) behind(worker int) (n uint64) {
 
 // again answers a collective that all have had behind them for long: a barrier, or one to which nobody brought anything. Locked.
 func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *reply) error {
-	if msg.N > c.silent && msg.Data != nil {
+	if msg.N > c.silent && msg.Data != nil && msg.Call != barrier {
 		return notKept(f, msg)
 	}
+	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.loads, Left: c.st.roster.Left()})
+}
+
+// nothing is what workers bring that bring nothing. Locked.
+func (c *gathering) nothing() [][]byte {
 	data := make([][]byte, c.st.roster.Workers())
 	for w := range data {
 		if !c.st.roster.Gone(w) {
 			data[w] = []byte{}
 		}
 	}
-	return r.JSON(wire.Gathered{Data: data, Loads: c.st.loads, Left: c.st.roster.Left()})
+	return data
 }
 
 // notKept refuses a collective that a worker makes which was started again.
