@@ -34,6 +34,7 @@ func breaks(net transport.Transport) transport.Transport { return breaking{net} 
 // TestABrokenConnectionIsNoDeath: workers whose connections break all the time, and who show life otherwise, are in the job, in every mode,
 // with a journal too, though one makes no step for a minute.
 func TestABrokenConnectionIsNoDeath(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			s := strategy.Strategy{Mode: mode}
@@ -53,6 +54,7 @@ func TestABrokenConnectionIsNoDeath(t *testing.T) {
 // TestABrokenConnectionTellsOfADeath: a worker that is silent, and whose connection has ended, is out of the job within 3 s, and in step
 // the others go on then.
 func TestABrokenConnectionTellsOfADeath(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP} {
 		t.Run(string(mode), func(t *testing.T) {
 			var network transport.Transport

@@ -71,6 +71,7 @@ func TestWhoWaitsIsToldForWhom(t *testing.T) {
 // TestAWorkerThatComputesIsWaitedFor: at default timeouts a job ends well though a worker computes for 40 minutes between two calls, as one that
 // evaluates by hand does, while others wait in a round, at a barrier, and for the whole gradient of a collective job's step.
 func TestAWorkerThatComputesIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	for name, k := range map[string]struct {
 		servers int
 		s       strategy.Strategy
@@ -101,6 +102,7 @@ func TestAWorkerThatComputesIsWaitedFor(t *testing.T) {
 // TestWhoWaitsForEachOther: a worker that waits itself is no reason to wait longer than the wait timeout. One of whose pushes a server
 // is never given waits for that server, and the server for it.
 func TestWhoWaitsForEachOther(t *testing.T) {
+	t.Parallel()
 	s := strategy.Sync()
 	s.WaitTimeout = strategy.Duration(2 * time.Minute)
 	lose := func(below transport.Transport) transport.Transport {

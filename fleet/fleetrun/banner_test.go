@@ -6,6 +6,7 @@ import (
 )
 
 func TestTable(t *testing.T) {
+	t.Parallel()
 	got := table([]variable{{"PADDLE_TRAINERS_NUM", "2"}, {"PADDLE_HETER_TRAINER_IP_PORT_LIST", ""},
 		{"PADDLE_PSERVERS_IP_PORT_LIST", "127.0.0.1:36473,127.0.0.1:34943,127.0.0.1:40353"}})
 	want := `
@@ -24,6 +25,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
+	t.Parallel()
 	for _, list := range []string{"", "a", "aaaa,bbbb,cccc", "much-too-long-for-a-line,b,c", ",,", strings.Repeat("10.0.0.1:36000,", 40)} {
 		lines := fold(list, 9)
 		if strings.Join(lines, "") != list {
@@ -38,6 +40,7 @@ func TestFold(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
+	t.Parallel()
 	o, err := parseArgs([]string{"--server_num=2", "--worker_num=2", "train", "-v", "two words"})
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 // TestCerts: a directory that the command made lets two processes talk by TLS, is for the hosts that were named, for as long as was
 // said, and is never replaced.
 func TestCerts(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tls")
 	con, said := consoleOn(t, false)
 	args := []string{"certs", "--days=3", dir, "10.89.176.11", "node0"}
@@ -89,6 +90,7 @@ func checkCert(t *testing.T, file string, lifetime time.Duration) {
 }
 
 func TestCertsRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for args, want := range map[string]string{
 		"certs":                              "name a directory, and the hosts",

@@ -28,6 +28,7 @@ func consoleOn(t *testing.T, live bool) (*console, func() string) {
 }
 
 func TestConsoleBreaksAMovingLine(t *testing.T) {
+	t.Parallel()
 	for live, want := range map[bool]string{true: "\rstep 1\nfirst\nsecond\n", false: "\rstep 1first\nsecond\n"} {
 		con, screen := consoleOn(t, live)
 		io.WriteString(con.out, "\rstep 1")
@@ -40,6 +41,7 @@ func TestConsoleBreaksAMovingLine(t *testing.T) {
 }
 
 func TestConsoleOutlivesItsReader(t *testing.T) {
+	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +58,7 @@ func TestConsoleOutlivesItsReader(t *testing.T) {
 }
 
 func TestSayIsStamped(t *testing.T) {
+	t.Parallel()
 	con, screen := consoleOn(t, false)
 	con.say("worker %d", 3)
 	if got := screen(); !strings.HasPrefix(got, "INFO 20") || !strings.HasSuffix(got, " fleetrun] worker 3\n") {

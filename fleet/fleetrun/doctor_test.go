@@ -84,6 +84,7 @@ func serves(t *testing.T, server *transport.FastHTTP) (endpoint string, asked *[
 // TestDoctorAsksPeers: a server is asked for a sign of life alone; who is no gofleet server, or of another cluster, or has another token
 // is missing; who isn't there yet is noted.
 func TestDoctorAsksPeers(t *testing.T) {
+	// Serial: it sets variables of the environment.
 	endpoint, asked := serves(t, &transport.FastHTTP{Token: "sesame", Cluster: "blue"})
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
@@ -122,6 +123,7 @@ func TestDoctorAsksPeers(t *testing.T) {
 
 // TestDoctorAsksNobodyInPlaintext: what would leave the machine unguarded is said before it is sent.
 func TestDoctorAsksNobodyInPlaintext(t *testing.T) {
+	t.Parallel()
 	d := examined(t, "--timeout=1s", "192.0.2.1:36000", "no.such.host.invalid:36000")
 	missing := strings.Join(d.Missing, "\n")
 	if len(d.Missing) != 2 || !strings.Contains(missing, "plaintext may not leave this machine; set FLEET_TLS_DIR") || !strings.Contains(missing, "server 1, no.such.host.invalid:36000: its name does not resolve") {
@@ -131,6 +133,7 @@ func TestDoctorAsksNobodyInPlaintext(t *testing.T) {
 
 // TestDoctorsTimeout: who accepts a connection and says nothing is given up.
 func TestDoctorsTimeout(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -143,6 +146,7 @@ func TestDoctorsTimeout(t *testing.T) {
 
 // TestDoctorReadsCertificates: those that are valid, for other hosts, no longer valid, and not there.
 func TestDoctorReadsCertificates(t *testing.T) {
+	// Serial: it sets variables of the environment.
 	server := "--servers=127.0.0.5:36007 --workers=127.0.0.5"
 	for _, c := range []struct {
 		lifetime      time.Duration
@@ -178,6 +182,7 @@ func TestDoctorReadsCertificates(t *testing.T) {
 
 // TestDoctorListensWhereItIsTold: behind NAT the endpoint is not what a server listens at.
 func TestDoctorListensWhereItIsTold(t *testing.T) {
+	// Serial: it sets variables of the environment.
 	port := strings.TrimPrefix(porttest.Free(t, 1)[0], "127.0.0.1")
 	t.Setenv("FLEET_LISTEN", "127.0.0.1"+port)
 	t.Setenv("POD_IP", "192.0.2.7")
@@ -190,6 +195,7 @@ func TestDoctorListensWhereItIsTold(t *testing.T) {
 
 // TestDoctorsDirectories: what is written is taken away again.
 func TestDoctorsDirectories(t *testing.T) {
+	t.Parallel()
 	there := t.TempDir()
 	d := examined(t, "--checkpoint="+there+" --journal=s3://bucket/journal")
 	if got := d.value("directories", "checkpoint"); !strings.Contains(got, there+": writable, ") || !strings.Contains(got, "a file is on the disk in ") {
@@ -208,6 +214,7 @@ func TestDoctorsDirectories(t *testing.T) {
 
 // TestDoctorAsJSON: a program reads the same.
 func TestDoctorAsJSON(t *testing.T) {
+	t.Parallel()
 	var f findings
 	if err := json.Unmarshal([]byte(does(t, 0, "doctor --json")), &f); err != nil {
 		t.Fatal(err)
@@ -219,6 +226,7 @@ func TestDoctorAsJSON(t *testing.T) {
 
 // TestDoctorFindsNoPeersOfRanks: ranks of MPI learn the servers when they meet, which doctor doesn't bring about.
 func TestDoctorFindsNoPeersOfRanks(t *testing.T) {
+	t.Parallel()
 	d, err := parseDoctor(nil)
 	if err == nil {
 		err = d.admit([]string{"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=4"})
@@ -235,6 +243,7 @@ func TestDoctorFindsNoPeersOfRanks(t *testing.T) {
 
 // TestDoctorReadsAProgramsFlags: the last of a flag, with one dash or two, and the value beside it or behind it.
 func TestDoctorReadsAProgramsFlags(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		"": "", "-checkpoint=a": "a", "--checkpoint=a": "a", "-epochs 3 -checkpoint a": "a", "-checkpoint -out=b": "", "-checkpoints=a": "",
 		"checkpoint=a": "", "-checkpoint=a -checkpoint b": "b", "-checkpoint=": "", "-x -- -checkpoint=a": "", "-checkpoint": "",
@@ -247,6 +256,7 @@ func TestDoctorReadsAProgramsFlags(t *testing.T) {
 
 // TestDoctorJudgesFileSystems: what does not suit what a directory is for is noted.
 func TestDoctorJudgesFileSystems(t *testing.T) {
+	// Serial: it sets variables of the environment.
 	t.Setenv("FLEET_INSECURE", "1")
 	ext4, nfs, memory := system{"ext4", ownSystem}, system{"nfs", sharedSystem}, system{"tmpfs", ownSystem}
 	far, near := []string{"127.0.0.1:1", "192.0.2.1:1"}, []string{"127.0.0.1:1", "127.0.0.2:1", "localhost:1"}
@@ -272,6 +282,7 @@ func TestDoctorJudgesFileSystems(t *testing.T) {
 
 // TestDoctorLooksAtCheckpoints: what a job would go on from is shown, and a directory that it would not go on from is missing.
 func TestDoctorLooksAtCheckpoints(t *testing.T) {
+	t.Parallel()
 	dir := saved(t)
 	alone := porttest.Free(t, 1)[0]
 	d := examined(t, "--checkpoint="+dir, alone)

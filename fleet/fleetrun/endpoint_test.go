@@ -6,6 +6,7 @@ import (
 )
 
 func TestParseList(t *testing.T) {
+	t.Parallel()
 	ports := func(rank int) int { return 6170 + rank }
 	tests := []struct{ list, want string }{
 		{"", ""},
@@ -23,6 +24,7 @@ func TestParseList(t *testing.T) {
 }
 
 func TestParseListErrors(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ list, want string }{
 		{"10.0.0.1", `--servers=10.0.0.1, entry 0 ("10.0.0.1"): it needs a port`},
 		{"::1", "it needs a port"},
@@ -49,6 +51,7 @@ func TestParseListErrors(t *testing.T) {
 }
 
 func TestLoopback(t *testing.T) {
+	t.Parallel()
 	for host, want := range map[string]bool{"127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true,
 		"localhost": true, "10.0.0.1": false, "example.org": false, "": false} {
 		if got := loopback(host); got != want {

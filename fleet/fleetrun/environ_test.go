@@ -17,6 +17,7 @@ func textOf(vars []variable) []string {
 }
 
 func TestEnvironment(t *testing.T) {
+	// Serial: it sets variables of the environment.
 	t.Setenv("PADDLE_WITH_GLOO", "")
 	j := &job{
 		servers: []endpoint{{"10.0.0.1", "36000"}, {"::1", "36001"}},
@@ -75,6 +76,7 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestCollectiveEnvironment(t *testing.T) {
+	t.Parallel()
 	j := &job{workers: []endpoint{{"10.0.0.1", "6170"}, {"10.0.0.2", "6170"}}, here: []role{{worker, 1}}, live: true}
 	want := []string{"FLEET_PROGRESS=live", "PADDLE_CURRENT_ENDPOINT=10.0.0.2:6170", "PADDLE_TRAINERS_NUM=2",
 		"PADDLE_TRAINER_ENDPOINTS=10.0.0.1:6170,10.0.0.2:6170", "PADDLE_TRAINER_ID=1"}
@@ -87,6 +89,7 @@ func TestCollectiveEnvironment(t *testing.T) {
 }
 
 func TestInherit(t *testing.T) {
+	t.Parallel()
 	base := []string{"HOME=/root", "POD_IP=1.2.3.4", "PADDLE_TRAINER_ID=5", "TRAINING_ROLE=PSERVER", "FLEET_TOKEN=a=b", "PADDLE_TRAINERS=x"}
 	before := slices.Clone(base)
 	got := inherit(base, []variable{{"TRAINING_ROLE", "TRAINER"}, {"PADDLE_PORT", "7"}})

@@ -12,6 +12,7 @@ import (
 // TestEveryFlagActs holds each flag to what it makes of a job: the plan with it and without, an error of its own, or a script of
 // TestScripts that runs programs with it. A new flag has none, and fails.
 func TestEveryFlagActs(t *testing.T) {
+	t.Parallel()
 	const counts = "--server_num=1 --worker_num=2"
 	plans := map[string]struct{ without, with, want string }{ // what is planned with it
 		"server_num":     {"--worker_num=2", counts, "1 servers, 2 workers, here [server 0 worker 0 worker 1]"},

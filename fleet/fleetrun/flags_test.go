@@ -10,6 +10,7 @@ import (
 )
 
 func TestParseArgs(t *testing.T) {
+	t.Parallel()
 	o, err := parseArgs([]string{"--server_num=2", "-worker_num", "3", "--grace=1m", "--gpus", "0,1", "--xpus=2", "--ips=127.0.0.1, localhost",
 		"./train", "--worker_num=9", "-x"})
 	if err != nil {
@@ -28,6 +29,7 @@ func TestParseArgs(t *testing.T) {
 
 // TestOtherNames reads the newer names of flags, and what may be said twice.
 func TestOtherNames(t *testing.T) {
+	t.Parallel()
 	o, err := parseArgs([]string{"--run_mode=ps", "--server_num=1", "--trainer_num=3", "--devices=0,1", "p"})
 	if err != nil || o.workerNum.n != 3 || o.serverNum.n != 1 {
 		t.Errorf("%+v, %v", o, err)
@@ -38,6 +40,7 @@ func TestOtherNames(t *testing.T) {
 }
 
 func TestParseArgsErrors(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ args, want string }{
 		{"", "which program?"},
 		{"--server_num=1 --worker_num=1", "which program?"},
@@ -83,6 +86,7 @@ func TestParseArgsErrors(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	o, err := parseArgs([]string{"--help"})
 	if !errors.Is(err, flag.ErrHelp) {
 		t.Fatal(err)

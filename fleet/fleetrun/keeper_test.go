@@ -51,6 +51,7 @@ func orderText(o order) string {
 }
 
 func TestKeeper(t *testing.T) {
+	t.Parallel()
 	none := restarts{}
 	tests := []struct {
 		name             string
@@ -139,6 +140,7 @@ func TestKeeper(t *testing.T) {
 // Whatever happens, the first failure or signal of an attempt fixes the code, no order but a kill follows the request to end, and roles are
 // started again only where all have ended, as often as they may be.
 func TestKeeperNeverChangesItsMind(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		servers, workers := rapid.IntRange(0, 3).Draw(t, "servers"), rapid.IntRange(1, 3).Draw(t, "workers")
 		again := rapid.IntRange(0, 2).Draw(t, "restarts")
@@ -176,6 +178,7 @@ func TestKeeperNeverChangesItsMind(t *testing.T) {
 }
 
 func TestListIsShort(t *testing.T) {
+	t.Parallel()
 	if got := list(ranks(worker, 3)); got != "worker 0, worker 1, worker 2" {
 		t.Error(got)
 	}

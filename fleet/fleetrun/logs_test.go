@@ -11,6 +11,7 @@ import (
 )
 
 func TestCreateLog(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	old, err := createLog(dir, role{server, 3})
 	if err != nil {
@@ -30,6 +31,7 @@ func TestCreateLog(t *testing.T) {
 }
 
 func TestTail(t *testing.T) {
+	t.Parallel()
 	var many []string
 	for i := range 10_000 {
 		many = append(many, fmt.Sprint("line ", i))
@@ -63,6 +65,7 @@ func TestTail(t *testing.T) {
 
 // A log that can't be written is reported once, and the console still gets everything.
 func TestTeeOutlivesItsLog(t *testing.T) {
+	t.Parallel()
 	con, screen := consoleOn(t, false)
 	log, err := createLog(t.TempDir(), role{worker, 0})
 	if err != nil {

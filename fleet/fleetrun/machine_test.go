@@ -7,6 +7,7 @@ import (
 )
 
 func TestAmong(t *testing.T) {
+	t.Parallel()
 	plain := machine{hostname: "node-a", addresses: []string{"127.0.0.1", "10.0.0.1", "fe80::1"}}
 	pod := machine{podIP: "10.0.0.1", hostname: "node-a", addresses: []string{"172.17.0.2"}}
 	tests := []struct {
@@ -42,6 +43,7 @@ func TestAmong(t *testing.T) {
 }
 
 func TestThisMachine(t *testing.T) {
+	// Serial: it sets variables of the environment.
 	t.Setenv("POD_IP", "")
 	m := thisMachine()
 	addresses, err := net.InterfaceAddrs()

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs whole jobs as processes. The commands of the scripts are in harness_test.go, what roles can be told to do
 // in role_test.go.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	hangup := make(chan os.Signal, 1) // scripts send it: under nohup the processes that they start would ignore it
 	signal.Notify(hangup, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(hangup) })

@@ -27,6 +27,7 @@ func plainText(t interface{ Fatal(...any) }, pieces ...string) string {
 }
 
 func TestPlainLog(t *testing.T) {
+	t.Parallel()
 	var bar []string
 	for i := range 25 {
 		bar = append(bar, "\r\x1b[Kstep "+string(rune('a'+i)))
@@ -55,6 +56,7 @@ func TestPlainLog(t *testing.T) {
 }
 
 func TestPlainLogBreaksEndlessLines(t *testing.T) {
+	t.Parallel()
 	got := plainText(t, strings.Repeat("x", 2*maxLine+5))
 	want := strings.Repeat("x", maxLine) + "\n" + strings.Repeat("x", maxLine) + "\nxxxxx\n"
 	if got != want {
@@ -64,6 +66,7 @@ func TestPlainLogBreaksEndlessLines(t *testing.T) {
 
 // Text without carriage returns and escapes comes through as it is, however it is cut.
 func TestPlainLogKeepsPlainText(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SliceOf(rapid.StringMatching(`[a-z é\t\n]{0,12}`)).Draw(t, "pieces")
 		want := strings.Join(pieces, "")

@@ -18,6 +18,7 @@ func planOf(t *testing.T, args string, m machine) (*job, error) {
 }
 
 func TestPlanLists(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		args  string
 		m     machine
@@ -47,6 +48,7 @@ func TestPlanLists(t *testing.T) {
 }
 
 func TestPlanCounts(t *testing.T) {
+	t.Parallel()
 	for _, args := range []string{"--server_num=2 --worker_num=3", "--server_num=2 --nproc_per_node=3",
 		"--server_num=2 --nproc_per_node=3 --worker_num=3"} {
 		j, err := planOf(t, args, machine{podIP: "10.9.9.9"})
@@ -64,6 +66,7 @@ func TestPlanCounts(t *testing.T) {
 
 // TestPlanCollective: a command line without servers.
 func TestPlanCollective(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		args, workers, here string
 	}{
@@ -88,6 +91,7 @@ func TestPlanCollective(t *testing.T) {
 }
 
 func TestPlanErrors(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ args, want string }{
 		{"", "who takes part? --server_num=N --worker_num=N start servers and workers here, --nproc_per_node=N workers without servers"},
 		{"--server_num=1", "no workers: say how many run on this machine with --worker_num, or name them with --workers"},
@@ -117,6 +121,7 @@ func TestPlanErrors(t *testing.T) {
 }
 
 func TestFreePorts(t *testing.T) {
+	t.Parallel()
 	taken, err := freePorts(200, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 // TestScratchOfTheKilled: what a killed fleetrun has left is removed by the next, and nothing else is.
 func TestScratchOfTheKilled(t *testing.T) {
+	t.Parallel()
 	in := t.TempDir()
 	running, remove, err := makeScratch(in)
 	if err != nil {

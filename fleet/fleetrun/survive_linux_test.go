@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/internal/procs"
 )
@@ -23,54 +25,84 @@ import (
 // an epoch that all had ended, and come to the weights of a job that nobody disturbed, bit for bit. A server with a journal is started
 // again alone, and the others never notice. So is a worker of mode async, which goes on behind what it had pushed.
 func TestAJobSurvives(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("trains a model several times, as processes")
 	}
 	bin := built(t)
-	undisturbed := survivor{bin: bin}.run(t)
-	for _, victim := range []string{"server 0", "server 1", "worker 0", "worker 1"} {
-		t.Run(victim, func(t *testing.T) {
-			o := survivor{bin: bin, victim: victim}.run(t)
-			if !strings.Contains(o.stderr, victim+" failed: killed (signal 9)") || !strings.Contains(o.stderr, "attempt 2 of 4 begins") {
-				t.Errorf("fleetrun said\n%s", o.stderr)
-			}
-			if !regexp.MustCompile(`worker 0 goes on after epoch [1-6]/6`).MatchString(o.stdout) {
-				t.Errorf("worker 0 said\n%s", o.stdout)
-			}
-			o.equals(t, undisturbed)
-		})
-	}
-	for _, victim := range []string{"server 0", "server 1"} {
-		t.Run(victim+" with a journal", func(t *testing.T) {
-			o := survivor{bin: bin, victim: victim, journal: true}.run(t)
-			again := regexp.MustCompile(victim + ` failed: killed \(signal 9\).* It is started again alone`)
-			if !again.MatchString(o.stderr) || strings.Contains(o.stderr, "attempt") {
-				t.Errorf("fleetrun said\n%s", o.stderr)
-			}
-			o.equals(t, undisturbed)
-		})
-	}
-	t.Run("worker 1 alone", func(t *testing.T) {
-		o := survivor{bin: bin, victim: "worker 1", alone: true}.run(t)
-		again := regexp.MustCompile(`worker 1 failed: killed \(signal 9\).* It is started again alone`)
-		if !again.MatchString(o.stderr) || strings.Contains(o.stderr, "attempt") {
-			t.Errorf("fleetrun said\n%s", o.stderr)
+	calm := undisturbed(t, bin)
+	for _, s := range trial.Some(t, []survivor{
+		{victim: "server 0"}, {victim: "server 1"}, {victim: "worker 0"}, {victim: "worker 1"},
+		{victim: "server 0", journal: true}, {victim: "server 1", journal: true}, {victim: "worker 1", alone: true},
+	}) {
+		s.bin = bin
+		switch {
+		case s.journal:
+			t.Run(s.victim+" with a journal", func(t *testing.T) {
+				o := s.run(t)
+				o.cameBack(t, s.victim)
+				o.equals(t, calm)
+			})
+		case s.alone:
+			t.Run(s.victim+" alone", func(t *testing.T) {
+				o := s.run(t)
+				o.cameBack(t, s.victim)
+				if !regexp.MustCompile(`worker 1 goes on after epoch [1-6]/6 and [\d,]+ examples`).MatchString(o.log) {
+					t.Errorf("worker 1 said\n%s", o.log)
+				}
+			})
+		default:
+			t.Run(s.victim, func(t *testing.T) {
+				o := s.run(t)
+				if !strings.Contains(o.stderr, s.victim+" failed: killed (signal 9)") || !strings.Contains(o.stderr, "attempt 2 of 4 begins") {
+					t.Errorf("fleetrun said\n%s", o.stderr)
+				}
+				if !regexp.MustCompile(`worker 0 goes on after epoch [1-6]/6`).MatchString(o.stdout) {
+					t.Errorf("worker 0 said\n%s", o.stdout)
+				}
+				o.equals(t, calm)
+			})
 		}
-		if !regexp.MustCompile(`worker 1 goes on after epoch [1-6]/6 and [\d,]+ examples`).MatchString(o.log) {
-			t.Errorf("worker 1 said\n%s", o.log)
-		}
-	})
+	}
+}
+
+// cameBack fails the test unless the victim was started again without the others.
+func (o survived) cameBack(t *testing.T, victim string) {
+	t.Helper()
+	again := regexp.MustCompile(victim + ` failed: killed \(signal 9\).* It is started again alone`)
+	if !again.MatchString(o.stderr) || strings.Contains(o.stderr, "attempt") {
+		t.Errorf("fleetrun said\n%s", o.stderr)
+	}
+}
+
+// calm is the job that nobody disturbs, once it was run.
+var calm struct {
+	sync.Mutex
+	job *survived
+}
+
+// undisturbed is what becomes of a job that nobody disturbs.
+func undisturbed(t *testing.T, bin string) survived {
+	t.Helper()
+	calm.Lock()
+	defer calm.Unlock()
+	if calm.job == nil {
+		o := survivor{bin: bin}.run(t)
+		calm.job = &o
+	}
+	return *calm.job
 }
 
 // TestAMachineIsLost kills a machine's fleetrun, and with it the machine's worker, in the middle of a job in sync that saves checkpoints, and
 // types its command again: the roles of the other machine go back in their processes, and all come to the weights of a job that nobody
 // disturbed, bit for bit.
 func TestAMachineIsLost(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("trains a model twice, as processes")
 	}
 	s, dir := survivor{bin: built(t)}, t.TempDir()
-	undisturbed := s.run(t)
+	calm := undisturbed(t, s.bin)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	lists := []string{"--servers=" + strings.Join(porttest.Free(t, 2), ","), "--workers=127.0.0.1,127.0.0.2"}
@@ -103,7 +135,7 @@ func TestAMachineIsLost(t *testing.T) {
 	if o.weights, err = os.ReadFile(filepath.Join(dir, "out", "model", "weights.safetensors")); err != nil {
 		t.Fatal(err)
 	}
-	o.equals(t, undisturbed)
+	o.equals(t, calm)
 	for _, role := range []string{"serverlog.0", "serverlog.1", "workerlog.0"} {
 		log, err := os.ReadFile(filepath.Join(dir, "log", role))
 		if err != nil || !bytes.Contains(log, []byte("goes back to the last checkpoint of the job")) {

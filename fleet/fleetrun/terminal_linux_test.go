@@ -37,6 +37,7 @@ func openTerminal(t *testing.T) (outer, inner *os.File) {
 
 // On a terminal worker 0 is told that somebody watches, and its line moves; its log has lines, and the others' too.
 func TestTerminal(t *testing.T) {
+	t.Parallel()
 	report := listenOnly(t)
 	outer, inner := openTerminal(t)
 	dir := t.TempDir()

@@ -4,6 +4,7 @@ import "testing"
 
 // TestOwnToken: a job has a token of its own where it is whole, on loopback and unprotected, and no two have the same.
 func TestOwnToken(t *testing.T) {
+	t.Parallel()
 	here := []endpoint{{"127.0.0.1", "1"}, {"127.0.0.1", "2"}}
 	distant := []endpoint{{"10.0.0.7", "1"}, {"127.0.0.1", "2"}}
 	whole := []role{{server, 0}, {server, 1}, {worker, 0}}

@@ -67,6 +67,7 @@ func does(t *testing.T, code int, args string, wants ...string) (said string) {
 
 // TestVerify: whole files are 0 and damage is 1, with the file's name; a checkpoint under way is no damage.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	dir := saved(t)
 	part := checkpoint.PartName("x", 0, 1)
 	said := does(t, 0, "verify "+dir, "ckpt-000001: checkpoint of update 40, whole", part, "ckpt-000003: checkpoint, not finished")
@@ -88,6 +89,7 @@ func TestVerify(t *testing.T) {
 
 // TestInspect: what is in checkpoints, for a person and as JSON.
 func TestInspect(t *testing.T) {
+	t.Parallel()
 	dir := saved(t)
 	first := filepath.Join(dir, "ckpt-000001")
 	does(t, 0, "inspect "+first, "a checkpoint", "update     40", "worker 0   step 7, 12 samples of epoch 6\n", "worker 1   step 8, 0 samples of epoch 6\n", `progress   after epoch 5, user "day 3"`, "times 0.5 from update 12 on",
@@ -109,6 +111,7 @@ func TestInspect(t *testing.T) {
 
 // TestInspectModels: a model's signature is shown, with the format of its rows and their columns.
 func TestInspectModels(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	sign := func(rows string) {
 		t.Helper()
@@ -143,6 +146,7 @@ func TestInspectModels(t *testing.T) {
 
 // TestDeltas: a delta is called that, with what it follows, by the version that the base is shown with.
 func TestDeltas(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	save := func(to string, follow *modelfiles.Delta) (version string) {
 		t.Helper()
@@ -171,6 +175,7 @@ func TestDeltas(t *testing.T) {
 
 // TestPin: a checkpoint is pinned and let go, and only one that is whole.
 func TestPin(t *testing.T) {
+	t.Parallel()
 	dir := saved(t)
 	first := filepath.Join(dir, "ckpt-000001")
 	does(t, 0, "pin "+first, "ckpt-000001 is pinned")
@@ -188,6 +193,7 @@ func TestPin(t *testing.T) {
 }
 
 func TestBytesText(t *testing.T) {
+	t.Parallel()
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 999_949: "999.9 kB", 999_950: "1.0 MB", 5_000_000_000: "5.0 GB", 1<<63 - 1: "9.2 EB"} {
 		if got := bytesText(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)

@@ -11,6 +11,7 @@ import (
 
 // TestCurve: points are means over their steps' examples; what is not finite is left out; each two become one when there are too many.
 func TestCurve(t *testing.T) {
+	t.Parallel()
 	var c curve
 	c.step(nn.TrainResult{Samples: 10, Loss: 3}, 10)
 	c.step(nn.TrainResult{Samples: 40, Loss: 1.5}, 40)
@@ -36,6 +37,7 @@ func TestCurve(t *testing.T) {
 
 // TestCurveOfHistory: what an older checkpoint has not got of a curve is drawn by its evaluations, of which a long job draws some, and the last.
 func TestCurveOfHistory(t *testing.T) {
+	t.Parallel()
 	var history []Evaluation
 	for i := 1; i <= 1000; i++ {
 		history = append(history, Evaluation{Examples: 10 * i, Values: map[string]float64{TrainLoss: float64(i)}})
@@ -51,6 +53,7 @@ func TestCurveOfHistory(t *testing.T) {
 
 // TestTicks are round numbers within the axis, written with the digits that tell them apart.
 func TestTicks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		points []point
 		want   string

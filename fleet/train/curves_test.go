@@ -91,6 +91,7 @@ func inside(x, y []float64) bool {
 // TestCurves: what a job leaves has a picture with the loss of each step, and a point for each evaluation of the loss and each metric, where
 // the numbers say.
 func TestCurves(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	results, _ := play(t, 0, 1, func() train.Job {
 		j := job(train.Options{Epochs: 4, Batch: 40, EvalEvery: 5, Out: dir})
@@ -131,6 +132,7 @@ func TestCurves(t *testing.T) {
 
 // TestCurvesOfManySteps: a picture does not grow with the job.
 func TestCurvesOfManySteps(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pictures", "curves.svg")
 	play(t, 0, 1, func() train.Job {
 		j := job(train.Options{Epochs: 4, Batch: 2})
@@ -145,6 +147,7 @@ func TestCurvesOfManySteps(t *testing.T) {
 
 // TestCurvesGoOn: a job that is started again draws the picture, to the last byte, of one that was not disturbed.
 func TestCurvesGoOn(t *testing.T) {
+	t.Parallel()
 	dir, enough := t.TempDir(), errors.New("enough")
 	make := func(out string, h ...train.Hooks) train.Job {
 		j := job(train.Options{Mode: "sync", Epochs: 3, Batch: 2, Checkpoint: filepath.Join(dir, "checkpoints", out), Out: filepath.Join(dir, out)})

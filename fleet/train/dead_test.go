@@ -17,6 +17,7 @@ import (
 // TestADeadModelIsTold: one warning of a job whose model predicts the same for all test rows, or 0 and 1 alone and wrongly, by the worker
 // that leads; none of models that learn, or that are right.
 func TestADeadModelIsTold(t *testing.T) {
+	// Serial: it takes over the process's log.
 	defer slog.SetDefault(slog.Default())
 	for name, c := range map[string]struct {
 		loss  func(x, y *nn.Node) *nn.Node

@@ -44,6 +44,7 @@ func effect(t *testing.T, change func(j *train.Job)) string {
 // TestEveryFieldActs: each field of a job and of the hooks that come with the package makes a difference to a job. A new one has no case
 // here, and fails.
 func TestEveryFieldActs(t *testing.T) {
+	// Serial: it sets variables of the environment.
 	best := filepath.Join(t.TempDir(), "best")
 	hook := func(h train.Hooks) func(*train.Job) { return func(j *train.Job) { j.Hooks = []train.Hooks{h} } }
 	mae := func(j *train.Job) *nn.Node { return j.Metrics[1] }
@@ -51,41 +52,45 @@ func TestEveryFieldActs(t *testing.T) {
 	sync.Codec = "zip"
 	stop := train.EarlyStopping{Least: 10}
 	fall := optimizer.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 10, Absolute: true}
-	plain := func(*train.Job) {}
-	cases := map[string]struct{ without, with func(j *train.Job) }{
-		"Job.Loss":     {plain, func(j *train.Job) { j.Loss = nn.Mean(nn.AbsoluteError(j.Outputs[0], j.Loss.Graph().Node("y"))) }},
-		"Job.Rule":     {plain, func(j *train.Job) { j.Rule = optimizer.Adam{LR: 0.1} }},
-		"Job.Strategy": {plain, func(j *train.Job) { j.Strategy = &sync }},
-		"Job.Files": {plain, func(j *train.Job) {
+	plain := effect(t, func(*train.Job) {})
+	cases := map[string]struct{ without, with func(j *train.Job) }{ // nil is the plain job
+		"Job.Loss":     {nil, func(j *train.Job) { j.Loss = nn.Mean(nn.AbsoluteError(j.Outputs[0], j.Loss.Graph().Node("y"))) }},
+		"Job.Rule":     {nil, func(j *train.Job) { j.Rule = optimizer.Adam{LR: 0.1} }},
+		"Job.Strategy": {nil, func(j *train.Job) { j.Strategy = &sync }},
+		"Job.Files": {nil, func(j *train.Job) {
 			j.Data, j.Files = nil, train.Files{Format: dataset.CSV{}, Paths: []string{"none.csv"}}
 		}},
-		"Job.Data": {plain, func(j *train.Job) { j.Data = data(300, 100) }},
-		"Job.Rows": {plain, func(j *train.Job) {
+		"Job.Data": {nil, func(j *train.Job) { j.Data = data(300, 100) }},
+		"Job.Rows": {nil, func(j *train.Job) {
 			j.Rows = func(_ int, rows *dataset.Dataset) *dataset.Dataset { return rows.Take(100) }
 		}},
-		"Job.Metrics":            {plain, func(j *train.Job) { j.Metrics = j.Metrics[1:] }},
-		"Job.Show":               {plain, func(j *train.Job) { j.Show = []*nn.Node{j.Loss} }},
-		"Job.Outputs":            {plain, func(j *train.Job) { j.Outputs = nil }},
-		"Job.Hooks":              {plain, hook(stop.Hooks())},
-		"Job.Stdout":             {plain, func(j *train.Job) { j.Stdout = new(bytes.Buffer) }},
+		"Job.Metrics":            {nil, func(j *train.Job) { j.Metrics = j.Metrics[1:] }},
+		"Job.Show":               {nil, func(j *train.Job) { j.Show = []*nn.Node{j.Loss} }},
+		"Job.Outputs":            {nil, func(j *train.Job) { j.Outputs = nil }},
+		"Job.Hooks":              {nil, hook(stop.Hooks())},
+		"Job.Stdout":             {nil, func(j *train.Job) { j.Stdout = new(bytes.Buffer) }},
 		"EarlyStopping.Patience": {hook(stop.Hooks()), hook(train.EarlyStopping{Least: 10, Patience: 2}.Hooks())},
 		"EarlyStopping.Least":    {hook(stop.Hooks()), hook(train.EarlyStopping{}.Hooks())},
 		"EarlyStopping.Metric": {hook(train.EarlyStopping{Least: 0.02}.Hooks()), func(j *train.Job) {
 			hook(train.EarlyStopping{Metric: mae(j), Least: 0.02}.Hooks())(j)
 		}},
 		"EarlyStopping.KeepLast": {hook(train.EarlyStopping{Least: 10}.Hooks()), hook(train.EarlyStopping{Least: 10, KeepLast: true}.Hooks())},
-		"BestModel.Dir":          {plain, hook(train.BestModel{}.Hooks())},
+		"BestModel.Dir":          {nil, hook(train.BestModel{}.Hooks())},
 		"BestModel.Metric": {hook(train.BestModel{Dir: best}.Hooks()), func(j *train.Job) {
 			hook(train.BestModel{Dir: best, Metric: newSigns().auc}.Hooks())(j)
 		}},
-		"Plateau.ReduceOnPlateau": {plain, hook(train.Plateau{ReduceOnPlateau: fall}.Hooks())},
+		"Plateau.ReduceOnPlateau": {nil, hook(train.Plateau{ReduceOnPlateau: fall}.Hooks())},
 		"Plateau.Metric": {hook(train.Plateau{ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 0.02, Absolute: true}}.Hooks()),
 			func(j *train.Job) {
 				hook(train.Plateau{Metric: mae(j), ReduceOnPlateau: optimizer.ReduceOnPlateau{LR: 0.5, Patience: -1, Threshold: 0.02, Absolute: true}}.Hooks())(j)
 			}},
 	}
 	for name, c := range cases {
-		if without, with := effect(t, c.without), effect(t, c.with); without == with {
+		without := plain
+		if c.without != nil {
+			without = effect(t, c.without)
+		}
+		if with := effect(t, c.with); without == with {
 			t.Errorf("%s does nothing: %s", name, with)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 // TestFiles: rows come from files and directories, parted at random or in files of their own; what can't be trained on is refused by name.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"full/a": strings.Repeat("x:1\n", 400), "full/b": strings.Repeat("x:2\n", 600), "full/.c": "?",
 		"full/sub/d": "x:4\n", "hidden/.c": "x:5\n", "empty": "", "bad": "y\n", "one": "x:7\n",
@@ -84,6 +85,7 @@ func TestFiles(t *testing.T) {
 
 // TestTestRowsThatAreTrainedOn: a file that is among the training rows and the test rows is logged once, under whatever name.
 func TestTestRowsThatAreTrainedOn(t *testing.T) {
+	// Serial: it takes over the process's log.
 	file, format := coins(t, 10)
 	other, _ := coins(t, 10)
 	link := filepath.Join(filepath.Dir(file), "link.csv")
@@ -114,6 +116,7 @@ func TestTestRowsThatAreTrainedOn(t *testing.T) {
 
 // TestAModelCarriesItsFormat: a job with files saves a model that scores raw lines.
 func TestAModelCarriesItsFormat(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "rows.csv")
 	if err := os.WriteFile(file, []byte("y,x\n"+strings.Repeat("1,0.5\n0,-0.5\n", 300)), 0o600); err != nil {

@@ -32,6 +32,7 @@ func coins(t *testing.T, n int) (file string, format dataset.CSV) {
 // TestTestRowsAreNotTrainedOn: a model that knows every row which it was trained on tells nothing about the test rows, in any epoch, however
 // many rows were taken.
 func TestTestRowsAreNotTrainedOn(t *testing.T) {
+	t.Parallel()
 	const rows = 2000
 	file, format := coins(t, rows)
 	for _, take := range []int{0, 1500} {

@@ -50,6 +50,7 @@ func recorded(to *[]string, worker int) train.Hooks {
 
 // TestHooksAreCalled: each in its place, the same in every kind of job, and an error of one ends it.
 func TestHooksAreCalled(t *testing.T) {
+	t.Parallel()
 	want := "begin, epoch 0, step 1, step 2, evaluated 160 false, step 3, ended, epoch 1, step 1, step 2, evaluated 400 false, step 3, ended, saved out, end"
 	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
 		var calls []string
@@ -96,6 +97,7 @@ func TestHooksAreCalled(t *testing.T) {
 
 // TestEarlyStopping: the job ends on all workers when the loss on the test rows has not become better, and its model is saved.
 func TestEarlyStopping(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {2, 2}, {0, 2}} {
 		dir := t.TempDir()
 		results, said := play(t, size[0], size[1], func() train.Job {
@@ -126,6 +128,7 @@ func TestEarlyStopping(t *testing.T) {
 
 // TestStopInAStep: one worker that stops has the others end at the epoch's end.
 func TestStopInAStep(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	stops := func() train.Job {
 		j := job(train.Options{Mode: "async", Epochs: 9, Batch: 20, Checkpoint: dir})
@@ -158,6 +161,7 @@ func TestStopInAStep(t *testing.T) {
 
 // TestBestModel: the model that is kept is that of the best evaluation, not the last.
 func TestBestModel(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "best")
 	var saves []string
 	results, _ := play(t, 1, 2, func() train.Job {
@@ -191,6 +195,7 @@ func TestBestModel(t *testing.T) {
 
 // TestBestModelOfAnEarlierJob: a job that begins anew where the best model of another lies says so; the first, and one that goes on, do not.
 func TestBestModelOfAnEarlierJob(t *testing.T) {
+	// Serial: it takes over the process's log.
 	dir, checkpoints := filepath.Join(t.TempDir(), "best"), t.TempDir()
 	for i, c := range []struct {
 		into   string
@@ -212,6 +217,7 @@ func TestBestModelOfAnEarlierJob(t *testing.T) {
 
 // TestOneClass: test rows of one class have no AUC, and each evaluation says so once; the loss is there.
 func TestOneClass(t *testing.T) {
+	// Serial: it takes over the process's log.
 	var results []train.Result
 	var printed string
 	said := logged(t, func() {
@@ -243,6 +249,7 @@ func logged(t *testing.T, call func()) string {
 
 // TestServingHooks: hooks save a base, and a delta after each epoch, which together are the model.
 func TestServingHooks(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	results, _ := play(t, 1, 2, func() train.Job {
 		j := job(train.Options{Mode: "sync", Epochs: 2})
@@ -272,6 +279,7 @@ func TestServingHooks(t *testing.T) {
 
 // TestPlateau: the rate falls for all workers when the loss stays where it is, and the job says so.
 func TestPlateau(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
 		var factor float64
 		_, said := play(t, size[0], size[1], func() train.Job {
@@ -295,6 +303,7 @@ func TestPlateau(t *testing.T) {
 
 // TestLogSteps: a record every so many steps.
 func TestLogSteps(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	play(t, 0, 1, func() train.Job {
 		j := job(train.Options{Epochs: 2, Batch: 40})
@@ -309,6 +318,7 @@ func TestLogSteps(t *testing.T) {
 
 // TestHooksThatCantWork are refused when the job begins.
 func TestHooksThatCantWork(t *testing.T) {
+	t.Parallel()
 	stranger := newSigns().auc
 	for want, h := range map[string]train.Hooks{
 		"Patience -1":                train.EarlyStopping{Patience: -1}.Hooks(),
@@ -339,6 +349,7 @@ func TestHooksThatCantWork(t *testing.T) {
 
 // TestStoppedBeforeTheFirstStep: a job that is stopped before it has trained, or between two epochs, evaluates and ends as any that is stopped.
 func TestStoppedBeforeTheFirstStep(t *testing.T) {
+	t.Parallel()
 	stop := func(_ context.Context, r *train.Run) error {
 		if r.Epoch == len(r.History) && r.Fleet.IsFirstWorker() {
 			r.Stop("enough")
@@ -367,6 +378,7 @@ func TestStoppedBeforeTheFirstStep(t *testing.T) {
 
 // TestOneOfManyStops: a worker that stops the job alone ends it for all, whenever the others evaluate.
 func TestOneOfManyStops(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 1} {
 		for _, every := range []int{0, 1, 3, 100} {
 			for _, at := range []int{1, 3, 4, 9} {
@@ -394,6 +406,7 @@ func TestOneOfManyStops(t *testing.T) {
 // TestTheBestOutlivesALongHistory: a job that is started again with a history of which its checkpoint had no room for all still knows the best
 // evaluation, and keeps that model.
 func TestTheBestOutlivesALongHistory(t *testing.T) {
+	t.Parallel()
 	dir, best := t.TempDir(), filepath.Join(t.TempDir(), "best")
 	epochs := func(n int) ([]train.Result, string) {
 		results, _ := play(t, 0, 1, func() train.Job {
@@ -433,6 +446,7 @@ func TestTheBestOutlivesALongHistory(t *testing.T) {
 
 // TestEvaluationsOfUnevenShares: workers without servers whose shares end at different steps evaluate together, or not at all between them.
 func TestEvaluationsOfUnevenShares(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ rows, every, evaluations int }{{101, 5, 2}, {101, 3, 4}, {120, 5, 4}} {
 		results, _ := play(t, 0, 2, func() train.Job {
 			j := job(train.Options{Mode: "sync", Epochs: 2, Batch: 10, EvalEvery: c.every})

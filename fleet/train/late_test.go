@@ -50,6 +50,7 @@ func TestMain(m *testing.M) {
 // TestAWorkerComesLate: a worker that is started again alone, in the middle of an epoch, evaluates with the others where these are, and
 // the history that the job leaves has all of it, whoever leads.
 func TestAWorkerComesLate(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	dir := t.TempDir()
 	fleetrun := filepath.Join(dir, "fleetrun")
@@ -59,8 +60,7 @@ func TestAWorkerComesLate(t *testing.T) {
 		if err := os.Mkdir(at, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		t.Setenv(victim, worker)
-		said := run(t, at, fleetrun, "--server_num=1", "--worker_num=3", "--restart_workers=1", os.Args[0])
+		said := run(t, at, "env", victim+"="+worker, fleetrun, "--server_num=1", "--worker_num=3", "--restart_workers=1", os.Args[0])
 		if _, err := os.Stat(filepath.Join(at, "killed")); err != nil || worker == "0" && !strings.Contains(said, "goes on after epoch 1/4") {
 			t.Errorf("worker %s was not killed, or did not go on: %v\n%s", worker, err, said)
 		}

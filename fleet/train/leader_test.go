@@ -20,6 +20,7 @@ import (
 
 // TestHooksOutliveAWorker: whichever worker dies, the rate goes on falling, the best model is saved, and the history is written.
 func TestHooksOutliveAWorker(t *testing.T) {
+	t.Parallel()
 	for _, mode := range strategy.Modes() {
 		for dies := range 2 {
 			s, err := strategy.Named(string(mode))

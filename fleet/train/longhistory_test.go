@@ -38,6 +38,7 @@ func many(t *testing.T, size [2]int, epochs int, out, checkpoints, best string) 
 	results, _ = play(t, size[0], size[1], func() train.Job {
 		j := job(train.Options{Mode: "sync", Epochs: epochs, Batch: 1, EvalEvery: 1, Out: out, Checkpoint: checkpoints})
 		j.Data = data(40*size[1], 20)
+		j.Metrics = []*nn.Node{nn.MAE(j.Outputs[0], j.Loss.Graph().Node("y"))} // an AUC has 65,536 buckets, which is much for so many evaluations
 		j.Rows = func(epoch int, rows *dataset.Dataset) *dataset.Dataset {
 			if epoch == 0 {
 				return rows
@@ -90,6 +91,7 @@ func earlier(f *fleet.Fleet) error {
 // TestHooksBehindALongHistory: a job that is started again, of which a checkpoint has no room for all evaluations, decides as one that was
 // not disturbed: rate, stop, the best model and what was counted are the same; and so is its history, which is read back from its file.
 func TestHooksBehindALongHistory(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	for _, size := range trial.Some(t, [][2]int{{0, 1}, {1, 2}, {0, 2}}) {
 		dir := t.TempDir()
@@ -139,6 +141,7 @@ func mustLoss(t *testing.T, dir string) float64 {
 
 // TestAnEarlierVersionsHistory: what can't be known from it is told.
 func TestAnEarlierVersionsHistory(t *testing.T) {
+	// Serial: it takes over the process's log.
 	dir := t.TempDir()
 	many(t, [2]int{0, 1}, 3, "", filepath.Join(dir, "old"), filepath.Join(dir, "best"))
 	said := logged(t, func() { many(t, [2]int{0, 1}, 4, "", filepath.Join(dir, "old"), filepath.Join(dir, "best")) })
@@ -150,6 +153,7 @@ func TestAnEarlierVersionsHistory(t *testing.T) {
 // TestTheModelIsTheBest: a job that stops since it gets no better leaves the best evaluation's model and the last step's checkpoint, in every
 // kind of job, whoever evaluates when, and says so; the same command, and more epochs, go on with both.
 func TestTheModelIsTheBest(t *testing.T) {
+	t.Parallel()
 	kinds := []struct {
 		mode             string
 		servers, workers int
@@ -203,6 +207,7 @@ func TestTheModelIsTheBest(t *testing.T) {
 
 // TestTheBestModelIsWhatWasMeasured: others don't train on while it is saved.
 func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
 	for _, mode := range trial.Some(t, strategy.Modes()) {
 		for _, threads := range []int{1, 2} {
 			if threads > 1 && (mode == "sync" || mode == "ssp") {
@@ -231,6 +236,7 @@ func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
 
 // TestTheRateOfALoadedJob: a job that begins from a checkpoint whose rate had fallen says so, and lowers it from there.
 func TestTheRateOfALoadedJob(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {1, 2}, {0, 2}} {
 		out := filepath.Join(t.TempDir(), "out")
 		run := func(load string, epochs int) (said string, factors []float64) {

@@ -16,6 +16,7 @@ import (
 
 // TestDirectoriesThatWereMeant: who names a directory that has no checkpoint, or no model, is told of those in it, or beside it.
 func TestDirectoriesThatWereMeant(t *testing.T) {
+	t.Parallel()
 	parent := t.TempDir()
 	out := filepath.Join(parent, "signs")
 	checkpoint, model, series := filepath.Join(out, "checkpoint"), filepath.Join(out, "model"), filepath.Join(parent, "series")
@@ -62,6 +63,7 @@ func TestDirectoriesThatWereMeant(t *testing.T) {
 
 // TestServersRefuseAMisplacedSeries: with servers it is they who look, and say it.
 func TestServersRefuseAMisplacedSeries(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := fails(t, func() train.Job { return job(train.Options{Out: dir}) }); err != nil {
 		t.Fatal(err)

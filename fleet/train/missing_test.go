@@ -17,6 +17,7 @@ import (
 
 // TestCallsWithoutWhatTheyNeed: what is nil, or has no value to give, is told with what to give in its place.
 func TestCallsWithoutWhatTheyNeed(t *testing.T) {
+	t.Parallel()
 	net, rows := newSigns(), points(40)
 	g := nn.NewGraph(1)
 	whole := nn.Cast(g.Input("x", 1), nn.Int64)
@@ -81,6 +82,7 @@ func TestCallsWithoutWhatTheyNeed(t *testing.T) {
 
 // TestJobsWithoutWhatTheyNeed: so is what a job lacks, before it has trained an epoch.
 func TestJobsWithoutWhatTheyNeed(t *testing.T) {
+	t.Parallel()
 	with := func(h train.Hooks) func(*train.Job) { return func(j *train.Job) { j.Hooks = []train.Hooks{h} } }
 	for want, lack := range map[string]func(j *train.Job){
 		"train: Job.Rows(0, …) gave no rows": func(j *train.Job) { j.Rows = func(int, *dataset.Dataset) *dataset.Dataset { return nil } },

@@ -17,6 +17,7 @@ import (
 // TestOneModelAtAnEpochsEnd: what an epoch's end evaluates is what a hook saves there, on every kind of job, and the last is what the job
 // leaves.
 func TestOneModelAtAnEpochsEnd(t *testing.T) {
+	t.Parallel()
 	type size struct{ servers, workers int }
 	for _, c := range trial.Some(t, []size{{0, 1}, {0, 2}, {1, 2}, {2, 3}}) {
 		modes := strategy.Modes()

@@ -32,6 +32,7 @@ func parsed(args ...string) (Options, error) {
 }
 
 func TestFlags(t *testing.T) {
+	t.Parallel()
 	o, err := parsed("-mode=sync", "-codec=zstd", "-placement=HashName", `-strategy={"worker_timeout": "50s"}`, "-lr=0.5", "-epochs=3")
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +56,7 @@ func TestFlags(t *testing.T) {
 
 // TestAdamOrSGD: geo adds up steps of SGD, the other modes run Adam.
 func TestAdamOrSGD(t *testing.T) {
+	t.Parallel()
 	if got := (&Options{Mode: "geo"}).AdamOrSGD(0.1, 0.2); got != (optimizer.SGD{LR: 0.2}) {
 		t.Errorf("geo's rule is %+v", got)
 	}
@@ -64,6 +66,7 @@ func TestAdamOrSGD(t *testing.T) {
 }
 
 func TestBadFlags(t *testing.T) {
+	t.Parallel()
 	for want, args := range map[string][]string{
 		"-mode=often":           {"-mode=often"},
 		"-k_steps=-3":           {"-k_steps=-3"},
@@ -151,6 +154,7 @@ func line(n int) *dataset.Dataset {
 
 // TestEveryFlagActs holds each flag to a difference it makes to a job. A new flag has none, and fails.
 func TestEveryFlagActs(t *testing.T) {
+	t.Parallel()
 	plain, dir := learn(t), t.TempDir()
 	before := plain.result.Epoch
 	if again := learn(t).result.Epoch; before.Loss != again.Loss {
@@ -216,6 +220,7 @@ func TestEveryFlagActs(t *testing.T) {
 
 // TestStatus: a program says whether starting it again from the last checkpoint helps.
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	for want, err := range map[int]error{1: errors.New("no such file"), 75: fmt.Errorf("worker 1: %w", fleet.ErrWentBack),
 		2: usage{errors.New("-batch=x")}} {
 		if got := status(err); got != want {
@@ -226,6 +231,7 @@ func TestStatus(t *testing.T) {
 
 // TestStart: a program whose command line makes no sense makes no job; another runs the job it makes, alone where no environment says more.
 func TestStart(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("no such file")
 	for _, c := range []struct {
 		o     Options

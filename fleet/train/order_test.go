@@ -18,6 +18,7 @@ import (
 // TestAnotherOrder: a job that goes on in the middle of an epoch says on its first worker where its rows are not in the order that the
 // checkpoint counts them in. Between epochs, where all is as it was, and where the checkpoint doesn't know, it says nothing.
 func TestAnotherOrder(t *testing.T) {
+	t.Parallel()
 	const none, middle, earlier = "none", "middle", "earlier"
 	for name, c := range trial.SomeOf(t, map[string]struct {
 		seed  uint64
@@ -72,6 +73,7 @@ func TestAnotherOrder(t *testing.T) {
 // TestTakenByAnEarlierVersion: a job that goes on in the middle of an epoch whose rows an earlier version has taken says that it can't have
 // the same.
 func TestTakenByAnEarlierVersion(t *testing.T) {
+	t.Parallel()
 	file, format := coins(t, 400)
 	make := func(dir string, hooks ...train.Hooks) train.Job {
 		g := nn.NewGraph(1)

@@ -60,6 +60,7 @@ func started(ctx context.Context, f *fleet.Fleet, loss *nn.Node) (worker bool, e
 
 // TestPredictPassesOverBadLines: predictions come in the rows' order, one for each, wherever lines are bad and however many workers there are.
 func TestPredictPassesOverBadLines(t *testing.T) {
+	t.Parallel()
 	for name, bad := range map[string][]int{"none": nil, "the first": {0}, "the last": {10}, "three": {2, 5, 6}, "a run": {4, 5, 6, 7}} {
 		file, want := numbered(t, 11, bad...)
 		for _, servers := range []int{0, 1} {
@@ -93,6 +94,7 @@ func TestPredictPassesOverBadLines(t *testing.T) {
 
 // TestPredictOfOtherRows: workers that don't have the same rows are refused, on all of them.
 func TestPredictOfOtherRows(t *testing.T) {
+	t.Parallel()
 	for role, err := range (fleettest.Cluster{Workers: 2}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 		x := nn.NewGraph(1).Input("x", 1)
 		if _, err := started(ctx, f, nn.Mean(nn.Linear(x, 1, nn.LinearOptions{}))); err != nil {
@@ -109,6 +111,7 @@ func TestPredictOfOtherRows(t *testing.T) {
 
 // TestASavedModelPredicts runs the program of Predict's documentation, alone and as collective workers: twice, with an evaluation between.
 func TestASavedModelPredicts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file, want := numbered(t, 5)
 	fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {

@@ -19,6 +19,7 @@ import (
 // TestReadmesProgramRuns: the program of the README is built from its text, and does what it says: it trains from a CSV file on a cluster, goes on,
 // and serves its model.
 func TestReadmesProgramRuns(t *testing.T) {
+	t.Parallel()
 	trial.Long(t)
 	program := readmesProgram(t)
 	if n := strings.Count(program, "\n"); n > 60 {

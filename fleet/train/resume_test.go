@@ -27,6 +27,7 @@ import (
 // TestAJobGoesOn: a job that ends in the middle of an epoch and is started again has the history, to the last bit, of one that was not
 // disturbed; hooks that look back at it decide alike, and the program's own bytes are there.
 func TestAJobGoesOn(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {2, 2}, {0, 2}} {
 		make := func(dir string, h ...train.Hooks) func() train.Job {
 			return func() train.Job {
@@ -89,6 +90,7 @@ func TestAJobGoesOn(t *testing.T) {
 // TestEvaluationsGoOn: a job that goes on behind any step of an epoch evaluates behind the same steps as one that was not disturbed, and in
 // mode sync measures the same, also where it was ended between a step and the evaluation behind it.
 func TestEvaluationsGoOn(t *testing.T) {
+	t.Parallel()
 	for _, size := range trial.Some(t, [][2]int{{0, 1}, {1, 2}, {0, 2}}) {
 		make := func(dir string, h train.Hooks) func() train.Job {
 			return func() train.Job {
@@ -151,6 +153,7 @@ func TestEvaluationsGoOn(t *testing.T) {
 
 // TestTheLoopIsTheOneByHand: the calls of package fleet, written out, come to the same weights.
 func TestTheLoopIsTheOneByHand(t *testing.T) {
+	t.Parallel()
 	s := strategy.Sync()
 	results, _ := play(t, 2, 2, func() train.Job {
 		j := job(train.Options{Seed: 3, Epochs: 2, Batch: 16})
@@ -200,6 +203,7 @@ func TestTheLoopIsTheOneByHand(t *testing.T) {
 
 // TestGoesOnFromACheckpoint: what a cluster has saved, another of any size goes on from, as do workers without servers and a process alone.
 func TestGoesOnFromACheckpoint(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first, _ := play(t, 2, 2, func() train.Job { return job(train.Options{Mode: "sync", Epochs: 3, Out: dir}) })
 	want := first[0].Last.Values[train.EvalLoss]
@@ -220,6 +224,7 @@ func TestGoesOnFromACheckpoint(t *testing.T) {
 // TestAnotherRule: a job can't go on from its checkpoint under another rule, and is told how it can begin from the model; of -load that is
 // passed over it says so.
 func TestAnotherRule(t *testing.T) {
+	t.Parallel()
 	out, checkpoints, other := t.TempDir(), t.TempDir(), t.TempDir()
 	from := func(load, checkpoint string) func() train.Job {
 		return func() train.Job {
@@ -242,6 +247,7 @@ func TestAnotherRule(t *testing.T) {
 
 // TestNaNRows: rows that are no numbers are told with the feed, in words that name no inner part.
 func TestNaNRows(t *testing.T) {
+	t.Parallel()
 	err := fails(t, func() train.Job {
 		j := job(train.Options{Mode: "sync", Batch: 10})
 		j.Data = given(points(40).MapFloats("x", func(float32) float32 { return float32(math.NaN()) }), nil)
@@ -254,6 +260,7 @@ func TestNaNRows(t *testing.T) {
 
 // TestThreads share a worker's rows, and learn what one does.
 func TestThreads(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {2, 2}} {
 		results, _ := play(t, size[0], size[1], func() train.Job {
 			return job(train.Options{Mode: "async", Epochs: 3, Batch: 8, Threads: 3, EvalEvery: 7})
@@ -268,6 +275,7 @@ func TestThreads(t *testing.T) {
 
 // TestEvaluateIsOfAllWorkers: metrics and means are those of one process with all rows, and every worker has them.
 func TestEvaluateIsOfAllWorkers(t *testing.T) {
+	t.Parallel()
 	values := func(servers, workers, rows int) (all [][]float64) {
 		all = append(all, slices.Repeat([][]float64{nil}, workers)...)
 		var mu sync.Mutex
@@ -314,6 +322,7 @@ func TestEvaluateIsOfAllWorkers(t *testing.T) {
 
 // TestPredict: the lines are those of one process, in the rows' order, whoever computed them.
 func TestPredict(t *testing.T) {
+	t.Parallel()
 	predict := func(servers, workers, rows int) string {
 		var out bytes.Buffer
 		fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
@@ -365,6 +374,7 @@ func TestPredict(t *testing.T) {
 
 // TestBadJobs says what is missing or wrong.
 func TestBadJobs(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("no data today")
 	for want, spoil := range map[string]func(j *train.Job){
 		"\"test auc\"": func(j *train.Job) {

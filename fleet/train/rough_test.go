@@ -21,6 +21,7 @@ import (
 // TestCheckpointsThatCantBeWritten: a directory where nothing can be written is told before the job trains; one that fails while it trains
 // is a warning, and the job ends with an error if its last checkpoint fails too.
 func TestCheckpointsThatCantBeWritten(t *testing.T) {
+	// Serial: it takes over the process's log.
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -75,6 +76,7 @@ func TestCheckpointsThatCantBeWritten(t *testing.T) {
 
 // TestSignalsAreStatuses: a program that ends by a signal exits as shells have it.
 func TestSignalsAreStatuses(t *testing.T) {
+	t.Parallel()
 	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), victim+"=none", signalled+"=1")
@@ -96,6 +98,7 @@ func TestSignalsAreStatuses(t *testing.T) {
 
 // TestTheLastLineIsTheResult: of a worker's output.
 func TestTheLastLineIsTheResult(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, said := play(t, 1, 2, func() train.Job {
 		j := job(train.Options{Mode: "sync", Out: dir})
@@ -112,6 +115,7 @@ func TestTheLastLineIsTheResult(t *testing.T) {
 
 // TestFewerRowsThanWorkers: a worker without a share of the rows ends the job with what to do.
 func TestFewerRowsThanWorkers(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{0, 1} {
 		for role, err := range (fleettest.Cluster{Servers: servers, Workers: 3}).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			j := job(train.Options{Mode: "sync"})
@@ -129,6 +133,7 @@ func TestFewerRowsThanWorkers(t *testing.T) {
 
 // TestAFileThatIsNamedTwice is a warning, by whatever name it comes again.
 func TestAFileThatIsNamedTwice(t *testing.T) {
+	// Serial: it takes over the process's log.
 	dir := t.TempDir()
 	one, two, link := filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(t.TempDir(), "link")
 	err := errors.Join(os.WriteFile(one, []byte("x\n1\n2\n"), 0o600), os.WriteFile(two, []byte("x\n3\n"), 0o600), os.Symlink(one, link))

@@ -155,6 +155,7 @@ func (l *ledger) lives(ctx context.Context, f *fleet.Fleet) error {
 // is trained by its next life, when that comes, or by another process when all else is done, or when all are started again: each sample
 // counts as often as the epochs say, but for what was on its way when the worker was killed.
 func TestEachSampleCounts(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
 		for name, l := range trial.SomeOf(t, map[string]*ledger{
 			"comes back in the same epoch":  {away: 2 * time.Second},
@@ -230,6 +231,7 @@ func (l *ledger) check(t *testing.T) {
 
 // TestWhatIsShort: where nobody can train what a worker had left, a job that has ended says how many samples that are.
 func TestWhatIsShort(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
 		for _, recovers := range []bool{true, false} {
 			l := &ledger{strategy: strategy.Strategy{Mode: mode, WorkerTimeout: strategy.Duration(5 * time.Second)}}

@@ -64,6 +64,7 @@ func kindsOfJobs(t *testing.T, f func(mode string, servers int)) {
 // evaluated, however uneven the shares are, with evaluations in the middle of epochs, other rows in each epoch, and where the job goes on
 // in the middle of one.
 func TestEachWorkerHasItsOwnRows(t *testing.T) {
+	t.Parallel()
 	const epochs = 3
 	shares := []int{30, 9, 13}
 	kindsOfJobs(t, func(mode string, servers int) {
@@ -124,6 +125,7 @@ func TestEachWorkerHasItsOwnRows(t *testing.T) {
 
 // TestDifferentRowsAreRefused: workers that have different rows end when the job begins, all of them, and say which has what.
 func TestDifferentRowsAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		of   func(worker int) (rows, test *dataset.Dataset)
 		want string
@@ -160,6 +162,7 @@ func TestDifferentRowsAreRefused(t *testing.T) {
 
 // TestRowsThatAreDrawn: rows that are made another way each time, or stream by, are compared by their number alone, if that is known.
 func TestRowsThatAreDrawn(t *testing.T) {
+	t.Parallel()
 	var drawn float32
 	var mu sync.Mutex
 	noise := func(_, to dataset.Row) error {
@@ -181,6 +184,7 @@ func TestRowsThatAreDrawn(t *testing.T) {
 
 // TestShardedTwice: that workers with rows of their own have the same is logged once.
 func TestShardedTwice(t *testing.T) {
+	// Serial: it takes over the process's log.
 	var log bytes.Buffer
 	old := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
@@ -197,6 +201,7 @@ func TestShardedTwice(t *testing.T) {
 
 // TestFilesOfWorkers: files of each worker's own, as a program names them by its number, are refused, or trained on as a whole.
 func TestFilesOfWorkers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for w := range 2 {
 		text := strings.Builder{}

@@ -22,6 +22,7 @@ import (
 // TestEvaluationsOfUnknownShares: workers without servers, of whose rows nobody knows how many there are, evaluate together as those of rows
 // that are counted.
 func TestEvaluationsOfUnknownShares(t *testing.T) {
+	t.Parallel()
 	for _, rows := range trial.Some(t, []int{3, 89, 101, 120}) {
 		for _, every := range []int{1, 3, 5} {
 			histories := map[bool][]train.Evaluation{}
@@ -47,6 +48,7 @@ func TestEvaluationsOfUnknownShares(t *testing.T) {
 
 // TestAnotherBatch: a job that goes on in the middle of an epoch with another size of batches counts each row once.
 func TestAnotherBatch(t *testing.T) {
+	t.Parallel()
 	enough := errors.New("enough")
 	for _, size := range [][2]int{{0, 1}, {1, 1}, {1, 2}, {0, 2}} {
 		for _, unknown := range []bool{false, true} {
@@ -107,6 +109,7 @@ func TestAnotherBatch(t *testing.T) {
 
 // TestABatchOfAllRows: that an epoch is one step, since a batch is larger than the data, is said once.
 func TestABatchOfAllRows(t *testing.T) {
+	// Serial: it takes over the process's log.
 	for batch, want := range map[int]int{512: 1, 200: 0, 50: 0} {
 		said := logged(t, func() {
 			play(t, 1, 2, func() train.Job { return job(train.Options{Mode: "sync", Epochs: 3, Batch: batch}) })

@@ -128,6 +128,7 @@ func slicesOf(n int) []train.Result { return make([]train.Result, n) }
 // TestAWholeJob: every kind of job trains, evaluates in the middle and at the end of epochs with equal numbers on all workers, and leaves a
 // checkpoint, a model and its history.
 func TestAWholeJob(t *testing.T) {
+	t.Parallel()
 	type size struct{ servers, workers int }
 	for _, c := range []size{{0, 1}, {2, 2}, {0, 3}, {1, 3}} {
 		modes := strategy.Modes()

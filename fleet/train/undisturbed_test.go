@@ -136,6 +136,7 @@ func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got last
 // TestHooksAsUndisturbed: a job in step that is stopped anywhere and goes on, with other servers too, has the history, the end, the rate and
 // the models of one that was not disturbed, whatever its checkpoints have room for.
 func TestHooksAsUndisturbed(t *testing.T) {
+	t.Parallel()
 	seeds, falls, stops := 0, 0, 0
 	trial.EachSeed(t, 8, func(seed trial.Seed) {
 		seeds++

@@ -88,7 +88,7 @@ var houseTests = map[string][]string{
 	"internal/roster":         {"internal/script"},
 	"internal/safetensors":    {"internal/files"},
 	"examples/wide_and_deep":  {"transport"},
-	"fleet/fleetrun":          {"internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
+	"fleet/fleetrun":          {"fleet/internal/trial", "internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/internal/trial", "internal/safetensors", "internal/wire", "nn", "optimizer/local"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
