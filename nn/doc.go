@@ -46,6 +46,8 @@
 //     [BinaryAccuracy], [Precision], [Recall], [F1], [PRAUC], [MacroPrecision], [MacroRecall], [MacroF1], [ConfusionMatrix],
 //     [NDCG], [RecallAt]; [Weighted] gives them weights
 //
+// OPS.md, beside this file, has all of them with their shapes, formulas and sources, and what PyTorch, Keras and Fleet call them.
+//
 // # Training
 //
 // A loss node is an [optimizer.Objective]: an optimizer's Minimize binds it to a trainer. Then

@@ -1,0 +1,78 @@
+package nn
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTableOfOps: OPS.md has a row for every function that makes a node of others, and none of something else.
+func TestTableOfOps(t *testing.T) {
+	text, err := os.ReadFile("OPS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, m := range regexp.MustCompile(`(?m)^\| ([A-Z]\w+) \|`).FindAllStringSubmatch(string(text), -1) {
+		rows = append(rows, m[1])
+	}
+	ops := opFunctions(t)
+	if len(ops) < 90 {
+		t.Fatalf("only %d functions found: the test does not see the package", len(ops))
+	}
+	for _, name := range ops {
+		if !slices.Contains(rows, name) {
+			t.Errorf("%s is in no table: give OPS.md a row with its shapes, formula, source, and what it is called elsewhere", name)
+		}
+	}
+	for i, name := range rows {
+		if !slices.Contains(ops, name) || slices.Contains(rows[:i], name) {
+			t.Errorf("OPS.md has %s, which is no function here, or has it twice", name)
+		}
+	}
+}
+
+// opFunctions are the exported functions of the package's source that take a node and make nodes.
+func opFunctions(t *testing.T) (names []string) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if ok && f.Recv == nil && f.Name.IsExported() && f.Type.Results != nil && makesNodes(f.Type.Results.List[0].Type) {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// makesNodes says whether a result is a node, several, a sequence of them, or a function that makes one.
+func makesNodes(result ast.Expr) bool {
+	switch r := result.(type) {
+	case *ast.StarExpr:
+		return makesNodes(r.X)
+	case *ast.ArrayType:
+		return makesNodes(r.Elt)
+	case *ast.FuncType:
+		return r.Results != nil && makesNodes(r.Results.List[0].Type)
+	case *ast.Ident:
+		return r.Name == "Node" || r.Name == "Sequence"
+	}
+	return false
+}
