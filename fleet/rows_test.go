@@ -174,3 +174,44 @@ func ExampleFleet_ExportText() {
 	// 3	0.9375,0.9375
 	// 8	0.8125,0.8125
 }
+
+// TestRowsOnlyAskedForAreNone: a row that was asked for ahead, or read by a step that pushed nothing for it, is none: in no list, no text and
+// no count, and as a missing one in evaluations.
+func TestRowsOnlyAskedForAreNone(t *testing.T) {
+	for name, job := range trial.Jobs(t) {
+		t.Run(name, func(t *testing.T) {
+			fleettest.Run(t, job.Cluster.Servers, min(job.Cluster.Workers, 2), func(ctx context.Context, f *fleet.Fleet) error {
+				c := trial.NewCounter(2)
+				c.Rows.Init = optimizer.Constant{Value: 5}
+				return c.Play(ctx, f, job.Strategy, func() error {
+					return c.InSession(ctx, func(s optimizer.Session) error {
+						for range 4 {
+							st := c.Step()
+							st.Rows[0].Next = []uint64{7, 8}
+							if err := trial.Step(ctx, s, st, nil); err != nil {
+								return err
+							}
+						}
+						if err := errors.Join(c.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx)); err != nil || !f.IsFirstWorker() {
+							return err
+						}
+						has, err := rowsOf(ctx, f)
+						if err != nil || len(has) != 6 {
+							return fmt.Errorf("rows %v, want the two that were pushed: %w", has, err)
+						}
+						var text bytes.Buffer
+						if err := f.ExportText(ctx, "rows", &text); err != nil || strings.Count(text.String(), "\n") != 2 {
+							return fmt.Errorf("text %q: %w", text.String(), err)
+						}
+						c.IDs = []uint64{7}
+						seen, err := c.Seen(ctx, s)
+						if err != nil || seen[len(seen)-1] != 0 {
+							return fmt.Errorf("an evaluation sees %v of a row that is not there: %w", seen, err)
+						}
+						return nil
+					})
+				})
+			})
+		})
+	}
+}

@@ -14,7 +14,7 @@ type ShrinkOptions struct {
 	Decay float64
 	// MinScore drops rows of tables with ShowClick whose score is below it.
 	MinScore float64
-	// Unseen drops rows of any table that no training read and no push has touched for so many periods, the one that
+	// Unseen drops rows of any table that no push has touched, and in a process alone no training read, for so many periods, the one that
 	// ends counted in: 1 drops what that period did not use. It forgets ids that wait for a row and were not pushed for so long.
 	Unseen uint32
 }

@@ -8,8 +8,8 @@ import (
 
 // Entry decides which ids of an embedding get a row of their own, so that ids which are hardly ever met cost no memory. An id
 // that has none yet reads as a missing row does (zeros, or its initial value when the embedding has a height) and its
-// gradients are dropped. At most one of the policies is set; the zero value lets every id in when it is first read for
-// training or pushed.
+// gradients are dropped. At most one of the policies is set; the zero value lets every id in when it is first pushed,
+// in a process alone when it is first read for training.
 //
 // Counts rise with pushes, each of which counts once however often it is repeated on the way, and never with reads. A round, of mode sync
 // or without servers, counts as many pushes of an id as workers had it. Steps that travel as one gradient (gradient_merge,

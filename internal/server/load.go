@@ -18,7 +18,7 @@ import (
 //
 // What was loaded wins. A server that loaded all params is published from the start, and worker 0 publishes nothing; after
 // one that loaded some, worker 0 publishes the rest around them. Rows need no publishing: those that params begin with are
-// given by the server's own process, and all others are created when they are first touched, equal everywhere.
+// given by the server's own process, and all others are created when they are first pushed, equal everywhere.
 type loading struct {
 	st     *state
 	part   *part

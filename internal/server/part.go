@@ -45,6 +45,7 @@ func newPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.
 		if err != nil {
 			return nil, err
 		}
+		t.ByPush() // what is read may only be asked for ahead
 		if err := p.store.AddTable(t); err != nil {
 			return nil, err
 		}

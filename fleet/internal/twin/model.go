@@ -61,7 +61,7 @@ func (m *model) leg(i int, l Leg) {
 		return // the ledger judges it
 	}
 	m.l, m.now, m.steps, m.rows = l, newState(m.p, m.noise), make([]int64, l.Workers), make([]int64, l.Workers)
-	m.now.quiet = l.kind() == "collective"
+	m.now.quiet = l.kind() != "alone" && l.kind() != string(strategy.ModeGeo)
 	if l.From.Dir != "" {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
