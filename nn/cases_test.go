@@ -1,6 +1,9 @@
 package nn
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 func init() {
 	for i, c := range lossAndSequenceCases(3, 4) {
@@ -129,6 +132,15 @@ func lossAndSequenceCases(n, size int) []gradientCase {
 		{"embedding_pool sqrtn of values", weightedPool(n, size), weightedPooling(PoolSqrtN), ragged64(n, size, PoolSqrtN, 3, new(2))},
 		{"embedding_pool mean_unpadded of values", weightedPool(n, size), weightedPooling(PoolMeanUnpadded),
 			ragged64(n, size, PoolMeanUnpadded, 3, new(2))},
+		{"conv1d", []arg{x(n, 7, size), w(4, size/groupsOf(size), 3, 1), w(4)}, conv1d(conv2d{window{3, 2, 0}, 1, 2, groupsOf(size), true}),
+			conv1d64(7, size, groupsOf(size))},
+		{"conv2d in groups", []arg{x(n, 2*size, 3, 4), w(4, size, 2, 3), w(4)}, func(in []*Node) *Node {
+			return apply("", conv2d{window{2, 2, 1}, 3, 1, 2, false}, in...)
+		}, conv2d64(size)},
+		{"global_max", []arg{x(n, size, 2, 3)}, one(GlobalMaxPool2D), rowwise(6, func(v []float64) []float64 { return []float64{slices.Max(v)} })},
+		{"global_avg", []arg{x(n, size, 2, 3)}, one(GlobalAvgPool2D), rowwise(6, func(v []float64) []float64 {
+			return []float64{dot64(v, ones64(6)) / 6}
+		})},
 		{"sequence_pool", []arg{x(n, 3, size)}, one(func(x *Node) *Node { return SequencePool(x, nil, PoolMean) }),
 			sequence64(n, size, PoolMean)},
 		{"sequence_pool masked", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolSum),
@@ -139,6 +151,64 @@ func lossAndSequenceCases(n, size int) []gradientCase {
 			sequence64(n, size, PoolSqrtN)},
 		{"sequence_pool masked max", []arg{x(n, 3, size), {numbers, []int{n, 3}, 0, 1}}, masked(PoolMax),
 			sequence64(n, size, PoolMax)},
+	}
+}
+
+// groupsOf is 2 where channels can be cut so.
+func groupsOf(channels int) int { return 2 - channels%2 }
+
+// conv1d is what Conv1D makes of its parameters.
+func conv1d(o conv2d) func([]*Node) *Node {
+	return func(in []*Node) *Node {
+		channels := Reshape(Transpose(in[0], 0, 2, 1), in[0].shape[2], in[0].shape[1], 1)
+		y := apply("", o, channels, in[1], in[2])
+		return Transpose(Reshape(y, y.shape[1], y.shape[2]), 0, 2, 1)
+	}
+}
+
+// conv1d64 slides 4 filters of 3 elements 2 apart over every other position, so that there are half as many.
+func conv1d64(length, channels, groups int) func([][]float64) []float64 {
+	each := channels / groups
+	return func(in [][]float64) (y []float64) {
+		for ; len(in[0]) > 0; in = [][]float64{in[0][length*channels:], in[1], in[2]} {
+			for at := -2; at < length-2; at += 2 { // (7+1)/2 positions reach over 11 elements: two zeros on each side
+				for f := range 4 {
+					v := in[2][f]
+					for tap := range 3 {
+						for ch := range each {
+							if i := at + 2*tap; i >= 0 && i < length {
+								v += in[0][i*channels+f/(4/groups)*each+ch] * in[1][(f*each+ch)*3+tap]
+							}
+						}
+					}
+					y = append(y, v)
+				}
+			}
+		}
+		return y
+	}
+}
+
+// conv2d64 slides 4 filters of height 2 and width 3 by 2 over images of 3 by 4 with a zero on each side, in 2 groups.
+func conv2d64(channels int) func([][]float64) []float64 {
+	return func(in [][]float64) (y []float64) {
+		for n := range len(in[0]) / (24 * channels) {
+			for f := range 4 {
+				for at := range 4 {
+					v := in[2][f]
+					for ch := range channels {
+						for tap := range 6 {
+							row, col := at/2*2-1+tap/3, at%2*2-1+tap%3
+							if row >= 0 && row < 3 && col >= 0 && col < 4 {
+								v += in[0][((n*2+f/2)*channels+ch)*12+row*4+col] * in[1][(f*channels+ch)*6+tap]
+							}
+						}
+					}
+					y = append(y, v)
+				}
+			}
+		}
+		return y
 	}
 }
 

@@ -9,15 +9,23 @@ import (
 
 // ConvOptions describe a convolution.
 type ConvOptions struct {
-	// Name names the layer: its parameters are Name.w_0, of shape [filters C Kernel Kernel], and Name.b_0, of shape [filters].
-	// Empty means conv2d_0 and so on.
+	// Name names the layer: its parameters are Name.w_0, of shape [filters C/Groups Kernel Width], and Name.b_0, of
+	// shape [filters]. Empty means conv2d_0 and so on.
 	Name string
-	// Kernel is the height and width of a filter.
-	Kernel int
+	// Kernel is the height of a filter, and its width unless Width says another.
+	Kernel, Width int
 	// Stride is the distance of two positions; 0 is 1.
 	Stride int
-	// Padding is the number of zeros on each side.
+	// Padding is the number of zeros on each side. Along a dimension in which the kernel is 1 there are none.
 	Padding int
+	// Same pads so that there are as many positions as elements, or one for each Stride of them; where the zeros are
+	// odd the last side has one more. Padding is 0 then.
+	Same bool
+	// Dilation is the distance of the elements of x that neighbours in a filter meet; 0 is 1.
+	Dilation int
+	// Groups is the number of parts that channels and filters are cut into; each filter sees the channels of its own. 0
+	// is 1.
+	Groups int
 	// Act is applied to the result; nil means nothing.
 	Act func(*Node) *Node
 	// Init gives the filters' initial values; nil is KaimingNormal.
@@ -28,27 +36,67 @@ type ConvOptions struct {
 	NoBias bool
 }
 
-// Conv2D slides filters over x of shape [N C H W]; the result has shape [N filters H' W'], H' = (H+2·Padding−Kernel)/Stride + 1
-// rounded down, and W' likewise.
+// Conv2D slides filters over x of shape [N C H W]; the result has shape [N filters H' W'], with
+// H' = (H + 2·Padding − (Kernel−1)·Dilation − 1)/Stride + 1 rounded down, and W' likewise.
 func Conv2D(x *Node, filters int, o ConvOptions) *Node {
 	if x == nil || x.bad || len(x.shape) != 4 {
 		return apply("", conv2d{}, x)
 	}
-	g, name, init := x.graph, o.Name, o.Init
+	return o.convolve("conv2d", x, filters)
+}
+
+// Conv1D slides filters over the positions of x of shape [N L C], such as an [EmbeddingSequence]; the result has shape
+// [N L' filters], L' as the H' of [Conv2D]. Same keeps the length. Filters have shape [filters C/Groups Kernel 1].
+func Conv1D(x *Node, filters int, o ConvOptions) *Node {
+	if x == nil || x.bad || len(x.shape) != 3 || o.Width > 1 {
+		return apply("", conv2d{}, x)
+	}
+	act := o.Act
+	o.Act, o.Width = nil, 1
+	channels := Transpose(x, 0, 2, 1)
+	y := o.convolve("conv1d", Reshape(channels, x.shape[2], x.shape[1], 1), filters)
+	if !y.bad {
+		y = Transpose(Reshape(y, y.shape[1], y.shape[2]), 0, 2, 1)
+	}
+	if act != nil {
+		y = act(y)
+	}
+	return y
+}
+
+// GlobalMaxPool2D is the largest element of each channel of x of shape [N C H W], of shape [N C]. Those of sequences
+// have [SequencePool].
+func GlobalMaxPool2D(x *Node) *Node { return global(Max, x) }
+
+// GlobalAvgPool2D is the mean of each channel of x of shape [N C H W], of shape [N C].
+func GlobalAvgPool2D(x *Node) *Node { return global(MeanAxis, x) }
+
+func global(along func(x *Node, axis int) *Node, x *Node) *Node {
+	if x == nil || x.bad || len(x.shape) != 4 {
+		return apply("", avgPool{}, x)
+	}
+	return along(Reshape(x, x.shape[1], x.shape[2]*x.shape[3]), 2)
+}
+
+func (o ConvOptions) convolve(kind string, x *Node, filters int) *Node {
+	g, name, init, width := x.graph, o.Name, o.Init, o.Width
 	if name == "" {
-		name = g.free("conv2d")
+		name = g.free(kind)
+	}
+	if width == 0 {
+		width = o.Kernel
 	}
 	if init == nil {
 		init = KaimingNormal{}
 	}
-	in := []*Node{x, g.dense(name+".w_0", []int{filters, x.shape[1], o.Kernel, o.Kernel}, init, false)}
+	in := []*Node{x, g.dense(name+".w_0", []int{filters, x.shape[1] / max(1, o.Groups), o.Kernel, width}, init, false)}
 	if !o.NoBias {
 		in = append(in, g.dense(name+".b_0", []int{filters}, o.BiasInit, false))
 	}
 	if o.Stride == 0 {
 		o.Stride = 1
 	}
-	y := apply(name, conv2d{window{o.Kernel, o.Stride, o.Padding}}, in...)
+	y := apply(name, conv2d{window{o.Kernel, o.Stride, o.Padding}, o.Width, o.Dilation, o.Groups, o.Same}, in...)
 	if o.Act != nil {
 		y = o.Act(y)
 	}
@@ -56,45 +104,84 @@ func Conv2D(x *Node, filters int, o ConvOptions) *Node {
 }
 
 // conv2d has filters as its second input, and may have a bias as its third.
-type conv2d struct{ window }
+type conv2d struct {
+	window
+	Width    int  `json:"width,omitempty"`
+	Dilation int  `json:"dilation,omitempty"`
+	Groups   int  `json:"groups,omitempty"`
+	Same     bool `json:"same,omitempty"`
+}
 
 func (conv2d) kind() string  { return "conv2d" }
 func (conv2d) overwritable() {}
 
-func (o conv2d) infer(in []*Node) ([]int, error) {
-	shape, err := o.slide(in[0])
-	if err != nil {
-		return nil, err
+func (o conv2d) groups() int { return max(1, o.Groups) }
+
+// slides are how the filters move along height and width.
+func (o conv2d) slides(x []int) (rows, cols slide) {
+	rows = slide{o.Kernel, o.Stride, max(1, o.Dilation), o.Padding, 0}
+	cols = rows
+	if o.Width > 0 {
+		cols.kernel = o.Width
 	}
-	x, w := in[0], in[1]
-	if len(w.shape) != 4 || !equalShapes(w.shape[1:], []int{x.shape[1], o.Kernel, o.Kernel}) {
-		return nil, fmt.Errorf("filters %v don't fit %v", w, x)
+	return rows.over(x[2], o.Same), cols.over(x[3], o.Same)
+}
+
+func (o conv2d) infer(in []*Node) ([]int, error) {
+	x := in[0]
+	if len(in) < 2 || len(x.shape) != 4 || x.shape[0] != batch {
+		return nil, fmt.Errorf("input %v is not of shape [N C H W] (Conv1D takes [N L C], and no Width)", x)
+	}
+	w := in[1]
+	least := min(o.Kernel, o.Stride, o.Padding+1, o.Width+1, o.Dilation+1, o.Groups+1)
+	if reach := (max(o.Kernel, o.Width)-1)*max(1, o.Dilation) + 1; least < 1 || o.Padding >= reach || o.Same && o.Padding > 0 {
+		return nil, fmt.Errorf("kernel %d, stride %d, padding %d: a kernel of at least 1 and a smaller padding are needed (none beside "+
+			"Same), and nothing below 0", o.Kernel, o.Stride, o.Padding)
+	}
+	rows, cols := o.slides(x.shape)
+	if rows.positions < 1 || cols.positions < 1 {
+		return nil, fmt.Errorf("a kernel of %d does not fit into %v with padding %d", o.Kernel, x, o.Padding)
+	}
+	channels := x.shape[1] / o.groups()
+	if len(w.shape) != 4 || !equalShapes(w.shape[1:], []int{channels, rows.kernel, cols.kernel}) ||
+		channels*o.groups() != x.shape[1] || w.shape[0]%o.groups() != 0 {
+		return nil, fmt.Errorf("filters %v don't fit %v in %d groups", w, x, o.groups())
 	}
 	if len(in) > 2 && !equalShapes(in[2].shape, w.shape[:1]) {
 		return nil, fmt.Errorf("bias %v does not fit filters %v", in[2], w)
 	}
-	shape[1] = w.shape[0]
-	return shape, wantFloat(in)
+	return []int{batch, w.shape[0], rows.positions, cols.positions}, wantFloat(in)
 }
 
-// forward multiplies, image by image, the filters [out C·K·K] with the image's patches [C·K·K positions].
-func (o conv2d) forward(c *cell) {
-	x, w := c.in[0], c.in[1]
+// sizes are the numbers of filters of a group, of numbers a patch, and of positions.
+func (o conv2d) sizes(c *cell) (out, depth, positions int) {
+	return c.shape[1] / o.groups(), c.in[1].cols(), c.shape[2] * c.shape[3]
+}
+
+// each calls f for every group of every image: it has the filters from w on, and its results from y on.
+func (o conv2d) each(c *cell, f func(image, group, w, y int)) {
 	out, depth, positions := o.sizes(c)
-	patches := c.scratch(depth * positions)
 	for r := range c.rows() {
-		o.gather(patches, x, c, r)
-		y := c.row(r)
-		kernels.Gemm(false, false, out, positions, depth, w.value, patches, y, false)
-		if len(c.in) > 2 {
-			addToRuns(y, c.in[2].value, positions)
+		for group := range o.groups() {
+			f(r, group, group*out*depth, (r*o.groups()+group)*out*positions)
 		}
 	}
 }
 
-// sizes are the number of filters, of numbers a patch, and of positions.
-func (o conv2d) sizes(c *cell) (out, depth, positions int) {
-	return c.shape[1], c.in[1].cols(), c.shape[2] * c.shape[3]
+// forward multiplies, group by group, the filters [out C·K·K] with the image's patches [C·K·K positions].
+func (o conv2d) forward(c *cell) {
+	x, filters := c.in[0], c.in[1]
+	out, depth, positions := o.sizes(c)
+	patches := c.scratch(depth * positions)
+	o.each(c, func(image, group, w, y int) {
+		o.gather(patches, x, image, group)
+		kernels.Gemm(false, false, out, positions, depth, filters.value[w:w+out*depth], patches, c.value[y:y+out*positions], false)
+	})
+	if len(c.in) > 2 {
+		for r := range c.rows() {
+			addToRuns(c.row(r), c.in[2].value, positions)
+		}
+	}
 }
 
 // addToRuns adds bias[i] to the i-th run of y.
@@ -107,7 +194,7 @@ func addToRuns(y, bias []float32, run int) {
 }
 
 func (o conv2d) backward(c *cell) {
-	x, w := c.in[0], c.in[1]
+	x, filters := c.in[0], c.in[1]
 	if len(c.in) > 2 && c.in[2].wanted {
 		o.biasGrad(c, c.in[2].sum())
 	}
@@ -115,18 +202,18 @@ func (o conv2d) backward(c *cell) {
 		x.sum() // spread only adds
 	}
 	out, depth, positions := o.sizes(c)
-	patches := c.scratch(depth * positions)
-	for r := range c.rows() {
-		dy := c.grad[r*out*positions : (r+1)*out*positions]
-		if w.wanted {
-			o.gather(patches, x, c, r)
-			kernels.Gemm(false, true, out, depth, positions, dy, patches, w.grad, w.adds())
+	patches, adds := c.scratch(depth*positions), filters.wanted && filters.adds()
+	o.each(c, func(image, group, w, y int) {
+		dy := c.grad[y : y+out*positions]
+		if filters.wanted {
+			o.gather(patches, x, image, group)
+			kernels.Gemm(false, true, out, depth, positions, dy, patches, filters.grad[w:w+out*depth], adds || image > 0)
 		}
 		if x.wanted {
-			kernels.Gemm(true, false, depth, positions, out, w.value, dy, patches, false)
-			o.spread(patches, x, c, r)
+			kernels.Gemm(true, false, depth, positions, out, filters.value[w:w+out*depth], dy, patches, false)
+			o.spread(patches, x, image, group)
 		}
-	}
+	})
 }
 
 func (conv2d) biasGrad(c *cell, db []float32) {

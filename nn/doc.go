@@ -29,8 +29,8 @@
 //   - tables: [Embedding]; for slots [EmbeddingPool], [EmbeddingPoolWeighted] and [EmbeddingSequence]; all with padding
 //     ids; weights of any shape: [Graph.Parameter]
 //   - sequences: [SequencePool], over the positions that a mask has
-//   - layers: [Linear], [Conv2D], [MaxPool2D], [AvgPool2D], [BatchNorm], [LayerNorm], [GroupNorm], [Dropout], [Attention],
-//     [TransformerEncoder], [PositionalEmbedding], [GRU], [DIN], [MMoE];
+//   - layers: [Linear], [Conv1D], [Conv2D], [MaxPool2D], [AvgPool2D], [GlobalMaxPool2D], [GlobalAvgPool2D], [BatchNorm],
+//     [LayerNorm], [GroupNorm], [Dropout], [Attention], [TransformerEncoder], [PositionalEmbedding], [GRU], [DIN], [MMoE];
 //     [Shared] applies layers to several inputs with one set of parameters
 //   - functions of an element: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus], [Tanh],
 //     [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]
@@ -44,7 +44,7 @@
 //     towers [InBatchSoftmax], with [Frequencies]. [WeightedMean] weighs examples, by their labels with [ClassWeights]
 //   - metrics: [AUC], [BatchAUC], [SlidingAUC], [BucketError], [MAE], [MSE], [RMSE], [Accuracy], [TopK], [BatchAccuracy], [BatchTopK],
 //     [BinaryAccuracy], [Precision], [Recall], [F1], [PRAUC], [MacroPrecision], [MacroRecall], [MacroF1], [ConfusionMatrix],
-//     [NDCG], [RecallAt]; [Weighted] gives them weights
+//     [NDCG], [RecallAt]; [Weighted] gives them weights; [Index] has the exact top k of an item table, and recall@k
 //
 // OPS.md, beside this file, has all of them with their shapes, formulas and sources, and what PyTorch, Keras and Fleet call them.
 //
@@ -177,7 +177,7 @@ package nn
 // Layers:
 //
 //	linear.go         fully connected
-//	conv.go           convolution in two dimensions
+//	conv.go           convolution in one dimension or two
 //	window.go         a window that slides over an image
 //	pool.go           the largest or the mean of a window
 //	batchnorm.go      every channel's mean and variance over the batch
@@ -249,6 +249,7 @@ package nn
 //	sums.go         counts that add up over executors
 //	errors.go       MAE, MSE, RMSE
 //	measure.go      metrics that are formulas of sums, and weights in all
+//	index.go        exact retrieval over a table of items
 //
 // Saved models:
 //

@@ -188,7 +188,7 @@ var goldenOps = map[string]func(*goldenCase) *Node{
 		if len(c.Inputs) > 2 {
 			in = append(in, c.fixed(2))
 		}
-		return apply("", conv2d{window{c.Inputs[1].Shape[2], int(c.attr("stride")), int(c.attr("padding"))}}, in...)
+		return apply("", conv2d{window: window{c.Inputs[1].Shape[2], int(c.attr("stride")), int(c.attr("padding"))}}, in...)
 	},
 	"max_pool2d": func(c *goldenCase) *Node { return MaxPool2D(c.batched(0), c.pool()) },
 	"avg_pool2d": func(c *goldenCase) *Node { return AvgPool2D(c.batched(0), c.pool()) },

@@ -257,7 +257,7 @@ var gradientCases = []gradientCase{
 	{name: "batch_norm", args: []arg{x(5, 3), w(3), w(3)}, build: batchNormed, twin: batchNorm64(3, 1)},
 	{name: "batch_norm of images", args: []arg{x(3, 2, 2, 2), w(2), w(2)}, build: batchNormed, twin: batchNorm64(2, 4)},
 	{name: "conv2d", args: []arg{x(2, 2, 5, 4), w(3, 2, 3, 3), w(3)},
-		build: func(in []*Node) *Node { return apply("", conv2d{window{3, 2, 1}}, in...) }, twin: conv64},
+		build: func(in []*Node) *Node { return apply("", conv2d{window: window{3, 2, 1}}, in...) }, twin: conv64},
 	{name: "max_pool2d", args: []arg{x(2, 2, 5, 5)}, build: one(func(x *Node) *Node { return MaxPool2D(x, PoolOptions{Kernel: 3, Stride: 2, Padding: 1}) }),
 		twin: windows64(func(v []float64) float64 { return slices.Max(v) })},
 	{name: "avg_pool2d", args: []arg{x(2, 2, 5, 5)}, build: one(func(x *Node) *Node { return AvgPool2D(x, PoolOptions{Kernel: 3, Stride: 2, Padding: 1}) }),

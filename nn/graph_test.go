@@ -95,7 +95,7 @@ func TestMistakes(t *testing.T) {
 		"cosine":          {func(g *Graph) *Node { return CosineSimilarity(g.Input("a", 3), g.Input("b", 4)) }, []string{`"cosine_similarity_0"`, `"a" [N 3]`, `"b" [N 4]`}},
 		"conv rank":       {func(g *Graph) *Node { return Conv2D(g.Input("x", 3), 2, ConvOptions{Kernel: 3}) }, []string{"conv2d", `"x" [N 3]`, "[N C H W]"}},
 		"conv filter": {func(g *Graph) *Node {
-			return apply("", conv2d{window{3, 1, 1}}, g.Input("x", 2, 5, 5), g.Parameter(ParameterOptions{Name: "w"}, 4, 3, 3, 3))
+			return apply("", conv2d{window: window{3, 1, 1}}, g.Input("x", 2, 5, 5), g.Parameter(ParameterOptions{Name: "w"}, 4, 3, 3, 3))
 		}, []string{`conv2d "conv2d_0"`, `"x" [N 2 5 5]`, `"w" [4 3 3 3]`}},
 		"pool size": {func(g *Graph) *Node { return MaxPool2D(g.Input("x", 2, 3, 3), PoolOptions{Kernel: 4}) }, []string{`"max_pool2d_0"`, `"x" [N 2 3 3]`, "kernel of 4"}},
 		"batch norm": {func(g *Graph) *Node {

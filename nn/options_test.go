@@ -40,6 +40,11 @@ var options = []struct {
 	{ConvOptions{Kernel: 2},
 		ConvOptions{Name: "c", Kernel: 3, Stride: 2, Padding: 1, Act: Tanh, Init: optimizer.Constant{Value: 0.5}, BiasInit: optimizer.Constant{Value: 1}, NoBias: true},
 		layer(func(x *Node, o any) *Node { return Conv2D(x, 2, o.(ConvOptions)) })},
+	{ConvOptions{Kernel: 2}, ConvOptions{Kernel: 2, Width: 3, Same: true, Dilation: 2, Groups: 2},
+		layer(func(x *Node, o any) *Node { return Conv2D(Reshape(x, 2, 2, 4), 2, o.(ConvOptions)) })},
+	{ConvOptions{Kernel: 2}, ConvOptions{Name: "c", Kernel: 3, Stride: 2, Padding: 1, Act: Tanh, Init: optimizer.Constant{Value: 0.5},
+		BiasInit: optimizer.Constant{Value: 1}, NoBias: true, Width: 2, Same: true, Dilation: 2, Groups: 2},
+		layer(func(x *Node, o any) *Node { return Conv1D(Reshape(x, 4, 4), 2, o.(ConvOptions)) })},
 	{ConvOptions{Kernel: 2}, ConvOptions{Kernel: 2, Stride: -1}, layer(func(x *Node, o any) *Node { return Conv2D(x, 2, o.(ConvOptions)) })},
 	{PoolOptions{Kernel: 2}, PoolOptions{Kernel: 3, Stride: 1, Padding: 1}, layer(func(x *Node, o any) *Node { return MaxPool2D(weighted(x), o.(PoolOptions)) })},
 	{PoolOptions{Kernel: 2}, PoolOptions{Kernel: 3, Stride: 1, Padding: 1}, layer(func(x *Node, o any) *Node { return AvgPool2D(weighted(x), o.(PoolOptions)) })},
@@ -109,7 +114,7 @@ var options = []struct {
 }
 
 // noOptions are the exported structs that tell and are not set.
-var noOptions = []string{"Sequence", "Model", "Value", "Scores", "TrainResult", "Histogram"}
+var noOptions = []string{"Hit", "Sequence", "Model", "Value", "Scores", "TrainResult", "Histogram"}
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
 func TestEveryOptionActs(t *testing.T) {

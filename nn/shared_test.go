@@ -118,3 +118,19 @@ func TestSharedRefuses(t *testing.T) {
 		t.Error("nil is no input")
 	}
 }
+
+// TestConv1D: its parameters and its result are those that it says, and Act is applied to the result.
+func TestConv1D(t *testing.T) {
+	g := NewGraph(1)
+	x := g.Input("x", 7, 4)
+	y := Conv1D(x, 6, ConvOptions{Name: "c", Kernel: 3, Stride: 2, Padding: 1, Groups: 2, Act: ReLU})
+	if g.Err() != nil || !equalShapes(y.Shape(), []int{batch, 4, 6}) || !equalShapes(g.Node("c.w_0").Shape(), []int{6, 2, 3, 1}) {
+		t.Errorf("%v of %v, %v", y, g.Node("c.w_0"), g.Err())
+	}
+	if y := Conv1D(x, 2, ConvOptions{Kernel: 3, Same: true}); !equalShapes(y.Shape(), []int{batch, 7, 2}) || y.Err() != nil {
+		t.Errorf("%v, %v", y, y.Err())
+	}
+	if y := Conv1D(g.Input("image", 1, 4, 4), 2, ConvOptions{Kernel: 3}); y.Err() == nil || !strings.Contains(y.Err().Error(), "[N L C]") {
+		t.Error(y.Err())
+	}
+}

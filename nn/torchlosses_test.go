@@ -49,6 +49,15 @@ var torchLosses = map[string]func(*goldenCase) *Node{
 		c.feed["weights"], c.feed["weights.offsets"] = c.feed["values"], c.feed["slot.offsets"]
 		return apply("", pooled.op, append(pooled.in, c.g.SlotValues("weights"))...)
 	},
+	"conv2d_of": func(c *goldenCase) *Node {
+		at := func(name string) int { return int(c.attr(name)) }
+		return apply("", conv2d{window{at("kernel"), at("stride"), at("padding")}, at("width"), at("dilation"), at("groups"), at("same") == 1},
+			c.batched(0), c.fixed(1), c.fixed(2))
+	},
+	"conv1d": func(c *goldenCase) *Node {
+		return conv1d(conv2d{window: window{int(c.attr("kernel")), 1, 0}, Width: 1, Same: true})([]*Node{c.batched(0), c.fixed(1), c.fixed(2)})
+	},
+	"global_avg": unary(GlobalAvgPool2D), "global_max": unary(GlobalMaxPool2D),
 	"pool_masked_mean": func(c *goldenCase) *Node { return SequencePool(c.batched(0), c.numbers("mask", 2, 3), PoolMean) },
 	"pool_masked_max":  func(c *goldenCase) *Node { return SequencePool(c.batched(0), c.numbers("mask", 2, 3), PoolMax) },
 }

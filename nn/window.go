@@ -29,64 +29,83 @@ func (w window) slide(x *Node) ([]int, error) {
 	return shape, nil
 }
 
-// patch calls f for every row of positions of every element of a patch, patches being of shape [C·K·K positions]: run is where
-// the row's positions lo … hi begin among the patches, and from where they begin in image r of x, a stride apart. The positions
-// outside of lo … hi, and the rows that are not named, lie in the padding.
-func (w window) patch(x, y *cell, r int, f func(run, lo, hi, from int)) {
-	channels, height, width := x.shape[1], x.shape[2], x.shape[3]
-	rows, cols := y.shape[2], y.shape[3]
-	image := r * channels * height * width
-	for d := range channels * w.Kernel * w.Kernel {
-		dx, dy, channel := d%w.Kernel-w.Padding, d/w.Kernel%w.Kernel-w.Padding, d/(w.Kernel*w.Kernel)
-		lo, hi := w.inside(dx, width, cols)
-		for i := range rows {
-			if row := i*w.Stride + dy; row >= 0 && row < height && lo < hi {
-				f((d*rows+i)*cols, lo, hi, image+(channel*height+row)*width+lo*w.Stride+dx)
+// slide is how a filter moves along one dimension: over so many positions, the first of them before zeros ahead of it.
+type slide struct{ kernel, stride, dilation, before, positions int }
+
+// over is the slide along a dimension of a size.
+func (s slide) over(size int, same bool) slide {
+	reach := (s.kernel-1)*s.dilation + 1
+	switch {
+	case same:
+		s.positions = (size + s.stride - 1) / s.stride
+		s.before = max(0, (s.positions-1)*s.stride+reach-size) / 2
+		return s
+	case s.kernel == 1:
+		s.before = 0
+	}
+	if room := size + 2*s.before - reach; room >= 0 {
+		s.positions = room/s.stride + 1
+	}
+	return s
+}
+
+// patch calls f for every row of positions of every element of a patch of a group of channels, patches being of shape
+// [C·K·K positions]: run is where the row's positions lo … hi begin among the patches, and from where they begin in
+// image r of x, a stride apart. The positions outside of lo … hi, and the rows that are not named, lie in the padding.
+func (o conv2d) patch(x *cell, r, group int, f func(run, lo, hi, from, stride int)) {
+	channels, height, width := x.shape[1]/o.groups(), x.shape[2], x.shape[3]
+	rows, cols := o.slides(x.shape)
+	image := (r*o.groups() + group) * channels * height * width
+	for d := range channels * rows.kernel * cols.kernel {
+		dx, dy := d%cols.kernel*cols.dilation-cols.before, d/cols.kernel%rows.kernel*rows.dilation-rows.before
+		lo, hi := cols.inside(dx, width)
+		for i := range rows.positions {
+			if row := i*rows.stride + dy; row >= 0 && row < height && lo < hi {
+				channel := d / (rows.kernel * cols.kernel)
+				f((d*rows.positions+i)*cols.positions, lo, hi, image+(channel*height+row)*width+lo*cols.stride+dx, cols.stride)
 			}
 		}
 	}
 }
 
 // inside are the first position j with 0 ≤ j·stride + dx < size, and the first beyond them.
-func (w window) inside(dx, size, positions int) (lo, hi int) {
-	lo = max(0, (w.Stride-1-dx)/w.Stride)
-	if dx >= 0 {
-		lo = 0
+func (s slide) inside(dx, size int) (lo, hi int) {
+	if dx < 0 {
+		lo = (s.stride - 1 - dx) / s.stride
 	}
-	hi = 0
 	if size > dx {
-		hi = min(positions, (size-1-dx)/w.Stride+1)
+		hi = min(s.positions, (size-1-dx)/s.stride+1)
 	}
 	return lo, max(lo, hi)
 }
 
-// gather copies the patches of image r of x, y having one element for each position.
-func (w window) gather(patches []float32, x, y *cell, r int) {
-	if w.Padding > 0 {
+// gather copies the patches of a group of image r of x.
+func (o conv2d) gather(patches []float32, x *cell, r, group int) {
+	if o.Padding > 0 || o.Same {
 		clear(patches)
 	}
-	w.patch(x, y, r, func(run, lo, hi, from int) {
+	o.patch(x, r, group, func(run, lo, hi, from, stride int) {
 		dst, src := patches[run+lo:run+hi], x.value[from:]
-		if w.Stride == 1 {
+		if stride == 1 {
 			copy(dst, src)
 			return
 		}
 		for i := range dst {
-			dst[i] = src[i*w.Stride]
+			dst[i] = src[i*stride]
 		}
 	})
 }
 
-// spread adds patches to the gradient of image r of x: the reverse of gather.
-func (w window) spread(patches []float32, x, y *cell, r int) {
-	w.patch(x, y, r, func(run, lo, hi, from int) {
+// spread adds patches to the gradient of a group of image r of x: the reverse of gather.
+func (o conv2d) spread(patches []float32, x *cell, r, group int) {
+	o.patch(x, r, group, func(run, lo, hi, from, stride int) {
 		src, dst := patches[run+lo:run+hi], x.grad[from:]
-		if w.Stride == 1 {
+		if stride == 1 {
 			addTo(dst[:len(src)], src)
 			return
 		}
 		for i, v := range src {
-			dst[i*w.Stride] += v
+			dst[i*stride] += v
 		}
 	})
 }

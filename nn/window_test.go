@@ -7,24 +7,27 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWindowsGather: patches of images of any size, under kernels, strides and padding of any, are those that four loops find, and
-// spread is the reverse of gather.
+// TestWindowsGather: patches of images of any size, under filters of any height, width, stride, dilation, padding and number
+// of groups, are those that four loops find, and spread is the reverse of gather.
 func TestWindowsGather(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := window{Kernel: rapid.IntRange(1, 4).Draw(t, "kernel"), Stride: rapid.IntRange(1, 5).Draw(t, "stride")}
-		w.Padding = rapid.IntRange(0, w.Kernel-1).Draw(t, "padding")
-		size := rapid.IntRange(max(1, w.Kernel-2*w.Padding), 7)
-		channels, height, width := rapid.IntRange(1, 3).Draw(t, "channels"), size.Draw(t, "height"), size.Draw(t, "width")
-		shape, err := w.slide(NewGraph(1).Input("x", channels, height, width))
-		if err != nil {
-			t.Fatal(err)
+		draw := func(from, to int, name string) int { return rapid.IntRange(from, to).Draw(t, name) }
+		o := conv2d{Width: draw(0, 3, "width"), Dilation: draw(0, 3, "dilation"), Groups: draw(0, 3, "groups"), Same: draw(0, 1, "same") == 1}
+		o.Kernel, o.Stride = draw(1, 4, "kernel"), draw(1, 5, "stride")
+		if !o.Same {
+			o.Padding = draw(0, o.Kernel-1, "padding")
 		}
+		channels, height, width := o.groups()*draw(1, 2, "channels"), draw(1, 9, "height"), draw(1, 9, "wide")
 		x := &cell{shape: []int{2, channels, height, width}, value: uniform(1, 2*channels*height*width, -1, 1)}
+		rows, cols := o.slides(x.shape)
+		if rows.positions == 0 || cols.positions == 0 {
+			return
+		}
 		x.grad = make([]float32, len(x.value))
-		y := &cell{shape: append([]int{2}, shape[1:]...)}
-		patches := uniform(2, channels*w.Kernel*w.Kernel*shape[2]*shape[3], -1, 1) // of the image before
-		w.gather(patches, x, y, 1)
-		want, reverse := w.slowly(x, y, 1)
+		group := draw(0, o.groups()-1, "group")
+		patches := uniform(2, channels/o.groups()*rows.kernel*cols.kernel*rows.positions*cols.positions, -1, 1) // of the image before
+		o.gather(patches, x, 1, group)
+		want, reverse := o.slowly(x, rows, cols, 1, group)
 		if !slices.Equal(patches, want) {
 			t.Fatalf("patches are %v, want %v", patches, want)
 		}
@@ -32,26 +35,27 @@ func TestWindowsGather(t *testing.T) {
 		for i := range ones {
 			ones[i] = 1
 		}
-		w.spread(ones, x, y, 1)
+		o.spread(ones, x, 1, group)
 		if !slices.Equal(x.grad, reverse) {
 			t.Fatalf("elements are in %v patches, want %v", x.grad, reverse)
 		}
 	})
 }
 
-// slowly are the patches of image r, and how many of them each element of x is in.
-func (w window) slowly(x, y *cell, r int) (patches, times []float32) {
+// slowly are the patches of a group of image r, and how many of them each element of x is in.
+func (o conv2d) slowly(x *cell, rows, cols slide, r, group int) (patches, times []float32) {
 	times = make([]float32, len(x.value))
-	height, width := x.shape[2], x.shape[3]
-	for ch := range x.shape[1] {
-		for k := range w.Kernel * w.Kernel {
-			for at := range y.shape[2] * y.shape[3] {
-				row, col := at/y.shape[3]*w.Stride+k/w.Kernel-w.Padding, at%y.shape[3]*w.Stride+k%w.Kernel-w.Padding
+	height, width, channels := x.shape[2], x.shape[3], x.shape[1]/o.groups()
+	for ch := range channels {
+		for k := range rows.kernel * cols.kernel {
+			for at := range rows.positions * cols.positions {
+				row := at/cols.positions*rows.stride + k/cols.kernel*rows.dilation - rows.before
+				col := at%cols.positions*cols.stride + k%cols.kernel*cols.dilation - cols.before
 				if row < 0 || row >= height || col < 0 || col >= width {
 					patches = append(patches, 0)
 					continue
 				}
-				i := ((r*x.shape[1]+ch)*height+row)*width + col
+				i := ((r*x.shape[1]+group*channels+ch)*height+row)*width + col
 				patches = append(patches, x.value[i])
 				times[i]++
 			}

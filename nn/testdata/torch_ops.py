@@ -191,6 +191,15 @@ for softmax in [False, True]:
 unit = drawn(190, torch.nn.GRU(3, 4, batch_first=True))
 weights = {"g.w_0": unit.weight_ih_l0.T, "g.w_1": unit.weight_hh_l0.T, "g.b_0": unit.bias_ih_l0, "g.b_1": unit.bias_hh_l0}
 add("gru", lambda t: unit(t)[0], x(195, 2, 5, 3), params=weights)
+# Convolutions.
+add("conv2d_of", lambda t, w, b: F.conv2d(t, w, b, stride=2, padding=1, dilation=2, groups=2), x(60, 2, 4, 7, 6), x(61, 6, 2, 3, 2), x(62, 6),
+    kernel=3, width=2, stride=2, padding=1, dilation=2, groups=2, same=0)
+add("conv2d_of", lambda t, w, b: F.conv2d(t, w, b, padding="same", dilation=2), x(63, 2, 2, 5, 6), x(64, 3, 2, 3, 4), x(65, 3),
+    kernel=3, width=4, stride=1, padding=0, dilation=2, groups=1, same=1)
+add("conv1d", lambda t, w, b: F.conv1d(t.permute(0, 2, 1), w[..., 0], b, padding="same").permute(0, 2, 1), x(66, 2, 5, 4), x(67, 3, 4, 3, 1),
+    x(68, 3), kernel=3)
+add("global_avg", lambda t: t.mean((2, 3)), x(69, 2, 3, 4, 2))
+add("global_max", lambda t: t.amax((2, 3)), x(70, 2, 3, 4, 2))
 # END
 
 print(json.dumps({"source": f"PyTorch {torch.__version__.split('+')[0]}, CPU, torch_ops.py", "cases": cases}))
