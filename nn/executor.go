@@ -30,14 +30,14 @@ type Executor struct {
 	packed  packedWeights // that a scorer keeps, nil for none
 	// asLoaded is of a scorer: weights are the graph's own, whoever trains the model meanwhile.
 	asLoaded bool
-	batches  [2]*feedBatch
+	batches  [3]*feedBatch   // of a single step, and two of a loop, which may evaluate between its steps
 	out      []*tensor.Dense // what the last step returned
 }
 
 // NewExecutor returns an executor for the graph. Its session with the trainer opens at the first step.
 func NewExecutor(g *Graph) *Executor {
 	e := &Executor{graph: g, params: map[*optimizer.Param]*optimizer.Param{}}
-	e.batches = [2]*feedBatch{{}, {}}
+	e.batches = [3]*feedBatch{{}, {}, {}}
 	return e
 }
 

@@ -155,12 +155,12 @@ func (l *trainLoop) run(ctx context.Context, batches iter.Seq2[map[string]*tenso
 	return l.step(ctx, current, nil)
 }
 
-// spare is the batch memory that is not in use.
+// spare is the loop's batch memory that is not in use.
 func (e *Executor) spare(used *feedBatch) *feedBatch {
-	if used == e.batches[0] {
-		return e.batches[1]
+	if used == e.batches[1] {
+		return e.batches[2]
 	}
-	return e.batches[0]
+	return e.batches[1]
 }
 
 func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -56,6 +57,32 @@ func (n *toy) batches(sizes ...int) []batchOf {
 		all = append(all, n.batch(uint32(10*i), size))
 	}
 	return all
+}
+
+// TestAStepMayEvaluate: an evaluation by the executor that trains, behind a step of its loop, changes no bit of what is
+// trained, though the loop has taken the next batch already.
+func TestAStepMayEvaluate(t *testing.T) {
+	sizes := []int{16, 16, 7, 32, 16, 1}
+	train := func(step func(n *toy, e *Executor) error) *keeper {
+		n := newToy(1)
+		k := minimise(t, n.loss, 0.1)
+		e := NewExecutor(n.g)
+		o := TrainOptions{Step: func(context.Context, TrainResult) error { return step(n, e) }}
+		if _, err := e.TrainFrom(t.Context(), recycled(n.batches(sizes...)), o); err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	plain := train(func(*toy, *Executor) error { return nil })
+	looked := train(func(n *toy, e *Executor) error {
+		_, err := e.Eval(t.Context(), n.batch(500, 9), n.loss)
+		return err
+	})
+	for name, w := range plain.dense {
+		if !slices.Equal(w, looked.dense[name]) {
+			t.Errorf("%s: %v where steps evaluate, %v without", name, looked.dense[name], w)
+		}
+	}
 }
 
 // TestTrainFromIsTrain: the loop ends with the same weights as steps by hand, over uneven batches that are overwritten as
