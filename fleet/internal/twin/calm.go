@@ -20,8 +20,8 @@ func (p Program) Calm() (calm Program, ok bool) {
 		if l.ordered() || l.copies() {
 			return p, false
 		}
-		l.calm()
-		if i > 0 && l.goesOn(calm.Legs[i-1]) {
+		l.calm(p.Net)
+		if i > 0 && p.Net.Drop == 0 && l.goesOn(calm.Legs[i-1]) {
 			last := &legs[len(legs)-1]
 			last.Calls, last.End = append(last.Calls, l.Calls...), l.End
 			last.Servers = max(last.Servers, l.Servers)
@@ -45,9 +45,10 @@ func (l Leg) goesOn(before Leg) bool {
 }
 
 // calm leaves out of a leg what must not change its numbers.
-func (l *Leg) calm() {
-	switch l.kind() {
-	case "alone", "collective":
+func (l *Leg) calm(n Net) {
+	switch kind := l.kind(); {
+	case n.Bad > 0 && l.Workers > 1: // with servers a row is born when it is read, also if its gradient is skipped
+	case kind == "alone" || kind == "collective":
 		l.Servers = 1
 	default:
 		l.Servers = 0

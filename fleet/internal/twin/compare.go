@@ -37,6 +37,7 @@ func (p Program) Differences(saw Seen) (all []string) {
 			}
 		}
 	}
+	all = append(all, p.repeats(saw)...)
 	last := len(p.Legs) - 1
 	if kills := p.Legs[last].kills("worker"); lost > kills {
 		note("nobody saw %d steps of workers, of which %d died", lost, kills)
@@ -47,6 +48,32 @@ func (p Program) Differences(saw Seen) (all []string) {
 	for _, name := range saw.order {
 		if _, ok := exact.of[name]; !ok && !p.unseen(name) {
 			note("%s: %v, which should not be there", name, short(saw.of[name]))
+		}
+	}
+	return all
+}
+
+// repeats are epochs of a leg in which dropout drew what it had drawn in another, or for another worker.
+func (p Program) repeats(saw Seen) (all []string) {
+	for _, l := range p.Legs {
+		if slices.ContainsFunc(l.Calls, func(c Call) bool { return c.Do == load }) {
+			continue // which goes back to the steps before
+		}
+		drew, names := [][]float64(nil), []string(nil)
+		for _, c := range l.Calls {
+			for w := range c.Batches {
+				var kept []float64
+				for step := range c.Batches[w] {
+					kept = append(kept, saw.of[fmt.Sprintf("%s worker %d step %d keeps", c.At, w, step)]...)
+				}
+				name := fmt.Sprintf("%s worker %d", c.At, w)
+				for i, other := range drew {
+					if n := min(len(kept), len(other)); n >= 40 && slices.Equal(kept[:n], other[:n]) {
+						all = append(all, fmt.Sprintf("%s drops what %s has dropped", name, names[i]))
+					}
+				}
+				drew, names = append(drew, kept), append(names, name)
+			}
 		}
 	}
 	return all

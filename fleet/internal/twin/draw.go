@@ -16,7 +16,7 @@ func Draw(seed uint64) Program {
 	if often(r, 3) { // blocks of few elements, in all legs: restarts cut them elsewhere
 		d.block = pick(r, 1, 1, 2, 3, 7)
 	}
-	d.narrow = often(r, 7)
+	d.narrow = p.Net.Bad == 0 && often(r, 6)
 	d.rules = d.drawRules()
 	for range 1 + r.IntN(3) {
 		d.leg()
@@ -71,6 +71,9 @@ func drawNet(r *rand.Rand) Net {
 	}
 	if often(r, 8) {
 		n.Bad = 3 + r.IntN(10)
+	}
+	if often(r, 6) {
+		n.Drop = pick[float32](r, 0.25, 0.5)
 	}
 	n.Beside = len(n.Tables) > 0 && often(r, 6)
 	return n
@@ -255,7 +258,7 @@ func (d *drawer) asynchronous() strategy.Strategy {
 				s.SendWaitTimes = d.IntN(3)
 			}
 		}
-		if often(d.Rand, 4) {
+		if !d.narrow && often(d.Rand, 4) {
 			s.ThreadPoolSize, s.SendQueueSize = 2+d.IntN(2), max(s.SendQueueSize, 2)
 		}
 		if often(d.Rand, 4) {

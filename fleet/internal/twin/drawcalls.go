@@ -186,10 +186,7 @@ func (d *drawer) train(l Leg) []Call {
 	for w, steps := range c.Batches {
 		for s := range steps {
 			if often(d.Rand, 8) {
-				who := "other"
-				if c.ByHand {
-					who = pick(d.Rand, "same", "other", "fresh")
-				}
+				who := pick(d.Rand, "same", "other", "fresh")
 				c.Looks = append(c.Looks, Look{Worker: w, Step: s, Who: who})
 			}
 		}

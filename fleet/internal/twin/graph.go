@@ -12,6 +12,7 @@ import (
 type graph struct {
 	*nn.Graph
 	loss, pred *nn.Node
+	drop       *nn.Node   // what dropout leaves, nil without
 	beside     *nn.Node   // what training fetches besides
 	dense      []*nn.Node // variables, in the order of denseNames
 	rows       []*nn.Node // lookups, by table, the ledger's the last
@@ -33,6 +34,10 @@ func (p Program) graph() graph {
 		z = nn.Concat(in...)
 	}
 	h := nn.Linear(z, n.Hidden, nn.LinearOptions{Name: "hidden", Act: nn.Tanh, Init: first, BiasInit: first})
+	if n.Drop > 0 {
+		h = nn.Dropout(nn.Scale(h, 1, lifted), n.Drop)
+		g.drop = h
+	}
 	g.pred = nn.Linear(h, 1, nn.LinearOptions{Name: "out", Init: first, BiasInit: first})
 	each := nn.SquareError(g.pred, g.Input("label", 1))
 	if n.Ledger {

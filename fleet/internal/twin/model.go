@@ -157,14 +157,32 @@ func (m *model) look(at string, samples []int) {
 	}
 	var y []float64
 	for _, i := range samples {
-		own, _, _ := m.p.Net.forward(evaluating{m.now}, m.p.example(i))
+		own, _, _ := m.p.Net.forward(evaluating{m.now}, m.p.example(i), nil)
 		y = append(y, own)
 	}
 	m.saw.see(y, "%s sees", at)
 }
 
-// weights are all of them, as a model that is saved has them.
+// kept are the factors of dropout in a step, as it shows them: whatever they are, they are not of another step.
+func (m *model) kept(step string) []float64 {
+	if m.p.Net.Drop == 0 {
+		return nil
+	}
+	kept := m.seen.of[step+" keeps"]
+	m.saw.see(kept, "%s keeps", step)
+	return kept
+}
+
+// weights are all of them, as a model that is saved has them, and what it predicts.
 func (m *model) weights(at string) {
+	if !m.l.blind() {
+		var y []float64
+		for i := range predicted {
+			own, _, _ := m.p.Net.forward(evaluating{m.now}, m.p.example(i), nil)
+			y = append(y, own)
+		}
+		m.saw.see(y, "%s predicts", at)
+	}
 	for _, name := range denseNames {
 		if m.l.blind() {
 			continue
@@ -199,9 +217,10 @@ func (m *model) train(at string, c Call) {
 			var several []*gradient
 			for len(several) < every && next[w] < len(steps) {
 				step := next[w]
-				g, y := m.p.batch(training{m.now}, steps[step])
+				name := fmt.Sprintf("%s worker %d step %d", at, w, step)
+				g, y := m.p.batch(training{m.now}, steps[step], m.kept(name))
 				m.now.roughen(g)
-				m.saw.see(y, "%s worker %d step %d trains on", at, w, step)
+				m.saw.see(y, "%s trains on", name)
 				several, next[w] = append(several, g), next[w]+1
 				if len(several) < every { // else the look is behind the update
 					m.looks(at, c, w, step)

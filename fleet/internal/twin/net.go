@@ -18,6 +18,9 @@ const (
 // denseNames are the variables.
 var denseNames = []string{hidden, hiddenBias, out, outBias}
 
+// lifted is what dropout's input is above the hidden layer: no number that it keeps is 0.
+const lifted = 2
+
 // spread is how far from 0 first values are.
 const spread = 0.3
 
@@ -116,8 +119,9 @@ type weights interface {
 	row(table Table, id uint64) []float64
 }
 
-// forward is the prediction of an example, and what backward needs.
-func (n Net) forward(w weights, e example) (y float64, z, h []float64) {
+// forward is the prediction of an example, and what backward needs. keep are the factors of dropout, none in an
+// evaluation; h is before it.
+func (n Net) forward(w weights, e example, keep []float64) (y float64, z, h []float64) {
 	for _, x := range e.x {
 		z = append(z, float64(x))
 	}
@@ -135,9 +139,25 @@ func (n Net) forward(w weights, e example) (y float64, z, h []float64) {
 	y = w.dense(outBias)[0]
 	for k := range h {
 		h[k] = math.Tanh(h[k])
-		y += h[k] * w.dense(out)[k]
+		y += n.leaves(h[k], keep, k) * w.dense(out)[k]
 	}
 	return y, z, h
+}
+
+// leaves is what dropout leaves of a number of the hidden layer.
+func (n Net) leaves(h float64, keep []float64, k int) float64 {
+	if n.Drop > 0 {
+		h += lifted
+	}
+	return h * factor(keep, k)
+}
+
+// factor is that of dropout on a number of the hidden layer.
+func factor(keep []float64, k int) float64 {
+	if keep == nil {
+		return 1
+	}
+	return keep[k]
 }
 
 // gradient is that of a batch's mean loss, or of several together.
@@ -177,15 +197,19 @@ func (g *gradient) addRow(table string, id uint64, scale float64, x []float64) {
 
 // backward adds the gradient of an example's loss, the square of y − label, and of its line in the ledger, times
 // scale.
-func (n Net) backward(g *gradient, w weights, e example, scale float64) {
-	y, z, h := n.forward(w, e)
+func (n Net) backward(g *gradient, w weights, e example, keep []float64, scale float64) {
+	y, z, h := n.forward(w, e, keep)
 	dy := 2 * (y - float64(e.label)) * scale
 	g.addDense(outBias, dy, []float64{1})
-	g.addDense(out, dy, h)
+	left := copied(h)
+	for k := range left {
+		left[k] = n.leaves(h[k], keep, k)
+	}
+	g.addDense(out, dy, left)
 	dh, dw := make([]float64, len(h)), make([]float64, len(z)*len(h))
 	dz := make([]float64, len(z))
 	for k := range h {
-		dh[k] = dy * w.dense(out)[k] * (1 - h[k]*h[k])
+		dh[k] = dy * w.dense(out)[k] * factor(keep, k) * (1 - h[k]*h[k])
 		for i := range z {
 			dw[i*len(h)+k] = dh[k] * z[i]
 			dz[i] += dh[k] * w.dense(hidden)[i*len(h)+k]
@@ -202,15 +226,19 @@ func (n Net) backward(g *gradient, w weights, e example, scale float64) {
 	}
 }
 
-// batch is the gradient of a batch's mean loss, and its predictions.
-func (p Program) batch(w weights, samples []int) (g *gradient, y []float64) {
+// batch is the gradient of a batch's mean loss, and its predictions. kept are the factors of dropout, example after
+// example.
+func (p Program) batch(w weights, samples []int, kept []float64) (g *gradient, y []float64) {
 	g = newGradient()
 	g.samples = len(samples)
-	for _, i := range samples {
-		e := p.example(i)
-		own, _, _ := p.Net.forward(w, e)
+	for at, i := range samples {
+		e, keep := p.example(i), []float64(nil)
+		if n := p.Net.Hidden; len(kept) == n*len(samples) {
+			keep = kept[at*n:][:n]
+		}
+		own, _, _ := p.Net.forward(w, e, keep)
 		y = append(y, own)
-		p.Net.backward(g, w, e, 1/float64(len(samples)))
+		p.Net.backward(g, w, e, keep, 1/float64(len(samples)))
 		if p.Net.Ledger {
 			g.addRow(ledgerName, uint64(i), 1, []float64{-1})
 		}

@@ -56,6 +56,9 @@ func Options() (drawn, not []string) {
 // impossible says whether an option and an event can't be in one program.
 func impossible(option, event string) bool {
 	switch event {
+	case "kill a server", "kill a worker", "pause a server", "pause a worker", "kill for longer than the timeout",
+		"pause for longer than the timeout":
+		return option == "dropout"
 	case "shrink":
 		return option == "0 tables"
 	case "uneven epoch":

@@ -48,7 +48,7 @@ func (o *ordered) train(m *model, at string, c Call) {
 		for i, batch := range steps {
 			name := fmt.Sprintf("%s worker %d step %d", at, w, i)
 			read := o.read(m.p, name, batch)
-			g, y := m.p.batch(read, batch)
+			g, y := m.p.batch(read, batch, m.kept(name))
 			m.saw.see(y, "%s trains on", name)
 			o.last = max(o.last, o.seen.windows[name][1])
 			last := i+1 == len(steps)
@@ -389,7 +389,7 @@ func (o *ordered) checkLook(m *model, name string) {
 	window, got := o.seen.windows[name], o.seen.of[name]
 	see := func(v int) (y []float64) {
 		for _, i := range o.samples[name] {
-			own, _, _ := m.p.Net.forward(evaluating{o.versions[v]}, m.p.example(i))
+			own, _, _ := m.p.Net.forward(evaluating{o.versions[v]}, m.p.example(i), nil)
 			y = append(y, own)
 		}
 		return y

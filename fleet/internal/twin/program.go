@@ -21,9 +21,10 @@ type Program struct {
 type Net struct {
 	Inputs, Hidden int
 	Tables         []Table
-	Ledger         bool // a table with a weight for each sample
-	Bad            int  `json:",omitempty"` // each so-manieth sample's label is no number, none if 0
-	Beside         bool // training fetches a lookup of other ids in the first table
+	Ledger         bool    // a table with a weight for each sample
+	Bad            int     `json:",omitempty"` // each so-manieth sample's label is no number, none if 0
+	Drop           float32 `json:",omitempty"` // dropout behind the hidden layer
+	Beside         bool    // training fetches a lookup of other ids in the first table
 }
 
 // Table is an embedding.

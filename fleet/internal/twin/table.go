@@ -65,7 +65,8 @@ func (r Rules) features(o map[string]bool) {
 
 func (n Net) features(o map[string]bool) {
 	o[fmt.Sprintf("%d tables", len(n.Tables))] = true
-	o["ledger"], o["fetch beside the loss"] = n.Ledger, n.Beside
+	o["ledger"], o["fetch beside the loss"], o["dropout"] = n.Ledger, n.Beside, n.Drop > 0
+	o["labels that are no number"] = n.Bad > 0
 	for _, t := range n.Tables {
 		o["count filter"] = o["count filter"] || t.Count > 1
 		o["open table"] = o["open table"] || t.Height == 0

@@ -178,6 +178,9 @@ func numbers(t *tensor.Dense) (all []float64) {
 // fetches of a training step: predictions first, then, where the order of pushes decides, all that a step reads.
 func (r *role) fetches() []*nn.Node {
 	all := []*nn.Node{r.g.pred}
+	if r.g.drop != nil {
+		all = append(all, r.g.drop)
+	}
 	if r.l.ordered() {
 		all = slices.Concat(all, r.g.dense, r.g.rows)
 	}
@@ -190,10 +193,14 @@ func (r *role) fetches() []*nn.Node {
 // trained notes what a training step has read.
 func (r *role) trained(at string, batch []int, last []*tensor.Dense) {
 	r.see(numbers(last[0]), "%s trains on", at)
+	last = last[1:]
+	if r.g.drop != nil {
+		r.see(r.kept(numbers(last[0])), "%s keeps", at)
+		last = last[1:]
+	}
 	if !r.l.ordered() {
 		return
 	}
-	last = last[1:]
 	for i, name := range denseNames {
 		r.see(numbers(last[i]), "%s reads %s", at, name)
 	}
@@ -203,6 +210,16 @@ func (r *role) trained(at string, batch []int, last []*tensor.Dense) {
 			r.see(w[k*t.Dim:][:t.Dim], "%s reads %s row %d", at, t.Name, id)
 		}
 	}
+}
+
+// kept are the factors of dropout, by what it has left.
+func (r *role) kept(left []float64) []float64 {
+	for i, v := range left {
+		if v != 0 {
+			left[i] = float64(1 / (1 - r.p.Net.Drop))
+		}
+	}
+	return left
 }
 
 func (r *role) train(ctx context.Context, at string, c Call) error {
@@ -297,7 +314,7 @@ func (r *role) publish(ctx context.Context, at string, c Call) error {
 			if err != nil {
 				return err
 			}
-			return errors.Join(r.published(at, dir), r.ledger(ctx, at))
+			return errors.Join(r.published(ctx, at, dir), r.ledger(ctx, at))
 		case c.Mode == "delta" && len(r.chain) > 0:
 			_, err = r.f.SaveModel(ctx, dir, fleet.SaveOptions{Mode: fleet.SaveDelta, Model: model})
 		default:
@@ -308,16 +325,29 @@ func (r *role) publish(ctx context.Context, at string, c Call) error {
 			return err
 		}
 		r.chain = append(r.chain, dir)
-		return errors.Join(r.published(at, r.chain...), r.ledger(ctx, at))
+		return errors.Join(r.published(ctx, at, r.chain...), r.ledger(ctx, at))
 	})
 }
 
-// published notes the weights of a model that was saved, with its deltas.
-func (r *role) published(at string, dirs ...string) error {
+// predicted is of how many samples predictions of a saved model are compared.
+const predicted = 4
+
+// published notes the weights of a model that was saved, with its deltas, and what it predicts.
+func (r *role) published(ctx context.Context, at string, dirs ...string) error {
 	m, err := nn.Load(dirs[0], dirs[1:]...)
 	if err != nil {
 		return err
 	}
+	var some []int
+	for i := range predicted {
+		some = append(some, i)
+	}
+	exe := nn.NewExecutor(m.Graph)
+	y, err := exe.Eval(ctx, r.p.feed(some, false), m.Outputs[0])
+	if err := errors.Join(err, exe.Close(ctx)); err != nil {
+		return err
+	}
+	r.see(numbers(y[0]), "%s predicts", at)
 	for _, p := range m.Graph.Params() {
 		if !p.Embedding {
 			r.see(wide(p.W), "%s %s", at, p.Name)
