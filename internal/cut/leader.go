@@ -111,7 +111,7 @@ func (l *Leader) Ask(a *Ask) Told {
 	switch {
 	case a.GivesUp:
 		l.queue = slices.DeleteFunc(l.queue, func(o *Ask) bool { return o.ID == a.ID })
-		return l.forget(a, gaveUp(a.ID, "its worker wants it no more"))
+		return l.fail(a, gaveUp(a.ID, "its worker wants it no more"))
 	case queued:
 		return Told{}
 	case a.Number != 0:
@@ -227,7 +227,7 @@ func (l *Leader) leave(why string) {
 	c := l.cut
 	if c.again {
 		c.again = false
-		l.forget(c.ask, c.why)
+		l.fail(c.ask, c.why)
 	}
 	if c.ask.Plan.lets() && c.stage >= Reached || c.phase >= finishing {
 		return
@@ -251,19 +251,33 @@ func (l *Leader) Close(why error) {
 
 // tell tells a worker of a cut that is over.
 func (d *Done) tell(worker int) Told {
-	if d.why == nil && !slices.Contains(d.Told, worker) {
+	if d.err == nil && !slices.Contains(d.Told, worker) {
 		d.Told = append(d.Told, worker)
 	}
-	return Told{Number: d.Number, Stage: Whole, Said: d.Said, Err: d.why}
+	return Told{Number: d.Number, Stage: Whole, Said: d.Said, Err: d.err}
 }
 
-// forget remembers a call that has failed: what comes late of it begins nothing.
-func (l *Leader) forget(a *Ask, why error) Told {
-	l.remember(&Done{Ask: *a, why: why})
+// fail ends a call that has failed.
+func (l *Leader) fail(a *Ask, why error) Told {
+	l.over(&Done{Ask: *a, Why: why.Error(), err: why})
 	return Told{Err: why}
 }
 
+// over notes that a call is over.
+func (l *Leader) over(d *Done) {
+	l.todo.Note = append(l.todo.Note, Record{Done: d})
+	l.remember(d)
+}
+
 func (l *Leader) remember(d *Done) {
+	for _, p := range l.past {
+		if d.Number != 0 && p.Number == d.Number { // they share it
+			p.Told = append(p.Told, d.Ask.Worker)
+		}
+	}
+	if d.err == nil && d.Step != noStep && d.Ask.Plan.Final() != "" {
+		l.outdate()
+	}
 	l.past = append(l.past, d)
 	if n := len(l.past) - remembers; n > 0 {
 		l.past = slices.Delete(l.past, 0, n)

@@ -83,7 +83,7 @@ func (l *Leader) proceed() {
 	case working:
 		l.allWorked()
 	case finishing:
-		l.whole(true)
+		l.whole()
 	case freeing:
 		l.cut = nil
 		if c.again {
@@ -139,7 +139,7 @@ func (l *Leader) Sealed(number uint64, err error) {
 	case err != nil:
 		l.giveUp(err)
 	case c.ask.Plan.Final() == "":
-		l.whole(false)
+		l.whole()
 	default:
 		l.finish()
 	}
@@ -150,7 +150,7 @@ func (l *Leader) finish() {
 	c := l.cut
 	plan := c.ask.Plan
 	if plan.Final() == "" { // it was read
-		l.whole(false)
+		l.whole()
 		return
 	}
 	if err := c.differ(); plan.Final() == Take && err != nil {
@@ -176,15 +176,10 @@ func (l *Leader) intent() *Intent {
 	return &Intent{Number: l.cut.number, Ask: *l.cut.ask, Step: l.cut.held[0].Step, Brought: l.cut.brought}
 }
 
-// whole ends a cut whose work is done on all servers. With durable so that a process in this one's place knows of it.
-func (l *Leader) whole(durable bool) {
+// whole ends a cut whose work is done on all servers.
+func (l *Leader) whole() {
 	c := l.cut
-	d := &Done{Number: c.number, Ask: *c.ask, Step: c.held[0].Step, Said: slices.Clone(c.said)}
-	if durable {
-		l.todo.Note = append(l.todo.Note, Record{Done: d})
-		l.outdate()
-	}
-	l.remember(d)
+	l.over(&Done{Number: c.number, Ask: *c.ask, Step: c.held[0].Step, Said: slices.Clone(c.said)})
 	c.sealed = true
 	l.order(freeing, Free)
 }
@@ -207,7 +202,7 @@ func (l *Leader) giveUp(why error) {
 	c := l.cut
 	if c.why == nil {
 		c.why = why
-		l.forget(c.ask, why)
+		l.fail(c.ask, why)
 	}
 	if c.phase != sealing {
 		l.free()

@@ -140,7 +140,11 @@ func (p *leaderPlayer) did() string {
 		case r.Intent != nil:
 			all = append(all, fmt.Sprint("note intent ", r.Intent.Number))
 		case r.Done != nil:
-			all = append(all, fmt.Sprint("note done ", r.Done.Number))
+			text := fmt.Sprint("note done ", r.Done.Number)
+			if r.Done.Why != "" {
+				text = "note failed " + r.Done.Ask.ID
+			}
+			all = append(all, text)
 		default:
 			all = append(all, fmt.Sprint("note led ", r.Led))
 		}

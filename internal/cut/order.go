@@ -88,7 +88,7 @@ func (t Told) News(a *Ask) bool {
 type Record struct {
 	// Led is a number that no other cut of the job may have.
 	Led uint64 `json:"led,omitempty"`
-	// Intent is a cut whose final work is ordered from now on, and Done one whose final work all servers have done.
+	// Intent is a cut whose final work is ordered from now on, and Done a call that is over.
 	Intent *Intent `json:"intent,omitempty"`
 	Done   *Done   `json:"done,omitempty"`
 }
@@ -101,16 +101,18 @@ type Intent struct {
 	Brought []byte `json:"brought,omitempty"`
 }
 
-// Done is a cut that is whole, for those who ask again.
+// Done is a call that is over. It answers the worker that asks again, and what comes late of the call begins nothing, also where server 0
+// was started again.
 type Done struct {
-	Number uint64   `json:"number"`
+	Number uint64   `json:"number,omitempty"`
 	Ask    Ask      `json:"ask"`
 	Step   int64    `json:"step"`
 	Said   [][]byte `json:"said,omitempty"`
 	// Told are the workers that know of it.
 	Told []int `json:"told,omitempty"`
-	// why is, of one that has failed, what its anchor is told.
-	why error
+	// Why it has failed, which its worker is told as err.
+	Why string `json:"why,omitempty"`
+	err error
 }
 
 // remembers is how many names followers know, and how many calls the leader.

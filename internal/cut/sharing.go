@@ -3,6 +3,8 @@ package cut
 import (
 	"bytes"
 	"slices"
+
+	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // same is a cut that did at this step what the one under way is for: all workers that save after a barrier make one
@@ -15,7 +17,7 @@ func (l *Leader) same(c *led) *Done {
 	}
 	for _, p := range l.past {
 		alike := slices.Equal(p.Ask.Plan, c.ask.Plan) && bytes.Equal(p.Ask.How, c.ask.How)
-		if alike && p.why == nil && p.Step == c.held[0].Step && (final == "" || !slices.Contains(p.Told, c.ask.Worker)) {
+		if alike && p.err == nil && p.Step == c.held[0].Step && (final == "" || !slices.Contains(p.Told, c.ask.Worker)) {
 			return p
 		}
 	}
@@ -28,19 +30,18 @@ func (l *Leader) share(p *Done) {
 	d := *p
 	d.Ask.ID, d.Ask.Worker = c.ask.ID, c.ask.Worker
 	if p.Ask.Plan.Final() != "" {
-		p.Told = append(p.Told, c.ask.Worker)
 		d.Step = noStep // it is p that others share
 	}
 	d.Told = nil
-	l.remember(&d)
-	l.order(freeing, Free)
+	l.over(&d)
+	l.free()
 }
 
 // doneWith is what the cut under way has come to, nil if it goes on. The end of a period is over for its anchor when
 // all servers have done it.
 func (l *Leader) doneWith(c *led) *Done {
 	for _, p := range l.past {
-		if p.Ask.ID == c.ask.ID && p.why == nil {
+		if p.Ask.ID == c.ask.ID && p.err == nil {
 			return p
 		}
 	}
@@ -50,7 +51,7 @@ func (l *Leader) doneWith(c *led) *Done {
 // outdate says that no checkpoint before has all that a server would save now, though no update was made since.
 func (l *Leader) outdate() {
 	for _, p := range l.past {
-		if p.why == nil && p.Ask.Plan.Final() == "" {
+		if p.err == nil && p.Ask.Plan.Final() == "" {
 			p.Step = noStep
 		}
 	}
@@ -59,9 +60,7 @@ func (l *Leader) outdate() {
 // Facts are records that bring a leader to where this one is, for the base of a journal.
 func (l *Leader) Facts() (all []Record) {
 	for _, p := range l.past {
-		if p.why == nil && p.Ask.Plan.Final() != "" {
-			all = append(all, Record{Done: p})
-		}
+		all = append(all, Record{Done: p})
 	}
 	all = append(all, Record{Led: l.last})
 	if l.Irrevocable() {
@@ -83,9 +82,14 @@ func (l *Leader) Recall(r Record) {
 			l.cut.held[s] = &Answer{Step: i.Step}
 		}
 	case r.Done != nil:
-		l.cut = nil
+		if l.cut != nil && l.cut.number == r.Done.Number {
+			l.cut = nil
+		}
 		d := *r.Done
 		d.Told = append(slices.Clone(d.Told), d.Ask.Worker) // perhaps: it asks by the call's id if not
+		if d.Why != "" {
+			d.err = wire.Refuse(wire.StatusStale, "%s", d.Why)
+		}
 		l.remember(&d)
 	}
 }
