@@ -246,6 +246,9 @@ func (d *drawn) round() {
 		}
 		frames = append(frames, b)
 	}
+	if !d.lockstep() && d.r.IntN(2) == 0 { // while updates are being applied
+		frames = append(frames, d.rates())
+	}
 	var all sync.WaitGroup
 	for _, b := range frames {
 		all.Go(func() { d.answer(b) })
@@ -253,8 +256,10 @@ func (d *drawn) round() {
 	all.Wait()
 }
 
-func (d *drawn) rate() {
-	d.answer(message(d.t, d.numbered(d.lowest(), wire.OpRate), wire.Rate{Factor: 1 / float64(1+d.r.IntN(4))}))
+func (d *drawn) rate() { d.answer(d.rates()) }
+
+func (d *drawn) rates() *wire.Builder {
+	return message(d.t, d.numbered(d.lowest(), wire.OpRate), wire.Rate{Factor: 1 / float64(1+d.r.IntN(4))})
 }
 
 // leave has a worker stop, or end early.
