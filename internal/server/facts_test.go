@@ -82,8 +82,12 @@ func TestWhatIsPlayedIsLive(t *testing.T) {
 }
 
 func playDrawn(t *testing.T, r *rand.Rand, kinds map[string]int) {
-	j := job{workers: 3, rule: optimizer.Adam{LR: 0.1}, strategy: []strategy.Strategy{strategy.Sync(), strategy.Async()}[r.IntN(2)],
-		more: []*optimizer.Param{{Name: "mean", Shape: []int{2}, W: make([]float32, 2), Frozen: true}}}
+	j := job{workers: 3, rule: optimizer.Adam{LR: 0.1},
+		strategy: []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.Geo(2)}[r.IntN(3)],
+		more:     []*optimizer.Param{{Name: "mean", Shape: []int{2}, W: make([]float32, 2), Frozen: true}}}
+	if j.strategy.Mode == strategy.ModeGeo {
+		j.rule = optimizer.SGD{LR: 0.1}
+	}
 	j.strategy.WaitTimeout = strategy.Duration(5 * time.Second)
 	j.strategy.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
 	d := &drawn{Server: j.empty(t), t: t, r: r, workers: make([]drawnWorker, j.workers)}
@@ -121,7 +125,7 @@ func playDrawn(t *testing.T, r *rand.Rand, kinds map[string]int) {
 	want := d.known(base < steps)
 	kindsOf(t, d.segments.journal.journal, kinds)
 	d.Release()
-	again := &drawn{Server: j.empty(t), t: t}
+	again := &drawn{Server: j.empty(t), t: t, workers: d.workers}
 	if returned, err := again.Return(t.Context()); !returned || err != nil {
 		t.Fatal(returned, err)
 	}
@@ -144,6 +148,11 @@ func (d *drawn) known(facts bool) (all map[string]any) {
 		}
 	}
 	forgetOn(all)
+	var watched []bool // workers for whom it is noted what the others change
+	for w := range d.workers {
+		watched = append(watched, d.deaths.membership.changed.watches(w) != nil)
+	}
+	all["watched"] = watched
 	return all
 }
 
