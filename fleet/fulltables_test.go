@@ -66,6 +66,7 @@ func TestFullTablesSaySo(t *testing.T) {
 
 // TestCountsThatStopSaySo: shows that have come to 2²⁴ in a row, where float32 counts no further, are one warning, wherever tables lie.
 func TestCountsThatStopSaySo(t *testing.T) {
+	t.Parallel()
 	for name, k := range map[string]struct {
 		servers int
 		s       strategy.Strategy

@@ -178,6 +178,7 @@ func ExampleFleet_ExportText() {
 // TestRowsOnlyAskedForAreNone: a row that was asked for ahead, or read by a step that pushed nothing for it, is none: in no list, no text and
 // no count, and as a missing one in evaluations.
 func TestRowsOnlyAskedForAreNone(t *testing.T) {
+	t.Parallel()
 	for name, job := range trial.Jobs(t) {
 		t.Run(name, func(t *testing.T) {
 			fleettest.Run(t, job.Cluster.Servers, min(job.Cluster.Workers, 2), func(ctx context.Context, f *fleet.Fleet) error {

@@ -42,6 +42,7 @@ func areAll(ctx context.Context, m *trial.Pulled, want float32) error {
 // TestABarrierThatIsGivenUpBringsItsStatistics: a worker gives up a barrier to which the other comes later, and calls it again: it is the
 // same barrier, and both have the mean of what each has computed.
 func TestABarrierThatIsGivenUpBringsItsStatistics(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{2, 40_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			d := apart(n)
@@ -79,6 +80,7 @@ func TestABarrierThatIsGivenUpBringsItsStatistics(t *testing.T) {
 // TestBarriersOfManyStatisticsAreRepeated: a worker that is started again alone repeats its barriers, whatever was brought to them, and is
 // with the others at the next.
 func TestBarriersOfManyStatisticsAreRepeated(t *testing.T) {
+	t.Parallel()
 	const n = 100_000 // more than a server keeps of a collective
 	d := apart(n)
 	var network transport.Transport
