@@ -178,16 +178,18 @@ func (e expand) infer(in []*Node) ([]int, error) {
 	return shape, wantFloat(in)
 }
 
-func (expand) forward(c *cell) {
-	x := c.in[0].value
+func (expand) forward(c *cell) { c.spread(c.value, 0) }
+
+// spread writes an input to dst, repeated to the shape of the value.
+func (c *cell) spread(dst []float32, input int) {
 	c.stretches(func(r stretch) {
-		y, from := r.in(c.value), r.of(0, x)
-		if !r.still[0] {
-			copy(y, from)
+		to, from := r.in(dst), r.of(input, c.in[input].value)
+		if !r.still[input] {
+			copy(to, from)
 			return
 		}
-		for i := range y {
-			y[i] = from[0]
+		for i := range to {
+			to[i] = from[0]
 		}
 	})
 }

@@ -50,5 +50,5 @@ func DIN(query, rows, mask *Node, o DINOptions) *Node {
 	case mask != nil:
 		weights = Multiply(weights, mask)
 	}
-	return Reshape(MatMul(Reshape(weights, 1, places), rows), width)
+	return apply(o.Name, reshape{[]int{width}}, MatMul(Reshape(weights, 1, places), rows))
 }

@@ -161,3 +161,44 @@ func saveAverage(dir string) error {
 	}
 	return w.Close()
 }
+
+// A deep interest network: what a user has clicked counts by how it fits the item, and two tasks share experts.
+func ExampleDIN() {
+	g := nn.NewGraph(1)
+	user, item, history := g.IDs("user", 1), g.IDs("item", 1), g.Slot("history")
+	click, buy := g.Input("click", 1), g.Input("buy", 1)
+
+	items := nn.EmbeddingOptions{Name: "items", Height: 100000, Dim: 16}
+	target := nn.Embedding(item, items)
+	clicked := nn.EmbeddingSequence(history, 20, items)
+	interest := nn.DIN(target, clicked.Rows, clicked.Mask, nn.DINOptions{Hidden: []int{36}})
+	h := nn.Concat(target, interest, nn.Embedding(user, nn.EmbeddingOptions{Name: "users", Height: 100000, Dim: 16}))
+	tasks := nn.MMoE(h, nn.MMoEOptions{Experts: 4, Tasks: 2, Hidden: []int{64, 32}})
+	clicks := nn.Linear(tasks[0], 1, nn.LinearOptions{Act: nn.Sigmoid})
+	buys := nn.Linear(tasks[1], 1, nn.LinearOptions{Act: nn.Sigmoid})
+	loss := nn.Add(nn.Mean(nn.LogLoss(clicks, click)), nn.Mean(nn.LogLoss(buys, buy)))
+
+	fmt.Println(interest, tasks[0], loss, g.Err())
+	// Output: "din_0" [N 16] "mmoe_0.task_0" [N 32] "add_1" [1] <nil>
+}
+
+// What comes next after 50 clicks, by attention to those before (as SASRec does) and by a GRU (as GRU4Rec does).
+func ExampleTransformerEncoder() {
+	const places, dim, items = 50, 32, 10000
+	g := nn.NewGraph(1)
+	clicks := nn.EmbeddingSequence(g.Slot("clicks"), places, nn.EmbeddingOptions{Name: "items", Height: items, Dim: dim})
+
+	h := nn.PositionalEmbedding(clicks.Rows, nn.ParameterOptions{})
+	for range 2 {
+		h = nn.TransformerEncoder(h, nn.TransformerOptions{
+			Attention: nn.AttentionOptions{Heads: 2, Mask: clicks.Mask, Causal: true, Dropout: 0.2}})
+	}
+	last := nn.Gather(h, g.IDs("last")) // the place of each example's last click
+	read := nn.GRU(clicks.Rows, dim, nn.GRUOptions{Mask: clicks.Mask})
+	state := nn.Slice(read, 1, places-1, places)
+	scores := nn.Linear(nn.Concat(last, nn.Reshape(state, dim)), items, nn.LinearOptions{})
+	loss := nn.Mean(nn.SoftmaxWithCrossEntropy(scores, g.IDs("next", 1)))
+
+	fmt.Println(h, last, loss, g.Err())
+	// Output: "transformer_1.norm_1" [N 50 32] "gather_0" [N 32] "mean_0" [1] <nil>
+}

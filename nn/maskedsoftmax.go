@@ -65,11 +65,12 @@ func (o maskedSoftmax) forward(c *cell) {
 
 // mask writes what stays, for each element of x.
 func (o maskedSoftmax) mask(c *cell, mask []float32) {
-	for i := range mask {
-		mask[i] = 1
-	}
 	if len(c.in) > 1 {
-		c.pairs(func(i, _, m int) { mask[i] = c.in[1].value[m] })
+		c.spread(mask, 1)
+	} else {
+		for i := range mask {
+			mask[i] = 1
+		}
 	}
 	if !o.Causal {
 		return

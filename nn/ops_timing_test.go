@@ -44,6 +44,15 @@ var timedOps = []timed{
 	{"binary_cross_entropy_with_logits", []int{512, 400}, func(x *Node) *Node { return BinaryCrossEntropyWithLogits(x, x) }},
 	{"softmax_with_cross_entropy", []int{512, 400}, func(x *Node) *Node { return SoftmaxWithCrossEntropy(x, x.graph.IDs("label", 1)) }},
 	{"nce", []int{512, 100}, func(x *Node) *Node { return NCE(x, nil) }},
+	{"multiply rows by weights", []int{512, 50, 16}, func(x *Node) *Node { return Multiply(x, Slice(x, 2, 0, 1)) }},
+	{"add positions", []int{512, 50, 16}, func(x *Node) *Node { return Add(x, x.graph.Parameter(ParameterOptions{}, 50, 16)) }},
+	{"matmul", []int{128, 50, 64}, func(x *Node) *Node { return MatMul(MatMulT(x, x), x) }},
+	{"masked_softmax", []int{128, 50, 50}, func(x *Node) *Node { return MaskedSoftmax(x, Slice(x, 1, 0, 1)) }},
+	{"layer_norm per position", []int{128, 50, 64}, func(x *Node) *Node { return LayerNorm(x, NormOptions{Axis: 2}) }},
+	{"transpose", []int{128, 50, 4, 16}, func(x *Node) *Node { return Transpose(x, 0, 2, 1, 3) }},
+	{"prelu", []int{512, 400}, PReLU},
+	{"log", []int{512, 400}, Log},
+	{"gru", []int{128, 20, 32}, func(x *Node) *Node { return GRU(x, 32, GRUOptions{}) }},
 	{"concat", []int{512, 400}, func(x *Node) *Node { return Concat(x, x) }},
 }
 
