@@ -159,14 +159,14 @@ func (m measure) tally(n *Node) tally {
 }
 
 func (measure) of(t tally) float64 {
-	v, known := t.(*additive).of(t.(*additive))
-	if !known {
-		return math.NaN()
+	a := t.(*additive)
+	if v, known := a.of(a); known {
+		return v
 	}
-	return v
+	return float64(a.empty)
 }
 
-func (measure) forward(c *cell) {
+func (m measure) forward(c *cell) {
 	t := c.tally.(*additive)
 	for i := range c.in[0].rows() {
 		w := 1.0
@@ -177,10 +177,17 @@ func (measure) forward(c *cell) {
 			t.add(t, c, i, w)
 		}
 	}
-	c.value[0] = t.empty
-	if v, known := t.of(t); known {
-		c.value[0] = float32(v)
+	c.value[0] = float32(m.of(t))
+}
+
+// unknown says whether there is nothing yet that a measure could be of.
+func unknown(t tally) bool {
+	a, is := t.(*additive)
+	if !is {
+		return false
 	}
+	_, known := a.of(a)
+	return !known
 }
 
 // additive are the sums of a measure. Of those of buckets, which are many, the ones between lo and hi may be above 0.

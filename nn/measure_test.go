@@ -149,7 +149,8 @@ func measureCases(n, classes int) map[string]scored {
 		"weighted_top2":      {scores, class, at(2, TopK), nil},
 		"weighted_precision": {p, two, Precision, nil}, "weighted_recall": {p, two, Recall, nil},
 		"weighted_binary_accuracy": {p, two, BinaryAccuracy, nil},
-		"weighted_mae":             {scores, grades, MAE, nil}, "weighted_mse": {scores, grades, MSE, nil}, "weighted_rmse": {scores, grades, RMSE, nil},
+		"weighted_mae":             {scores, grades, MAE, nil}, "weighted_mse": {scores, grades, MSE, nil},
+		"weighted_rmse": {scores, grades, RMSE, nil},
 	}
 }
 
@@ -324,6 +325,18 @@ func TestWeightsInMetrics(t *testing.T) {
 		if n := apply("", m.op, []*Node{x, x}[:len(m.in)]...); Weighted(n, x).Err() == nil {
 			t.Errorf("%v takes weights", m)
 		}
+	}
+	res, err := func() (TrainResult, error) {
+		g := NewGraph(1)
+		y := g.Input("y", 1)
+		p := Linear(y, 1, LinearOptions{Act: Sigmoid})
+		Mean(LogLoss(p, y)).Bind(still{})
+		batches := []batchOf{{"y": floats([]int{2, 1}, 0, 0)}, {"y": floats([]int{2, 1}, 0, 0)}}
+		return TrainThreads(t.Context(), g, 2, func(i int) stream { return func(yield func(batchOf, error) bool) { yield(batches[i], nil) } },
+			TrainOptions{Fetch: []*Node{PRAUC(p, y), Weighted(AUC(p, y), y)}})
+	}()
+	if err != nil || res.Last[0].Float32s()[0] != 0 || res.Last[1].Float32s()[0] != 0.5 {
+		t.Errorf("threads that have seen no positive label: %v, %v", res.Last, err)
 	}
 	names := slices.Sorted(maps.Keys(measureCases(1, 2)))
 	for name := range measures {

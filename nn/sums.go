@@ -29,8 +29,8 @@ func (e *Executor) Sums(metric *Node) ([]float64, error) {
 	return t.(summed).sums(), nil
 }
 
-// OfSums is the metric of sums that were added up, see [Executor.Sums]: NaN where they have counted nothing, and that of an AUC where all
-// labels are of one class.
+// OfSums is the metric of sums that were added up, see [Executor.Sums]: NaN where they have counted nothing that it could be of, such as
+// an AUC where all labels are of one class.
 func (n *Node) OfSums(sums []float64) (float64, error) {
 	m, err := n.summed("OfSums")
 	if err != nil {
@@ -48,7 +48,7 @@ func (n *Node) OfSums(sums []float64) (float64, error) {
 	if nothing {
 		return math.NaN(), nil
 	}
-	if t.set(sums); oneClass(m, t) {
+	if t.set(sums); oneClass(m, t) || unknown(t) {
 		return math.NaN(), nil
 	}
 	return m.of(t), nil
