@@ -234,7 +234,8 @@ func (f *Follower) Recall(n Named) {
 	}
 }
 
-// Close ends all holding: the job fails, or this server ends.
+// Close ends all holding: the job fails. A server that ends for itself refuses orders before they come here, so that
+// they are sent again to the process that takes its place.
 func (f *Follower) Close(why error) { f.closed = why }
 
 func stale(o *Order) *Answer {

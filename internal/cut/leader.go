@@ -94,7 +94,7 @@ func (l *Leader) Todo() Todo {
 	return t
 }
 
-// Ask takes what a worker of the job says of its cut, and says how far that is. Who asks waits until there is
+// Ask takes what a worker of the job says of its cut, and says how far that is. The worker waits until there is
 // [Told.News]. In rounds a worker asks when its round is reached, and pushes nothing before the cut lets it: so no
 // round closes in a cut.
 func (l *Leader) Ask(a *Ask) Told {
@@ -120,7 +120,8 @@ func (l *Leader) Ask(a *Ask) Told {
 	if err := a.Plan.Check(); err != nil {
 		return Told{Err: err}
 	}
-	l.queue = append(l.queue, a)
+	first := *a
+	l.queue = append(l.queue, &first)
 	l.next()
 	return Told{}
 }
