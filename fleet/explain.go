@@ -66,7 +66,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 		}
 	}
 	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids), Measured: Measured{Counts: f.Counts()}}
-	for _, t := range exchange.Expect(j.layout, j.strategy, ids, true) {
+	for _, t := range exchange.Expect(j.layout, j.strategy, f.id.Workers, ids, true) {
 		e.Servers = append(e.Servers, Traffic(t))
 	}
 	if m, ok := j.transport.(transport.Metered); ok {

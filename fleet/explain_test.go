@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,57 @@ func TestExplainedTraffic(t *testing.T) {
 			trial.Cluster(2, 1).Simulate(t, nil, x.Run)
 		})
 	}
+}
+
+// TestExplainKnowsMaxFrame: where frames are small, what a step is expected to take is what a hundred steps more have taken more: round
+// trips to the last (but for some of the job's own: who asks early whether servers are there asks again), bytes to 3 %.
+func TestExplainKnowsMaxFrame(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeSSP, strategy.ModeHalfAsync} {
+		for _, payload := range []strategy.Payload{strategy.PayloadFloat32, strategy.PayloadFloat16, strategy.PayloadInt8} {
+			for _, frame := range []int{4096, 8192, 0} {
+				s := strategy.Strategy{Mode: mode, Payload: payload, MaxFrame: frame}
+				t.Run(fmt.Sprintf("%s/%s/%d", mode, payload, frame), func(t *testing.T) {
+					few, _ := explained(t, s, 10)
+					many, want := explained(t, s, 110)
+					is := fleet.Traffic{Trips: float64(many.Calls-few.Calls) / 100, Pushed: float64(many.Sent-few.Sent) / 100,
+						Pulled: float64(many.Received-few.Received) / 100}
+					off := max(math.Abs(want.Pushed/is.Pushed-1), math.Abs(want.Pulled/is.Pulled-1))
+					if math.Abs(want.Trips-is.Trips) > 0.09 || off > 0.03 {
+						t.Errorf("a step takes %+v, expected are %+v", is, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// explained is what so many steps of 300 rows have taken, and what is expected of one.
+func explained(t *testing.T, s strategy.Strategy, steps int) (took transport.Stats, expected fleet.Traffic) {
+	fleettest.Cluster{Servers: 1, Workers: 1}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+		c := trial.NewCounter(5000)
+		c.IDs = nil
+		r := rand.New(rand.NewPCG(1, 1))
+		for range 300 {
+			c.IDs = append(c.IDs, r.Uint64())
+		}
+		slices.Sort(c.IDs)
+		return c.Play(ctx, f, s, func() error {
+			if err := errors.Join(c.Train(ctx, steps), f.BarrierWorker(ctx)); err != nil {
+				return err
+			}
+			e, err := f.Explain(map[string]int{"rows": 300})
+			if err != nil {
+				return err
+			}
+			took = e.Measured.Transport
+			for _, at := range e.Servers {
+				expected.Trips, expected.Pushed, expected.Pulled = expected.Trips+at.Trips, expected.Pushed+at.Pushed, expected.Pulled+at.Pulled
+			}
+			return nil
+		})
+	})
+	return took, expected
 }
 
 func TestExplainRefuses(t *testing.T) {
