@@ -9,9 +9,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// cut is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait. It implements
+// between is the servers' weights between two steps, the same of every worker on all of them, as long as pushes wait. It implements
 // [backend.Weights].
-type cut struct {
+type between struct {
 	c  *Client
 	id string
 }
@@ -38,17 +38,17 @@ func (c *Client) cut(ctx context.Context, do func(backend.Weights) error) (err e
 	if err := reached(); err != nil {
 		return err
 	}
-	if err := do(&cut{c, msg.ID}); err != nil {
+	if err := do(&between{c, msg.ID}); err != nil {
 		return err
 	}
 	return reached() // as it has been all the time
 }
 
 // Dense brings what [Client.Dense] does.
-func (k *cut) Dense(ctx context.Context) (map[string][]float32, error) { return k.c.Dense(ctx) }
+func (k *between) Dense(ctx context.Context) (map[string][]float32, error) { return k.c.Dense(ctx) }
 
 // Count is the number of rows of an embedding.
-func (k *cut) Count(ctx context.Context, name string) (int, error) {
+func (k *between) Count(ctx context.Context, name string) (int, error) {
 	e, err := k.c.embedding(name)
 	if err != nil {
 		return 0, err
@@ -64,17 +64,17 @@ func (k *cut) Count(ctx context.Context, name string) (int, error) {
 }
 
 // IDs gives yield the ids of all rows, ascending. The slice is valid until yield returns.
-func (k *cut) IDs(ctx context.Context, name string, yield func(ids []uint64) error) error {
+func (k *between) IDs(ctx context.Context, name string, yield func(ids []uint64) error) error {
 	return k.each(ctx, name, wire.Scan{IDs: true}, func(ids []uint64, _ []float32) error { return yield(ids) })
 }
 
 // Rows gives yield all rows, by ascending id. The slices are valid until yield returns.
-func (k *cut) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
+func (k *between) Rows(ctx context.Context, name string, yield func(ids []uint64, w []float32) error) error {
 	return k.each(ctx, name, wire.Scan{}, yield)
 }
 
 // each reads what a scan brings of all servers.
-func (k *cut) each(ctx context.Context, name string, what wire.Scan, yield func(ids []uint64, w []float32) error) error {
+func (k *between) each(ctx context.Context, name string, what wire.Scan, yield func(ids []uint64, w []float32) error) error {
 	e, err := k.c.embedding(name)
 	if err != nil {
 		return err

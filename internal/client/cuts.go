@@ -2,12 +2,14 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -16,6 +18,33 @@ import (
 type cuts struct {
 	link *link
 	made atomic.Int64
+}
+
+// lead has server 0 lead a cut, and says what each server said of it. When ctx ends before anything was done that can't be taken back, the
+// cut is given up; else the call stays until it is whole.
+func (k *cuts) lead(ctx context.Context, plan cut.Plan, how any) (said [][]byte, err error) {
+	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: plan}
+	if ask.How, err = json.Marshal(how); err != nil {
+		return nil, err
+	}
+	for wanted := ctx; ; {
+		var told cut.Told
+		err := k.link.control(wanted, 0, wire.OpCut, &ask, &told)
+		switch {
+		case err != nil && ctx.Err() != nil && !ask.GivesUp:
+			ask.GivesUp, wanted = true, k.link.ctx
+		case err != nil && ask.GivesUp && errors.Is(err, wire.ErrStale):
+			return nil, context.Cause(ctx)
+		case err != nil:
+			return nil, err
+		case told.Anew:
+			ask.Number, ask.Knows = 0, cut.Queued
+		case told.Stage == cut.Whole:
+			return told.Said, nil
+		case told.Number != 0:
+			ask.Number, ask.Knows = told.Number, told.Stage
+		}
+	}
 }
 
 // id names a cut of this worker apart from all others.

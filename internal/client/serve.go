@@ -12,7 +12,7 @@ import (
 
 // serving are the weights of a cut that a model for serving takes. It implements [backend.Serving].
 type serving struct {
-	cut
+	between
 	chain table.Chain
 	left  int
 }
@@ -57,7 +57,7 @@ func (c *Client) serve(ctx context.Context, how table.Serving, write func(backen
 	if err != nil {
 		return err
 	}
-	if err := write(&serving{cut{c, msg.ID}, chain, left}); err != nil {
+	if err := write(&serving{between{c, msg.ID}, chain, left}); err != nil {
 		return err
 	}
 	if err := reached(); err != nil {

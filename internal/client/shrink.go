@@ -2,9 +2,11 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -21,15 +23,11 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 		return nil, err
 	}
 	defer done()
-	msg := wire.Save{Shrink: &wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}
+	said, err := c.cuts.lead(ctx, cut.Plan{cut.End}, wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen})
 	var freed wire.Freed
-	err = c.cuts.repeat(func() (err error) {
-		msg.ID = c.cuts.id() // the period is that of the first attempt
-		if freed, err = c.shrink(ctx, &msg); err != nil {
-			c.cuts.abandon(ctx, msg)
-		}
-		return err
-	})
+	if err == nil {
+		freed, err = c.freed(said)
+	}
 	c.sessions.Met() // rows that were fetched ahead may be gone
 	if err != nil {
 		return nil, fmt.Errorf("shrinking: %w", err)
@@ -41,24 +39,15 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 	return all, nil
 }
 
-// shrink makes one attempt.
-func (c *Client) shrink(ctx context.Context, msg *wire.Save) (wire.Freed, error) {
-	steps, before, err := c.cuts.freeze(ctx, msg)
-	if err != nil {
-		return wire.Freed{}, err
+// freed is what all servers say that they have dropped.
+func (c *Client) freed(said [][]byte) (wire.Freed, error) {
+	parts := make([]wire.Freed, len(said))
+	for s, text := range said {
+		if err := json.Unmarshal(text, &parts[s]); err != nil {
+			return wire.Freed{}, c.link.name(s, err)
+		}
 	}
-	if before != nil {
-		return before.Freed, c.checkFreed(0, before.Freed)
-	}
-	msg.Steps = steps
-	parts := make([]wire.Freed, len(c.Servers))
-	if err := c.cuts.reach(ctx, msg, func(s int) any { return &parts[s] }); err != nil {
-		return wire.Freed{}, err
-	}
-	if msg.Freed, err = c.sum(parts); err != nil {
-		return wire.Freed{}, err
-	}
-	return msg.Freed, c.cuts.commit(ctx, msg)
+	return c.sum(parts)
 }
 
 // sum is what all servers have dropped.

@@ -68,15 +68,15 @@ type Ask struct {
 
 // Told answers it.
 type Told struct {
-	Number uint64
-	Stage  Stage
+	Number uint64 `json:"number,omitempty"`
+	Stage  Stage  `json:"stage,omitempty"`
 	// Anew says that server 0 knows nothing of that number, since it was started again: the worker asks from the start,
 	// by the same id.
-	Anew bool
+	Anew bool `json:"anew,omitempty"`
 	// Said is, of a cut that is whole, what each server said of the last work.
-	Said [][]byte
+	Said [][]byte `json:"said,omitempty"`
 	// Err is why there was no such cut. The worker may begin another call.
-	Err error
+	Err error `json:"-"`
 }
 
 // News says whether there is something in it that the worker does not know.

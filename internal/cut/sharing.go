@@ -86,7 +86,9 @@ func (l *Leader) Recall(r Record) {
 			l.cut = nil
 		}
 		d := *r.Done
-		d.Told = append(slices.Clone(d.Told), d.Ask.Worker) // perhaps: it asks by the call's id if not
+		if d.Told = slices.Clone(d.Told); !slices.Contains(d.Told, d.Ask.Worker) {
+			d.Told = append(d.Told, d.Ask.Worker) // perhaps: it asks by the call's id if not
+		}
 		if d.Why != "" {
 			d.err = wire.Refuse(wire.StatusStale, "%s", d.Why)
 		}

@@ -45,7 +45,7 @@ var house = map[string][]string{
 	"internal/exchange":   {"internal/backend", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/wire", "optimizer", "strategy"},
 	"internal/session": {"internal/backend", "internal/exchange", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/table",
 		"internal/wire", "optimizer", "strategy"},
-	"internal/client": {"internal/awake", "internal/backend", "internal/checkpoint", "internal/exchange", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/session",
+	"internal/client": {"internal/awake", "internal/backend", "internal/checkpoint", "internal/cut", "internal/exchange", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/session",
 		"internal/table", "internal/wire", "optimizer", "strategy", "transport"},
 	"internal/update": {"internal/gradient", "internal/layout", "internal/table", "optimizer", "strategy"},
 	"internal/roster": {"internal/mode", "internal/progress", "internal/wire"},

@@ -50,6 +50,12 @@ func TestMachinesComeBack(t *testing.T) {
 		"generation": "base-2",
 		"steps":      uint64(40),
 		"loads":      wire.Loads{Frozen: 2},
+		"names":      []cut.Named{{Name: "end-3", Said: []byte(`{"rows":[1]}`)}},
+		"cuts": []cut.Record{
+			{Done: &cut.Done{Number: 3, Ask: cut.Ask{ID: "a", Worker: 1, Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 4, Said: [][]byte{{1}}, Told: []int{1}, Why: "given up"}},
+			{Led: 4},
+			{Intent: &cut.Intent{Number: 4, Ask: cut.Ask{ID: "b", Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 5}},
+		},
 	}
 	left := []string{ // and what is in them
 		"mode.Workers.Pushes",                                                                              // sync has none, and package mode tests that those of ssp come back

@@ -18,6 +18,7 @@ import (
 type deaths struct {
 	st         *state
 	peers      *peers
+	leading    *leading
 	membership *membership
 	lines      *lines
 	rounds     *rounds
@@ -88,6 +89,9 @@ func (c *deaths) declare(ctx context.Context, d *roster.Death) {
 		defer c.st.lock.Unlock()
 		c.st.lock.fail(wire.Refuse(wire.StatusBack,
 			"worker %d has ended (%s): start the job again from its last checkpoint", d.Worker, d.Why))
+		return
+	}
+	if err := c.leading.dead(d.Worker); err != nil { // as other messages say
 		return
 	}
 	order := wire.Leave{Worker: d.Worker, Life: d.Life, Why: d.Why}

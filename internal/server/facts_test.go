@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -55,6 +56,8 @@ var decisions = map[string]func(*drawn){
 	"norms":    (*drawn).norms,
 	"shrink":   (*drawn).shrink,
 	"period":   (*drawn).shrink,
+	"cut":      (*drawn).ends,
+	"end":      (*drawn).ends,
 	"made":     (*drawn).place,
 	"load":     (*drawn).load,
 	"kind 4":   (*drawn).frozen,
@@ -97,6 +100,8 @@ func playDrawn(t *testing.T, r *rand.Rand, kinds map[string]int) {
 	if err := d.segments.begun(); err != nil {
 		t.Fatal(err)
 	}
+	d.leading.begin()
+	defer d.leading.under.Wait()
 	d.begin(t)
 	d.workers[0] = drawnWorker{life: 1, lives: true}
 	for w := 1; w < j.workers; w++ {
@@ -353,6 +358,19 @@ func (d *drawn) does(worker int, op wire.Op, msg any) wire.Frame {
 		d.t.Fatal(op, f.Refusal())
 	}
 	return f
+}
+
+// ends has server 0 end a period.
+func (d *drawn) ends() {
+	d.n++
+	how := fmt.Sprintf(`{"unseen":%d}`, 1+d.r.IntN(2))
+	ask := cut.Ask{ID: fmt.Sprint("ends-", d.n), Plan: cut.Plan{cut.End}, How: []byte(how)}
+	for worker, told := d.lowest(), (cut.Told{}); told.Stage != cut.Whole; ask.Number, ask.Knows = told.Number, told.Stage {
+		f := d.does(worker, wire.OpCut, ask)
+		if err := f.JSON(&told); err != nil {
+			d.t.Fatal(err)
+		}
+	}
 }
 
 func (d *drawn) shrink() {

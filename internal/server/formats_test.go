@@ -152,7 +152,7 @@ func checkJournals(t *testing.T, archive string) {
 			t.Run(string(j.Mode)+" "+moment, func(t *testing.T) { j.check(t, moment, want, is, kinds) })
 		}
 	}
-	every(t, kinds)
+	every(t, kinds, filepath.Base(archive))
 	if *writeMachines {
 		if err := writePacked(known, is); err != nil {
 			t.Fatal(err)
@@ -183,12 +183,13 @@ func writePacked(name string, v any) error {
 }
 
 // every finds the kind of record that no journal has.
-func every(t *testing.T, kinds map[string]int) {
+func every(t *testing.T, kinds map[string]int, archive string) {
 	t.Helper()
+	later := map[string][]string{"formats-493ea82.zip": {"cut", "end"}, "formats-cd8fd83.zip": {"cut", "end"}}[archive]
 	names := []string{"a base of nothing", "a base of a checkpoint"}
 	names = slices.AppendSeq(names, maps.Keys(newServer(t, strategy.Async()).segments.memory.plays))
 	for _, name := range names {
-		if kinds[name] == 0 {
+		if kinds[name] == 0 && !slices.Contains(later, name) {
 			t.Errorf("no journal has %q; there are %v", name, kinds)
 		}
 	}

@@ -107,7 +107,7 @@ func (d *door) admit(h *wire.Header) error {
 		return nil
 	case g == nil:
 		return wire.Refuse(wire.StatusNotReady, "server %d waits for server 0: is it running?", d.index)
-	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms:
+	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms || h.Op == wire.OpOrder:
 		if h.Job != g.Servers() {
 			return wire.Refuse(wire.StatusRefused, "%v is for servers of this job among themselves, and the sender is none", h.Op)
 		}

@@ -99,7 +99,7 @@ func bodyOf(s *Server, b *wire.Builder) []byte {
 	h := b.Header()
 	switch g := s.st.generation.Load(); {
 	case h.Job != 0:
-	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms:
+	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms || h.Op == wire.OpOrder:
 		h.Job = g.Servers()
 	default:
 		h.Job = g.Life(h.Worker, h.Life)

@@ -23,6 +23,7 @@ type membership struct {
 	delays      *delays
 	loading     *loading
 	recovery    *recovery
+	leading     *leading
 	gathering   *gathering
 	lives       event[roster.SavedLife] // given by server 0
 	begins      event[wire.Leave]       // a worker's life
@@ -75,6 +76,9 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *reply) error {
 	if n := c.st.roster.Workers(); int64(f.Worker) >= int64(n) {
 		return wire.Refuse(wire.StatusMismatch, "server %d has workers 0 to %d, and this is worker %d: "+
 			"give all processes the same number of workers (PADDLE_TRAINERS_NUM)", c.index, n-1, f.Worker)
+	}
+	if err := c.leading.settled(); err != nil {
+		return err
 	}
 	g := c.st.generation.Load()
 	life, err := c.life(f, g, hello.Process)
@@ -144,6 +148,7 @@ func (c *membership) begin(worker int, life uint32) error {
 	}
 	c.begins.note(wire.Leave{Worker: worker, Life: life})
 	c.st.leaveCut(worker)
+	c.leading.gone(worker, "its worker was started again")
 	c.rounds.begin(worker)
 	c.pieces.forget(worker)
 	c.delays.forget(worker)
@@ -282,6 +287,7 @@ func (c *membership) depart(worker int, forget bool) {
 	c.pieces.forget(worker)
 	c.changed.end(worker)
 	c.st.leaveCut(worker)
+	c.leading.gone(worker, "its worker has left")
 	c.rounds.leave(worker, forget)
 	c.st.lock.broadcast()
 }

@@ -137,6 +137,25 @@ func (m *monitor) shutdown() uint16 {
 	return wire.StatusFailed
 }
 
+// poll waits for at most so long, which is no failure: whoever asked asks again. Locked, as await is.
+func (m *monitor) poll(limit time.Duration, ready func() bool) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for over := false; !over && m.failure == nil && !ready(); {
+		changed := m.change()
+		m.Unlock()
+		select {
+		case <-changed:
+		case <-m.closing:
+			over = true
+		case <-timer.C:
+			over = true
+		}
+		m.Lock()
+	}
+	return m.failure
+}
+
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

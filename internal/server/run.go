@@ -44,6 +44,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("server %d %w: %w", s.c.Index, ErrListen, err)
 	}
 	s.log.Info("server listening", "endpoint", l.Endpoint())
+	s.leading.begin()
 	served := make(chan error, 1)
 	go func() { served <- transport.ServeScreened(l, s.door.handle, s.door.screen) }()
 	watchCtx, stopWatching := context.WithCancel(ctx)
@@ -61,6 +62,8 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.endJournal()
 	defer s.rounds.waiting.Wait()
 	defer s.saving.under.Wait()
+	defer s.holding.under.Wait()
+	defer s.leading.under.Wait()
 	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return errors.Join(err, l.Close(closeCtx))

@@ -114,7 +114,7 @@ func (c *saving) freeze(f *wire.Frame, msg *wire.Save, r *reply) error {
 	}
 	c.st.lock.Lock()
 	defer c.st.lock.Unlock()
-	free := func() bool { return c.st.cut.Free(msg.ID) && c.st.agreed() }
+	free := func() bool { return c.st.cut.Free(msg.ID) && !c.st.leads() && c.st.agreed() }
 	if err := c.st.lock.await(free, func() string { return "for another checkpoint to be written, or for signs of life" }); err != nil {
 		return err
 	}
@@ -238,9 +238,12 @@ func (c *saving) reach(f *wire.Frame, msg *wire.Save) (first bool, err error) {
 }
 
 // reached says whether every step of the cut is in the tables; those of a worker that is gone never will be. Locked.
-func (c *saving) reached() bool {
+func (c *saving) reached() bool { return c.applied(c.st.cut.UpTo) }
+
+// applied says whether all steps up to those of each worker are in the tables. Locked.
+func (c *saving) applied(upTo func(worker int) uint64) bool {
 	for w := range c.st.roster.Workers() {
-		if !c.st.roster.Reached(w, c.st.cut.UpTo(w)) {
+		if !c.st.roster.Reached(w, upTo(w)) {
 			return false
 		}
 	}

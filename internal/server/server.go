@@ -50,6 +50,8 @@ type Server struct {
 	rounds    *rounds
 	clipping  *clipping
 	saving    *saving
+	holding   *holding
+	leading   *leading
 	loading   *loading
 	recovery  *recovery
 	deaths    *deaths
@@ -158,19 +160,22 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.saving = &saving{st: st, part: part, frozen: frozen, rates: t.rates, recovery: s.recovery,
 		rule: c.Rule, servers: len(c.Endpoints), journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.store, keep.Deltas > 0), log: s.log}
+	s.holding = &holding{st: st, part: part, saving: s.saving, patience: c.Strategy.WorkerTimeout.Std() / 20, log: s.log}
+	s.leading = &leading{st: st, peers: s.clipping.peers, holding: s.holding, journal: journal, life: s.clipping.life,
+		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	gathering := &gathering{st: st, byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
 	cables := &lines{roster: st.roster, byWorker: make([]line, c.Workers), lonely: c.Strategy.Recovery.Journal != "",
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
 	members := &membership{st: st, rounds: s.rounds, pieces: t.pieces, changed: t.changed, delays: t.delays, loading: s.loading,
-		recovery: s.recovery, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables,
+		recovery: s.recovery, leading: s.leading, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables,
 		differences: s.differences, ended: make(chan struct{}, 1), log: s.log}
 	s.servers = &servers{st: st, peers: s.clipping.peers, recovery: s.recovery, members: members, identity: s.segments.identity,
 		journal: journal, index: c.Index, fingerprint: c.Fingerprint, differences: s.differences,
 		pace: heartbeat, ended: make([]bool, len(c.Endpoints)), log: s.log}
 	s.stopping = &stopping{st: st, servers: s.servers, recovery: s.recovery}
-	s.deaths = &deaths{st: st, peers: s.clipping.peers, membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping,
-		lines: cables, torn: traits.Rounds, back: c.Strategy.GoesBack(), beat: heartbeat, log: s.log}
+	s.deaths = &deaths{st: st, peers: s.clipping.peers, leading: s.leading, membership: members, rounds: s.rounds,
+		rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds, back: c.Strategy.GoesBack(), beat: heartbeat, log: s.log}
 
 	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen, delays: t.delays,
 		recovery: s.recovery, log: s.log}
@@ -178,7 +183,7 @@ func (s *Server) connect(traits mode.Traits, journal *journaling) {
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery, segments: s.segments,
 		log: s.log}
 	for _, p := range []interface{ register(*memory) }{s.servers, s.loading, frozen, s.recovery, s.rounds, members, s.deaths,
-		t.rates, s.clipping, gathering, s.saving, s.reloading} {
+		t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading} {
 		p.register(s.segments.memory) // in the order in which facts are resumed
 	}
 	s.answer(t, members, frozen, gathering, journal)
@@ -213,6 +218,8 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpReport:    journal.recorded(control(s.servers.handle)),
 		wire.OpServe:     journal.recorded(control(s.saving.serve)),
 		wire.OpBatch:     journal.recorded(s.saving.checked(s.saving.batch)),
+		wire.OpCut:       journal.recorded(control(s.leading.ask)),
+		wire.OpOrder:     journal.recorded(control(s.holding.handle)),
 		wire.OpLoad:      journal.recorded(control(s.reloading.handle)),
 	}
 }
@@ -241,7 +248,11 @@ func newState(c Config, traits mode.Traits, frozenFloats int, log *slog.Logger, 
 			Heartbeat: c.Strategy.HeartbeatInterval.Std(),
 			Alone:     c.alone(traits),
 		}),
-		cut: cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: frozenFloats}),
+		cut:      cut.New(cut.Options{First: c.Index == 0, Workers: c.Workers, Servers: len(c.Endpoints), Values: frozenFloats}),
+		follower: new(cut.Follower),
+	}
+	if c.Index == 0 {
+		st.leader = cut.NewLeader(len(c.Endpoints))
 	}
 	st.clock = awake.NewClock(c.Strategy.WorkerTimeout.Std()/4, time.Now)
 	st.lock.server, st.lock.limit, st.lock.log = c.Index, c.Strategy.WaitTimeout.Std(), log

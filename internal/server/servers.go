@@ -180,6 +180,7 @@ func (c *servers) report(ctx context.Context, to int) error {
 	if c.index == 0 {
 		c.st.lock.Lock()
 		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.st.roster.Left()}
+		msg.Cuts[0], msg.Cuts[1] = c.st.leader.Report()
 		c.st.lock.Unlock()
 	}
 	g := c.st.generation.Load()
@@ -280,6 +281,8 @@ func (c *servers) says(msg *wire.Report) error {
 			return err
 		}
 		c.members.left(msg.Left)
+		c.st.follower.Report(msg.Cuts[0], msg.Cuts[1])
+		c.st.lock.broadcast()
 	case c.processes[msg.Server] != msg.Process:
 		return wire.Refuse(wire.StatusStale, "server %d is another process", msg.Server)
 	}

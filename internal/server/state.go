@@ -24,9 +24,11 @@ type state struct {
 	clock  *awake.Clock // the roster's; deaths reads it at every tick
 	// generation is nil until server 0 has said which it is. It needs no lock.
 	generation atomic.Pointer[roster.Generation]
-	cut        *cut.Machine
-	applying   int  // updates being applied right now
-	published  bool // the dense weights are there
+	cut        *cut.Machine  // of cuts that their worker leads
+	follower   *cut.Follower // of cuts that server 0 leads
+	leader     *cut.Leader   // nil on other servers
+	applying   int           // updates being applied right now
+	published  bool          // the dense weights are there
 	loads      wire.Loads
 	returned   bool // this process has taken the place of another; it needs no lock
 }
@@ -82,17 +84,35 @@ func (st *state) awaitTurn(f *wire.Frame) error {
 	if err := st.awaitRound(mode.Round(f.Round)); err != nil {
 		return err
 	}
-	free := func() bool { return !st.cut.Holds(int(f.Worker), roster.Step(f.Life, f.Seq)) && !st.roster.Deciding() }
+	free := func() bool { return !st.holds(int(f.Worker), roster.Step(f.Life, f.Seq)) && !st.roster.Deciding() }
 	if err := st.lock.await(free, st.holder); err != nil {
 		return err
 	}
 	return st.roster.Stays(&f.Header)
 }
 
+// holds says whether a worker's step must wait for a cut. Locked.
+func (st *state) holds(worker int, step uint64) bool {
+	return st.cut.Holds(worker, step) || st.follower.Holds(worker, step)
+}
+
+// leads says whether a cut that this server leads as server 0 is under way, or held here for another one. Locked.
+func (st *state) leads() bool {
+	if st.leader != nil {
+		if _, under := st.leader.Report(); under != 0 {
+			return true
+		}
+	}
+	return st.follower.Number() != 0
+}
+
 // holder describes what a push waits for that its round does not. Locked.
 func (st *state) holder() string {
 	if st.roster.Deciding() {
 		return "for server 0 to take a dead worker out"
+	}
+	if n := st.follower.Number(); n != 0 {
+		return fmt.Sprintf("for cut %d of all servers to end", n)
 	}
 	return fmt.Sprintf("for checkpoint %s to be written", st.cut.Holder())
 }

@@ -28,12 +28,12 @@ func message(t *testing.T, h wire.Header, msg any) *wire.Builder {
 }
 
 // TestOnlyServersOrderDeaths: who knows the fingerprint, or is a worker, can take no worker out of the job, be it in it or not come yet,
-// and gives no server another's sums.
+// gives no server another's sums, and leads no cut.
 func TestOnlyServersOrderDeaths(t *testing.T) {
 	s := job{strategy: strategy.Sync(), workers: 2}.server(t)
 	g := s.st.generation.Load()
 	for who, proof := range map[string]uint64{"the fingerprint": g.Fingerprint, "worker 0": g.Life(0, 1), "nobody": 0x1234} {
-		for _, op := range []wire.Op{wire.OpFence, wire.OpDrop, wire.OpNorms} {
+		for _, op := range []wire.Op{wire.OpFence, wire.OpDrop, wire.OpNorms, wire.OpOrder} {
 			for worker := range 2 {
 				t.Run(op.String()+" by "+who, func(t *testing.T) {
 					h := wire.Header{Op: op, Job: proof, Life: 1}

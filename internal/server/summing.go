@@ -144,7 +144,7 @@ func (c *summing) complete() bool {
 	due := c.st.mode.Missing()
 	for _, w := range due {
 		a := c.waiting[w]
-		if a == nil || a.push != nil && c.st.cut.Holds(w, roster.Step(a.push.life, a.push.seq)) {
+		if a == nil || a.push != nil && c.st.holds(w, roster.Step(a.push.life, a.push.seq)) {
 			return false
 		}
 	}

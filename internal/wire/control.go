@@ -115,6 +115,8 @@ type Report struct {
 	Stops bool `json:"stops,omitempty"`
 	// Grown says that the sender's journal has become large, and wants a checkpoint saved.
 	Grown bool `json:"grown,omitempty"`
+	// Cuts is what server 0 says of the cuts that it leads: the highest number, and the one under way, 0 for none.
+	Cuts [2]uint64 `json:"cuts,omitzero"`
 }
 
 // Reported answers it: the generation that the server is one of now.

@@ -65,7 +65,11 @@ func checkFrames(t *testing.T, archive, known string) {
 			fmt.Fprintf(&all, "  %s\n", says(&f, s))
 		}
 	}
-	for op := Op(1); op < opEnd; op++ {
+	ends := map[string]Op{"formats-493ea82.txt": OpCut, "formats-cd8fd83.txt": OpCut}[filepath.Base(known)] // later ones
+	if ends == 0 {
+		ends = opEnd
+	}
+	for op := Op(1); op < ends; op++ {
 		if !ops[op] {
 			t.Errorf("no frame is of op %v", op)
 		}

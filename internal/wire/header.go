@@ -39,6 +39,8 @@ const (
 	OpPart                    // this server's part, when it is written
 	OpServe                   // in a cut that is kept: list the rows of a model for serving, or have them count as served
 	OpBatch                   // in a cut that is kept: write this server's part, make all parts a checkpoint, end a period
+	OpCut                     // server 0: a worker's cut through all servers, and how far it is
+	OpOrder                   // from server 0 to servers: hold pushes for a cut, do its work, let them go on
 	opEnd
 )
 
@@ -70,6 +72,8 @@ var opNames = [...]string{
 	OpPart:      "part",
 	OpServe:     "serve",
 	OpBatch:     "batch",
+	OpCut:       "cut",
+	OpOrder:     "order",
 }
 
 func (o Op) String() string {

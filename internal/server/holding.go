@@ -1,0 +1,147 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/table"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// holding does on a server what server 0 orders in a cut, as the machine of package cut allows. What it begins goes on beside the request
+// that brought the order, and later requests ask for what came of it.
+type holding struct {
+	st       *state
+	part     *part
+	saving   *saving
+	ends     event[endedRecord]
+	patience time.Duration // of a request
+	under    sync.WaitGroup
+	log      *slog.Logger
+}
+
+// endedRecord is the end of a period, by the name that server 0 has given it.
+type endedRecord struct {
+	cut.Named
+	How     wire.Shrink `json:"how"`
+	Dropped [][]uint64  `json:"dropped"` // rows, by table
+}
+
+// register has outlive a kill what was done for good.
+func (c *holding) register(m *memory) {
+	addFact(m, "names", c.st.follower.Names, func(then []cut.Named) {
+		for _, n := range then {
+			c.st.follower.Recall(n)
+		}
+	})
+	c.ends = tryEvent(m, "end", func(_ context.Context, r endedRecord) error {
+		c.st.follower.Recall(r.Named)
+		return c.part.store.EndPeriodAgain(shrinkOf(&r.How), r.Dropped)
+	})
+}
+
+func (c *holding) handle(_ *wire.Frame, o *cut.Order, r *reply) error {
+	a, err := c.answer(o, func() bool { return false })
+	if err != nil {
+		return err
+	}
+	return r.JSON(a)
+}
+
+// answer begins what an order wants and says what came of it; without a work where it is not done yet.
+func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, error) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	var a *cut.Answer
+	err := c.st.lock.poll(c.patience, func() bool {
+		if o.Work == cut.Hold && !c.may() {
+			return withdrawn()
+		}
+		var begin cut.Work
+		if a, begin = c.st.follower.Order(o); begin != "" {
+			c.begin(o.Number, begin)
+			a, _ = c.st.follower.Order(o)
+		}
+		return a != nil || withdrawn()
+	})
+	if a == nil {
+		a = &cut.Answer{Number: o.Number}
+	}
+	return a, err
+}
+
+// may says whether a cut may begin here: none of a worker's is under way, and nothing is known to be lacking. Locked.
+func (c *holding) may() bool { return c.st.cut.Free("") && c.st.agreed() }
+
+// begin begins a work. Locked.
+func (c *holding) begin(number uint64, w cut.Work) {
+	o := c.st.follower.Busy()
+	c.st.lock.broadcast()
+	switch w {
+	case cut.Hold:
+		c.under.Go(func() { c.hold(number) })
+	case cut.Reach:
+		c.under.Go(func() { c.reach(&o) })
+	case cut.End:
+		c.under.Go(func() { c.end(&o) })
+	}
+}
+
+// hold says how far each worker is when no update is under way.
+func (c *holding) hold(number uint64) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	c.st.awaitIdle()
+	if !c.st.follower.Wanted(number) {
+		return
+	}
+	steps := make([]uint64, c.st.roster.Workers())
+	for w := range steps {
+		steps[w] = c.st.roster.Last(w)
+	}
+	c.st.follower.Idle(steps, c.part.store.Step(), false)
+	c.st.lock.broadcast()
+}
+
+// reach waits for the steps of the cut. Those of a worker that is gone are waited for no more.
+func (c *holding) reach(o *cut.Order) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	wanted := func() bool { return !c.st.follower.Wanted(o.Number) || c.saving.applied(c.st.follower.UpTo) }
+	err := c.st.lock.await(wanted, func() string { return "for the steps of a cut" })
+	c.st.follower.Did(nil, err)
+	c.st.lock.broadcast()
+}
+
+// end ends the period of this server's tables, and records that with its name.
+func (c *holding) end(o *cut.Order) {
+	var how wire.Shrink
+	err := json.Unmarshal(o.How, &how)
+	var done []table.Shrunk
+	if err == nil {
+		done, err = c.part.store.EndPeriod(shrinkOf(&how))
+	}
+	r := endedRecord{Named: cut.Named{Name: o.Name}, How: how}
+	var freed wire.Freed
+	for e, t := range c.part.store.Tables {
+		if e < len(done) {
+			freed.Rows, freed.Waiting = append(freed.Rows, done[e].Rows), append(freed.Waiting, done[e].Waiting)
+		}
+		r.Dropped = append(r.Dropped, t.Dropped())
+	}
+	if err == nil {
+		r.Said, err = json.Marshal(freed)
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err == nil {
+		c.ends.note(r)
+		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
+	}
+	c.st.follower.Did(r.Said, err)
+	c.st.lock.broadcast()
+}

@@ -1,0 +1,252 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// leading leads cuts on server 0, as the machine of package cut decides: it takes what workers ask, keeps the machine's records, and sends
+// its orders to all servers, this one too.
+//
+//	anchor            server 0                                all servers
+//	  cut ────────────> hold ──────────────────────────────────> pushes wait
+//	                    reach ─────────────────────────────────> the steps of the cut are in the tables
+//	                    (intent in the journal) end ───────────> a period ends, once by its name
+//	  <──────── whole   (done in the journal)   free ──────────> pushes go on
+//
+// An order goes to a server until it is answered, or until another takes its place. A server that could not be reached for as long as one
+// may be away is told to nobody's loss: the machine says what follows.
+type leading struct {
+	st       *state
+	peers    *peers
+	holding  *holding
+	journal  *journaling
+	records  event[cut.Record]
+	life     context.Context // of the server
+	begun    bool            // sends; before, a journal is played
+	orders   []*cut.Order    // by server: not answered yet
+	withdraw []context.CancelFunc
+	under    sync.WaitGroup
+}
+
+// register has outlive a kill what server 0 led, and what it is bound to finish.
+func (c *leading) register(m *memory) {
+	if c.st.leader == nil {
+		return
+	}
+	addFact(m, "cuts", func() []cut.Record {
+		if last, _ := c.st.leader.Report(); last == 0 {
+			return nil
+		}
+		return c.st.leader.Facts()
+	}, func(then []cut.Record) {
+		for _, r := range then {
+			c.st.leader.Recall(r)
+		}
+	})
+	c.records = addEvent(m, "cut", c.st.leader.Recall)
+}
+
+// begin goes on with what a process before this one was bound to finish.
+func (c *leading) begin() {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if c.begun = c.st.leader != nil; !c.begun {
+		return
+	}
+	if number, plan := c.st.leader.Resume(); number != 0 {
+		c.st.follower.Resume(number, plan)
+	}
+	c.do()
+}
+
+// ask answers a worker with how far its cut is, when there is news, or after a while without.
+func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *reply) error {
+	if err := c.st.enter(f); err != nil {
+		return err
+	}
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if c.st.leader == nil {
+		return wire.Refuse(wire.StatusRefused, "cuts are led by server 0, and this is server %d", c.peers.index)
+	}
+	a.Worker = int(f.Worker)
+	free := func() bool { return a.GivesUp || c.st.leads() || c.st.cut.Free("") }
+	if err := c.st.lock.await(free, c.st.holder); err != nil {
+		return err
+	}
+	var told cut.Told
+	err := c.st.lock.poll(c.holding.patience, func() bool {
+		if told.Err = c.st.roster.Stays(&f.Header); told.Err == nil {
+			told = c.st.leader.Ask(a)
+			c.do()
+		}
+		return told.News(a)
+	})
+	if err == nil {
+		err = told.Err
+	}
+	if err != nil {
+		return err
+	}
+	return r.JSON(told)
+}
+
+// gone gives up the cut of a worker that has left, or that another life takes the place of. Locked.
+func (c *leading) gone(worker int, why string) {
+	if c.st.leader != nil {
+		c.st.leader.Gone(worker, why)
+		c.do()
+	}
+}
+
+// settled waits until nothing is done that can't be taken back. Locked.
+func (c *leading) settled() error {
+	return c.st.lock.await(func() bool { return c.st.leader == nil || !c.st.leader.Irrevocable() },
+		func() string { return "for all servers to end a cut" })
+}
+
+// dead is gone for a worker that is about to be declared dead.
+func (c *leading) dead(worker int) error {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if err := c.settled(); err != nil {
+		return err
+	}
+	c.gone(worker, "it is dead")
+	return nil
+}
+
+// do does what the machine wants: records first. Locked.
+func (c *leading) do() {
+	if !c.begun {
+		return
+	}
+	todo := c.st.leader.Todo()
+	for _, r := range todo.Note {
+		c.records.note(r)
+		if r.Done != nil {
+			c.st.cut.Outdated()
+		}
+	}
+	for _, s := range todo.Send {
+		c.send(s)
+	}
+	if todo.Fail != nil {
+		c.st.lock.fail(todo.Fail)
+	}
+	if len(todo.Note)+len(todo.Send) > 0 {
+		c.st.lock.broadcast()
+	}
+}
+
+// send has an order sent, in the place of the one before. Locked.
+func (c *leading) send(s cut.Sending) {
+	c.orders[s.To] = s.Order
+	if withdraw := c.withdraw[s.To]; withdraw != nil {
+		withdraw()
+		return
+	}
+	c.withdraw[s.To] = func() {}
+	c.under.Go(func() { c.deliver(s.To) })
+}
+
+// deliver sends a server its orders, until all are answered.
+func (c *leading) deliver(to int) {
+	reached := time.Now()
+	for {
+		o, ctx := c.next(to)
+		if o == nil {
+			return
+		}
+		a, err := c.attempt(ctx, to, o)
+		switch {
+		case ctx.Err() != nil: // another has its place, or the server ends
+			reached = time.Now()
+		case err == nil && a.Work == "": // it is not there yet
+			reached = time.Now()
+		case err == nil:
+			reached = time.Now()
+			c.answered(to, o, a)
+		case errors.Is(err, wire.ErrWentBack):
+			c.st.lock.Lock()
+			c.st.lock.fail(err)
+			c.st.lock.Unlock()
+		case time.Since(reached) > c.peers.away:
+			c.unreachable(to, o, err)
+		default:
+			c.rest(ctx)
+		}
+	}
+}
+
+// next is the order to send, nil when there is none, with a context that ends when another takes its place.
+func (c *leading) next(to int) (*cut.Order, context.Context) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if c.withdraw[to] != nil {
+		c.withdraw[to]()
+	}
+	if c.orders[to] == nil || c.life.Err() != nil {
+		c.withdraw[to] = nil
+		return nil, nil
+	}
+	ctx, cancel := context.WithCancel(c.life)
+	c.withdraw[to] = cancel
+	return c.orders[to], ctx
+}
+
+// attempt sends an order once.
+func (c *leading) attempt(ctx context.Context, to int, o *cut.Order) (*cut.Answer, error) {
+	if c.journal.durably {
+		if err := c.journal.durable(); err != nil {
+			return nil, err
+		}
+	}
+	if to == c.peers.index {
+		return c.holding.answer(o, func() bool { return ctx.Err() != nil })
+	}
+	a := new(cut.Answer)
+	attempt, err := c.peers.request(to, wire.OpOrder, o, a)
+	if err == nil {
+		_, err = attempt(ctx)
+	}
+	return a, err
+}
+
+// rest is the pause before an order is sent again.
+func (c *leading) rest(ctx context.Context) {
+	t := time.NewTimer(c.peers.timeout / 100)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+func (c *leading) answered(to int, o *cut.Order, a *cut.Answer) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if c.orders[to] == o {
+		c.orders[to] = nil
+	}
+	c.st.leader.Answered(to, a)
+	c.do()
+	c.st.lock.broadcast()
+}
+
+func (c *leading) unreachable(to int, o *cut.Order, err error) {
+	c.st.lock.Lock()
+	defer c.st.lock.Unlock()
+	if c.orders[to] == o {
+		c.orders[to] = nil
+	}
+	c.st.leader.Unreachable(to, err)
+	c.do()
+	c.st.lock.broadcast()
+}
