@@ -21,8 +21,8 @@ import (
 	"github.com/gofleet/gofleet/transport/transporttest"
 )
 
-// knownWrong skips a test of what cuts do not hold yet: an end of a period that one server was told and another was not stays so, and each
-// further period ends on the first server earlier than on the second. FLEET_TEST_KNOWN=1 plays such tests, which fail.
+// knownWrong skips a test of what cuts that a worker leads do not hold yet: an end of a period that one server was told and another was not
+// stays so, and each further period ends on the first server earlier than on the second. FLEET_TEST_KNOWN=1 plays such tests, which fail.
 func knownWrong(t *testing.T) {
 	if os.Getenv("FLEET_TEST_KNOWN") == "" {
 		t.Skip("known to be wrong: servers end periods apart from each other once one was not told of an end")

@@ -38,8 +38,8 @@
 //	take.go     tables that become others in a cut that is read
 //	period.go   the end of a period that was committed last
 //
-// Beside that machine stands what takes its place, which no server runs yet: [Leader] leads the cuts of a job on server 0, and each server
-// has a [Follower].
+// Beside that machine stands what takes its place, plan by plan: [Leader] leads the cuts of a job on server 0, and each server has a
+// [Follower]. Servers run them for the plan End; cuts of the other plans are led by their workers still, and each kind waits for the other.
 //
 //	plan.go      what is done in a cut
 //	order.go     what a leader, its followers and workers say to each other, and what the leader's journal has

@@ -130,7 +130,7 @@ func (c *leading) do() {
 	todo := c.st.leader.Todo()
 	for _, r := range todo.Note {
 		c.records.note(r)
-		if r.Done != nil {
+		if r.Done != nil && r.Done.Ask.Plan.Final() != "" {
 			c.st.cut.Outdated()
 		}
 	}
