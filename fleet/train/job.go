@@ -106,10 +106,13 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		return Result{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	if j.standIns == nil {
 		j.standIns = new(standIns)
 	}
+	defer func() {
+		cancel()
+		_ = j.standIns.wait() // a process that goes back has no life of the run before
+	}()
 	j.standIns.timeout, j.standIns.ended = s.WithDefaults().WorkerTimeout.Std(), make(chan error, f.WorkerNum())
 	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir, lost: map[int]int{},
 		together: s.Mode == strategy.ModeHalfAsync,

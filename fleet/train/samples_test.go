@@ -33,6 +33,9 @@ type ledger struct {
 	network  transport.Transport
 
 	mu      sync.Mutex
+	killed  *fleet.Fleet       // worker 1's first life, when it was
+	fails   context.CancelFunc // what ends worker 0 when it plays worker 1; nil in other jobs
+	played  bool               // that life has ended a step
 	counts  map[float32]int // samples by how often they have counted, at the end
 	last    train.Evaluation
 	ended   map[string]error
@@ -63,6 +66,17 @@ func (l *ledger) job() (train.Job, error) {
 			if !l.early || r.Fleet.WorkerIndex() != 1 || r.Epoch > 0 {
 				time.Sleep(time.Second)
 			}
+			l.mu.Lock()
+			fails, plays := l.fails, l.killed != nil && l.killed != r.Fleet && r.Fleet.WorkerIndex() == 1
+			l.mu.Unlock()
+			if fails == nil || !plays {
+				return nil
+			}
+			fails()
+			time.Sleep(time.Minute) // which heeds no context
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.played = true
 			return nil
 		},
 		EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
@@ -138,6 +152,9 @@ func (l *ledger) lives(ctx context.Context, f *fleet.Fleet) error {
 	last.Go(func() { killed = l.play(ctx, first) })
 	time.Sleep(5500 * time.Millisecond)
 	cable.Kill()
+	l.mu.Lock()
+	l.killed = first
+	l.mu.Unlock()
 	if l.away == 0 {
 		last.Wait()
 		return killed
@@ -261,4 +278,33 @@ func TestWhatIsShort(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAFailedJobLeavesNoLives: a worker that plays another's life, and fails, returns when that life has ended too: its process may be about
+// to join the job's next run.
+func TestAFailedJobLeavesNoLives(t *testing.T) {
+	l := &ledger{anew: true, strategy: strategy.Strategy{Mode: strategy.ModeAsync, WorkerTimeout: strategy.Duration(5 * time.Second)}}
+	synctest.Test(t, func(t *testing.T) {
+		l.network = transport.NewMemory()
+		c := fleettest.Cluster{Servers: 2, Workers: ledgerWorkers, Options: fleet.Options{Transport: l.network}}
+		c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			switch f.WorkerIndex() {
+			case 1:
+				return l.lives(ctx, f)
+			case 0:
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithCancel(ctx)
+				defer cancel()
+				l.mu.Lock()
+				l.fails = cancel
+				l.mu.Unlock()
+			}
+			err := l.play(ctx, f)
+			if l.mu.Lock(); f.WorkerIndex() == 0 && !l.played {
+				t.Errorf("worker 0 has ended, with %v, before the life that it plays", err)
+			}
+			l.mu.Unlock()
+			return err
+		})
+	})
 }
