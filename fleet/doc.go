@@ -100,6 +100,7 @@ package fleet
 //	server.go   a server's life
 //	worker.go   a worker's
 //	close.go    its end after a failure
+//	error.go    whom a failure is about
 //	trainer.go  what an objective is bound to
 //	session.go  the order of a training thread's calls
 //	collectives.go     what workers do together between steps

@@ -225,7 +225,12 @@ func (l *link) ended(ctx context.Context, server int) error {
 
 // name says which server an error is about.
 func (l *link) name(server int, err error) error {
-	return fmt.Errorf("server %d (%s): %w", server, l.servers[server], err)
+	e := &peer.Error{Role: "server", Index: server, Endpoint: l.servers[server], Worker: l.worker,
+		Err: fmt.Errorf("server %d (%s): %w", server, l.servers[server], err)}
+	if told := l.waits.told[server].Load(); told != nil {
+		e.Awaits = told.Waits
+	}
+	return e
 }
 
 // control sends a control message, nil for none, and reads the answer's into answer, nil for none.

@@ -2,10 +2,12 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/layout"
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -43,6 +45,11 @@ func (c *Client) Rows(ctx context.Context, name string, yield func(ids []uint64,
 }
 
 func reading(name string, err error) error {
+	if about := new(peer.Error); errors.As(err, &about) {
+		with := *about
+		with.Table, with.Err = name, fmt.Errorf("reading rows of %q: %w", name, err)
+		return &with
+	}
 	return fmt.Errorf("reading rows of %q: %w", name, err)
 }
 

@@ -46,12 +46,12 @@ func (l *link) call(ctx context.Context, rank int, msg [][]byte, silence time.Du
 		case ctx.Err() != nil:
 			return peer.Done, context.Cause(ctx)
 		case errors.As(err, &refused), errors.Is(err, transport.ErrRefused), errors.Is(err, transport.ErrTooLarge):
-			return peer.Done, fmt.Errorf("collective: %s: %w", l.members.name(rank), err)
+			return peer.Done, l.members.about(rank, fmt.Errorf("collective: %s: %w", l.members.name(rank), err))
 		case silentSince.IsZero():
 			silentSince = l.members.clock.Now()
 		case l.members.silence(rank, silentSince) > silence:
-			return peer.Done, fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, l.members.name(rank),
-				l.members.silence(rank, silentSince).Round(time.Millisecond), err)
+			return peer.Done, l.members.about(rank, fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, l.members.name(rank),
+				l.members.silence(rank, silentSince).Round(time.Millisecond), err))
 		}
 		return peer.Pause, err
 	})

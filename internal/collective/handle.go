@@ -112,7 +112,7 @@ func (g *Group) aborted(q *request, reason string) error {
 	if err := g.alive(q); err != nil {
 		return err
 	}
-	g.fail(fmt.Errorf("%w: %s failed: %s", ErrDead, g.members.name(q.rank), reason))
+	g.fail(g.members.about(q.rank, fmt.Errorf("%w: %s failed: %s", ErrDead, g.members.name(q.rank), reason)))
 	return nil
 }
 

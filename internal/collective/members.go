@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/awake"
+	"github.com/gofleet/gofleet/internal/peer"
 )
 
 // members is what a rank knows of the others: which process each of them is, when it last showed life, and whether it needs this one
@@ -41,6 +42,11 @@ func (m *members) ranks() int { return len(m.endpoints) }
 
 // name is a rank for an error.
 func (m *members) name(rank int) string { return fmt.Sprintf("rank %d (%s)", rank, m.endpoints[rank]) }
+
+// about is an error about a rank.
+func (m *members) about(rank int, err error) error {
+	return &peer.Error{Role: "rank", Index: rank, Endpoint: m.endpoints[rank], Worker: m.rank, Err: err}
+}
 
 // names lists ranks, with their endpoints and when they last showed life.
 func (m *members) names(ranks []int) string {

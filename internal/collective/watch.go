@@ -48,11 +48,12 @@ func (g *Group) probe(since time.Time) {
 	_ = g.link.each(ctx, func(ctx context.Context, rank int) error {
 		err, silent := g.link.once(ctx, rank, [][]byte{q.append(nil)}, nil), g.members.silence(rank, since)
 		if _, failed := err.(refusal); failed {
-			g.fail(fmt.Errorf("collective: %s: %w", g.members.name(rank), err))
+			g.fail(g.members.about(rank, fmt.Errorf("collective: %s: %w", g.members.name(rank), err)))
 		} else if err != nil && silent > g.c.SilenceTimeout {
-			g.fail(fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.members.name(rank), silent.Round(time.Millisecond), err))
+			g.fail(g.members.about(rank, fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead, g.members.name(rank),
+				silent.Round(time.Millisecond), err)))
 		} else if errors.Is(err, syscall.ECONNREFUSED) && silent > refusedProbes*g.c.ProbeInterval {
-			g.fail(fmt.Errorf("%w: %s has ended: nobody listens there any more", ErrDead, g.members.name(rank)))
+			g.fail(g.members.about(rank, fmt.Errorf("%w: %s has ended: nobody listens there any more", ErrDead, g.members.name(rank))))
 		}
 		return nil
 	})

@@ -56,7 +56,7 @@ var house = map[string][]string{
 	"nn": {"dataset", "internal/histogram", "internal/jsonobject", "internal/kernels", "internal/mistyped", "internal/modelfiles", "optimizer"},
 
 	"fleet": {"internal/accumulate", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/exchange", "internal/files",
-		"internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/progress", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+		"internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/peer", "internal/progress", "internal/replica", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/peer", "internal/progress", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":  {"fleet", "internal/procs", "optimizer", "strategy"},
