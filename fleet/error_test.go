@@ -28,6 +28,7 @@ func about(err error, want fleet.Error, awaits string) error {
 
 // TestErrorsSayWhomTheyAreAbout: a program finds the server, the worker, the table and who was waited for in an error, and its cause.
 func TestErrorsSayWhomTheyAreAbout(t *testing.T) {
+	t.Parallel()
 	trial.Cluster(2, 3).Simulate(t, trial.Latent(10*time.Millisecond), trial.Counters(1, strategy.Async(),
 		func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 			w := f.WorkerIndex()

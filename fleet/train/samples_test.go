@@ -36,7 +36,7 @@ type ledger struct {
 	killed  *fleet.Fleet       // worker 1's first life, when it was
 	fails   context.CancelFunc // what ends worker 0 when it plays worker 1; nil in other jobs
 	played  bool               // that life has ended a step
-	counts  map[float32]int // samples by how often they have counted, at the end
+	counts  map[float32]int    // samples by how often they have counted, at the end
 	last    train.Evaluation
 	ended   map[string]error
 	stopped bool
@@ -283,6 +283,7 @@ func TestWhatIsShort(t *testing.T) {
 // TestAFailedJobLeavesNoLives: a worker that plays another's life, and fails, returns when that life has ended too: its process may be about
 // to join the job's next run.
 func TestAFailedJobLeavesNoLives(t *testing.T) {
+	t.Parallel()
 	l := &ledger{anew: true, strategy: strategy.Strategy{Mode: strategy.ModeAsync, WorkerTimeout: strategy.Duration(5 * time.Second)}}
 	synctest.Test(t, func(t *testing.T) {
 		l.network = transport.NewMemory()
