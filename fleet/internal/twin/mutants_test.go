@@ -33,9 +33,16 @@ func TestMutants(t *testing.T) {
 	if *mutants == 0 || *power == 0 {
 		t.Skip("-mutants and -power say how many mutants to draw, and how many seeds to play")
 	}
-	tree, remain := copyTree(t), 0
+	tree, remain, drew := copyTree(t), 0, map[string]bool{}
 	for seed, drawn := *mutant, 0; drawn < *mutants; seed++ {
 		file, was, says := mutate(t, tree, seed)
+		if drew[says] {
+			if err := os.WriteFile(file, was, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		drew[says] = true
 		seeds, how := find(t, tree)
 		if err := os.WriteFile(file, was, 0o644); err != nil {
 			t.Fatal(err)
